@@ -1,0 +1,69 @@
+# On a fresh machine this needs make, and python3 with its venv module; nothing else.
+#
+#   make train    set up, train the quick preset, export it, and print how the export does against the bots
+#   make test     set up, then lint, formatting, types and tests
+#   make setup    only the environment, in .venv
+#   make peers    add the optional packages: adapters, and the public engines compared with
+#   make bench    the benchmarks
+#   make clean    remove caches and build products; distclean also removes .venv
+#
+# PYTHON=python3.12     another interpreter for the environment
+# TORCH_INDEX=URL       another package index, for torch alone (a CPU or CUDA build); applies when torch is installed,
+#                       so run `make distclean` first to change it later
+# JOBS=2                processes that run the tests
+
+PYTHON ?= python3
+TORCH_INDEX ?=
+JOBS ?= 2
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+TORCH := $(shell sed -n 's/.*"\(torch==[^"]*\)".*/\1/p' pyproject.toml)
+
+# A stamp is touched when its step has succeeded; a later run repeats the step only if pyproject.toml changed.
+SETUP := $(VENV)/.setup-done
+PEERS := $(VENV)/.peers-done
+
+RUN := runs/quick
+
+.PHONY: setup peers train test lint bench clean distclean
+
+setup: $(SETUP)
+peers: $(PEERS)
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+# torch goes first and alone, so that TORCH_INDEX serves nothing else; the next line finds its pin satisfied.
+$(SETUP): pyproject.toml | $(BIN)/python
+	$(PIP) install $(if $(TORCH_INDEX),--index-url "$(TORCH_INDEX)") "$(TORCH)"
+	$(PIP) install --editable ".[train,dev]"
+	@touch $@
+
+$(PEERS): $(SETUP)
+	$(PIP) install --editable ".[pettingzoo,sb3,openspiel,rlcard]"
+	@touch $@
+
+train: $(SETUP)
+	$(BIN)/python train.py --config configs/quick.yaml --out $(RUN)
+	$(BIN)/python evaluate.py $(RUN)/export
+
+lint: $(SETUP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+test: lint
+	$(BIN)/pytest --numprocesses $(JOBS)
+
+bench: $(PEERS)
+	$(BIN)/python -m benchmarks.peers_openspiel
+	$(BIN)/python -m benchmarks.peers_rlcard
+
+clean:
+	rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean
+	rm -rf $(VENV)
