@@ -3,7 +3,8 @@
 #   make train    set up, train the quick preset, export it, and print how the export does against the bots
 #   make test     set up, then lint, formatting, types and tests
 #   make setup    only the environment, in .venv
-#   make peers    add the optional packages: adapters, and the public engines compared with
+#   make peers    add the public engines that tests and benchmarks compare with
+#   make format   put the sources into the form that `make test` asks for
 #   make bench    the benchmarks
 #   make clean    remove caches and build products; distclean also removes .venv
 #
@@ -27,7 +28,7 @@ PEERS := $(VENV)/.peers-done
 
 RUN := runs/quick
 
-.PHONY: setup peers train test lint bench clean distclean
+.PHONY: setup peers train lint format test bench clean distclean
 
 setup: $(SETUP)
 peers: $(PEERS)
@@ -42,7 +43,7 @@ $(SETUP): pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(PEERS): $(SETUP)
-	$(PIP) install --editable ".[pettingzoo,sb3,openspiel,rlcard]"
+	$(PIP) install --editable ".[openspiel,rlcard]"
 	@touch $@
 
 train: $(SETUP)
@@ -53,6 +54,10 @@ lint: $(SETUP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+
+format: $(SETUP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
 
 test: lint
 	$(BIN)/pytest --numprocesses $(JOBS)

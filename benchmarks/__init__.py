@@ -1,0 +1,1 @@
+"""Measurements of speed; run one with `python -m benchmarks.NAME`."""

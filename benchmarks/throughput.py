@@ -1,0 +1,82 @@
+"""How many hands and decisions a second something plays, on one core.
+
+Figures from two machines, or from two hours of one machine, cannot be compared. So everything that is to be divided by
+something else goes through `measure` in one run.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """What was played, and how long it took.
+
+    Attributes:
+        name: What was measured, in a few words.
+        hands: Finished hands.
+        decisions: Actions chosen by players, forced ones included; chance moves are not decisions.
+        seconds: Processor time, in seconds.
+    """
+
+    name: str
+    hands: int
+    decisions: int
+    seconds: float
+
+    @property
+    def hands_per_second(self) -> float:
+        """Finished hands per second of processor time."""
+        return self.hands / self.seconds
+
+    @property
+    def decisions_per_second(self) -> float:
+        """Decisions per second of processor time."""
+        return self.decisions / self.seconds
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name:<52} {self.hands_per_second:>12,.0f} hands/s {self.decisions_per_second:>14,.0f} decisions/s"
+        )
+
+
+def measure(name: str, play: Callable[[], tuple[int, int]], seconds: float = 3.0) -> Throughput:
+    """Call `play` again and again until `seconds` have been spent.
+
+    The clock is the processor time of this process, all threads added up. So the figure is one of a single core, and
+    waiting for other programs is not counted; that they share caches and clock speed still shows (see `compare`).
+
+    Args:
+        name: What is measured, in a few words.
+        play: Plays at least one hand to its end; returns how many hands it finished and how many decisions it took.
+        seconds: Processor time to spend, beside one call before that pays for caches and compilation.
+
+    Returns:
+        The totals; the last call is counted whole.
+    """
+    play()
+    hands = decisions = 0
+    start = time.process_time()
+    while (spent := time.process_time() - start) < seconds:
+        more_hands, more_decisions = play()
+        hands += more_hands
+        decisions += more_decisions
+    return Throughput(name, hands, decisions, spent)
+
+
+def compare(measurements: Sequence[Callable[[], Throughput]], rounds: int = 3) -> list[Throughput]:
+    """Measure several things in turn, several times over, and keep the fastest of each.
+
+    A busy machine only ever slows things down, by a factor of two within minutes on a shared one. Taking turns spreads
+    that over all; the fastest round is the one least disturbed.
+
+    Args:
+        measurements: Each runs one measurement, of the same thing at every call.
+        rounds: How often each is called.
+
+    Returns:
+        For each of `measurements`, in their order, its fastest round by hands per second.
+    """
+    results = [[measurement() for measurement in measurements] for _ in range(rounds)]
+    return [max(column, key=lambda result: result.hands_per_second) for column in zip(*results, strict=True)]
