@@ -33,8 +33,10 @@ RUN := runs/quick
 setup: $(SETUP)
 peers: $(PEERS)
 
+# Half an environment (a Python without ensurepip leaves one) would look finished to the next run, so it goes.
 $(BIN)/python:
-	$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=..." if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 # torch goes first and alone, so that TORCH_INDEX serves nothing else; the next line finds its pin satisfied.
 $(SETUP): pyproject.toml | $(BIN)/python
