@@ -1,0 +1,1 @@
+"""Gin rummy for learning and benchmarking: an exact, fast engine behind Gymnasium environments."""

@@ -1,0 +1,119 @@
+"""Cards as numbers and as text.
+
+A card is ``13 * suit + rank``: suits in the order spades, clubs, diamonds, hearts, ranks from ace (0) to king (12).
+A set of cards is an integer with bit ``card`` set; 52 bits fit a signed 64-bit word, so masks are plain ``int64``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ginenv.errors import CardError
+
+RANKS = "A23456789TJQK"
+SUITS = "SCDH"
+SUIT_SYMBOLS = "♠♣♦♥"
+NUM_CARDS = 52
+ALL_CARDS = (1 << NUM_CARDS) - 1
+
+_SYMBOL_TO_SUIT = {symbol: index for index, symbol in enumerate(SUIT_SYMBOLS)} | {"♡": 3, "♢": 2, "♤": 0, "♧": 1}
+
+
+def card_value(card: int) -> int:
+    """Points of a card as deadwood: ace 1, two to ten their number, face cards 10."""
+    return min(10, card % 13 + 1)
+
+
+def card_name(card: int, symbols: bool = False) -> str:
+    """Two characters for a card: ``7C`` (or ``7♣`` with ``symbols``); ten is ``T``."""
+    if not 0 <= card < NUM_CARDS:
+        raise CardError(f"card {card} does not exist; cards are numbered 0 to {NUM_CARDS - 1}")
+    return RANKS[card % 13] + (SUIT_SYMBOLS if symbols else SUITS)[card // 13]
+
+
+def parse_card(text: str) -> int:
+    """The card of a name such as ``7C``, ``TD``, ``10d`` or ``Q♥``; case does not matter.
+
+    Raises:
+        CardError: if the text names no card.
+    """
+    name = text.strip().upper()
+    rank_text, suit_text = name[:-1], name[-1:]
+    if rank_text == "10":
+        rank_text = "T"
+    suit = _SYMBOL_TO_SUIT.get(suit_text, SUITS.find(suit_text) if suit_text else -1)
+    if len(rank_text) != 1 or rank_text not in RANKS or suit < 0:
+        raise CardError(f"{text!r} is no card; a card is a rank of {RANKS} (or 10) and a suit of {SUITS}, as in 7C")
+    return 13 * suit + RANKS.index(rank_text)
+
+
+def cards_of(mask: int) -> list[int]:
+    """The cards of a mask in ascending order."""
+    cards = []
+    mask = int(mask)
+    while mask:
+        low = mask & -mask
+        cards.append(low.bit_length() - 1)
+        mask ^= low
+    return cards
+
+
+def mask_of(cards: Iterable[int]) -> int:
+    """The mask of some cards."""
+    mask = 0
+    for card in cards:
+        mask |= 1 << int(card)
+    return mask
+
+
+def format_cards(cards: Iterable[int] | int, symbols: bool = False, separator: str = " ") -> str:
+    """Names of cards (an iterable of numbers, or a mask), separated by blanks."""
+    if isinstance(cards, int):
+        cards = cards_of(cards)
+    return separator.join(card_name(int(card), symbols) for card in cards)
+
+
+def parse_cards(text: str) -> list[int]:
+    """Cards of a text such as ``"7C 8C TD"`` or ``"7C8CTD"``, in the order written.
+
+    Raises:
+        CardError: if a part of the text names no card.
+    """
+    cards = []
+    for word in text.replace(",", " ").split():
+        word = word.replace("10", "T")
+        if len(word) % 2:
+            raise CardError(f"{word!r} is no list of cards; each card is two characters, as in 7C8CTD")
+        cards.extend(parse_card(word[i : i + 2]) for i in range(0, len(word), 2))
+    return cards
+
+
+def check_deck(deck: Sequence[int], ranks: int = 13, suits: int = 4) -> list[int]:
+    """A deck as a list of numbers, or an error that says what is missing or doubled.
+
+    Args:
+        deck: the cards in the order dealt, as numbers.
+        ranks: ranks in play (13 for the full deck).
+        suits: suits in play.
+
+    Raises:
+        CardError: if the deck is not a permutation of the cards in play.
+    """
+    expected = [13 * suit + rank for suit in range(suits) for rank in range(ranks)]
+    try:
+        cards = [int(card) for card in deck]
+    except (TypeError, ValueError) as error:
+        raise CardError(f"a deck is a sequence of card numbers: {error}") from None
+    wrong = sorted(set(cards) - set(expected))
+    doubled = sorted({card for card in cards if cards.count(card) > 1} - set(wrong))
+    missing = sorted(set(expected) - set(cards))
+    if not wrong and not doubled and not missing:
+        return cards
+    parts = [f"a deck has each of the {len(expected)} cards once; this one has {len(cards)}"]
+    if missing:
+        parts.append(f"missing: {format_cards(missing)}")
+    if doubled:
+        parts.append(f"doubled: {format_cards(doubled)}")
+    if wrong:
+        parts.append(f"not in this deck: {', '.join(str(card) for card in wrong)}")
+    raise CardError("; ".join(parts))

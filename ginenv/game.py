@@ -1,0 +1,130 @@
+"""Hands into a game: who starts, the running score, and the score sheet with boxes, game bonus and shut-out.
+
+Kernels work on the game's fields of a ``STATE`` record; ``Hand`` and ``Match`` in ``ginenv.play`` are their readable faces.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ginenv.engine import NOBODY, deal, shuffle
+from ginenv.jit import kernel, mix
+from ginenv.rules import (
+    FIRST_STARTER,
+    NEXT_STARTER,
+    R_BOX_BONUS,
+    R_FIRST_STARTER,
+    R_GAME_BONUS,
+    R_MAX_DRAWN,
+    R_NET,
+    R_NEXT_STARTER,
+    R_SHUTOUT,
+    R_SHUTOUT_BONUS,
+    R_TARGET,
+    R_WINNER_TOTAL,
+    SHUTOUT,
+)
+
+_CHANCE = FIRST_STARTER.index("chance")
+_LOSER = NEXT_STARTER.index("loser")
+_ALTERNATE = NEXT_STARTER.index("alternate")
+_DOUBLE_BEFORE = SHUTOUT.index("double-before-boxes")
+_DOUBLE_AFTER = SHUTOUT.index("double-after-boxes")
+_SHUTOUT_BONUS = SHUTOUT.index("bonus")
+# Set apart from the numbers of hands, so that the cut for the deal is independent of every deck.
+_CUT = np.uint64(0x5EED_0F_7E_C07)
+
+
+@kernel
+def first_starter(s):
+    """The seat that starts the first hand of the game under this key."""
+    if s.rules[R_FIRST_STARTER] == _CHANCE:
+        return np.int64(mix(s.key ^ _CUT) >> np.uint64(63))
+    return np.int64(0)
+
+
+@kernel
+def next_starter(s):
+    """The seat that starts the hand after the one just ended; after a hand that scored nothing the same again."""
+    if s.winner == NOBODY:
+        return np.int64(s.starter)
+    if s.rules[R_NEXT_STARTER] == _LOSER:
+        return np.int64(1 - s.winner)
+    if s.rules[R_NEXT_STARTER] == _ALTERNATE:
+        return np.int64(1 - s.starter)
+    return np.int64(0)
+
+
+@kernel
+def start_game(s):
+    """Begins a game: scores at zero, the first hand shuffled from the key and dealt."""
+    for seat in range(2):
+        s.score[seat] = 0
+        s.total[seat] = 0
+        s.boxes[seat] = 0
+    s.hand_no = 0
+    s.drawn_hands = 0
+    s.game_over = 0
+    s.game_winner = NOBODY
+    shuffle(s)
+    deal(s, first_starter(s))
+
+
+@kernel
+def next_hand(s):
+    """Deals the next hand of the game after ``score_hand``."""
+    starter = next_starter(s)
+    s.hand_no += 1
+    shuffle(s)
+    deal(s, starter)
+
+
+@kernel
+def _settle(s, ended):
+    """Final totals and the game's winner; ``ended`` is the seat that reached the target, or NOBODY."""
+    leader = 0 if s.score[0] >= s.score[1] else 1
+    for seat in range(2):
+        s.total[seat] = s.score[seat]
+    if ended != NOBODY:
+        s.total[ended] += s.rules[R_GAME_BONUS]
+        loser = 1 - ended
+        shut_out = s.boxes[loser] == 0
+        if shut_out and s.rules[R_SHUTOUT] == _DOUBLE_BEFORE:
+            s.total[ended] *= 2
+        for seat in range(2):
+            s.total[seat] += s.rules[R_BOX_BONUS] * s.boxes[seat]
+        if shut_out and s.rules[R_SHUTOUT] == _DOUBLE_AFTER:
+            s.total[ended] *= 2
+        elif shut_out and s.rules[R_SHUTOUT] == _SHUTOUT_BONUS:
+            s.total[ended] += s.rules[R_SHUTOUT_BONUS]
+        s.game_winner = ended
+    elif s.score[0] != s.score[1]:
+        s.game_winner = leader
+    if ended != NOBODY and s.rules[R_WINNER_TOTAL]:
+        s.game_winner = NOBODY
+        if s.total[0] != s.total[1]:
+            s.game_winner = 0 if s.total[0] > s.total[1] else 1
+    if s.rules[R_NET] and s.game_winner != NOBODY:
+        s.total[s.game_winner] -= s.total[1 - s.game_winner]
+        s.total[1 - s.game_winner] = 0
+
+
+@kernel
+def score_hand(s):
+    """Books a hand that is over: score, boxes, and whether the game is over. Call once per hand.
+
+    A game also ends after ``max_drawn_hands`` hands in a row without a score; then nobody reached the target, no bonus is
+    paid, and the higher score wins.
+    """
+    if s.winner == NOBODY:
+        s.drawn_hands += 1
+        if s.drawn_hands >= s.rules[R_MAX_DRAWN]:
+            s.game_over = 1
+            _settle(s, NOBODY)
+        return
+    s.drawn_hands = 0
+    s.score[s.winner] += s.points
+    s.boxes[s.winner] += 1
+    if s.score[s.winner] >= s.rules[R_TARGET]:
+        s.game_over = 1
+        _settle(s, np.int64(s.winner))
