@@ -152,10 +152,9 @@ def make_views(states: np.ndarray, seats: np.ndarray | int, out: np.ndarray | No
     """
     states = np.atleast_1d(states)
     assert states.dtype == STATE
-    if out is None:
-        out = np.zeros(states.shape[0], VIEW)
-    _look_all(states, np.broadcast_to(np.asarray(seats, np.uint8), states.shape), out)
-    return out
+    views = np.zeros(states.shape[0], VIEW) if out is None else out
+    _look_all(states, np.broadcast_to(np.asarray(seats, np.uint8), states.shape), views)
+    return views
 
 
 @kernel

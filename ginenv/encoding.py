@@ -1,0 +1,219 @@
+"""A view as numbers for a network: one layout, as bytes or as floats. Version 1.
+
+``planes``: ``uint8[10, 4, 13]``, suits (spades, clubs, diamonds, hearts) by ranks (ace to king). Planes 0 to 8 hold cards as 0
+and 1, in the order of ``PLANES``; plane 9 holds one small number per cell, in the order of ``FACTS``.
+
+``flat``: ``float32[520]``, the same bytes in the same order, multiplied by ``FLAT_SCALE`` so that most values lie in [0, 1].
+
+"I" is the seat that looks. Every element is computed from a view alone. Training keeps the bytes and folds the scale into the
+first layer.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ginenv.actions import PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, PHASE_WALL
+from ginenv.engine import NO_CARD
+from ginenv.jit import kernel, popcount, store_cards
+from ginenv.melds import deadwood, melded_cards, points_of
+from ginenv.rules import (
+    R_AUTO_GIN,
+    R_BOX_BONUS,
+    R_DISCARD_TAKEN,
+    R_ELEVEN_TEN,
+    R_FIRST_DISCARD_LIMIT,
+    R_GAME_BONUS,
+    R_GIN_BONUS,
+    R_LAYOFF,
+    R_SHUTOUT,
+    R_STOCK_END,
+    R_TARGET,
+    R_TIE_UNDERCUTS,
+    R_UNDERCUT_BONUS,
+    R_WINNER_TOTAL,
+)
+
+OBSERVATION_VERSION = 1
+
+PLANES = (
+    "my cards",
+    "my cards that an arrangement of least deadwood melds",
+    "the upcard",
+    "the discard pile, upcard included",
+    "cards the opponent took from the pile and still holds",
+    "cards I took from the pile and still hold",
+    "cards the opponent discarded in this hand",
+    "upcards the opponent could have taken and did not",
+    "the card I drew or took in this turn",
+)
+# Name and scale (value in the flat encoding = byte * scale).
+FACTS: tuple[tuple[str, float], ...] = (
+    ("phase is the first-upcard offer", 1),
+    ("phase is the draw", 1),
+    ("phase is the discard", 1),
+    ("phase is the wall", 1),
+    ("I am to move", 1),
+    ("I began this hand", 1),
+    ("points of this hand are doubled", 1),
+    ("the other passed the offered upcard", 1),
+    ("the upcard was taken in this turn (it may not go back under most rules)", 1),
+    ("cards left in the stock", 1 / 32),
+    ("actions so far in this hand", 1 / 64),
+    ("upcards taken so far in this hand", 1 / 16),
+    ("knock limit", 1 / 10),
+    ("knock limit is 0: gin only", 1),
+    ("points of my cards", 1 / 64),
+    ("my least deadwood, all cards counted", 1 / 64),
+    ("I may knock now", 1),
+    ("the least deadwood that I can knock with (0 if I may not)", 1 / 10),
+    ("I can go gin now", 1),
+    ("the upcard would be melded in my hand", 1),
+    ("cards I know of the opponent's hand", 1 / 8),
+    ("cards the opponent knows of my hand", 1 / 8),
+    ("my score", 1 / 100),
+    ("the opponent's score", 1 / 100),
+    ("points I need to end the game (at most 250)", 1 / 100),
+    ("points the opponent needs to end the game (at most 250)", 1 / 100),
+    ("hands I have won", 1 / 8),
+    ("hands the opponent has won", 1 / 8),
+    ("gin bonus", 1 / 25),
+    ("undercut bonus", 1 / 25),
+    ("equal deadwood is an undercut", 1),
+    ("game bonus (at most 250)", 1 / 100),
+    ("box bonus", 1 / 25),
+    ("a shut-out pays", 1),
+    ("the higher final total wins the game", 1),
+    ("at two cards the last upcard may be taken", 1),
+    ("at two cards stands the wall", 1),
+    ("the deal is eleven/ten", 1),
+    ("gin ends the hand by itself", 1),
+    ("the upcard just taken may be discarded", 1),
+    ("the defender's melds are fixed before the lay-off", 1),
+    ("the first discard will set the limit", 1),
+    ("the opponent has taken an upcard in this hand", 1),
+    ("drawn hands in a row", 1 / 4),
+)
+NUM_PLANES = len(PLANES) + 1
+NUM_CELLS = 52
+OBSERVATION_SIZE = NUM_PLANES * NUM_CELLS
+PLANES_SHAPE = (NUM_PLANES, 4, 13)
+_FACTS_AT = len(PLANES) * NUM_CELLS
+
+FLAT_SCALE = np.ones(OBSERVATION_SIZE, np.float32)
+FLAT_SCALE[_FACTS_AT : _FACTS_AT + len(FACTS)] = [scale for _, scale in FACTS]
+_MOST_POINTS = 250
+_END_LAST_UPCARD, _END_WALL, _LAYOFF_DEADWOOD_ONLY = 1, 2, 1
+
+
+@kernel
+def _least_knock(v):
+    """The least deadwood that a legal knock leaves; -1 where no knock is legal."""
+    least = np.int64(-1)
+    rest = v.legal[1]
+    while rest:
+        bit = rest & -rest
+        rest ^= bit
+        left = deadwood(v.hand & ~bit)
+        if least < 0 or left < least:
+            least = left
+    return least
+
+
+@kernel
+def encode(v, out, row):
+    """Writes the 520 bytes of a view into ``out[row]`` (``uint8[n, 520]``, C-contiguous)."""
+    at = np.int64(row) * OBSERVATION_SIZE
+    cards = v.hand
+    melded = melded_cards(cards)
+    upcard = np.int64(0)
+    if v.upcard != NO_CARD:
+        upcard = np.int64(1) << v.upcard
+    fresh = np.int64(0)
+    if v.to_move and v.taken != NO_CARD:
+        fresh = np.int64(1) << v.taken
+    elif v.drawn != NO_CARD:
+        fresh = np.int64(1) << v.drawn
+    store_cards(out, at, cards)
+    store_cards(out, at + 52, melded)
+    store_cards(out, at + 104, upcard)
+    store_cards(out, at + 156, v.pile_cards)
+    store_cards(out, at + 208, v.known[1])
+    store_cards(out, at + 260, v.known[0])
+    store_cards(out, at + 312, v.thrown[1])
+    store_cards(out, at + 364, v.refused[1])
+    store_cards(out, at + 416, fresh)
+    store_cards(out, at + _FACTS_AT, np.int64(0))
+    f = _FACTS_AT
+    r = v.rules
+    phase = v.phase
+    out[row, f + 0] = phase == PHASE_UPCARD
+    out[row, f + 1] = phase == PHASE_DRAW
+    out[row, f + 2] = phase == PHASE_DISCARD
+    out[row, f + 3] = phase == PHASE_WALL
+    out[row, f + 4] = v.to_move
+    out[row, f + 5] = v.started
+    out[row, f + 6] = v.doubled
+    out[row, f + 7] = phase == PHASE_UPCARD and v.refused[1] != 0
+    out[row, f + 8] = v.to_move and v.taken != NO_CARD
+    out[row, f + 9] = v.stock
+    out[row, f + 10] = v.num_history
+    out[row, f + 11] = v.upcards
+    out[row, f + 12] = v.limit
+    out[row, f + 13] = v.limit == 0
+    total = points_of(cards)
+    out[row, f + 14] = total
+    out[row, f + 15] = total - points_of(melded)
+    if v.legal[1]:
+        least = _least_knock(v)
+        out[row, f + 16] = 1
+        out[row, f + 17] = least
+        out[row, f + 18] = least == 0
+    if upcard and not (cards & upcard):
+        out[row, f + 19] = melded_cards(cards | upcard) & upcard != 0
+    out[row, f + 20] = popcount(v.known[1])
+    out[row, f + 21] = popcount(v.known[0])
+    out[row, f + 22] = min(max(v.score[0], 0), _MOST_POINTS)
+    out[row, f + 23] = min(max(v.score[1], 0), _MOST_POINTS)
+    out[row, f + 24] = min(max(r[R_TARGET] - v.score[0], 0), _MOST_POINTS)
+    out[row, f + 25] = min(max(r[R_TARGET] - v.score[1], 0), _MOST_POINTS)
+    out[row, f + 26] = v.boxes[0]
+    out[row, f + 27] = v.boxes[1]
+    out[row, f + 28] = r[R_GIN_BONUS]
+    out[row, f + 29] = r[R_UNDERCUT_BONUS]
+    out[row, f + 30] = r[R_TIE_UNDERCUTS]
+    out[row, f + 31] = min(np.int64(r[R_GAME_BONUS]), _MOST_POINTS)
+    out[row, f + 32] = r[R_BOX_BONUS]
+    out[row, f + 33] = r[R_SHUTOUT] != 0
+    out[row, f + 34] = r[R_WINNER_TOTAL]
+    out[row, f + 35] = r[R_STOCK_END] == _END_LAST_UPCARD
+    out[row, f + 36] = r[R_STOCK_END] == _END_WALL
+    out[row, f + 37] = r[R_ELEVEN_TEN]
+    out[row, f + 38] = r[R_AUTO_GIN]
+    out[row, f + 39] = r[R_DISCARD_TAKEN]
+    out[row, f + 40] = r[R_LAYOFF] == _LAYOFF_DEADWOOD_ONLY
+    out[row, f + 41] = r[R_FIRST_DISCARD_LIMIT] and v.num_history == 0
+    out[row, f + 42] = v.known[1] != 0
+    out[row, f + 43] = v.drawn_hands
+
+
+@kernel
+def _encode_all(views, out):
+    for i in range(views.shape[0]):
+        encode(views[i], out, i)
+
+
+def encode_views(views: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """The bytes of a batch of views.
+
+    Args:
+        views: ``VIEW[n]``.
+        out: ``uint8[n, 520]`` to write into, C-contiguous; made when left out.
+
+    Returns:
+        ``uint8[n, 520]``; ``reshape(n, *PLANES_SHAPE)`` gives planes, ``* FLAT_SCALE`` the flat encoding.
+    """
+    views = np.atleast_1d(views)
+    rows = np.empty((views.shape[0], OBSERVATION_SIZE), np.uint8) if out is None else out
+    _encode_all(views, rows)
+    return rows
