@@ -93,6 +93,7 @@ FACTS: tuple[tuple[str, float], ...] = (
     ("the first discard will set the limit", 1),
     ("the opponent has taken an upcard in this hand", 1),
     ("drawn hands in a row", 1 / 4),
+    ("turns of this hand in which I could have knocked and did not", 1 / 4),
 )
 NUM_PLANES = len(PLANES) + 1
 NUM_CELLS = 52
@@ -195,6 +196,7 @@ def encode(v, out, row):
     out[row, f + 41] = r[R_FIRST_DISCARD_LIMIT] and v.num_history == 0
     out[row, f + 42] = v.known[1] != 0
     out[row, f + 43] = v.drawn_hands
+    out[row, f + 44] = v.declined
 
 
 @kernel

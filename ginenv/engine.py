@@ -109,6 +109,7 @@ STATE = np.dtype(
         ("points", np.int32),  # points of this hand to its winner
         ("hand_no", np.int32),  # hands dealt before this one in the game
         ("boxes", np.uint8, (2,)),  # hands won in the game
+        ("declined", np.uint8, (2,)),  # turns of this hand in which a seat could have knocked and did not
         ("deadwood", np.uint8, (2,)),  # final deadwood, lay-offs counted, once the hand is over
         ("drawn_hands", np.uint8),  # hands drawn in a row
         ("game_over", np.uint8),
@@ -179,6 +180,7 @@ def deal(s, starter):
         s.thrown[seat] = 0
         s.refused[seat] = 0
         s.deadwood[seat] = 0
+        s.declined[seat] = 0
     for k in range(4):
         s.spread[k] = 0
     s.laid = 0
@@ -495,6 +497,8 @@ def _discard(s, seat, card, knocks):
         _set_limit(s, card)
     if knocks:
         knocks = _may_knock(s, seat, card, first)
+    elif knock_discards(s.hands[seat], np.int64(s.limit)):
+        s.declined[seat] += 1
     s.hands[seat] &= ~bit
     s.known[seat] &= ~bit
     s.thrown[seat] |= bit

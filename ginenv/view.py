@@ -38,6 +38,7 @@ VIEW = np.dtype(
         ("points", np.int32),  # once the hand is over: what it brought me (negative: the opponent)
         ("hand_no", np.int32),
         ("boxes", np.uint8, (2,)),  # hands won in the game
+        ("declined", np.uint8),  # turns of this hand in which I could have knocked and did not
         ("deadwood", np.uint8, (2,)),  # final deadwood of a knocked hand
         ("drawn_hands", np.uint8),
         ("phase", np.uint8),
@@ -91,6 +92,7 @@ def look(s, seat, v):
     v.boxes[0] = s.boxes[seat]
     v.boxes[1] = s.boxes[other]
     v.drawn_hands = s.drawn_hands
+    v.declined = s.declined[seat]
     if s.turn == seat:
         v.legal[0], v.legal[1], v.legal[2] = legal(s)
     else:
