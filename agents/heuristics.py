@@ -1,0 +1,160 @@
+"""The built-in bots: records of one parametrised player, and the hint that the best fixed formula gives.
+
+| name | idea |
+|---|---|
+| ``random`` | uniform over the legal actions |
+| ``easy`` | draws as ``formula``, always discards its largest unused card (GR's easy game) |
+| ``simple`` | the 2021 challenge's baseline: melds, least deadwood, knocks at once, ignores its opponent |
+| ``formula`` | fixed formulas: ways to fill, dead cards, danger (GR's opponent; gives the hint) |
+| ``camper`` | never knocks below gin |
+| ``knocker`` | knocks in its first turns, then plays for gin |
+| ``style`` | any of these with changed numbers: ``style:base=formula,draw=always,knock=5`` |
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agents.style_kernels import DISCARD_RULES, DRAW_RULES, STYLE, act_batch
+from ginenv.errors import GinError, did_you_mean
+from ginenv.players import BasePlayer
+from ginenv.view import VIEW
+
+NEVER = 0
+ALL_CARDS_OF_PILE = 32
+
+_SIMPLE: dict[str, Any] = {"draw": "meld", "discard": "least", "knock": 10, "turns": 99, "late": 10}
+_THINKS: dict[str, Any] = {"draw": "gain", "discard": "cost", "memory": ALL_CARDS_OF_PILE, "infer": 1, "bar": 99.0}
+_FORMULA = _THINKS | {"knock": 10, "turns": 99, "late": 10, "ways": 1.0, "danger": 4.0}
+_CAMPER = _THINKS | {"knock": 0, "turns": 99, "late": 0, "ahead": 3.0, "decay": 1.0, "danger": 4.0}
+
+STYLES: dict[str, dict[str, Any]] = {
+    "random": {"blunder": 1.0},
+    "easy": _FORMULA | {"discard": "largest"},
+    "simple": _SIMPLE,
+    "formula": _FORMULA,
+    "camper": _CAMPER,
+    "knocker": _CAMPER | {"knock": 10, "turns": 4, "late": 0},
+}
+
+_RULES: dict[str, tuple[str, ...]] = {"draw": DRAW_RULES, "discard": DISCARD_RULES}
+_MOST: dict[str, float] = {
+    "knock": 10,
+    "turns": 99,
+    "late": 10,
+    "memory": ALL_CARDS_OF_PILE,
+    "infer": 1,
+    "decay": 1.0,
+    "blunder": 1.0,
+}
+
+
+def style(base: str = "simple", **options: Any) -> np.ndarray:
+    """A style record: a named bot with some of its numbers changed.
+
+    Args:
+        base: a name in ``STYLES``.
+        options: fields of ``STYLE``; ``draw`` and ``discard`` by the names in ``DRAW_RULES`` and ``DISCARD_RULES``.
+
+    Returns:
+        ``STYLE[1]``.
+
+    Raises:
+        GinError: for an unknown base, option or rule, or a number out of range.
+    """
+    if base not in STYLES:
+        raise GinError(f"style base {base!r} does not exist{did_you_mean(base, STYLES)}; known: {', '.join(STYLES)}")
+    record = np.zeros(1, STYLE)
+    for name, value in (STYLES[base] | options).items():
+        record[name if name in _names() else _unknown(name)] = _checked(name, value)
+    return record
+
+
+def _names() -> tuple[str, ...]:
+    assert STYLE.names is not None
+    return STYLE.names
+
+
+def _unknown(name: str) -> str:
+    known = ("base", *_names())
+    raise GinError(f"style has no option {name!r}{did_you_mean(name, known)}; options: {', '.join(known)}")
+
+
+def _checked(name: str, value: Any) -> float:
+    if name in _RULES:
+        if value not in _RULES[name]:
+            hint = did_you_mean(str(value), _RULES[name])
+            raise GinError(f"style option {name} is {value!r}{hint}; allowed is one of: {', '.join(_RULES[name])}")
+        return _RULES[name].index(value)
+    least = -100.0 if name == "high" else 0.0
+    most = _MOST.get(name, 1000.0)
+    whole = STYLE[name] == np.uint8
+    if not isinstance(value, int | float) or not least <= value <= most or (whole and value != int(value)):
+        kind = "a whole number" if whole else "a number"
+        raise GinError(f"style option {name} is {value!r}; allowed is {kind} from {least:g} to {most:g}")
+    return value
+
+
+class StylePlayer(BasePlayer):
+    """Plays a style, or a pool of styles of which each game has its own.
+
+    Args:
+        styles: ``STYLE[m]``; game ``slot`` is played by style ``slot % m``.
+        seed: mixed with the views' own random words.
+    """
+
+    name = "style"
+
+    def __init__(self, styles: np.ndarray, seed: int = 0) -> None:
+        super().__init__(seed)
+        assert styles.dtype == STYLE and styles.ndim == 1 and len(styles)
+        self.styles = styles
+
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        """Chooses for every view (see ``ginenv.players.Player``)."""
+        views = np.atleast_1d(views)
+        assert views.dtype == VIEW
+        actions = np.empty(len(views), np.int64)
+        if slots is None:
+            index = np.zeros(len(views), np.int64)
+        else:
+            index = np.asarray(slots, np.int64) % len(self.styles)
+        act_batch(views, self.styles, index, np.uint64(self.seed % 2**64), actions)
+        return actions
+
+
+def make_style(seed: int = 0, base: str = "simple", **options: Any) -> StylePlayer:
+    """A bot with changed numbers; see ``style``."""
+    return StylePlayer(style(base, **options), seed)
+
+
+def make_random(seed: int = 0) -> StylePlayer:
+    """Uniform over the legal actions."""
+    return make_style(seed, "random")
+
+
+def make_easy(seed: int = 0) -> StylePlayer:
+    """GR's easy game: draws as ``formula`` and always discards the largest unused card."""
+    return make_style(seed, "easy")
+
+
+def make_simple(seed: int = 0) -> StylePlayer:
+    """The baseline of the 2021 challenge."""
+    return make_style(seed, "simple")
+
+
+def make_formula(seed: int = 0) -> StylePlayer:
+    """GR's opponent: fixed formulas that count the ways to fill, remember dead cards and weigh danger."""
+    return make_style(seed, "formula")
+
+
+def make_camper(seed: int = 0) -> StylePlayer:
+    """Never knocks below gin."""
+    return make_style(seed, "camper")
+
+
+def make_knocker(seed: int = 0) -> StylePlayer:
+    """Knocks in its first turns, then plays for gin."""
+    return make_style(seed, "knocker")

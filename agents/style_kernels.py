@@ -1,0 +1,486 @@
+"""One parametrised, compiled player: every built-in bot is a record of small numbers.
+
+``decide`` turns one view and one ``STYLE`` record into an action; ``act_batch`` does so for a batch in which every view may
+be played by another style. Nothing here knows a rule: what may be done stands in the view's legal actions, and what may be seen
+is the view. Chance is a function of the view's ``luck`` word and a seed, so results do not depend on how games are batched.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ginenv.actions import (
+    KNOCK,
+    PASS,
+    PHASE_DISCARD,
+    PHASE_LAYOFF,
+    PHASE_SPREAD,
+    PHASE_WALL,
+    STOCK,
+    UPCARD,
+)
+from ginenv.engine import NO_CARD
+from ginenv.jit import below, ctz, kernel, mix, nth_bit, popcount
+from ginenv.melds import (
+    RANK_COLUMN,
+    SUIT_BITS,
+    best_layoff,
+    card_points,
+    deadwood,
+    exposure,
+    melded_cards,
+    nth_arrangement,
+    points_of,
+)
+from ginenv.rules import R_HAND_SIZE
+
+# How a style draws: only what becomes part of a meld (the challenge's baseline); what lowers its deadwood by a meld, lets it
+# knock, or saves more than ``bar`` points; every upcard; none.
+DRAW_RULES = ("meld", "gain", "always", "never")
+# How it discards: at random among the cards that leave least deadwood; the largest unused card; the card of least cost.
+DISCARD_RULES = ("least", "largest", "cost")
+_DRAW_MELD, _DRAW_GAIN, _DRAW_ALWAYS, _DRAW_NEVER = range(len(DRAW_RULES))
+_LEAST, _LARGEST, _COST = range(len(DISCARD_RULES))
+
+STYLE = np.dtype(
+    [
+        ("draw", np.uint8),  # position in DRAW_RULES
+        ("discard", np.uint8),  # position in DISCARD_RULES
+        ("knock", np.uint8),  # most deadwood to knock with in the first ``turns`` turns (gin is always declared)
+        ("turns", np.uint8),  # turns of its own for which ``knock`` holds
+        ("late", np.uint8),  # most deadwood to knock with after them
+        ("memory", np.uint8),  # how many of the last cards of the pile it remembers
+        ("infer", np.uint8),  # 1 when it draws conclusions from what the opponent took, refused and threw
+        ("bar", np.float64),  # "gain": points by which an upcard outside melds must lower the deadwood to be taken
+        ("ahead", np.float64),  # "cost": weight of the deadwood expected one draw later
+        ("decay", np.float64),  # "cost": factor on ``ahead`` for each turn played
+        ("danger", np.float64),  # "cost": points for a card that the opponent surely wants
+        ("ways", np.float64),  # "cost": points for each unseen card that would fill a combination with the card
+        ("pairs", np.float64),  # "cost": points for a card that has its like in the hand (hoards pairs, prefers sets)
+        ("runs", np.float64),  # "cost": points for a card that has a neighbour in the hand (prefers runs)
+        ("high", np.float64),  # "cost": points for each point of the card: below 0 sheds high cards, above 0 keeps them
+        ("noise", np.float64),  # "cost": a random error up to this many points for each card
+        ("blunder", np.float64),  # probability of a uniformly random legal action
+    ],
+    align=True,
+)
+
+_UNIT = 2.0**-53
+# A discard this much worse in deadwood than the best one is not looked at further.
+_MARGIN = 12.0
+
+
+@kernel
+def unit(word):
+    """A number in [0, 1) from a random 64-bit word."""
+    return np.float64(word >> np.uint64(11)) * _UNIT
+
+
+@kernel
+def uniform_action(v, word):
+    """A legal action of a view, chosen evenly by a random 64-bit word."""
+    discards = popcount(v.legal[0])
+    cards = discards + popcount(v.legal[1])
+    n = below(word, cards + popcount(v.legal[2]))
+    if n < discards:
+        return nth_bit(v.legal[0], n)
+    if n < cards:
+        return KNOCK + nth_bit(v.legal[1], n - discards)
+    return STOCK + nth_bit(v.legal[2], n - cards)
+
+
+@kernel
+def joins_meld(cards, card):
+    """Whether a card and some others of a mask (the card itself left out) make a meld."""
+    cards = cards & ~(np.int64(1) << card)
+    if popcount(cards & (RANK_COLUMN << (card % 13))) >= 2:
+        return True
+    # The suit with two empty ranks below and above, so that no run goes around the corner.
+    suit = ((cards >> (card - card % 13)) & SUIT_BITS) << 2
+    near = suit >> (card % 13)
+    return near & 3 == 3 or near & 10 == 10 or near & 24 == 24
+
+
+@kernel
+def least_deadwood(cards, allowed):
+    """The cards of a mask whose discard leaves least deadwood, and how much that is."""
+    melded = melded_cards(cards)
+    whole = points_of(cards & ~melded)
+    best = np.int64(1000)
+    found = np.int64(0)
+    rest = allowed & ~melded
+    while rest:
+        card = ctz(rest)
+        bit = rest & -rest
+        rest ^= bit
+        after = whole - card_points(card)
+        if after < best:
+            best = after
+            found = bit
+        elif after == best:
+            found |= bit
+    rest = allowed & melded
+    while rest:
+        card = ctz(rest)
+        bit = rest & -rest
+        rest ^= bit
+        # A discard saves the points of its card at most.
+        if whole - card_points(card) <= best:
+            after = deadwood(cards & ~bit)
+            if after < best:
+                best = after
+                found = bit
+            elif after == best:
+                found |= bit
+    return found, best
+
+
+@kernel
+def best_of_eleven(cards):
+    """Deadwood after the best discard of a hand just added to (any card may go)."""
+    loose = cards & ~melded_cards(cards)
+    if loose == 0:
+        return np.int64(0)
+    # The largest loose card: its rank is the highest one present, and face cards count as ten.
+    ranks = (loose | loose >> 13 | loose >> 26 | loose >> 39) & SUIT_BITS
+    if ranks & 0x1E00:
+        return points_of(loose) - 10
+    high = 0
+    while ranks:
+        high = ctz(ranks) + 1
+        ranks &= ranks - 1
+    return points_of(loose) - high
+
+
+@kernel
+def fillers(cards):
+    """All cards that make a meld with two cards of a mask, or join one: a superset of what can lower its deadwood by a meld."""
+    a = cards & SUIT_BITS
+    b = (cards >> 13) & SUIT_BITS
+    c = (cards >> 26) & SUIT_BITS
+    d = (cards >> 39) & SUIT_BITS
+    pairs = (a & b) | (c & d) | ((a | b) & (c | d))
+    found = pairs * RANK_COLUMN
+    for suit in range(4):
+        held = (cards >> (13 * suit)) & SUIT_BITS
+        neighbours = held & (held << 1)
+        outside = (neighbours << 1) | (neighbours >> 2) | ((held << 1) & (held >> 1))
+        found |= (outside & SUIT_BITS) << (13 * suit)
+    return found & ~cards
+
+
+@kernel
+def deadwood_ahead(cards, live, left):
+    """Mean deadwood after one draw from the live cards and the best discard, for ten cards with deadwood ``left``."""
+    count = popcount(live)
+    if count == 0:
+        return np.float64(left)
+    gain = np.int64(0)
+    rest = fillers(cards) & live
+    while rest:
+        bit = rest & -rest
+        rest ^= bit
+        gain += left - best_of_eleven(cards | bit)
+    return left - gain / count
+
+
+@kernel
+def live_ways(card, cards, live):
+    """Live cards that make a meld of a card and one other of the mask: the ways to fill its combinations."""
+    cards = cards & ~(np.int64(1) << card)
+    found = np.int64(0)
+    column = RANK_COLUMN << (card % 13)
+    if cards & column:
+        found |= column & live
+    shift = card - card % 13
+    held = ((cards >> shift) & SUIT_BITS) << 2
+    place = np.int64(4) << (card % 13)
+    outs = np.int64(0)
+    if held & (place >> 1):
+        outs |= (place >> 2) | (place << 1)
+    if held & (place << 1):
+        outs |= (place >> 1) | (place << 2)
+    if held & (place >> 2):
+        outs |= place >> 1
+    if held & (place << 2):
+        outs |= place << 1
+    found |= (((outs >> 2) & SUIT_BITS) << shift) & live
+    return popcount(found)
+
+
+@kernel
+def _held(bit, live, known, chance):
+    if known & bit:
+        return 1.0
+    if live & bit:
+        return chance
+    return 0.0
+
+
+@kernel
+def danger_of(card, live, known, cold, chance):
+    """How likely the opponent melds a card, from 0 to about 1.
+
+    Args:
+        card: the card to be thrown.
+        live: cards that may be in the opponent's hand.
+        known: cards that it took and still holds.
+        cold: cards that it threw or refused: around them it collects less.
+        chance: probability that a live card is in its hand.
+    """
+    suit0 = card % 13
+    bit = np.int64(1) << card
+    column = (RANK_COLUMN << suit0) & ~bit
+    first = column & -column
+    second = (column ^ first) & -(column ^ first)
+    third = column ^ first ^ second
+    a = _held(first, live, known, chance)
+    b = _held(second, live, known, chance)
+    c = _held(third, live, known, chance)
+    sets = a * b + b * c + a * c - 2 * a * b * c
+    if column & cold:
+        sets *= 0.4
+    shift = card - suit0
+    below1 = _held(bit >> 1, live, known, chance) if suit0 > 0 else 0.0
+    below2 = _held(bit >> 2, live, known, chance) if suit0 > 1 else 0.0
+    above1 = _held(bit << 1, live, known, chance) if suit0 < 12 else 0.0
+    above2 = _held(bit << 2, live, known, chance) if suit0 < 11 else 0.0
+    runs = below1 * below2 + below1 * above1 + above1 * above2
+    near = (((np.int64(0b11011) << suit0) >> 2) & SUIT_BITS) << shift
+    if near & cold:
+        runs *= 0.6
+    total = sets + runs
+    if bit & cold:
+        total *= 0.3
+    return min(1.0, total)
+
+
+@kernel
+def remembered(v, memory):
+    """The cards of the pile that a player remembers who keeps the last ``memory`` of them in mind."""
+    if memory >= v.num_pile:
+        return v.pile_cards
+    cards = np.int64(0)
+    for k in range(v.num_pile - memory, v.num_pile):
+        cards |= np.int64(1) << v.pile[k]
+    return cards
+
+
+@kernel
+def repeated(v):
+    """Cards whose discard would repeat, in either direction, a draw and discard that this seat made before.
+
+    Only draws of upcards are in a view's record of the hand, and only an upcard can come back.
+    """
+    cards = np.int64(0)
+    if v.taken == NO_CARD or not (v.thrown[0] >> v.taken) & 1:
+        return cards
+    thrown = NO_CARD
+    taken = NO_CARD
+    for k in range(v.num_history):
+        action = v.history[k]
+        if action == UPCARD:
+            taken = thrown
+        elif action == STOCK or action == PASS:
+            taken = NO_CARD
+        elif action < KNOCK:
+            # A discard by this seat answers a draw by this seat.
+            if (v.thrown[0] >> action) & 1 and taken != NO_CARD:
+                if taken == v.taken:
+                    cards |= np.int64(1) << action
+                elif action == v.taken:
+                    cards |= np.int64(1) << taken
+            thrown = action
+    return cards
+
+
+@kernel
+def turn_of(v):
+    """Which turn of its own in this hand the seat is at, from 1."""
+    return popcount(v.thrown[0]) + 1
+
+
+@kernel
+def knock_bar(v, st):
+    """Most deadwood that the style knocks with in this turn."""
+    return np.int64(st.knock) if turn_of(v) <= st.turns else np.int64(st.late)
+
+
+@kernel
+def _cheapest(v, st, allowed, word):
+    """The discard of least cost: deadwood left, what a draw may bring, danger, and the style's leanings."""
+    hand = v.hand
+    known = v.known[1] if st.infer else np.int64(0)
+    # What it forgot counts as live again.
+    live = (v.unseen | v.pile_cards | v.known[1]) & ~(remembered(v, st.memory) | known)
+    cold = v.thrown[1] | v.refused[1] if st.infer else np.int64(0)
+    chance = (v.rules[R_HAND_SIZE] - popcount(known)) / max(1, popcount(live))
+    ahead = st.ahead * st.decay ** (turn_of(v) - 1)
+    least = least_deadwood(hand, allowed)[1]
+    best = 1e9
+    chosen = np.int64(ctz(allowed))
+    rest = allowed
+    while rest:
+        card = ctz(rest)
+        bit = rest & -rest
+        rest ^= bit
+        left = deadwood(hand & ~bit)
+        if left > least + _MARGIN:
+            continue
+        cost = left + st.high * card_points(card)
+        if ahead > 0:
+            cost += ahead * deadwood_ahead(hand & ~bit, live, left)
+        if st.danger > 0:
+            cost += st.danger * danger_of(card, live, known, cold, chance)
+        if st.ways > 0:
+            cost += st.ways * live_ways(card, hand, live)
+        if st.pairs > 0 and hand & ~bit & (RANK_COLUMN << (card % 13)):
+            cost += st.pairs
+        if st.runs > 0 and ((card % 13 > 0 and hand & (bit >> 1)) or (card % 13 < 12 and hand & (bit << 1))):
+            cost += st.runs
+        if st.noise > 0:
+            cost += st.noise * unit(mix(word + np.uint64(card)))
+        if cost < best:
+            best = cost
+            chosen = card
+    return chosen
+
+
+@kernel
+def _largest_unused(cards, allowed):
+    """The largest unused card that may go (of equal ones the highest rank, then the lowest suit), or -1."""
+    rest = allowed & ~melded_cards(cards)
+    chosen = np.int64(-1)
+    while rest:
+        card = ctz(rest)
+        rest &= rest - 1
+        if chosen < 0 or card % 13 > chosen % 13:
+            chosen = card
+    return chosen
+
+
+@kernel
+def _discard(v, st, word):
+    discards = v.legal[0]
+    knocks = v.legal[1]
+    if knocks:
+        cards, left = least_deadwood(v.hand, knocks)
+        if left == 0 or discards == 0 or left <= knock_bar(v, st):
+            return KNOCK + nth_bit(cards, below(word, popcount(cards)))
+    allowed = discards
+    if v.taken != NO_CARD:
+        allowed &= ~(np.int64(1) << v.taken)
+        without = allowed & ~repeated(v)
+        if without:
+            allowed = without
+        elif allowed == 0:
+            allowed = discards
+    if st.discard == _COST:
+        return _cheapest(v, st, allowed, word)
+    if st.discard == _LARGEST:
+        card = _largest_unused(v.hand, allowed)
+        if card >= 0:
+            return card
+    cards, left = least_deadwood(v.hand, allowed)
+    return nth_bit(cards, below(word, popcount(cards)))
+
+
+@kernel
+def _wants(v, st):
+    """Whether the style takes the upcard."""
+    if st.draw == _DRAW_ALWAYS:
+        return True
+    if st.draw == _DRAW_NEVER:
+        return False
+    if st.draw == _DRAW_MELD:
+        return joins_meld(v.hand, np.int64(v.upcard))
+    bit = np.int64(1) << v.upcard
+    now = deadwood(v.hand)
+    after = least_deadwood(v.hand | bit, v.hand)[1]
+    if after >= now:
+        return False
+    if joins_meld(v.hand, np.int64(v.upcard)) or now - after >= st.bar:
+        return True
+    return after <= v.limit and after <= knock_bar(v, st)
+
+
+@kernel
+def _draw(v, st):
+    if v.legal[2] & 2:
+        if v.phase == PHASE_WALL:
+            # Whoever takes this one takes it to knock.
+            if least_deadwood(v.hand | np.int64(1) << v.upcard, v.hand)[1] <= min(v.limit, knock_bar(v, st)):
+                return UPCARD
+        elif _wants(v, st):
+            return UPCARD
+    return STOCK + ctz(v.legal[2] & 5)
+
+
+@kernel
+def _spread(v):
+    """The arrangement with the least deadwood and, among equals, the least that the opponent may lay off."""
+    known = v.known[1]
+    chance = (v.rules[R_HAND_SIZE] - popcount(known)) / max(1, popcount(v.unseen))
+    best = np.int64(1000)
+    best_open = 0.0
+    chosen = 0
+    for n in range(popcount(v.legal[0])):
+        _, a, b, c, d = nth_arrangement(v.hand, np.int64(v.limit), n)
+        left = points_of(v.hand & ~(a | b | c | d))
+        if left > best:
+            continue
+        to_lay = (
+            exposure(a, v.unseen, known, chance)
+            + exposure(b, v.unseen, known, chance)
+            + exposure(c, v.unseen, known, chance)
+            + exposure(d, v.unseen, known, chance)
+        )
+        if left < best or to_lay < best_open:
+            best = left
+            best_open = to_lay
+            chosen = n
+    return chosen
+
+
+@kernel
+def _lay_off(v):
+    """Card by card what the best lay-off holds, then done."""
+    laid = best_layoff(v.hand, v.spread[0], v.spread[1], v.spread[2])[0] & v.legal[0]
+    return ctz(laid) if laid else PASS
+
+
+@kernel
+def decide(v, st, seed):
+    """The action of a style for a view.
+
+    Args:
+        v: a record of ``VIEW`` whose seat is to move.
+        st: a record of ``STYLE``.
+        seed: the player's seed (uint64), mixed with the view's ``luck``.
+    """
+    word = mix(v.luck ^ seed)
+    if st.blunder > 0 and unit(word) < st.blunder:
+        return uniform_action(v, mix(word))
+    if v.phase == PHASE_DISCARD:
+        return _discard(v, st, word)
+    if v.phase == PHASE_SPREAD:
+        return np.int64(_spread(v))
+    if v.phase == PHASE_LAYOFF:
+        return np.int64(_lay_off(v))
+    return np.int64(_draw(v, st))
+
+
+@kernel
+def act_batch(views, styles, index, seed, actions):
+    """Plays a batch, each view by the style that its index names.
+
+    Args:
+        views: ``VIEW[n]``, each of a seat that is to move.
+        styles: ``STYLE[m]``.
+        index: ``int[n]``, which style plays each view; a negative one leaves its action as it was.
+        seed: uint64, the players' seed.
+        actions: ``int64[n]``, written.
+    """
+    for i in range(views.shape[0]):
+        if index[i] >= 0:
+            actions[i] = decide(views[i], styles[index[i]], seed)
