@@ -95,7 +95,7 @@ _GIN, _KNOCK, _UNDERCUT, _TIE, _STOCK, _UPCARDS, _REPEATED = (int(end) for end i
 
 STATE = np.dtype(
     [
-        ("hands", np.int64, (2,)),  # cards that each seat holds
+        ("hands", np.int64, (2,)),  # cards that each seat holds; what the defender lays off leaves its hand
         ("known", np.int64, (2,)),  # cards that a seat took from the pile and still holds
         ("thrown", np.int64, (2,)),  # every card that a seat has discarded in this hand
         ("refused", np.int64, (2,)),  # upcards that a seat could have taken and did not
@@ -397,6 +397,20 @@ def _score(s):
 
 
 @kernel
+def _lay_off(s, seat, card):
+    """Puts a card of the defender's on the spread; on a run rather than on a set, since a run can go on."""
+    bit = np.int64(1) << card
+    target = -1
+    for k in range(3):
+        if fits(s.spread[k], card) and (target < 0 or is_run(s.spread[k])):
+            target = k
+    s.spread[target] |= bit
+    s.hands[seat] &= ~bit
+    s.known[seat] &= ~bit
+    s.laid |= bit
+
+
+@kernel
 def _defend(s):
     """After the spread: gin scores at once; else the defender lays off, by itself or by hand."""
     knocker = s.knocker
@@ -418,21 +432,26 @@ def _defend(s):
             laid, left = best_layoff(cards, s.spread[0], s.spread[1], s.spread[2])
         else:
             laid, left = deadwood_layoff(cards, s.spread[0], s.spread[1], s.spread[2])
-        s.laid = laid
+        while laid:
+            # A run takes its cards one after the other, so what fits now goes first.
+            card = ctz(layable(s, laid))
+            _lay_off(s, other, card)
+            laid &= ~(np.int64(1) << card)
         s.deadwood[other] = left
     _score(s)
 
 
 @kernel
 def unseen_by(s, seat):
-    """Cards that a seat cannot place: neither in its hand nor in the pile nor known to be the opponent's."""
+    """Cards that a seat cannot place: neither in its hand nor in the pile nor spread out nor known to be the opponent's."""
     in_play = np.int64(ALL_CARDS)
     if s.rules[R_RANKS] < 13 or s.rules[R_SUITS] < 4:
         column = (np.int64(1) << s.rules[R_RANKS]) - 1
         in_play = np.int64(0)
         for suit in range(s.rules[R_SUITS]):
             in_play |= column << (13 * suit)
-    return in_play & ~(s.hands[seat] | s.pile_cards | s.known[1 - seat])
+    laid_out = s.spread[0] | s.spread[1] | s.spread[2]
+    return in_play & ~(s.hands[seat] | s.pile_cards | s.known[1 - seat] | laid_out)
 
 
 @kernel
@@ -450,19 +469,6 @@ def _knock(s, seat):
         a, b, c, d = best_spread(cards, unseen_by(s, seat), known, hidden)
     s.spread[0], s.spread[1], s.spread[2], s.spread[3] = a, b, c, d
     _defend(s)
-
-
-@kernel
-def _lay_off(s, card):
-    """Puts a card of the defender's on the spread; on a run rather than on a set, since a run can go on."""
-    bit = np.int64(1) << card
-    target = -1
-    for k in range(3):
-        if fits(s.spread[k], card) and (target < 0 or is_run(s.spread[k])):
-            target = k
-    s.spread[target] |= bit
-    s.hands[s.turn] &= ~bit
-    s.laid |= bit
 
 
 @kernel
@@ -537,7 +543,7 @@ def _apply_rare(s, seat, action):
         _defend(s)
     elif phase == PHASE_LAYOFF:
         if action != PASS:
-            _lay_off(s, action)
+            _lay_off(s, seat, action)
             if layable(s, s.hands[seat]):
                 return
         s.deadwood[seat] = deadwood(s.hands[seat])

@@ -1,6 +1,6 @@
 """Hands into a game: who starts, the running score, and the score sheet with boxes, game bonus and shut-out.
 
-Kernels work on the game's fields of a ``STATE`` record; ``Hand`` and ``Match`` in ``ginenv.play`` are their readable faces.
+Kernels work on the game's fields of a ``STATE`` record; ``Hand`` and ``Match`` in ``ginenv.hand`` are their readable faces.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def first_starter(s):
 @kernel
 def next_starter(s):
     """The seat that starts the hand after the one just ended; after a hand that scored nothing the same again."""
-    if s.winner == NOBODY:
+    if s.points == 0:
         return np.int64(s.starter)
     if s.rules[R_NEXT_STARTER] == _LOSER:
         return np.int64(1 - s.winner)

@@ -94,6 +94,11 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 }
 
 
+def _choice(name: str, position: int) -> Any:
+    """The text of a rule that a block holds by its position."""
+    return _CHOICES[name][position]
+
+
 @dataclass(frozen=True)
 class Rules:
     """Everything that differs between variants of gin rummy; the default is DG's Standard.
@@ -188,11 +193,12 @@ class Rules:
                     raise RulesError(f"rule {field.name} is {value!r}{hint}; allowed is one of: {allowed}")
             elif not isinstance(value, bool):
                 raise RulesError(f"rule {field.name} is {value!r}; allowed is true or false")
-        needed = 2 * self.hand_size + 4
-        if self.ranks * self.suits < needed:
+        # At least three cards in the stock; at most as many as the pile of a state holds (engine.MAX_PILE).
+        fewest, most = 2 * self.hand_size + 4, 2 * self.hand_size + 34
+        if not fewest <= self.num_cards <= most:
             raise RulesError(
-                f"hand_size {self.hand_size} needs a deck of at least {needed} cards; "
-                f"{self.ranks} ranks of {self.suits} suits are {self.ranks * self.suits}"
+                f"hand_size {self.hand_size} needs a deck of {fewest} to {most} cards; "
+                f"{self.ranks} ranks of {self.suits} suits are {self.num_cards}"
             )
 
     @property
@@ -275,6 +281,51 @@ class Rules:
         if not isinstance(values, dict):
             raise RulesError(f"rules are a JSON object with a value for each rule, not {type(values).__name__}")
         return cls().replace(**values)
+
+    @classmethod
+    def from_block(cls, block: np.ndarray) -> Rules:
+        """Rules that a state's block stands for: a preset where one has this block, else built field by field.
+
+        Rules that mean the same have one block (DG's eleven/ten deal under Oklahoma is the traditional one), so the value can
+        differ from the one that the block was made of, but never in how hands are played and scored.
+        """
+        for preset in PRESETS.values():
+            if np.array_equal(preset.block, block):
+                return preset
+        return cls(
+            deal="eleven-ten" if block[R_ELEVEN_TEN] else "traditional",
+            first_upcard="offer" if block[R_OFFER] else "either",
+            first_turn_knock=bool(block[R_FIRST_TURN_KNOCK]),
+            discard_taken_upcard=bool(block[R_DISCARD_TAKEN]),
+            knock_limit=block[R_LIMIT],
+            oklahoma=bool(block[R_OKLAHOMA]),
+            oklahoma_ace="one" if block[R_ACE_ONE] else "gin",
+            spade_doubles=bool(block[R_SPADE_DOUBLES]),
+            eleven_ten_oklahoma="first-discard" if block[R_FIRST_DISCARD_LIMIT] else "traditional",
+            gin="automatic" if block[R_AUTO_GIN] else "declared",
+            illegal_knock="discard" if block[R_LENIENT_KNOCK] else "refused",
+            stock_end=_choice("stock_end", block[R_STOCK_END]),
+            layoff=_choice("layoff", block[R_LAYOFF]),
+            spread="chosen" if block[R_CHOOSE_SPREAD] else "automatic",
+            undercut_on_tie=bool(block[R_TIE_UNDERCUTS]),
+            gin_bonus=block[R_GIN_BONUS],
+            undercut_bonus=block[R_UNDERCUT_BONUS],
+            max_upcards=block[R_MAX_UPCARDS],
+            repeated_upcard_draw=bool(block[R_REPEAT_DRAW]),
+            first_starter=_choice("first_starter", block[R_FIRST_STARTER]),
+            next_starter=_choice("next_starter", block[R_NEXT_STARTER]),
+            target=block[R_TARGET],
+            game_bonus=block[R_GAME_BONUS],
+            box_bonus=block[R_BOX_BONUS],
+            shutout=_choice("shutout", block[R_SHUTOUT]),
+            shutout_bonus=block[R_SHUTOUT_BONUS],
+            net_score=bool(block[R_NET]),
+            winner="total" if block[R_WINNER_TOTAL] else "target",
+            max_drawn_hands=block[R_MAX_DRAWN],
+            ranks=block[R_RANKS],
+            suits=block[R_SUITS],
+            hand_size=block[R_HAND_SIZE],
+        )
 
     @cached_property
     def hash(self) -> str:

@@ -133,6 +133,7 @@ def look(s, seat, v):
         if s.winner != NOBODY:
             v.winner = 0 if s.winner == seat else 1
             v.points = s.points if s.winner == seat else -s.points
+    v.unseen &= ~v.shown
 
 
 @kernel
