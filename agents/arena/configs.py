@@ -1,0 +1,56 @@
+"""What can be asked of ``evaluate.py``, as configurations."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+from pydantic import Field
+
+from agents.config import Config
+from ginenv.errors import RulesError
+from ginenv.rules import Rules, get_rules
+
+PANEL = ("random", "easy", "simple", "formula")
+
+
+class MatchConfig(Config):
+    """Plays two players against each other on mirrored deals; or one against the panel (random, easy, simple, formula).
+
+    Attributes:
+        players: names, checkpoint directories, or cmd:"PROGRAM ARGUMENTS" for a program that speaks the line protocol.
+        rules: a preset, or rules as JSON, for instance '{"preset": "eaai", "target": 200}'.
+        games: how many games to play (rounded up to pairs).
+        hands: play this many single hands instead of games.
+        seed: of deals and players; the same seed gives the same result.
+        workers: processes.
+        batch: games at once in each process; changes the speed and the memory, never the result.
+        forfeit: what a program from outside loses when it fails: the whole game, or the hand.
+        out: where the results go, as JSON.
+    """
+
+    players: Annotated[tuple[str, ...], tyro.conf.Positional]
+    rules: str = "eaai"
+    games: int = Field(2000, gt=0)
+    hands: int = Field(0, ge=0)
+    seed: int = Field(0, ge=0)
+    workers: int = Field(1, gt=0)
+    batch: int = Field(2048, gt=0)
+    forfeit: Literal["game", "hand"] = "game"
+    out: Path = Path("runs/evaluate.json")
+
+
+def parse_rules(text: str) -> Rules:
+    """Rules of a preset's name or of a JSON object.
+
+    Raises:
+        RulesError: if they are neither, or name something that does not exist.
+    """
+    if not text.lstrip().startswith("{"):
+        return get_rules(text)
+    try:
+        return get_rules(json.loads(text))
+    except json.JSONDecodeError as error:
+        raise RulesError(f"rules {text!r} cannot be read as JSON: {error}") from None

@@ -1,0 +1,209 @@
+"""What a match says: shares and points with intervals, and how each side played.
+
+Both legs of a pair are played on the same deals, so they are no independent results: every interval is clustered by pair.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from agents.arena.steps import GAME, MAX_DEADWOOD, MAX_TURNS, STYLE
+from ginenv.engine import NOBODY
+from ginenv.rules import Rules
+
+RESULTS_VERSION = 1
+# Half-width of a 95 % interval in standard errors.
+Z95 = 1.96
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean with the half-width of its 95 % interval; NaN where there is nothing to estimate from."""
+
+    mean: float
+    half: float
+
+    @property
+    def low(self) -> float:
+        """Lower end of the interval."""
+        return self.mean - self.half
+
+    @property
+    def high(self) -> float:
+        """Upper end of the interval."""
+        return self.mean + self.half
+
+    def text(self, percent: bool = False) -> str:
+        """``53.1 % (51.9 to 54.3)`` or ``+1.24 (+0.31 to +2.17)``."""
+        if np.isnan(self.mean):
+            return "–"
+        if percent:
+            return f"{100 * self.mean:.1f} % ({100 * self.low:.1f} to {100 * self.high:.1f})"
+        return f"{self.mean:+.2f} ({self.low:+.2f} to {self.high:+.2f})"
+
+    def to_dict(self) -> dict[str, float | None]:
+        """Mean and both ends; ``None`` where there is no number."""
+        values = {"mean": self.mean, "low": self.low, "high": self.high}
+        return {key: None if np.isnan(value) else round(float(value), 6) for key, value in values.items()}
+
+
+def ratio(numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
+    """A ratio of sums over pairs, with the interval of the ratio estimator (linearised, one cluster a pair).
+
+    Args:
+        numerator: ``float[pairs]``.
+        denominator: ``float[pairs]``, for instance hands of the pair; all ones for a plain mean.
+    """
+    total = float(denominator.sum())
+    if total == 0:
+        return Estimate(float("nan"), float("nan"))
+    mean = float(numerator.sum()) / total
+    count = len(numerator)
+    if count < 2:
+        return Estimate(mean, float("nan"))
+    residual = numerator - mean * denominator
+    error = np.sqrt(float(np.square(residual).sum()) * count / (count - 1)) / total
+    return Estimate(mean, Z95 * float(error))
+
+
+@dataclass
+class MatchResult:
+    """A match between two sides.
+
+    Attributes:
+        names: the players as they were asked for.
+        rules: what was played.
+        unit: ``games`` or ``hands``.
+        seed: of the deals and of the players.
+        games: ``GAME[2 * pairs]``, finished jobs only come in whole pairs.
+        style: ``STYLE[2]``.
+        seconds: time spent in each side's decisions.
+        luck: ``float[2 * pairs]``, points of side 0 that came from luck with the cards (sum over the job), or ``None``.
+        faults: what went wrong with programs from outside: name, job, kind and words.
+        wanted: pairs asked for; fewer are there after an interrupt or an early stop.
+        verdict: what a sequential test concluded, else empty.
+        elapsed: seconds of the whole match.
+    """
+
+    names: tuple[str, str]
+    rules: Rules
+    unit: str
+    seed: int
+    games: np.ndarray
+    style: np.ndarray
+    seconds: tuple[float, float] = (0.0, 0.0)
+    luck: np.ndarray | None = None
+    faults: list[dict[str, Any]] = field(default_factory=list)
+    wanted: int = 0
+    verdict: str = ""
+    elapsed: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Checks the arrays' types."""
+        assert self.games.dtype == GAME and self.style.dtype == STYLE
+
+    @property
+    def pairs(self) -> int:
+        """Pairs that were finished."""
+        return len(self.games) // 2
+
+    def _by_pair(self, values: np.ndarray) -> np.ndarray:
+        return np.asarray(values, np.float64).reshape(-1, 2).sum(axis=1)
+
+    @property
+    def pair_scores(self) -> np.ndarray:
+        """Side 0's share of each pair, between 0 and 1; half a win for a job that nobody won: ``float[pairs]``."""
+        won = np.where(self.games["winner"] == 0, 1.0, np.where(self.games["winner"] == NOBODY, 0.5, 0.0))
+        return self._by_pair(won) / 2
+
+    @property
+    def share(self) -> Estimate:
+        """Side 0's share of the games (or of single hands, drawn ones as half)."""
+        return ratio(self.pair_scores, np.ones(self.pairs))
+
+    @property
+    def hand_share(self) -> Estimate:
+        """Side 0's share of the hands that somebody won."""
+        return ratio(self._by_pair(self.games["won"][:, 0]), self._by_pair(self.games["won"].sum(axis=1)))
+
+    @property
+    def points(self) -> Estimate:
+        """Side 0's points a hand, less the other's."""
+        margin = self.games["points"][:, 0] - self.games["points"][:, 1]
+        return ratio(self._by_pair(margin), self._by_pair(self.games["hands"]))
+
+    @property
+    def adjusted_points(self) -> Estimate | None:
+        """The same with luck subtracted; ``None`` where it was not measured."""
+        if self.luck is None:
+            return None
+        margin = self.games["points"][:, 0] - self.games["points"][:, 1]
+        return ratio(self._by_pair(margin - self.luck), self._by_pair(self.games["hands"]))
+
+    def style_of(self, side: int) -> dict[str, Any]:
+        """How a side played, as rates; ``None`` where there was no occasion."""
+        t = self.style[side]
+
+        def per(key: str, of: str) -> float | None:
+            return round(float(t[key]) / float(t[of]), 4) if t[of] else None
+
+        could, did = t["could_knock"], t["did_knock"]
+        return {
+            "hands": int(t["hands"]),
+            "hands_won": per("won", "hands"),
+            "hands_drawn": per("drawn", "hands"),
+            "gin_rate": per("gins", "hands"),
+            "knock_rate": per("knocks", "hands"),
+            "knock_deadwood": per("knock_deadwood", "knocks"),
+            "knocked_when_possible": round(float(did.sum()) / float(could.sum()), 4) if could.sum() else None,
+            "undercuts_given": int(t["undercuts_given"]),
+            "undercuts_taken": int(t["undercuts_taken"]),
+            "turns_per_hand": per("turns", "hands"),
+            "upcards_taken": per("took", "offered"),
+            "deadwood_when_caught": per("caught_deadwood", "caught"),
+            "decisions": int(t["decisions"]),
+            "ms_per_decision": round(1000 * self.seconds[side] / int(t["decisions"]), 5) if t["decisions"] else None,
+            "could_knock": could.tolist(),
+            "did_knock": did.tolist(),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything about the match that JSON can hold; ``could_knock`` and ``did_knock`` are by own turn and deadwood."""
+        adjusted = self.adjusted_points
+        return {
+            "players": list(self.names),
+            "rules": self.rules.to_json(),
+            "rules_hash": self.rules.hash,
+            "unit": self.unit,
+            "seed": self.seed,
+            "pairs": self.pairs,
+            "pairs_wanted": self.wanted,
+            "jobs": len(self.games),
+            "hands": int(self.games["hands"].sum()),
+            "share": self.share.to_dict(),
+            "share_of_decisive_hands": self.hand_share.to_dict(),
+            "points_per_hand": self.points.to_dict(),
+            "points_per_hand_luck_adjusted": None if adjusted is None else adjusted.to_dict(),
+            "verdict": self.verdict,
+            "forfeited_hands": self.games["forfeits"].sum(axis=0).tolist(),
+            "faults": self.faults,
+            "style": [self.style_of(0), self.style_of(1)],
+            "style_axes": {"turns": MAX_TURNS, "deadwood": MAX_DEADWOOD},
+            "elapsed_seconds": round(self.elapsed, 3),
+        }
+
+
+def versions() -> dict[str, str]:
+    """Versions of everything that a result depends on."""
+    found = {"python": platform.python_version(), "results_format": str(RESULTS_VERSION)}
+    for name in ("ginenv", "numpy", "numba", "torch"):
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found

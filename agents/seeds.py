@@ -1,0 +1,54 @@
+"""Where deals come from: one stream of keys for each purpose, and no key in two of them.
+
+Results are believed only when they were measured on deals that nothing was tuned on. So the top four bits of every key
+name its purpose, and the streams of two purposes cannot meet, whatever the seeds.
+"""
+
+from __future__ import annotations
+
+import enum
+
+import numpy as np
+
+from ginenv.jit import kernel, mix
+
+_DOMAIN_BITS = 4
+# Keeps the players' luck apart from the decks of the same purpose, seed and index.
+_LUCK = 0x1_0C_5EED
+_MASK = (1 << 64) - 1
+
+
+class Domain(enum.IntEnum):
+    """What a deal is for."""
+
+    TRAIN = 1  # learning, of a policy or of a best response
+    SELECT = 2  # choosing between checkpoints or settings
+    EVAL = 3  # whatever is reported
+    SESSION = 4  # long sessions of players that adapt
+    TEST = 5
+
+
+@kernel
+def _fill(out, base, top, first):
+    for i in range(out.shape[0]):
+        out[i] = top | (mix(base ^ mix(np.uint64(first + i))) >> np.uint64(_DOMAIN_BITS))
+
+
+def _words(domain: Domain, seed: int, salt: int, first: int, count: int) -> np.ndarray:
+    words = np.zeros(count, np.uint64)
+    base = mix(np.uint64((int(seed) ^ salt) & _MASK))
+    _fill(words, np.uint64(base), np.uint64(int(domain) << (64 - _DOMAIN_BITS)), first)
+    return words
+
+
+def deal_keys(domain: Domain, seed: int, start: int, count: int) -> np.ndarray:
+    """Keys of deals ``start`` to ``start + count`` of a purpose: ``uint64[count]``, for ``STATE["key"]``."""
+    return _words(domain, seed, 0, start, count)
+
+
+def luck_words(domain: Domain, seed: int, start: int, count: int) -> np.ndarray:
+    """Private randomness of both seats of games ``start`` to ``start + count``: ``uint64[count, 2]``, for ``STATE["luck"]``.
+
+    Independent of the deals: no player can learn anything of the cards from it.
+    """
+    return _words(domain, seed, _LUCK, 2 * start, 2 * count).reshape(count, 2)

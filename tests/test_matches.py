@@ -1,0 +1,187 @@
+import json
+
+import numpy as np
+import pytest
+
+import evaluate
+from agents.arena import play_match
+from agents.arena.results import ratio
+from agents.arena.steps import FORFEIT
+from agents.seeds import Domain, deal_keys, luck_words
+from ginenv.errors import GinError, IllegalActionError
+from ginenv.players import BasePlayer, make_player
+from ginenv.rules import PRESETS
+
+
+class Wrapped(BasePlayer):
+    """A built-in player that also writes down what it was shown."""
+
+    def __init__(self, name="simple"):
+        super().__init__()
+        self.inner = make_player(name)
+        self.name = name
+        self.over = []
+        self.slots_of_act = set()
+
+    def act(self, views, slots=None):
+        assert slots is not None and (views["to_move"] == 1).all()
+        self.slots_of_act.update(slots.tolist())
+        return self.inner.act(views, slots)
+
+    def hands_over(self, views, slots=None):
+        self.over.append((views.copy(), slots.copy()))
+
+
+def test_the_same_seed_gives_the_same_result_at_any_batch_size_and_number_of_processes():
+    whole = play_match("simple", "random", pairs=60, seed=3)
+    small = play_match("simple", "random", pairs=60, seed=3, batch=7)
+    spread = play_match("simple", "random", pairs=60, seed=3, workers=2)
+    other = play_match("simple", "random", pairs=60, seed=4)
+    for result in (small, spread):
+        assert (result.games == whole.games).all()
+        assert (result.style == whole.style).all()
+    assert not (other.games == whole.games).all()
+
+
+def test_exchanging_the_players_mirrors_the_result():
+    # Both seatings of every deal are played, so the two matches hold the same games; random's luck differs by seat only.
+    one = play_match("simple", "formula", pairs=100, seed=1)
+    two = play_match("formula", "simple", pairs=100, seed=1)
+    assert one.share.half > 0
+    assert abs(one.share.mean + two.share.mean - 1) < one.share.half + two.share.half
+
+
+def test_a_player_against_itself_is_even_within_its_interval():
+    result = play_match("simple", "simple", pairs=1500, seed=2)
+    assert result.share.low - 0.01 < 0.5 < result.share.high + 0.01
+    assert abs(result.points.mean) < 2 * result.points.half
+
+
+def test_the_counts_of_a_match_agree_with_each_other():
+    result = play_match("formula", "simple", rules="gr", pairs=100, seed=5)
+    games, style = result.games, result.style
+    assert games["done"].all()
+    assert style["hands"].tolist() == [games["hands"].sum()] * 2
+    assert style["won"].tolist() == games["won"].sum(axis=0).tolist()
+    assert (style["won"].sum() + style["drawn"][0]) == games["hands"].sum()
+    assert style["undercuts_given"].tolist() == style["undercuts_taken"][::-1].tolist()
+    assert (style["did_knock"] <= style["could_knock"]).all()
+    assert style["did_knock"].sum() == (style["knocks"] + style["gins"]).sum()
+    assert (games["points"] == games["total"]).all(), "without bonuses a game's total is the sum of its hands"
+    assert (games["points"].max(axis=1) >= PRESETS["gr"].target).all()
+
+
+@pytest.mark.parametrize("rules", sorted(PRESETS))
+def test_every_preset_can_be_played_by_games_and_by_hands(rules):
+    for unit in ("games", "hands"):
+        result = play_match("random", "formula", rules=rules, pairs=4, unit=unit)
+        assert result.games["done"].all()
+        if unit == "hands":
+            assert (result.games["hands"] == 1).all()
+
+
+def test_players_are_told_of_every_finished_hand_of_their_own_seat():
+    player = Wrapped()
+    result = play_match(player, "random", pairs=5)
+    views = np.concatenate([views for views, _ in player.over])
+    slots = np.concatenate([slots for _, slots in player.over])
+    assert len(views) == result.games["hands"].sum()
+    assert set(slots) == player.slots_of_act and len(player.slots_of_act) == 10
+    assert (views["winner"] == 0).sum() == result.games["won"][:, 0].sum()
+
+
+def test_one_object_may_play_both_sides():
+    player = Wrapped()
+    play_match(player, player, pairs=5)
+    assert len(player.slots_of_act) == 20
+
+
+def test_an_illegal_action_is_named_with_what_was_legal():
+    class Takes(BasePlayer):
+        name = "takes"
+
+        def act(self, views, slots=None):
+            return np.full(len(views), 105)
+
+    with pytest.raises(IllegalActionError, match=r"'takes' answered take, which is not legal; legal are: discard"):
+        play_match(Takes(), "simple", pairs=2)
+
+
+@pytest.mark.parametrize("forfeit", ["game", "hand"])
+def test_a_forfeit_costs_the_hand_or_the_game(forfeit):
+    class GivesUp(BasePlayer):
+        name = "gives-up"
+
+        def act(self, views, slots=None):
+            return np.full(len(views), FORFEIT)
+
+    result = play_match(GivesUp(), "simple", pairs=4, forfeit=forfeit, forfeit_points=50)
+    assert (result.games["winner"] == 1).all()
+    assert (result.games["hands"] == (1 if forfeit == "game" else 2)).all()
+    assert result.games["forfeits"][:, 0].tolist() == result.games["hands"].tolist()
+
+
+def test_streams_of_deals_for_different_purposes_never_meet():
+    keys = {domain: set(deal_keys(domain, 1, 0, 2000).tolist()) for domain in Domain}
+    for one in Domain:
+        assert len(keys[one]) == 2000
+        assert {key >> 60 for key in keys[one]} == {int(one)}
+    assert deal_keys(Domain.EVAL, 1, 500, 10).tolist() == deal_keys(Domain.EVAL, 1, 0, 600)[500:510].tolist()
+    assert luck_words(Domain.EVAL, 1, 7, 2).tolist() == luck_words(Domain.EVAL, 1, 0, 10)[7:9].tolist()
+    assert not set(luck_words(Domain.EVAL, 1, 0, 1000).ravel().tolist()) & keys[Domain.EVAL]
+
+
+def test_an_interval_is_that_of_the_clusters():
+    rng = np.random.default_rng(0)
+    means = []
+    covered = 0
+    for _ in range(400):
+        denominator = rng.integers(1, 20, 200).astype(float)
+        numerator = denominator * 2 + rng.normal(0, 3, 200)
+        estimate = ratio(numerator, denominator)
+        means.append(estimate.mean)
+        covered += estimate.low < 2 < estimate.high
+    assert abs(np.mean(means) - 2) < 0.01
+    assert 0.92 < covered / 400 < 0.98
+
+
+def test_what_does_not_fit_is_refused_in_one_sentence():
+    for arguments, message in (
+        ({"unit": "matches"}, "unit is 'matches'"),
+        ({"pairs": 0}, "pairs is 0"),
+        ({"rules": "eaia"}, "did you mean 'eaai'"),
+        ({"forfeit": "match"}, "forfeit is 'match'"),
+    ):
+        with pytest.raises(GinError, match=message):
+            play_match("random", "random", **arguments)
+    with pytest.raises(GinError, match="did you mean 'simple'"):
+        play_match("simpel", "random")
+
+
+def run(monkeypatch, *arguments):
+    monkeypatch.setattr("sys.argv", ["evaluate.py", *(str(argument) for argument in arguments)])
+    evaluate.main()
+
+
+def test_the_program_prints_a_table_and_writes_what_repeats_it(monkeypatch, tmp_path, capsys):
+    out = tmp_path / "results.json"
+    run(monkeypatch, "simple", "random", "--games", 20, "--seed", 9, "--out", out)
+    assert "games won" in capsys.readouterr().out
+    document = json.loads(out.read_text(encoding="utf-8"))
+    match = document["matches"][0]
+    assert match["players"] == ["simple", "random"] and match["pairs"] == 10 and match["seed"] == 9
+    again = play_match("simple", "random", rules=match["rules"] and json.loads(match["rules"]), pairs=10, seed=9)
+    assert again.share.to_dict() == match["share"]
+    assert document["versions"]["ginenv"] and document["command"].startswith("python evaluate.py simple random")
+
+
+def test_one_player_meets_the_panel(monkeypatch, tmp_path, capsys):
+    run(monkeypatch, "simple", "--games", 4, "--out", tmp_path / "results.json")
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in ("random", "easy", "formula"))
+
+
+def test_an_unknown_name_ends_the_program_with_one_sentence(monkeypatch, tmp_path):
+    with pytest.raises(SystemExit, match=r"unknown player 'simle' \(did you mean 'simple'\?\)"):
+        run(monkeypatch, "simle", "random", "--out", tmp_path / "x.json")
+    assert not list(tmp_path.iterdir())
