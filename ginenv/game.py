@@ -35,6 +35,18 @@ _SHUTOUT_BONUS = SHUTOUT.index("bonus")
 _CUT = np.uint64(0x5EED_0F_7E_C07)
 
 
+def set_keys(states: np.ndarray, rng: np.random.Generator) -> None:
+    """Gives games their key and their players' luck from a generator; the same on every face, so the same seed deals alike.
+
+    Args:
+        states: ``STATE[n]``; game ``i`` takes words ``3 i`` to ``3 i + 2``.
+        rng: the generator, such as a Gymnasium environment's ``np_random``.
+    """
+    words = rng.integers(0, 2**64, size=(len(states), 3), dtype=np.uint64)
+    states["key"] = words[:, 0]
+    states["luck"] = words[:, 1:]
+
+
 @kernel
 def first_starter(s):
     """The seat that starts the first hand of the game under this key."""

@@ -1,0 +1,345 @@
+"""The readable faces of the engine: one hand, and a game of hands, one move at a time.
+
+``Hand`` and ``Match`` speak the game's words, check every action and say what went wrong; thousands of games at once are the
+business of the kernels and of the vector environment.
+
+    >>> from ginenv.hand import Hand
+    >>> hand = Hand.deal("eaai", seed=7)
+    >>> hand.push("pass")
+    >>> hand.push("take")
+    >>> hand.legal_actions()[-1] < 104
+    True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ginenv.actions import (
+    NUM_ACTIONS,
+    PASS,
+    PHASE_NAMES,
+    PHASE_OVER,
+    action_name,
+    parse_action,
+)
+from ginenv.cards import check_deck, parse_cards
+from ginenv.engine import MAX_HISTORY, MAX_PILE, NOBODY, STATE, apply, deal, is_legal, legal
+from ginenv.errors import GinError, IllegalActionError, RulesError, TextError
+from ginenv.game import next_hand, next_starter, score_hand, set_keys, start_game
+from ginenv.outcome import Outcome, outcome_of
+from ginenv.rules import Rules, get_rules
+from ginenv.sheet import ScoreSheet, score_sheet
+from ginenv.view import make_views
+
+# Fields of a state that belong to the game or to the players and not to the hand: a replay does not make them.
+GAME_FIELDS = ("key", "luck", "score", "total", "hand_no", "boxes", "drawn_hands", "game_over", "game_winner")
+
+
+class Hand:
+    """One hand in play, or a position of it.
+
+    Args:
+        state: ``STATE[1]``, which the hand then owns.
+        rules: the rules that the state holds; found from the state when left out.
+    """
+
+    def __init__(self, state: np.ndarray, rules: Rules | None = None) -> None:
+        self.state = state
+        self.rules = Rules.from_block(state["rules"][0]) if rules is None else rules
+
+    @classmethod
+    def deal(
+        cls,
+        rules: str | Rules | dict[str, Any] = "dg-standard",
+        *,
+        seed: int | None = None,
+        deck: Sequence[int] | str | None = None,
+        starter: int | None = None,
+    ) -> Hand:
+        """Deals a hand.
+
+        Args:
+            rules: a preset's name, rules, or a dictionary of fields.
+            seed: seed of the deal and of the players' luck; another deal at every call when left out.
+            deck: the cards in the order dealt (the starter's, the other's, the upcard or 11th card, the stock), as numbers or
+                as a text; shuffled from the seed when left out.
+            starter: seat that begins; by the rules when left out (seat 0 with a given deck).
+
+        Raises:
+            RulesError: for unknown or wrong rules.
+            CardError: if the deck is not each card in play once.
+            GinError: if the seed or the starter is no such number.
+        """
+        chosen = get_rules(rules)
+        states = np.zeros(1, STATE)
+        states["rules"] = chosen.block
+        set_keys(states, np.random.default_rng(_checked_seed(seed)))
+        start_game(states[0])
+        if starter is not None and starter not in (0, 1):
+            raise GinError(f"starter {starter!r} is no seat; seats are 0 and 1")
+        if deck is not None:
+            _put_deck(states, deck, chosen)
+            deal(states[0], starter or 0)
+        elif starter is not None:
+            deal(states[0], starter)
+        return cls(states, chosen)
+
+    @property
+    def turn(self) -> int:
+        """Seat to move."""
+        return int(self.state["turn"][0])
+
+    @property
+    def phase(self) -> str:
+        """What is to be done: upcard, draw, discard, spread, layoff, wall or over."""
+        return PHASE_NAMES[self._phase]
+
+    @property
+    def _phase(self) -> int:
+        return int(self.state["phase"][0])
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the hand has ended."""
+        return self._phase == PHASE_OVER
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How the hand ended, or None while it is in play."""
+        return outcome_of(self.state[0])
+
+    @property
+    def history(self) -> list[int]:
+        """Every action of the hand in order; the starter's is the first."""
+        return [int(action) for action in self.state["history"][0, : self.state["num_history"][0]]]
+
+    @property
+    def warned(self) -> bool:
+        """Whether the last action was a knock above the limit, which was played as a discard."""
+        return bool(self.state["warned"][0])
+
+    def legal_actions(self) -> list[int]:
+        """Numbers of the legal actions, ascending."""
+        discards, knocks, others = (int(mask) for mask in legal(self.state[0]))
+        bits = discards | knocks << 52 | others << 104
+        return [action for action in range(NUM_ACTIONS) if bits >> action & 1]
+
+    def action_text(self, action: int) -> str:
+        """An action in words, as the present phase calls it."""
+        return action_name(action, self._phase)
+
+    def push(self, action: int | str) -> None:
+        """Plays an action of the seat to move.
+
+        Args:
+            action: a number, or words such as ``discard 7C``.
+
+        Raises:
+            IllegalActionError: if it is no action or not legal now; nothing has changed then.
+        """
+        number = parse_action(action) if isinstance(action, str) else _checked_action(action)
+        if not is_legal(self.state[0], number):
+            raise IllegalActionError(self._refusal(number))
+        apply(self.state[0], number)
+
+    def _refusal(self, action: int) -> str:
+        if self.is_over:
+            return f"action {action} is not legal: the hand is over ({self.outcome})"
+        known = 0 <= action <= PASS
+        name = f"action {action} ({self.action_text(action)})" if known else f"action {action}"
+        allowed = ", ".join(f"{number} ({self.action_text(number)})" for number in self.legal_actions())
+        return f"{name} is not legal for seat {self.turn} in the {self.phase} phase; legal are: {allowed}"
+
+    def view(self, seat: int | None = None) -> np.ndarray:
+        """What a seat may see, ``VIEW[1]``; the seat to move when left out."""
+        return make_views(self.state, self.turn if seat is None else seat)
+
+    def copy(self) -> Hand:
+        """An independent copy."""
+        return Hand(self.state.copy(), self.rules)
+
+    def to_bytes(self) -> bytes:
+        """The state as bytes, for this version of the record."""
+        return canonical(self.state).tobytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Hand:
+        """The hand of ``to_bytes``; checked by replaying it, since kernels trust what a state holds.
+
+        Raises:
+            TextError: if the bytes are not those of a state that can come up in play.
+        """
+        if len(data) != STATE.itemsize:
+            raise TextError(f"a state has {STATE.itemsize} bytes, not {len(data)}")
+        states = np.frombuffer(data, STATE).copy()
+        state = states[0]
+        try:
+            rules = Rules.from_block(state["rules"])
+            hand = cls.deal(rules, deck=state["deck"][: rules.num_cards].tolist(), starter=int(state["starter"]))
+            if state["num_history"] > MAX_HISTORY:
+                raise RulesError(f"{state['num_history']} actions are more than a hand can have")
+            actions = state["history"][: state["num_history"]].tolist()
+            for k, action in enumerate(actions):
+                # The history holds a knock that was warned of as the discard that it became.
+                knock = state["warned"] == 1 and k == len(actions) - 1
+                hand.push(action + 52 if knock and action < 52 else action)
+        except (GinError, IndexError) as error:
+            raise TextError(f"the bytes are no state: {error}") from None
+        for name in GAME_FIELDS:
+            hand.state[name] = states[name]
+        if not same_state(hand.state, states):
+            raise TextError("the bytes are no state: its fields are not what its actions lead to")
+        return cls(hand.state, rules)
+
+    def __repr__(self) -> str:
+        now = str(self.outcome) if self.is_over else f"{self.phase} phase, seat {self.turn} to move"
+        return f"<Hand: {len(self.history)} actions, {now}>"
+
+
+class Match:
+    """A game: hands until a seat has reached the target, with the score sheet.
+
+    Args:
+        rules: a preset's name, rules, or a dictionary of fields.
+        seed: seed of all deals and of the players' luck; another one at every call when left out.
+        deck: the first hand's cards, as in ``Hand.deal``; later hands' go to ``next_hand``.
+        starter: seat that begins the first hand; by the rules when left out.
+
+    Attributes:
+        hand: the hand in play. Play on the match (``push``), so that an ended hand is booked.
+        played: the hands that have ended, in order.
+    """
+
+    def __init__(
+        self,
+        rules: str | Rules | dict[str, Any] = "dg-standard",
+        *,
+        seed: int | None = None,
+        deck: Sequence[int] | str | None = None,
+        starter: int | None = None,
+    ) -> None:
+        self.hand = Hand.deal(rules, seed=seed, deck=deck, starter=starter)
+        self.rules = self.hand.rules
+        self.played: list[Hand] = []
+
+    def push(self, action: int | str) -> None:
+        """Plays an action of the seat to move; books the hand when that ends it.
+
+        Raises:
+            IllegalActionError: if the action is not legal now, or the hand is over and the next one not dealt.
+        """
+        self.hand.push(action)
+        if self.hand.is_over:
+            self.played.append(self.hand.copy())
+            score_hand(self.hand.state[0])
+
+    def next_hand(self, deck: Sequence[int] | str | None = None) -> None:
+        """Deals the next hand; the starter follows from the rules.
+
+        Args:
+            deck: its cards in the order dealt; shuffled from the game's key when left out.
+
+        Raises:
+            GinError: if the hand is still in play, or the game is over.
+            CardError: if the deck is not each card in play once.
+        """
+        if not self.hand.is_over:
+            raise GinError("the next hand cannot be dealt: this one is still in play")
+        if self.is_over:
+            raise GinError("the next hand cannot be dealt: the game is over")
+        if deck is None:
+            next_hand(self.hand.state[0])
+            return
+        states = self.hand.state.copy()
+        _put_deck(states, deck, self.rules)
+        states["hand_no"] += 1
+        deal(states[0], next_starter(states[0]))
+        self.hand = Hand(states, self.rules)
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """How the hands ended so far."""
+        return [outcome for hand in self.played if (outcome := hand.outcome) is not None]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the game has ended."""
+        return bool(self.hand.state["game_over"][0])
+
+    @property
+    def score(self) -> tuple[int, int]:
+        """Points of hands so far, by seat."""
+        return _pair(self.hand.state["score"])
+
+    @property
+    def boxes(self) -> tuple[int, int]:
+        """Hands won so far, by seat."""
+        return _pair(self.hand.state["boxes"])
+
+    @property
+    def totals(self) -> tuple[int, int]:
+        """Final totals by seat, bonuses and net score included; (0, 0) while the game is in play."""
+        return _pair(self.hand.state["total"])
+
+    @property
+    def winner(self) -> int | None:
+        """Seat that won the game; None while it is in play, and for a game that nobody won."""
+        seat = int(self.hand.state["game_winner"][0])
+        return None if seat == NOBODY else seat
+
+    def sheet(self) -> ScoreSheet:
+        """The score sheet so far."""
+        return score_sheet(self.rules, self.outcomes)
+
+    def copy(self) -> Match:
+        """An independent copy."""
+        twin = Match.__new__(Match)
+        twin.hand, twin.rules = self.hand.copy(), self.rules
+        twin.played = [hand.copy() for hand in self.played]
+        return twin
+
+    def __repr__(self) -> str:
+        return f"<Match: {len(self.played)} hands played, score {self.score[0]} | {self.score[1]}, {self.hand!r}>"
+
+
+def canonical(states: np.ndarray) -> np.ndarray:
+    """A copy of states in which whatever means nothing (beyond the pile, beyond the history, between fields) is zero."""
+    clean = np.zeros(states.shape, STATE)
+    for name in STATE.names or ():
+        clean[name] = states[name]
+    for array, count, size in (("pile", "num_pile", MAX_PILE), ("history", "num_history", MAX_HISTORY)):
+        unused = np.arange(size) >= clean[count][..., None]
+        clean[array][unused] = 0
+    return clean
+
+
+def same_state(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether states are equal in all that means something."""
+    return canonical(one).tobytes() == canonical(other).tobytes()
+
+
+def _put_deck(states: np.ndarray, deck: Sequence[int] | str, rules: Rules) -> None:
+    cards = parse_cards(deck) if isinstance(deck, str) else deck
+    checked = check_deck(cards, rules.ranks, rules.suits)
+    states["deck"] = 0
+    states["deck"][0, : len(checked)] = checked
+
+
+def _pair(field: np.ndarray) -> tuple[int, int]:
+    return int(field[0, 0]), int(field[0, 1])
+
+
+def _checked_seed(seed: int | None) -> int | None:
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
+        raise GinError(f"seed {seed!r} is no seed; a seed is a whole number from 0")
+    return seed
+
+
+def _checked_action(action: int) -> int:
+    if isinstance(action, bool) or not isinstance(action, int | np.integer):
+        raise IllegalActionError(f"{action!r} is no action; an action is a number from 0 to {PASS} or words")
+    return int(action)

@@ -1,0 +1,120 @@
+"""The score sheet of a game: running totals hand by hand, then bonus, shut-out, boxes, totals and the net score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ginenv.cards import format_cards
+from ginenv.engine import NOBODY, STATE
+from ginenv.errors import GinError
+from ginenv.game import score_hand
+from ginenv.outcome import Outcome
+from ginenv.rules import R_BOX_BONUS, R_GAME_BONUS, R_NET, R_SHUTOUT, Rules
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class ScoreSheet:
+    """What a game's outcomes add up to under its rules.
+
+    Attributes:
+        rows: an outcome and the running totals after it, for every hand.
+        closing: what the end of the game adds, as (what, points of both seats); empty while the game is in play.
+        totals: totals of both seats with everything, before the net score; the running ones while the game is in play.
+        winner: seat that won the game, or None.
+        net: the winner's lead where the rules ask for the net score and the game was won, else None.
+        is_over: whether the game is over.
+    """
+
+    rows: tuple[tuple[Outcome, Pair], ...]
+    closing: tuple[tuple[str, Pair], ...]
+    totals: Pair
+    winner: int | None
+    net: int | None
+    is_over: bool
+
+    @property
+    def laid_off(self) -> list[tuple[int, tuple[int, ...]]]:
+        """Number of the hand (from 1) and cards, for every hand in which cards were laid off."""
+        return [(number, row[0].laid_off) for number, row in enumerate(self.rows, 1) if row[0].laid_off]
+
+    def to_text(self, names: Pair | tuple[str, str] = ("seat 0", "seat 1")) -> str:
+        """The sheet as a table, followed by the list of cards laid off."""
+        first, second = (str(name) for name in names)
+        width = max(5, len(first), len(second))
+        lines = [f"{'hand':>8}  {first:>{width}} | {second:>{width}}  how"]
+
+        def row(label: str, pair: Pair, note: str = "", sign: str = "") -> None:
+            left, right = (format(value, sign) for value in pair)
+            lines.append(f"{label:>8}  {left:>{width}} | {right:>{width}}  {note}".rstrip())
+
+        for number, (outcome, running) in enumerate(self.rows, 1):
+            row(str(number), running, outcome.describe((first, second)))
+        for label, added in self.closing:
+            row(label, added, sign="+")
+        if self.is_over:
+            row("total", self.totals)
+            winner = "won by nobody" if self.winner is None else f"won by {(first, second)[self.winner]}"
+            lines.append(winner + (f", net {self.net}" if self.net is not None else ""))
+        for number, cards in self.laid_off:
+            lines.append(f"laid off in hand {number}: {format_cards(cards)}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+
+def _booked(rules: Rules, outcomes: Sequence[Outcome], without: Sequence[int]) -> tuple[np.ndarray, list[Pair]]:
+    """A state in which outcomes were booked under the rules with some bonuses taken away, and the running totals."""
+    states = np.zeros(1, STATE)
+    states["rules"] = rules.block
+    for position in without:
+        states["rules"][0, position] = 0
+    states["game_winner"] = NOBODY
+    running = []
+    for number, outcome in enumerate(outcomes, 1):
+        if states["game_over"][0]:
+            raise GinError(f"hand {number} cannot be booked: the game was over after hand {number - 1}")
+        states["winner"] = NOBODY if outcome.winner is None else outcome.winner
+        states["points"] = outcome.points
+        score_hand(states[0])
+        running.append(_pair(states["score"]))
+    return states, running
+
+
+def _pair(field: np.ndarray) -> Pair:
+    return int(field[0, 0]), int(field[0, 1])
+
+
+def score_sheet(rules: Rules, outcomes: Sequence[Outcome]) -> ScoreSheet:
+    """The sheet of a game so far.
+
+    The lines at the end are differences of settlements by the engine with and without a bonus, so that the rules stand in one
+    place only.
+
+    Raises:
+        GinError: if there are more hands than the game lasted.
+    """
+    states, running = _booked(rules, outcomes, ())
+    winner = None if states["game_winner"][0] == NOBODY else int(states["game_winner"][0])
+    rows = tuple(zip(outcomes, running, strict=True))
+    if not states["game_over"][0]:
+        return ScoreSheet(rows, (), running[-1] if running else (0, 0), None, None, False)
+    closing: list[tuple[str, Pair]] = []
+    before = running[-1]
+    # The order of the sheet; a shut-out that doubles boxes too comes after them.
+    steps = [("bonus", R_GAME_BONUS), ("boxes", R_BOX_BONUS), ("shut-out", R_SHUTOUT)]
+    if rules.shutout == "double-before-boxes":
+        steps[1], steps[2] = steps[2], steps[1]
+    for k, (label, _) in enumerate(steps):
+        later = [position for _, position in steps[k + 1 :]]
+        after = _pair(_booked(rules, outcomes, [R_NET, *later])[0]["total"])
+        if after != before:
+            closing.append((label, (after[0] - before[0], after[1] - before[1])))
+        before = after
+    net = before[winner] - before[1 - winner] if rules.net_score and winner is not None else None
+    return ScoreSheet(rows, tuple(closing), before, winner, net, True)
