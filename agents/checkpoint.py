@@ -1,0 +1,121 @@
+"""Checkpoints: a directory with weights (safetensors) and a readable JSON that says what they are and how they came about.
+
+Nothing in a checkpoint can execute code. The JSON names the hash of the weights, so a pair that does not belong together, a truncated
+file or a file of another version is refused with one sentence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from agents.files import write_atomic, write_json
+from agents.networks import NUM_CONDITIONS, Actor
+from ginenv.actions import NUM_ACTIONS
+from ginenv.encoding import OBSERVATION_SIZE, OBSERVATION_VERSION
+from ginenv.errors import GinError
+
+FORMAT_VERSION = 1
+WEIGHTS = "weights.safetensors"
+CARD = "checkpoint.json"
+
+
+class CheckpointError(GinError):
+    """A checkpoint that cannot be used."""
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def save_checkpoint(directory: str | Path, actor: Actor, widths: tuple[int, ...], about: dict[str, Any]) -> None:
+    """Writes an actor as a checkpoint.
+
+    Args:
+        directory: made if need be; an older checkpoint in it is replaced, weights first.
+        actor: the network.
+        widths: of its hidden layers.
+        about: everything that made it (rules, steps, seed, results, command); plain JSON values.
+    """
+    directory = Path(directory)
+    tensors = {name: value.detach().to(torch.bfloat16).contiguous() for name, value in actor.state_dict().items()}
+    write_atomic(directory / WEIGHTS, lambda temporary: save_file(tensors, temporary))
+    card = {
+        "format": FORMAT_VERSION,
+        "kind": "actor",
+        "observation_version": OBSERVATION_VERSION,
+        "observation_size": OBSERVATION_SIZE,
+        "conditions": NUM_CONDITIONS,
+        "actions": NUM_ACTIONS,
+        "widths": list(widths),
+        "weights_sha256": _digest(directory / WEIGHTS),
+    }
+    write_json(directory / CARD, card | {"about": about})
+
+
+def read_card(directory: str | Path) -> dict[str, Any]:
+    """The JSON of a checkpoint, checked against this version.
+
+    Raises:
+        CheckpointError: if it cannot be read or is of another version.
+    """
+    path = Path(directory) / CARD
+    try:
+        card = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CheckpointError(f"checkpoint {directory}: {CARD} cannot be read ({error.strerror})") from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise CheckpointError(f"checkpoint {directory}: {CARD} is no JSON ({error})") from None
+    expected = {
+        "format": FORMAT_VERSION,
+        "kind": "actor",
+        "observation_version": OBSERVATION_VERSION,
+        "observation_size": OBSERVATION_SIZE,
+        "conditions": NUM_CONDITIONS,
+        "actions": NUM_ACTIONS,
+    }
+    for key, value in expected.items():
+        found = card.get(key) if isinstance(card, dict) else None
+        if found != value:
+            raise CheckpointError(f"checkpoint {directory}: {key} is {found!r}; this version reads {value!r}")
+    widths = card.get("widths")
+    if not isinstance(widths, list) or not widths or not all(isinstance(w, int) and 0 < w <= 8192 for w in widths):
+        raise CheckpointError(
+            f"checkpoint {directory}: widths is {widths!r}; allowed is a list of layer widths from 1 to 8192"
+        )
+    return card
+
+
+def load_checkpoint(directory: str | Path) -> tuple[Actor, dict[str, Any]]:
+    """The actor of a checkpoint, and its JSON.
+
+    Raises:
+        CheckpointError: if a file is missing, truncated, of another version, or does not belong to the other.
+    """
+    directory = Path(directory)
+    card = read_card(directory)
+    path = directory / WEIGHTS
+    try:
+        digest = _digest(path)
+    except OSError as error:
+        raise CheckpointError(f"checkpoint {directory}: {WEIGHTS} cannot be read ({error.strerror})") from None
+    if digest != card.get("weights_sha256"):
+        raise CheckpointError(f"checkpoint {directory}: {WEIGHTS} is truncated or not the file that {CARD} describes")
+    try:
+        tensors: dict[str, Tensor] = load_file(str(path))
+        actor = Actor(card["widths"])
+        actor.load_state_dict({name: value.float() for name, value in tensors.items()})
+    except (SafetensorError, RuntimeError, KeyError, TypeError) as error:
+        reason = str(error).splitlines()[0]
+        raise CheckpointError(
+            f"checkpoint {directory}: {WEIGHTS} does not fit the network that {CARD} names ({reason})"
+        ) from None
+    actor.eval()
+    return actor, card

@@ -1,0 +1,177 @@
+"""Configurations: one pydantic model, a YAML file, and the command line on top of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ginenv.errors import GinError, did_you_mean
+
+
+class ConfigError(GinError):
+    """A configuration that cannot be read, or a key or value that does not exist."""
+
+
+class Config(BaseModel):
+    """Base of all configurations: unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class NetworkConfig(Config):
+    """Sizes of the actor and of the critic, which share nothing.
+
+    Attributes:
+        actor: widths of the actor's hidden layers.
+        critic: widths of the critic's hidden layers.
+    """
+
+    actor: tuple[int, ...] = (256, 256)
+    critic: tuple[int, ...] = (256, 256)
+
+
+class PoolMember(Config):
+    """An opponent in training that does not learn.
+
+    Attributes:
+        player: its name, as in ``evaluate.py``.
+        weight: its share among the pool's games.
+    """
+
+    player: str
+    weight: float = Field(1.0, gt=0)
+
+
+class TrainConfig(Config):
+    """Everything that decides a training run.
+
+    Attributes:
+        seed: seeds the deals, the network and the sampling.
+        decisions: decisions of the learner's side to take in all.
+        minutes: stop after this many minutes even if decisions are left (0: no limit).
+        games: games played in lock-step.
+        ticks: half-moves of every game in one batch.
+        rules: presets and their shares of the games.
+        network: sizes.
+        learning_rate: of Adam at the start; it follows the target divergence from there.
+        learning_rate_end: fraction of the largest learning rate that is left at the end of the run.
+        target_kl: divergence per batch that the learning rate is steered to (measured as in Schulman's k3 estimate).
+        clip: PPO's clip range.
+        epochs: passes over each batch.
+        minibatch: decisions in one gradient step.
+        gae_lambda: of generalised advantage estimation over all half-moves.
+        entropy: weight of the entropy bonus at the start (entropy is divided by the log of the number of legal actions).
+        entropy_end: the same at the end.
+        belief: weight of the loss of the head that guesses the opponent's hand.
+        next_action: weight of the loss of the head that guesses the opponent's next action.
+        gradient_norm: clip of the gradient's norm.
+        average: decay of the averaged weights per gradient step; they are what is evaluated and exported.
+        reward: ``points`` of a hand / 50, or the change in the chance to win the ``game``.
+        shaping: weight of the deadwood potential (a full hand of deadwood is worth about 1) at the start.
+        shaping_decisions: decisions over which the shaping falls to zero.
+        gin_only: share of hands in which a seat is told to play for gin from the start.
+        commit: chance that declining a knock commits the seat to gin for the rest of the hand.
+        pool: fixed opponents.
+        pool_share: share of games in which one seat is a fixed opponent.
+        selves_share: share of games in which one seat is an earlier self.
+        selves: how many earlier selves are kept.
+        selves_every: batches between two snapshots.
+        panel: players that measure progress.
+        panel_games: games against each of them per measurement.
+        panel_every: minutes between two measurements.
+        save_every: minutes between two resume files.
+        threads: threads of the matrix library (0: its own choice).
+        bfloat16: matrix products in bfloat16 (``auto``: where the processor has units for it).
+        device: where the networks live.
+    """
+
+    seed: int = 0
+    decisions: int = Field(4_000_000, gt=0)
+    minutes: float = Field(0, ge=0)
+    games: int = Field(1024, gt=0)
+    ticks: int = Field(64, gt=1)
+    rules: dict[str, float] = Field(default_factory=lambda: {"eaai": 1.0})
+    network: NetworkConfig = NetworkConfig()
+    learning_rate: float = Field(1e-3, gt=0)
+    learning_rate_end: float = Field(0.1, gt=0, le=1)
+    target_kl: float = Field(0.01, gt=0)
+    clip: float = Field(0.15, gt=0)
+    epochs: int = Field(1, gt=0)
+    minibatch: int = Field(4096, gt=0)
+    gae_lambda: float = Field(0.95, ge=0, le=1)
+    entropy: float = Field(0.03, ge=0)
+    entropy_end: float = Field(0.005, ge=0)
+    belief: float = Field(0.1, ge=0)
+    next_action: float = Field(0.02, ge=0)
+    gradient_norm: float = Field(0.5, gt=0)
+    average: float = Field(0.999, ge=0, lt=1)
+    reward: str = Field("points", pattern="^(points|game)$")
+    shaping: float = Field(1.0, ge=0)
+    shaping_decisions: int = Field(20_000_000, gt=0)
+    gin_only: float = Field(0.15, ge=0, le=1)
+    commit: float = Field(0.85, ge=0, le=1)
+    pool: tuple[PoolMember, ...] = ()
+    pool_share: float = Field(0.15, ge=0, le=1)
+    selves_share: float = Field(0.1, ge=0, le=1)
+    selves: int = Field(6, ge=0)
+    selves_every: int = Field(40, gt=0)
+    panel: tuple[str, ...] = ("random", "easy", "simple", "formula")
+    panel_games: int = Field(400, gt=0)
+    panel_every: float = Field(5, gt=0)
+    save_every: float = Field(5, gt=0)
+    threads: int = Field(0, ge=0)
+    bfloat16: str = Field("auto", pattern="^(auto|yes|no)$")
+    device: str = "cpu"
+
+
+def _sentence(error: ValidationError, model: type[BaseModel], source: str) -> str:
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        known = list(model.model_fields)
+        return f"{source}: unknown key {where!r}{did_you_mean(str(first['loc'][-1]), known)}; known: {', '.join(sorted(known))}"
+    return f"{source}: {where} is {first.get('input')!r}; {first['msg'].lower()}"
+
+
+def parse_config(values: dict[str, Any], model: type[Config] = TrainConfig, source: str = "configuration") -> Any:
+    """A configuration of plain values.
+
+    Raises:
+        ConfigError: for an unknown key (with the nearest known one) or a value that it cannot have.
+    """
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise ConfigError(_sentence(error, model, source)) from None
+
+
+def load_config(path: str | Path, overrides: list[str] | None = None, model: type[Config] = TrainConfig) -> Any:
+    """A configuration of a YAML file, changed by ``key=value`` overrides (``network.actor=[512,512]``).
+
+    Raises:
+        ConfigError: if the file cannot be read, or a key or value does not exist.
+    """
+    try:
+        values = yaml.safe_load(Path(path).read_text(encoding="utf-8")) or {}
+    except OSError as error:
+        known = sorted(str(file) for file in Path("configs").glob("*.yaml"))
+        raise ConfigError(
+            f"configuration {path} cannot be read ({error.strerror}); known: {', '.join(known)}"
+        ) from None
+    except yaml.YAMLError as error:
+        raise ConfigError(f"configuration {path} is no YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(values, dict):
+        raise ConfigError(f"configuration {path} is a {type(values).__name__}; allowed is a mapping of keys to values")
+    for override in overrides or []:
+        key, separator, text = override.partition("=")
+        if not separator:
+            raise ConfigError(f"override {override!r} has no value; overrides are written key=value")
+        target = values
+        *parents, last = key.split(".")
+        for parent in parents:
+            target = target.setdefault(parent, {})
+        target[last] = yaml.safe_load(text)
+    return parse_config(values, model, str(path))

@@ -1,0 +1,133 @@
+"""Actor and critic: plain multilayer perceptrons that share nothing.
+
+The actor sees an observation (``ginenv.encoding``, 520 bytes) and a condition (one float: 1 when the seat plays for gin only). The
+critic, used in training alone, sees the same and the opponent's hand and condition as well.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ginenv.actions import NUM_ACTIONS
+from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE
+
+NUM_CONDITIONS = 1
+ILLEGAL = -1e9
+
+
+class _Trunk(nn.Module):
+    """Linear layers with ReLU; the scale of the observation's bytes is folded into the first one."""
+
+    def __init__(self, inputs: int, widths: Sequence[int]) -> None:
+        super().__init__()
+        sizes = [inputs, *widths]
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(sizes))
+        for layer in self.layers:
+            assert isinstance(layer, nn.Linear)
+            nn.init.orthogonal_(layer.weight, 2**0.5)
+            nn.init.zeros_(layer.bias)
+        scale = torch.ones(inputs)
+        scale[:OBSERVATION_SIZE] = torch.from_numpy(FLAT_SCALE)
+        self.register_buffer("scale", scale, persistent=False)
+        self.scale: Tensor
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        first, *others = self.layers
+        x = functional.relu(functional.linear(inputs, first.weight * self.scale, first.bias))  # type: ignore[arg-type]
+        for layer in others:
+            x = functional.relu(layer(x))
+        return x
+
+
+class Actor(nn.Module):
+    """The policy, with heads that guess the opponent's hand and its next action.
+
+    Args:
+        widths: of the hidden layers.
+    """
+
+    def __init__(self, widths: Sequence[int]) -> None:
+        super().__init__()
+        self.trunk = _Trunk(OBSERVATION_SIZE + NUM_CONDITIONS, widths)
+        self.policy = nn.Linear(widths[-1], NUM_ACTIONS)
+        self.belief = nn.Linear(widths[-1], 52)
+        self.next_action = nn.Linear(widths[-1], NUM_ACTIONS)
+        for head in (self.policy, self.belief, self.next_action):
+            nn.init.orthogonal_(head.weight, 0.01)
+            nn.init.zeros_(head.bias)
+
+    def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Logits of the policy ``[B, 107]``, of the opponent's cards ``[B, 52]`` and of its next action ``[B, 107]``.
+
+        Args:
+            inputs: ``[B, 521]``, the observation's bytes and the condition, as floats.
+        """
+        x = self.trunk(inputs)
+        return self.policy(x), self.belief(x), self.next_action(x)
+
+    def logits(self, inputs: Tensor) -> Tensor:
+        """The policy's logits alone, ``[B, 107]``."""
+        return self.policy(self.trunk(inputs))
+
+
+class Critic(nn.Module):
+    """The value of a hand to the seat to move, both hands known.
+
+    Args:
+        widths: of the hidden layers.
+    """
+
+    def __init__(self, widths: Sequence[int]) -> None:
+        super().__init__()
+        self.trunk = _Trunk(OBSERVATION_SIZE + 2 * NUM_CONDITIONS + 52, widths)
+        self.value = nn.Linear(widths[-1], 1)
+        nn.init.orthogonal_(self.value.weight, 0.1)
+        nn.init.zeros_(self.value.bias)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Values ``[B]`` of ``[B, 574]``: the actor's inputs, the opponent's condition, the opponent's hand."""
+        return self.value(self.trunk(inputs)).squeeze(-1)
+
+
+def has_bfloat16_units() -> bool:
+    """Whether the processor multiplies bfloat16 matrices in hardware (AMX or AVX512-BF16)."""
+    capability = getattr(torch.cpu, "_is_amx_tile_supported", None)
+    if capability is not None and capability():
+        return True
+    capability = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
+    return bool(capability is not None and capability())
+
+
+class FrozenActor:
+    """An actor for playing: weights folded and cast once, no gradients, one call per batch.
+
+    Args:
+        actor: the actor to copy; later changes to it do not show.
+        bfloat16: whether to multiply in bfloat16.
+    """
+
+    def __init__(self, actor: Actor, bfloat16: bool) -> None:
+        self.dtype = torch.bfloat16 if bfloat16 else torch.float32
+        layers = list(actor.trunk.layers)
+        with torch.no_grad():
+            weights = [layer.weight.detach().clone() for layer in layers]  # type: ignore[union-attr]
+            weights[0] = weights[0] * actor.trunk.scale
+            self.weights = [weight.to(self.dtype) for weight in weights]
+            self.biases = [layer.bias.detach().to(self.dtype) for layer in layers]  # type: ignore[union-attr]
+            self.heads = {
+                name: (head.weight.detach().to(self.dtype), head.bias.detach().to(self.dtype))
+                for name, head in (("policy", actor.policy), ("belief", actor.belief), ("next", actor.next_action))
+            }
+
+    @torch.no_grad()
+    def __call__(self, inputs: Tensor, head: str = "policy") -> Tensor:
+        """Logits of one head as float32: ``policy [B, 107]``, ``belief [B, 52]`` or ``next [B, 107]``."""
+        x = inputs.to(self.dtype)
+        for weight, bias in zip(self.weights, self.biases, strict=True):
+            x = functional.relu(functional.linear(x, weight, bias))
+        return functional.linear(x, *self.heads[head]).float()

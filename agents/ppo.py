@@ -1,0 +1,451 @@
+"""Self-play by proximal policy optimisation, in one process or several.
+
+The loop reads from top to bottom in ``Trainer.run``: collect a batch of half-moves from thousands of games in lock-step, compute
+advantages with a critic that sees both hands, take gradient steps, average the weights, measure, save.
+
+What is particular to this game (``learning.md`` in the documentation has the reasons):
+
+* Both seats are one zero-sum sequence; the critic values every half-move.
+* Policies of gin rummy fall into always knocking, since waiting one turn is worse than knocking at once. So declining a knock commits a
+  seat to gin for the rest of the hand (mostly), and some hands are played for gin from the start; the network is told.
+* Step size decides: the learning rate follows a target divergence per batch.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, distributed, nn
+from torch.nn import functional
+
+from agents.config import TrainConfig
+from agents.files import write_atomic
+from agents.network_player import NetworkPlayer
+from agents.networks import ILLEGAL, NUM_CONDITIONS, Actor, Critic, FrozenActor, has_bfloat16_units
+from agents.rollout import Rollout, generalised_advantages, next_actions
+from ginenv.actions import NUM_ACTIONS
+from ginenv.encoding import OBSERVATION_SIZE
+from ginenv.errors import GinError
+from ginenv.players import Player, make_player
+
+RESUME = "resume.pt"
+KEPT_RESUMES = 3
+# A batch that moves the policy this far has broken it.
+COLLAPSE_KL = 0.5
+_CARDS = torch.arange(52)
+
+
+def expand_cards(masks: Tensor) -> Tensor:
+    """Masks ``int64[B]`` as booleans ``[B, 52]``."""
+    return ((masks[:, None] >> _CARDS.to(masks.device)) & 1).bool()
+
+
+def expand_legal(legal: Tensor) -> Tensor:
+    """Legal actions ``int64[B, 3]`` as booleans ``[B, 107]``."""
+    others = ((legal[:, 2:3] >> _CARDS[:3].to(legal.device)) & 1).bool()
+    return torch.cat([expand_cards(legal[:, 0]), expand_cards(legal[:, 1]), others], 1)
+
+
+class Trainer:
+    """A training run: networks, optimisers, games, and what is needed to continue it bit for bit.
+
+    Args:
+        config: everything that decides the run.
+        out: directory for resume files; ``None`` keeps nothing.
+        start: weights to begin from instead of a fresh network.
+    """
+
+    def __init__(self, config: TrainConfig, out: Path | None = None, start: Actor | None = None) -> None:
+        self.config, self.out = config, out
+        self.rank = int(os.environ.get("RANK", "0"))
+        self.world = int(os.environ.get("WORLD_SIZE", "1"))
+        if self.world > 1 and not distributed.is_initialized():
+            distributed.init_process_group("gloo" if config.device == "cpu" else "nccl")
+        if config.threads:
+            torch.set_num_threads(config.threads)
+        torch.manual_seed(config.seed)
+        self.device = torch.device(config.device)
+        units = config.device != "cpu" or has_bfloat16_units()
+        self.bfloat16 = config.bfloat16 == "yes" or (config.bfloat16 == "auto" and units)
+        self.actor = Actor(config.network.actor).to(self.device)
+        if start is not None:
+            self.actor.load_state_dict(start.state_dict())
+        self.critic = Critic(config.network.critic).to(self.device)
+        self.average = copy.deepcopy(self.actor)
+        self.optimisers = {
+            "actor": torch.optim.AdamW(self.actor.parameters(), lr=config.learning_rate, weight_decay=0, fused=True),
+            "critic": torch.optim.AdamW(self.critic.parameters(), lr=config.learning_rate, weight_decay=0, fused=True),
+        }
+        # Every process plays its own games; the permutations of minibatches are drawn from torch's generator.
+        self.pool = [make_player(member.player, seed=config.seed + k) for k, member in enumerate(config.pool)]
+        self.rollout = Rollout(
+            config.games,
+            config.ticks,
+            config.rules,
+            config.seed * 1009 + self.rank,
+            self._kind_shares(),
+            config.gin_only,
+            config.commit,
+            np.zeros((1, 1), np.float32),
+        )
+        self.generator = torch.Generator().manual_seed(config.seed + 17 * self.rank)
+        self.selves: list[Actor] = []
+        self.self_players: list[Player] = []
+        self.decisions = 0
+        self.batches = 0
+        self.seconds = 0.0
+        self.speed = 1.0  # factor on the learning rate that follows the target divergence
+        self.rollbacks = 0
+        self.shares = {"engine": 0.0, "inference": 0.0, "learning": 0.0}
+        self._safe: dict[str, Any] | None = None
+
+    # --- the loop ---------------------------------------------------------------------------------------------------------------
+
+    def run(self, after_batch: Callable[[dict[str, float]], bool]) -> None:
+        """Trains until the decisions are spent or ``after_batch`` (called with the batch's figures) returns ``False``."""
+        while self.decisions < self.config.decisions:
+            started = time.perf_counter()
+            self._keep_selves()
+            if self.batches % 20 == 0:
+                self._safe = self._learned()
+            batch = self.collect()
+            figures = self.learn(batch)
+            self._check(figures)
+            self.batches += 1
+            self.seconds += time.perf_counter() - started
+            if not after_batch(figures):
+                break
+
+    @torch.no_grad()
+    def collect(self) -> dict[str, np.ndarray]:
+        """Plays ``ticks`` half-moves of every game and computes advantages; arrays are ``[ticks, games]``."""
+        config, rollout = self.config, self.rollout
+        frozen = FrozenActor(self.actor, self.bfloat16)
+        inputs = torch.zeros((config.games, OBSERVATION_SIZE + NUM_CONDITIONS), dtype=frozen.dtype, device=self.device)
+        shaping = config.shaping * max(0.0, 1 - self.decisions / config.shaping_decisions)
+        rollout.tally[:] = 0
+        for tick in range(config.ticks):
+            clock = time.perf_counter()
+            rollout.observe(tick)
+            self.shares["engine"] += time.perf_counter() - clock
+            clock = time.perf_counter()
+            inputs[:, :OBSERVATION_SIZE] = torch.from_numpy(rollout.obs[tick])
+            inputs[:, OBSERVATION_SIZE] = torch.from_numpy(rollout.conditions[tick, :, 0])
+            rollout.sample(tick, frozen(inputs).cpu().numpy())
+            for kind, player in enumerate(self.pool + self.self_players):
+                waiting = rollout.waiting_for(kind)
+                if waiting.size:
+                    rollout.actions[tick, waiting] = player.act(rollout.views[waiting], waiting)
+            self.shares["inference"] += time.perf_counter() - clock
+            clock = time.perf_counter()
+            rollout.advance(tick, shaping)
+            self.shares["engine"] += time.perf_counter() - clock
+        clock = time.perf_counter()
+        rollout.observe(config.ticks)
+        values = self._values().astype(np.float32)
+        self.shares["inference"] += time.perf_counter() - clock
+        shape = (config.ticks, config.games)
+        advantages, returns = np.empty(shape, np.float32), np.empty(shape, np.float32)
+        generalised_advantages(
+            rollout.rewards, rollout.done, rollout.turns[:-1], values[:-1], values[-1], rollout.turns[-1],
+            config.gae_lambda, advantages, returns,
+        )  # fmt: skip
+        targets = np.empty(shape, np.int64)
+        next_actions(rollout.turns[:-1], rollout.done, rollout.actions, targets)
+        return {"advantages": advantages, "returns": returns, "next": targets, "values": values[:-1]}
+
+    def _critic_inputs(self, obs: Tensor, conditions: Tensor, hidden: Tensor) -> Tensor:
+        dtype = torch.bfloat16 if self.bfloat16 else torch.float32
+        parts = (obs.to(dtype), conditions.to(dtype), expand_cards(hidden).to(dtype))
+        return torch.cat(parts, 1).to(self.device)
+
+    def _values(self) -> np.ndarray:
+        """The critic's values of all half-moves and of the states after them, ``[ticks + 1, games]``."""
+        rollout = self.rollout
+        obs = torch.from_numpy(rollout.obs.reshape(-1, OBSERVATION_SIZE))
+        conditions = torch.from_numpy(rollout.conditions.reshape(-1, 2))
+        hidden = torch.from_numpy(rollout.hidden.reshape(-1))
+        values = np.empty(obs.shape[0], np.float32)
+        with torch.no_grad(), torch.autocast(self.device.type, torch.bfloat16, enabled=self.bfloat16):
+            for start in range(0, len(values), 16384):
+                rows = slice(start, start + 16384)
+                inputs = self._critic_inputs(obs[rows], conditions[rows], hidden[rows])
+                values[rows] = self.critic(inputs).float().cpu().numpy()
+        return values.reshape(rollout.ticks + 1, rollout.games)
+
+    def learn(self, batch: dict[str, np.ndarray]) -> dict[str, float]:
+        """Gradient steps over a batch; returns the means of all losses."""
+        config, rollout = self.config, self.rollout
+        clock = time.perf_counter()
+        rows = np.flatnonzero(rollout.learns.reshape(-1))
+        self.decisions += len(rows) * self.world
+        progress = min(1.0, self.decisions / config.decisions)
+        rate = config.learning_rate * self.speed * (1 - (1 - config.learning_rate_end) * progress)
+        entropy_weight = config.entropy + (config.entropy_end - config.entropy) * progress
+        for optimiser in self.optimisers.values():
+            for group in optimiser.param_groups:
+                group["lr"] = rate
+        flat = {
+            "obs": torch.from_numpy(rollout.obs[:-1].reshape(-1, OBSERVATION_SIZE)),
+            "legal": torch.from_numpy(rollout.legal[:-1].reshape(-1, 3)),
+            "hidden": torch.from_numpy(rollout.hidden[:-1].reshape(-1)),
+            "conditions": torch.from_numpy(rollout.conditions[:-1].reshape(-1, 2)),
+            "actions": torch.from_numpy(rollout.actions.reshape(-1)),
+            "logps": torch.from_numpy(rollout.logps.reshape(-1)),
+        }
+        flat |= {name: torch.from_numpy(batch[name].reshape(-1)) for name in ("advantages", "returns", "next")}
+        chosen = flat["advantages"][torch.from_numpy(rows)]
+        mean, deviation = chosen.mean().item(), chosen.std().item() + 1e-6
+        sums: dict[str, float] = {}
+        steps = 0
+        for epoch in range(config.epochs):
+            order = torch.from_numpy(rows)[torch.randperm(len(rows), generator=self.generator)]
+            for start in range(0, len(rows) - config.minibatch // 2, config.minibatch):
+                index = order[start : start + config.minibatch]
+                part = {name: value[index].to(self.device) for name, value in flat.items()}
+                part["advantages"] = (part["advantages"] - mean) / deviation
+                for name, value in self._step(part, entropy_weight).items():
+                    sums[name] = sums.get(name, 0.0) + value
+                    if epoch == config.epochs - 1:
+                        sums[f"last_{name}"] = sums.get(f"last_{name}", 0.0) + value
+                steps += 1
+        figures = {name: total / max(1, steps) for name, total in sums.items() if not name.startswith("last_")}
+        # Divergence of the last epoch is what the batch has moved the policy; steer the step size by it.
+        figures["kl"] = sums.get("last_kl", 0.0) * config.epochs / max(1, steps)
+        if figures["kl"] > 1.5 * config.target_kl:
+            self.speed = max(0.05, self.speed / 1.2)
+        elif figures["kl"] < config.target_kl / 1.5:
+            self.speed = min(2.0, self.speed * 1.1)
+        spread = batch["returns"].reshape(-1)[rows]
+        missed = spread - batch["values"].reshape(-1)[rows]
+        figures["explained_variance"] = float(1 - missed.var() / (spread.var() + 1e-9))
+        figures["learning_rate"] = rate
+        figures["entropy_weight"] = entropy_weight
+        hands, gins, knocks, length, undercuts, deadwood = (int(value) for value in rollout.tally)
+        figures |= {
+            "hands": hands,
+            "gin_rate": gins / max(1, hands),
+            "knock_rate": knocks / max(1, hands),
+            "undercut_rate": undercuts / max(1, knocks),
+            "knock_deadwood": deadwood / max(1, knocks),
+            "hand_length": length / max(1, hands),
+            "rows": len(rows),
+        }
+        self.shares["learning"] += time.perf_counter() - clock
+        return figures
+
+    def _step(self, part: dict[str, Tensor], entropy_weight: float) -> dict[str, float]:
+        """One gradient step of both networks."""
+        config = self.config
+        legal = expand_legal(part["legal"])
+        hand = expand_cards(part["hidden"])
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bfloat16):
+            dtype = torch.bfloat16 if self.bfloat16 else torch.float32
+            inputs = torch.cat([part["obs"].to(dtype), part["conditions"][:, :1].to(dtype)], 1)
+            logits, belief, following = self.actor(inputs)
+            values = self.critic(self._critic_inputs(part["obs"], part["conditions"], part["hidden"]))
+        logps = functional.log_softmax(logits.float().masked_fill(~legal, ILLEGAL), 1)
+        logp = logps.gather(1, part["actions"][:, None]).squeeze(1)
+        log_ratio = logp - part["logps"]
+        ratio = log_ratio.exp()
+        advantage = part["advantages"]
+        clipped = ratio.clamp(1 - config.clip, 1 + config.clip)
+        policy_loss = -torch.min(ratio * advantage, clipped * advantage).mean()
+        entropy = (-(logps.exp() * logps.masked_fill(~legal, 0)).sum(1) / legal.sum(1).float().log()).mean()
+        # Only cards that the seat cannot place are worth guessing: not its own, not in the pile, not known.
+        places = part["obs"][:, :52] + part["obs"][:, 156:208] + part["obs"][:, 208:260]
+        unknown = (places == 0).float()
+        misses = functional.binary_cross_entropy_with_logits(belief.float(), hand.float(), reduction="none")
+        belief_loss = (misses * unknown).sum() / unknown.sum().clamp(min=1)
+        next_loss = functional.cross_entropy(following.float(), part["next"], ignore_index=-1)
+        actor_loss = (
+            policy_loss - entropy_weight * entropy + config.belief * belief_loss + config.next_action * next_loss
+        )
+        value_loss = functional.smooth_l1_loss(values.float(), part["returns"])
+        self._descend("actor", self.actor, actor_loss)
+        self._descend("critic", self.critic, value_loss)
+        with torch.no_grad():
+            for ours, theirs in zip(self.average.parameters(), self.actor.parameters(), strict=True):
+                ours.lerp_(theirs, 1 - config.average)
+            return {
+                "policy_loss": policy_loss.item(),
+                "value_loss": value_loss.item(),
+                "belief_loss": belief_loss.item(),
+                "next_action_loss": next_loss.item(),
+                "entropy": entropy.item(),
+                "kl": (ratio - 1 - log_ratio).mean().item(),
+                "clip_fraction": ((ratio - 1).abs() > config.clip).float().mean().item(),
+            }
+
+    def _descend(self, name: str, network: nn.Module, loss: Tensor) -> None:
+        self.optimisers[name].zero_grad()
+        loss.backward()
+        parameters = [parameter for parameter in network.parameters() if parameter.grad is not None]
+        if self.world > 1:
+            flat = torch.cat([parameter.grad.reshape(-1) for parameter in parameters])  # type: ignore[union-attr]
+            distributed.all_reduce(flat)
+            flat /= self.world
+            offset = 0
+            for parameter in parameters:
+                parameter.grad.copy_(flat[offset : offset + parameter.numel()].view_as(parameter))  # type: ignore[union-attr]
+                offset += parameter.numel()
+        nn.utils.clip_grad_norm_(parameters, self.config.gradient_norm)
+        self.optimisers[name].step()
+
+    # --- opponents --------------------------------------------------------------------------------------------------------------
+
+    def _kind_shares(self, selves: int = 0) -> list[float]:
+        """Shares of games against each fixed opponent: the pool's members, then earlier selves."""
+        weights = np.array([member.weight for member in self.config.pool], float)
+        pool = list(self.config.pool_share * weights / weights.sum()) if len(weights) else []
+        return pool + [self.config.selves_share / max(1, selves)] * selves
+
+    def _keep_selves(self) -> None:
+        """Every so often the averaged actor joins the opponents; of too many, the older half is thinned."""
+        config = self.config
+        if not config.selves or config.selves_share == 0 or self.batches == 0 or self.batches % config.selves_every:
+            return
+        self.selves.append(copy.deepcopy(self.average))
+        if len(self.selves) > config.selves:
+            # Games in play against a dropped self go on against its successor in the list.
+            del self.selves[int(torch.randint(len(self.selves) // 2 + 1, (1,), generator=self.generator))]
+        self._rebuild_selves()
+
+    def _rebuild_selves(self) -> None:
+        self.self_players = [
+            NetworkPlayer(FrozenActor(actor, self.bfloat16), seed=1000 + k, name="self")
+            for k, actor in enumerate(self.selves)
+        ]
+        self.rollout.kinds_cumulative = np.cumsum(np.array(self._kind_shares(len(self.selves)) or [0.0]))
+
+    # --- trust ------------------------------------------------------------------------------------------------------------------
+
+    def _learned(self) -> dict[str, Any]:
+        return copy.deepcopy(
+            {
+                "actor": self.actor.state_dict(),
+                "critic": self.critic.state_dict(),
+                "average": self.average.state_dict(),
+                "optimisers": {name: optimiser.state_dict() for name, optimiser in self.optimisers.items()},
+            }
+        )
+
+    def _restore(self, learned: dict[str, Any]) -> None:
+        self.actor.load_state_dict(learned["actor"])
+        self.critic.load_state_dict(learned["critic"])
+        self.average.load_state_dict(learned["average"])
+        for name, optimiser in self.optimisers.items():
+            optimiser.load_state_dict(learned["optimisers"][name])
+
+    def _check(self, figures: dict[str, float]) -> None:
+        """Takes back batches that broke the networks, and gives up when that does not help."""
+        broken = [name for name, value in figures.items() if not math.isfinite(value)]
+        if not broken and figures["kl"] < COLLAPSE_KL:
+            self.rollbacks = 0 if self.batches % 40 == 39 else self.rollbacks
+            return
+        reason = f"{broken[0]} is not a number" if broken else f"divergence {figures['kl']:.2f} above {COLLAPSE_KL}"
+        self.rollbacks += 1
+        if self._safe is None or self.rollbacks > 3:
+            raise GinError(
+                f"training broke at {self.decisions:,} decisions: {reason}, also after {self.rollbacks - 1} rollbacks"
+            )
+        self._restore(copy.deepcopy(self._safe))
+        self.speed /= 2
+        print(f"batch {self.batches}: {reason}; rolled back by up to 20 batches, learning rate halved", flush=True)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything needed to continue bit for bit: tensors and plain values only."""
+        return self._learned() | {
+            "rollout": {
+                name: torch.from_numpy(value) if isinstance(value, np.ndarray) else value
+                for name, value in self.rollout.state_dict().items()
+            },
+            "selves": [copy.deepcopy(actor.state_dict()) for actor in self.selves],
+            "generator": self.generator.get_state(),
+            "torch": torch.get_rng_state(),
+            "decisions": self.decisions,
+            "batches": self.batches,
+            "seconds": self.seconds,
+            "speed": self.speed,
+            "widths": list(self.config.network.actor),
+        }
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Continues from a saved ``state_dict``."""
+        self._restore(saved)
+        self.rollout.load_state_dict(
+            {name: value.numpy() if isinstance(value, Tensor) else value for name, value in saved["rollout"].items()}
+        )
+        self.selves = []
+        for weights in saved["selves"]:
+            actor = Actor(self.config.network.actor)
+            actor.load_state_dict(weights)
+            self.selves.append(actor)
+        self._rebuild_selves()
+        self.generator.set_state(saved["generator"])
+        torch.set_rng_state(saved["torch"])
+        self.decisions, self.batches = saved["decisions"], saved["batches"]
+        self.seconds, self.speed = saved["seconds"], saved["speed"]
+
+    def save(self) -> None:
+        """Writes the resume file, keeping the last three."""
+        if self.out is None:
+            return
+        name = RESUME if self.rank == 0 else f"resume-{self.rank}.pt"
+        for age in range(KEPT_RESUMES - 1, 0, -1):
+            older = self.out / f"{name}.{age}"
+            newer = self.out / (f"{name}.{age - 1}" if age > 1 else name)
+            if newer.exists():
+                newer.replace(older) if age > 1 else older.unlink(missing_ok=True) or os.link(newer, older)
+        write_atomic(self.out / name, lambda temporary: torch.save(self.state_dict(), temporary))
+
+    def resume(self) -> bool:
+        """Continues from the resume file in ``out`` if there is one.
+
+        Raises:
+            GinError: if the file is damaged or belongs to another network.
+        """
+        if self.out is None:
+            return False
+        path = self.out / (RESUME if self.rank == 0 else f"resume-{self.rank}.pt")
+        if not path.exists():
+            return False
+        try:
+            self.load_state_dict(torch.load(path, map_location=self.device, weights_only=True))
+        except Exception as error:
+            reason = str(error).splitlines()[0]
+            raise GinError(
+                f"{path.name} cannot be resumed ({reason}); older ones stand beside it as {path.name}.1 and {path.name}.2"
+            ) from None
+        return True
+
+    @property
+    def parameters_per_second(self) -> float:
+        """Decisions per second since the run began."""
+        return self.decisions / max(1e-9, self.seconds)
+
+
+def numbers(figures: dict[str, float]) -> dict[str, float]:
+    """Figures sorted into TensorBoard's groups: ``charts/...`` for play and speed, ``losses/...`` for learning."""
+    losses = {
+        "policy_loss",
+        "value_loss",
+        "belief_loss",
+        "next_action_loss",
+        "entropy",
+        "kl",
+        "clip_fraction",
+        "explained_variance",
+    }
+    return {f"{'losses' if name in losses else 'charts'}/{name}": value for name, value in figures.items()}
+
+
+__all__ = ["NUM_ACTIONS", "Trainer", "numbers"]
