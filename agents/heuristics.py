@@ -13,21 +13,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from agents.style_kernels import DISCARD_RULES, DRAW_RULES, STYLE, act_batch
+from agents.style_kernels import (
+    DISCARD_RULES,
+    DRAW_RULES,
+    STYLE,
+    act_batch,
+    decide,
+    joins_meld,
+    least_deadwood,
+    live_ways,
+)
+from ginenv.actions import KNOCK, PASS, PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, STOCK, UPCARD
+from ginenv.cards import RANKS, card_name
 from ginenv.errors import GinError, did_you_mean
+from ginenv.melds import RANK_COLUMN, deadwood, melded_cards
 from ginenv.players import BasePlayer
 from ginenv.view import VIEW
 
-NEVER = 0
 ALL_CARDS_OF_PILE = 32
 
-_SIMPLE: dict[str, Any] = {"draw": "meld", "discard": "least", "knock": 10, "turns": 99, "late": 10}
+_SIMPLE: dict[str, Any] = {"draw": "meld", "discard": "least", "knock": 10, "turns": 99, "late": 10, "last": 10}
 _THINKS: dict[str, Any] = {"draw": "gain", "discard": "cost", "memory": ALL_CARDS_OF_PILE, "infer": 1, "bar": 99.0}
-_FORMULA = _THINKS | {"knock": 10, "turns": 99, "late": 10, "ways": 1.0, "danger": 4.0}
+_FORMULA = _THINKS | {"knock": 10, "turns": 99, "late": 10, "last": 10, "ways": 1.0, "danger": 4.0}
 _CAMPER = _THINKS | {"knock": 0, "turns": 99, "late": 0, "ahead": 3.0, "decay": 1.0, "danger": 4.0}
 
 STYLES: dict[str, dict[str, Any]] = {
@@ -44,6 +55,7 @@ _MOST: dict[str, float] = {
     "knock": 10,
     "turns": 99,
     "late": 10,
+    "last": 10,
     "memory": ALL_CARDS_OF_PILE,
     "infer": 1,
     "decay": 1.0,
@@ -67,19 +79,12 @@ def style(base: str = "simple", **options: Any) -> np.ndarray:
     if base not in STYLES:
         raise GinError(f"style base {base!r} does not exist{did_you_mean(base, STYLES)}; known: {', '.join(STYLES)}")
     record = np.zeros(1, STYLE)
+    known = ("base", *(STYLE.names or ()))
     for name, value in (STYLES[base] | options).items():
-        record[name if name in _names() else _unknown(name)] = _checked(name, value)
+        if name not in known:
+            raise GinError(f"style has no option {name!r}{did_you_mean(name, known)}; options: {', '.join(known)}")
+        record[name] = _checked(name, value)
     return record
-
-
-def _names() -> tuple[str, ...]:
-    assert STYLE.names is not None
-    return STYLE.names
-
-
-def _unknown(name: str) -> str:
-    known = ("base", *_names())
-    raise GinError(f"style has no option {name!r}{did_you_mean(name, known)}; options: {', '.join(known)}")
 
 
 def _checked(name: str, value: Any) -> float:
@@ -111,6 +116,11 @@ class StylePlayer(BasePlayer):
         super().__init__(seed)
         assert styles.dtype == STYLE and styles.ndim == 1 and len(styles)
         self.styles = styles
+
+    @property
+    def compiled(self) -> tuple[Any, np.ndarray]:
+        """The kernel that decides, and the styles (see ``ginenv.native``)."""
+        return decide, self.styles
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Chooses for every view (see ``ginenv.players.Player``)."""
@@ -158,3 +168,86 @@ def make_camper(seed: int = 0) -> StylePlayer:
 def make_knocker(seed: int = 0) -> StylePlayer:
     """Knocks in its first turns, then plays for gin."""
     return make_style(seed, "knocker")
+
+
+class Hint(NamedTuple):
+    """What ``formula`` would do, and why.
+
+    Attributes:
+        action: a legal action.
+        reason: one clause in words.
+    """
+
+    action: int
+    reason: str
+
+
+_ADVISER = style("formula")
+
+
+def hint(view: np.void | np.ndarray) -> Hint:
+    """What ``formula`` would draw or discard: a player who follows the hints wins about half of the hands against it.
+
+    Args:
+        view: one record of ``VIEW`` whose seat is to move.
+
+    Raises:
+        GinError: if there is nothing to draw, take or discard now.
+    """
+    view = np.atleast_1d(view)[0]
+    if not view["to_move"] or view["phase"] not in (PHASE_UPCARD, PHASE_DRAW, PHASE_DISCARD):
+        raise GinError(
+            "there is a hint for a draw, an offered upcard or a discard of the seat to move, and for nothing else"
+        )
+    action = int(decide(view, _ADVISER[0], np.uint64(0)))
+    if action >= STOCK:
+        return Hint(action, _why_draw(view, action))
+    return Hint(action, _why_discard(view, action))
+
+
+def _why_draw(view: np.void, action: int) -> str:
+    if view["upcard"] not in range(52):
+        return "the pile is empty"
+    card = int(view["upcard"])
+    name = card_name(card)
+    if action == UPCARD:
+        if joins_meld(view["hand"], card):
+            return f"the {name} becomes part of a meld"
+        return f"with the {name} the hand is good enough to knock"
+    if joins_meld(view["hand"], card):
+        return f"the {name} fits a meld but leaves no less deadwood"
+    return f"the {name} completes nothing" + (", so leave it" if action == PASS else "")
+
+
+def _why_discard(view: np.void, action: int) -> str:
+    hand = int(view["hand"])
+    card = action % KNOCK
+    left = int(deadwood(hand & ~(1 << card)))
+    if action >= KNOCK:
+        return "it is gin" if left == 0 else f"the {left} points that are left are few enough to knock now"
+    if melded_cards(hand) >> card & 1:
+        return "its melds do without it" if left == 0 else "what the other cards make is worth more"
+    alike = hand & ~(1 << card) & (RANK_COLUMN << card % 13)
+    ways = int(live_ways(card, hand, int(view["unseen"])))
+    rank = RANKS[card % 13]
+    if alike and not RANK_COLUMN << card % 13 & int(view["unseen"]):
+        return f"the other cards of rank {rank} are gone, so the pair is dead"
+    if ways == 0:
+        return "nothing that could still come makes a meld of it"
+    if least_deadwood(hand, view["legal"][0])[1] == left:
+        return f"it is the most points to be rid of; {ways} unseen cards would make a meld of it"
+    return f"only {ways} unseen cards would make a meld of it, and it is safer than what costs more points"
+
+
+class HintFollower(BasePlayer):
+    """Does what ``hint`` says, and what ``formula`` does where there is no hint."""
+
+    name = "hints"
+
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        """Chooses for every view (see ``ginenv.players.Player``)."""
+        views = np.atleast_1d(views)
+        actions = make_formula(self.seed).act(views)
+        for i in np.flatnonzero(np.isin(views["phase"], (PHASE_UPCARD, PHASE_DRAW, PHASE_DISCARD))):
+            actions[i] = hint(views[i]).action
+        return actions

@@ -19,7 +19,7 @@ from ginenv.actions import (
     STOCK,
     UPCARD,
 )
-from ginenv.engine import NO_CARD
+from ginenv.engine import NO_CARD, STOCK_LEFT
 from ginenv.jit import below, ctz, kernel, mix, nth_bit, popcount
 from ginenv.melds import (
     RANK_COLUMN,
@@ -49,10 +49,12 @@ STYLE = np.dtype(
         ("knock", np.uint8),  # most deadwood to knock with in the first ``turns`` turns (gin is always declared)
         ("turns", np.uint8),  # turns of its own for which ``knock`` holds
         ("late", np.uint8),  # most deadwood to knock with after them
+        ("last", np.uint8),  # most deadwood to knock with where the stock is used up and the hand would be void
         ("memory", np.uint8),  # how many of the last cards of the pile it remembers
         ("infer", np.uint8),  # 1 when it draws conclusions from what the opponent took, refused and threw
         ("bar", np.float64),  # "gain": points by which an upcard outside melds must lower the deadwood to be taken
         ("ahead", np.float64),  # "cost": weight of the deadwood expected one draw later
+        ("gin", np.float64),  # "cost": points that a draw to gin counts for in ``ahead``, beside the deadwood saved
         ("decay", np.float64),  # "cost": factor on ``ahead`` for each turn played
         ("danger", np.float64),  # "cost": points for a card that the opponent surely wants
         ("ways", np.float64),  # "cost": points for each unseen card that would fill a combination with the card
@@ -170,18 +172,25 @@ def fillers(cards):
 
 
 @kernel
-def deadwood_ahead(cards, live, left):
-    """Mean deadwood after one draw from the live cards and the best discard, for ten cards with deadwood ``left``."""
+def deadwood_ahead(cards, live, left, gin):
+    """Mean deadwood after one draw from the live cards and the best discard, for ten cards with deadwood ``left``.
+
+    Gin counts as ``gin`` points below 0.
+    """
     count = popcount(live)
     if count == 0:
         return np.float64(left)
     gain = np.int64(0)
+    gins = 0
     rest = fillers(cards) & live
     while rest:
         bit = rest & -rest
         rest ^= bit
-        gain += left - best_of_eleven(cards | bit)
-    return left - gain / count
+        after = best_of_eleven(cards | bit)
+        gain += left - after
+        if after == 0:
+            gins += 1
+    return left - (gain + gin * gins) / count
 
 
 @kernel
@@ -303,6 +312,8 @@ def turn_of(v):
 @kernel
 def knock_bar(v, st):
     """Most deadwood that the style knocks with in this turn."""
+    if v.stock <= STOCK_LEFT:
+        return np.int64(st.last)
     return np.int64(st.knock) if turn_of(v) <= st.turns else np.int64(st.late)
 
 
@@ -329,7 +340,7 @@ def _cheapest(v, st, allowed, word):
             continue
         cost = left + st.high * card_points(card)
         if ahead > 0:
-            cost += ahead * deadwood_ahead(hand & ~bit, live, left)
+            cost += ahead * deadwood_ahead(hand & ~bit, live, left, st.gin)
         if st.danger > 0:
             cost += st.danger * danger_of(card, live, known, cold, chance)
         if st.ways > 0:
@@ -417,7 +428,7 @@ def _draw(v, st):
 
 
 @kernel
-def _spread(v):
+def choose_spread(v):
     """The arrangement with the least deadwood and, among equals, the least that the opponent may lay off."""
     known = v.known[1]
     chance = (v.rules[R_HAND_SIZE] - popcount(known)) / max(1, popcount(v.unseen))
@@ -443,7 +454,7 @@ def _spread(v):
 
 
 @kernel
-def _lay_off(v):
+def choose_lay_off(v):
     """Card by card what the best lay-off holds, then done."""
     laid = best_layoff(v.hand, v.spread[0], v.spread[1], v.spread[2])[0] & v.legal[0]
     return ctz(laid) if laid else PASS
@@ -464,9 +475,9 @@ def decide(v, st, seed):
     if v.phase == PHASE_DISCARD:
         return _discard(v, st, word)
     if v.phase == PHASE_SPREAD:
-        return np.int64(_spread(v))
+        return np.int64(choose_spread(v))
     if v.phase == PHASE_LAYOFF:
-        return np.int64(_lay_off(v))
+        return np.int64(choose_lay_off(v))
     return np.int64(_draw(v, st))
 
 

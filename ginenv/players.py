@@ -147,6 +147,7 @@ for _name, _target in {
     "camper": "agents.heuristics:make_camper",
     "knocker": "agents.heuristics:make_knocker",
     "style": "agents.heuristics:make_style",
+    "hints": "agents.heuristics:HintFollower",
     "checkpoint": "agents.network_player:load_player",
     "cmd": "agents.outside:OutsidePlayer",
 }.items():

@@ -1,0 +1,461 @@
+"""The player contract, and what each built-in bot is known by."""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+
+import numpy as np
+import pytest
+
+from agents.heuristics import STYLES, StylePlayer, hint, style
+from ginenv.actions import (
+    KNOCK,
+    PASS,
+    PHASE_DISCARD,
+    PHASE_DRAW,
+    PHASE_LAYOFF,
+    PHASE_OVER,
+    PHASE_SPREAD,
+    PHASE_UPCARD,
+    PHASE_WALL,
+    STOCK,
+    UPCARD,
+)
+from ginenv.cards import card_value, cards_of, mask_of, parse_cards
+from ginenv.engine import NO_CARD, STATE, apply
+from ginenv.errors import GinError
+from ginenv.game import start_game
+from ginenv.melds import deadwood, melded_cards
+from ginenv.players import make_player
+from ginenv.rules import PRESETS, get_rules
+from ginenv.view import VIEW, action_masks, make_views
+
+NOVICE = "style:base=formula,draw=always,memory=3,infer=0,pairs=4,runs=2,high=-1,noise=3,blunder=0.1"
+PLAYERS = [*STYLES, NOVICE, "hints"]
+
+
+@cache
+def corpus() -> np.ndarray:
+    """States in every phase of every preset, from hands that random, simple and camping players play by turns."""
+    rng = np.random.default_rng(7)
+    drivers = [make_player(name, 3) for name in ("random", "simple", "camper")]
+    kept = []
+    for rules in PRESETS.values():
+        states = np.zeros(24, STATE)
+        states["rules"] = rules.block
+        states["key"] = rng.integers(0, 2**63, len(states))
+        states["luck"] = rng.integers(0, 2**63, (len(states), 2))
+        for s in states:
+            start_game(s)
+        # Some lanes have one driver per seat, the others change it at every step.
+        drives = rng.integers(0, 3, (len(states), 2))
+        while (live := np.flatnonzero(states["phase"] != PHASE_OVER)).size:
+            views = make_views(states[live], states["turn"][live])
+            rare = ~np.isin(views["phase"], (PHASE_DRAW, PHASE_DISCARD))
+            kept.append(states[live][rare | (rng.random(len(live)) < 0.25)])
+            choices = np.stack([driver.act(views) for driver in drivers])
+            chosen = np.where(live % 2, drives[live, views["seat"]], rng.integers(0, 3, len(live)))
+            for lane, action in zip(live, choices[chosen, np.arange(len(live))], strict=True):
+                apply(states[lane], action)
+    return np.concatenate(kept)
+
+
+@cache
+def corpus_views() -> np.ndarray:
+    states = corpus()
+    return make_views(states, states["turn"])
+
+
+def in_phase(*phases: int) -> np.ndarray:
+    views = corpus_views()
+    return views[np.isin(views["phase"], phases)]
+
+
+def table(hand: str, upcard: str = "", taken: str = "", limit: int = 10, **fields: object) -> np.ndarray:
+    """A view written by hand: of a draw where ten cards are given, of a discard where eleven are."""
+    view = np.zeros(1, VIEW)
+    cards = mask_of(parse_cards(hand))
+    pile = parse_cards(upcard)
+    view["hand"] = cards
+    view["phase"] = PHASE_DRAW if len(cards_of(cards)) == 10 else PHASE_DISCARD
+    view["upcard"] = pile[-1] if pile else NO_CARD
+    view["pile_cards"] = mask_of(pile)
+    view["pile"][0, : len(pile)] = pile
+    view["num_pile"] = len(pile)
+    view["unseen"] = (1 << 52) - 1 & ~(cards | mask_of(pile))
+    view["taken"] = parse_cards(taken)[0] if taken else NO_CARD
+    view["drawn"] = NO_CARD
+    view["limit"] = limit
+    view["stock"] = 31
+    view["to_move"] = 1
+    view["rules"] = get_rules("eaai").block
+    if view["phase"][0] == PHASE_DRAW:
+        view["legal"][0, 2] = 3
+    else:
+        knocks = [c for c in cards_of(cards) if deadwood(cards & ~(1 << c)) <= limit and c != view["taken"][0]]
+        view["legal"][0] = cards & ~(mask_of(parse_cards(taken))), mask_of(knocks), 0
+    for name, value in fields.items():
+        view[name] = value
+    return view
+
+
+def with_luck(view: np.ndarray, count: int) -> np.ndarray:
+    views = np.repeat(view, count)
+    views["luck"] = np.random.default_rng(1).integers(0, 2**63, count)
+    return views
+
+
+def card(name: str) -> int:
+    return parse_cards(name)[0]
+
+
+# The contract, for every registered player that needs nothing from outside.
+
+
+def test_corpus_holds_every_phase():
+    assert set(corpus_views()["phase"]) == {
+        PHASE_UPCARD,
+        PHASE_DRAW,
+        PHASE_DISCARD,
+        PHASE_SPREAD,
+        PHASE_LAYOFF,
+        PHASE_WALL,
+    }
+
+
+@pytest.mark.parametrize("name", PLAYERS)
+def test_actions_are_legal_in_every_phase_of_every_preset(name):
+    views = corpus_views()
+    actions = make_player(name, 1).act(views)
+    assert actions.shape == views.shape and actions.dtype == np.int64
+    assert action_masks(views)[np.arange(len(views)), actions].all()
+
+
+@pytest.mark.parametrize("name", PLAYERS)
+def test_actions_follow_from_view_and_seed_and_not_from_the_batch(name):
+    views = corpus_views()[::3]
+    player = make_player(name, 1)
+    actions = player.act(views)
+    order = np.random.default_rng(2).permutation(len(views))
+    assert (player.act(views[order]) == actions[order]).all()
+    assert (np.concatenate([player.act(part) for part in np.array_split(views, 7)]) == actions).all()
+    player.reset(1)
+    assert (player.act(views) == actions).all()
+
+
+def test_a_seed_changes_what_is_left_to_chance():
+    views = corpus_views()
+    for name in ("random", "simple", NOVICE):
+        assert (make_player(name, 1).act(views) != make_player(name, 2).act(views)).any(), name
+
+
+def permute_hidden(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The states with all that the seat to move cannot see dealt anew."""
+    permuted = states.copy()
+    for s in permuted:
+        other = 1 - s["turn"]
+        count = int(s["rules"][28]) * int(s["rules"][29])
+        stock = s["deck"][s["position"] : count].astype(int)
+        hidden = [] if s["phase"] == PHASE_LAYOFF else cards_of(int(s["hands"][other]) & ~int(s["known"][other]))
+        mixed = rng.permutation(np.concatenate([stock, np.array(hidden, int)]))
+        s["deck"][s["position"] : count] = mixed[: len(stock)]
+        s["hands"][other] = (int(s["hands"][other]) & ~mask_of(hidden)) | mask_of(mixed[len(stock) :])
+    return permuted
+
+
+@pytest.mark.parametrize("name", PLAYERS)
+def test_hidden_cards_change_no_decision(name):
+    states = corpus()[::2]
+    permuted = permute_hidden(states, np.random.default_rng(5))
+    assert (permuted["hands"] != states["hands"]).any(axis=1).mean() > 0.5
+    player = make_player(name, 1)
+    before = player.act(make_views(states, states["turn"]))
+    assert (player.act(make_views(permuted, permuted["turn"])) == before).all()
+
+
+@pytest.mark.parametrize("name", ["easy", "simple", "formula", "camper", "knocker", "hints"])
+def test_spread_leaves_least_deadwood_and_layoff_is_best(name):
+    player = make_player(name)
+    states = corpus()[corpus()["phase"] == PHASE_SPREAD]
+    views = make_views(states, states["turn"])
+    for s, action in zip(states.copy(), player.act(views), strict=True):
+        knocker, least = int(s["turn"]), deadwood(s["hands"][s["turn"]])
+        apply(s, action)
+        assert s["deadwood"][knocker] == least
+    states = corpus()[corpus()["phase"] == PHASE_LAYOFF].copy()
+    assert len(states) > 20
+    for s in states:
+        free = s.copy()
+        seat = int(s["turn"])
+        while s["phase"] == PHASE_LAYOFF:
+            apply(s, int(player.act(make_views(s, seat))[0]))
+        assert s["deadwood"][seat] == least_by_search(free, seat)
+
+
+def least_by_search(s: np.void, seat: int) -> int:
+    """Deadwood after the best sequence of lay-offs, by trying all."""
+    if s["phase"] == PHASE_OVER:
+        return int(s["deadwood"][seat])
+    found = []
+    for action in np.flatnonzero(action_masks(make_views(s, seat))[0]):
+        after = s.copy()
+        apply(after, int(action))
+        found.append(least_by_search(after, seat))
+    return min(found)
+
+
+# random
+
+
+def test_random_is_uniform():
+    view = table("AS 2S 3S 4D 4H 4C 7S 9D 9H JC KD")
+    legal = np.flatnonzero(action_masks(view)[0])
+    counts = np.bincount(make_player("random").act(with_luck(view, 20_000)), minlength=107)
+    assert counts.sum() == counts[legal].sum()
+    expected = 20_000 / len(legal)
+    chi = ((counts[legal] - expected) ** 2 / expected).sum()
+    assert chi < 3 * len(legal)
+
+
+# simple
+
+
+def melds_with(hand: int, new: int) -> bool:
+    """Whether a card makes a meld with cards of a hand, by trying all threes."""
+    for pair in itertools.combinations(cards_of(hand), 2):
+        three = sorted([*pair, new])
+        ranks = [c % 13 for c in three]
+        run = three[0] // 13 == three[2] // 13 and ranks[1] == ranks[0] + 1 and ranks[2] == ranks[1] + 1
+        if run or len(set(ranks)) == 1:
+            return True
+    return False
+
+
+def test_simple_takes_exactly_the_upcards_that_become_part_of_a_meld():
+    views = in_phase(PHASE_UPCARD, PHASE_DRAW)
+    views = views[views["upcard"] != NO_CARD]
+    takes = make_player("simple").act(views) == UPCARD
+    expected = [melds_with(int(v["hand"]), int(v["upcard"])) for v in views]
+    assert takes.tolist() == expected
+    assert 0.05 < takes.mean() < 0.5
+
+
+def test_simple_discards_any_card_that_leaves_least_deadwood_and_knocks_when_it_can():
+    views = in_phase(PHASE_DISCARD)
+    actions = make_player("simple").act(views)
+    assert (views["legal"][:, 1] != 0).sum() > 50
+    for v, action in zip(views, actions, strict=True):
+        hand, taken = int(v["hand"]), int(v["taken"])
+        assert (action >= KNOCK) == (v["legal"][1] != 0)
+        thrown = action % KNOCK
+        allowed = [c for c in cards_of(int(v["legal"][0] | v["legal"][1])) if c != taken]
+        assert thrown != taken or not allowed
+        least = min(deadwood(hand & ~(1 << c)) for c in allowed)
+        if not v["thrown"][0] >> taken & 1 if taken != NO_CARD else True:
+            assert deadwood(hand & ~(1 << thrown)) == least
+
+
+def test_simple_chooses_among_equals_at_random():
+    view = table("2S 3S 4S 6D 6H 6C AD 8S TD QH KC")
+    actions = make_player("simple").act(with_luck(view, 200))
+    assert set(actions) == {card("TD"), card("QH"), card("KC")}
+
+
+def test_simple_does_not_repeat_a_draw_and_discard():
+    # It took the ten and threw the queen; the queen comes back, and the ten would be its discard.
+    view = table("2S 3S 4S 6D 6H 6C QD QH QS TC AD", taken="QS", limit=0, thrown=[[1 << card("QS"), 0]])
+    assert set(make_player("simple").act(with_luck(view, 50))) == {card("TC")}
+    history = [card("TC"), UPCARD, card("QS"), STOCK, card("5C"), STOCK, card("9D"), STOCK, card("QS"), UPCARD]
+    view["history"][0, : len(history)] = history
+    view["num_history"] = len(history)
+    assert set(make_player("simple").act(with_luck(view, 50))) == {card("AD")}
+
+
+def test_simple_ignores_its_opponent():
+    view = table("2S 3S 4S 6D 6H 6C AD 8S TD QH KC")
+    other = view.copy()
+    other["known"][0, 1] = mask_of(parse_cards("TC TH"))
+    other["thrown"][0, 1] = mask_of(parse_cards("KS KD"))
+    player = make_player("simple")
+    assert (player.act(with_luck(view, 100)) == player.act(with_luck(other, 100))).all()
+
+
+# easy
+
+
+def test_easy_discards_its_largest_unused_card_and_draws_as_formula_does():
+    views = in_phase(PHASE_DISCARD)
+    actions = make_player("easy").act(views)
+    seen = 0
+    for v, action in zip(views, actions, strict=True):
+        unused = [c for c in cards_of(int(v["hand"] & ~melded_cards(v["hand"]) & v["legal"][0])) if c != v["taken"]]
+        if action < KNOCK and unused and not v["thrown"][0] & v["known"][0]:
+            seen += 1
+            assert action in unused
+            assert card_value(int(action)) == max(card_value(c) for c in unused)
+            assert action % 13 == max(c % 13 for c in unused)
+    assert seen > 500
+    draws = in_phase(PHASE_UPCARD, PHASE_DRAW)
+    assert (make_player("easy").act(draws) == make_player("formula").act(draws)).all()
+
+
+# camper, knocker
+
+
+def test_camper_never_knocks_below_gin():
+    views = in_phase(PHASE_DISCARD)
+    actions = make_player("camper").act(views)
+    could = 0
+    for v, action in zip(views, actions, strict=True):
+        if v["legal"][0] and v["legal"][1]:
+            left = min(deadwood(v["hand"] & ~(1 << c)) for c in cards_of(int(v["legal"][1])))
+            could += left > 0
+            assert (action >= KNOCK) == (left == 0)
+            assert action < KNOCK or deadwood(v["hand"] & ~(1 << (action - KNOCK))) == 0
+    assert could > 30
+
+
+def test_knocker_knocks_in_its_first_turns_and_then_plays_for_gin():
+    turns = STYLES["knocker"]["turns"]
+    hand = "2S 3S 4S 6D 6H 6C AD 2D 3H 4C KC"
+    low_cards = [c for c in range(52) if 1 << c & ~mask_of(parse_cards(hand))]
+    for turn in range(1, 10):
+        thrown = mask_of(low_cards[: turn - 1])
+        action = make_player("knocker").act(table(hand, thrown=[[thrown, 0]]))[0]
+        assert (action == KNOCK + card("KC")) == (turn <= turns)
+        assert make_player("camper").act(table(hand, thrown=[[thrown, 0]]))[0] < KNOCK
+
+
+# formula and its hint
+
+
+def test_formula_breaks_the_pair_whose_cards_are_dead():
+    hand = "2S 3S 4S 6D 6H 6C 8S 8D TC TH QD"
+    player = make_player("formula")
+    tens = table(hand, upcard="TS TD", limit=0)
+    eights = table(hand, upcard="8C 8H", limit=0)
+    assert player.act(tens)[0] in parse_cards("TC TH QD")
+    view = table("2S 3S 4S 6D 6H 6C 9S 9D TC TH AD", upcard="TS TD", limit=0)
+    assert player.act(view)[0] in parse_cards("TC TH")
+    view = table("2S 3S 4S 6D 6H 6C TS TD QC QH AD", upcard="TC TH", limit=0)
+    assert player.act(view)[0] in parse_cards("TS TD")
+    view = table("2S 3S 4S 6D 6H 6C TS TD QC QH AD", upcard="QS QD", limit=0)
+    assert player.act(view)[0] in parse_cards("QC QH")
+    assert eights["pile_cards"][0] != tens["pile_cards"][0]
+
+
+def test_formula_prefers_two_ended_runs_to_inside_and_one_ended_ones():
+    player = make_player("formula")
+    view = table("2S 3S 4S 6D 6H 6C 9D TD QC KC AH", limit=0)
+    assert player.act(view)[0] in parse_cards("QC KC")
+    view = table("2S 3S 4S 6D 6H 6C TD JD TC QC AH", limit=0)
+    assert player.act(view)[0] in parse_cards("QC")
+
+
+def test_formula_holds_back_what_the_opponent_collects():
+    hand = "2S 3S 4S 6D 6H 6C QC JH AD AH 9S"
+    player = make_player("formula")
+    assert player.act(table(hand, limit=0, known=[[0, mask_of(parse_cards("JD JS"))]]))[0] != card("JH")
+    assert player.act(table(hand, limit=0, known=[[0, mask_of(parse_cards("QD QS"))]]))[0] != card("QC")
+
+
+def test_formula_remembers_what_it_needs_and_a_forgetful_style_does_not():
+    hand = "2S 3S 4S 6D 6H 6C TS TD QC QH AD"
+    view = table(hand, upcard="QS QD 5H 7C 9H", limit=0)
+    forgetful = StylePlayer(style("formula", memory=2))
+    assert make_player("formula").act(view)[0] in parse_cards("QC QH")
+    assert forgetful.act(view)[0] == forgetful.act(table(hand, upcard="7C 9H", limit=0))[0]
+
+
+def test_hint_is_what_formula_plays_with_a_reason():
+    views = in_phase(PHASE_UPCARD, PHASE_DRAW, PHASE_DISCARD)[::5]
+    actions = make_player("formula").act(views)
+    for v, action in zip(views, actions, strict=True):
+        advice = hint(v)
+        assert advice.action == action or min(advice.action, action) >= KNOCK
+        assert len(advice.reason) > 8
+    dead = hint(table("2S 3S 4S 6D 6H 6C TS TD QC QH AD", upcard="QS QD", limit=0))
+    assert "pair is dead" in dead.reason
+    assert "becomes part of a meld" in hint(table("2S 3S 4S 6D 6H 6C TS TD QC AD", upcard="TC")).reason
+
+
+def test_there_is_no_hint_outside_draw_and_discard():
+    with pytest.raises(GinError, match="draw"):
+        hint(in_phase(PHASE_LAYOFF)[0])
+    waiting = make_views(corpus()[:1], 1 - corpus()["turn"][:1])
+    with pytest.raises(GinError, match="seat to move"):
+        hint(waiting)
+
+
+# style
+
+
+def test_styles_that_always_or_never_take_the_upcard():
+    views = in_phase(PHASE_UPCARD, PHASE_DRAW)
+    views = views[views["upcard"] != NO_CARD]
+    assert (make_player("style:draw=always").act(views) == UPCARD).all()
+    assert not (make_player("style:draw=never").act(views) == UPCARD).any()
+    offered = views[views["phase"] == PHASE_UPCARD]
+    assert (make_player("style:draw=never").act(offered) == PASS).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "hand", "kept"),
+    [
+        ("pairs=30", "2S 3S 4S 6D 6H 6C KS KD 8C 5H 2D", "KS KD"),
+        ("runs=30", "2S 3S 4S 6D 6H 6C KS QS 8C 5H 2D", "KS QS"),
+        ("high=3", "2S 3S 4S 6D 6H 6C KS JD 8C 5H 2D", "KS JD"),
+    ],
+)
+def test_leanings_keep_what_they_lean_to(options, hand, kept):
+    plain = make_player("style:base=formula,ways=0").act(table(hand, limit=0))[0]
+    assert plain in parse_cards(kept)
+    assert make_player(f"style:base=formula,ways=0,{options}").act(table(hand, limit=0))[0] not in parse_cards(kept)
+
+
+def test_shedding_high_cards_breaks_a_pair_of_kings():
+    hand = "2S 3S 4S 6D 6H 6C KS KD 9C 5H 2D"
+    assert make_player("style:base=formula,danger=0,ways=2").act(table(hand, limit=0))[0] == card("9C")
+    assert make_player("style:base=formula,danger=0,ways=2,high=-3").act(table(hand, limit=0))[0] in parse_cards(
+        "KS KD"
+    )
+
+
+def test_a_style_knocks_up_to_its_own_limit():
+    view = table("2S 3S 4S 6D 6H 6C AD 2D 3H 3C KC")  # nine points without the king
+    assert make_player("style:knock=9").act(view)[0] == KNOCK + card("KC")
+    assert make_player("style:knock=8").act(view)[0] < KNOCK
+    assert make_player("style:knock=9,turns=0,late=8").act(view)[0] < KNOCK
+    assert make_player("style:knock=0,turns=0,late=9").act(view)[0] == KNOCK + card("KC")
+
+
+def test_a_blunder_is_as_frequent_as_asked():
+    view = table("2S 3S 4S 6D 6H 6C AD 8S TD QH KC")
+    actions = make_player("style:base=formula,blunder=0.3").act(with_luck(view, 4000))
+    usual = make_player("formula").act(view)[0]
+    # One of the eleven random discards is the usual one.
+    assert abs((actions != usual).mean() - 0.3 * 10 / 11) < 0.03
+
+
+def test_a_pool_gives_each_game_its_style():
+    views = with_luck(table("2S 3S 4S 6D 6H 6C TS TD QC 9C", upcard="KH"), 6)
+    pool = StylePlayer(np.concatenate([style("simple", draw="always"), style("simple", draw="never")]))
+    assert (pool.act(views, np.arange(6)) == [UPCARD, STOCK] * 3).all()
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("style:base=campr", "did you mean 'camper'"),
+        ("style:ahed=3", "did you mean 'ahead'"),
+        ("style:draw=allways", "did you mean 'always'"),
+        ("style:knock=11", "from 0 to 10"),
+        ("style:knock=2.5", "whole number"),
+        ("style:noise=much", "a number"),
+        ("camper:knock=3", "cannot be made"),
+    ],
+)
+def test_bad_options_are_refused_with_a_sentence(spec, message):
+    with pytest.raises(GinError, match=message):
+        make_player(spec)
