@@ -17,7 +17,8 @@ from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE
 
 NUM_CONDITIONS = 1
-ILLEGAL = -1e9
+# Far below any logit of a legal action, yet not so far that exp() meets denormal numbers, which are slow.
+ILLEGAL = -60.0
 
 
 class _Trunk(nn.Module):
@@ -38,9 +39,9 @@ class _Trunk(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         first, *others = self.layers
-        x = functional.relu(functional.linear(inputs, first.weight * self.scale, first.bias))  # type: ignore[arg-type]
+        x = functional.linear(inputs, first.weight * self.scale, first.bias).relu_()  # type: ignore[arg-type]
         for layer in others:
-            x = functional.relu(layer(x))
+            x = layer(x).relu_()
         return x
 
 
@@ -129,5 +130,5 @@ class FrozenActor:
         """Logits of one head as float32: ``policy [B, 107]``, ``belief [B, 52]`` or ``next [B, 107]``."""
         x = inputs.to(self.dtype)
         for weight, bias in zip(self.weights, self.biases, strict=True):
-            x = functional.relu(functional.linear(x, weight, bias))
+            x = functional.linear(x, weight, bias).relu_()
         return functional.linear(x, *self.heads[head]).float()

@@ -259,7 +259,8 @@ class Trainer:
         advantage = part["advantages"]
         clipped = ratio.clamp(1 - config.clip, 1 + config.clip)
         policy_loss = -torch.min(ratio * advantage, clipped * advantage).mean()
-        entropy = (-(logps.exp() * logps.masked_fill(~legal, 0)).sum(1) / legal.sum(1).float().log()).mean()
+        # Illegal actions have probabilities below 1e-20 and add nothing.
+        entropy = (-(logps.exp() * logps).sum(1) / legal.sum(1).float().log()).mean()
         # Only cards that the seat cannot place are worth guessing: not its own, not in the pile, not known.
         places = part["obs"][:, :52] + part["obs"][:, 156:208] + part["obs"][:, 208:260]
         unknown = (places == 0).float()

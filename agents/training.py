@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import platform
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,10 @@ class Run:
         self.last_panel = time.time() if self.curve else 0.0
 
     def train(self) -> None:
-        """Trains to the end, or until Ctrl-C; either way the state is saved and the average exported."""
+        """Trains to the end, or until Ctrl-C or a termination signal; in each case the state is saved and the average exported."""
+        for stop in (signal.SIGINT, signal.SIGTERM):
+            # Set anew, since a shell starts background jobs with interrupts ignored.
+            signal.signal(stop, signal.default_int_handler)
         try:
             self.trainer.run(self._after_batch)
         except KeyboardInterrupt:
@@ -104,12 +108,12 @@ class Run:
             left = min(left, config.minutes - minutes)
         total = sum(trainer.shares.values()) or 1.0
         shares = " ".join(f"{name} {100 * value / total:.0f}%" for name, value in trainer.shares.items())
-        self.console.print(
+        print(
             f"{trainer.decisions / 1e6:8.1f}M decisions  {speed / 1e3:5.1f}k/s  {max(0.0, left):5.1f} min left  "
             f"kl {figures['kl']:.4f}  entropy {figures['entropy']:.3f}  gin {figures['gin_rate']:.2f}  "
             f"knock dw {figures['knock_deadwood']:.1f}  ev {figures['explained_variance']:.2f}  "
             f"lr {figures['learning_rate']:.1e}  [{shares}]",
-            highlight=False,
+            flush=True,
         )
 
     def _panel(self) -> None:
@@ -131,7 +135,7 @@ class Run:
         self.curve.append(point)
         write_json(self.out / "curve.json", self.curve)
         results = "  ".join(f"{name} {100 * entry['games_won']:.1f}%" for name, entry in point["panel"].items())
-        self.console.print(f"panel at {trainer.decisions / 1e6:.1f}M: {results}", highlight=False)
+        print(f"panel at {trainer.decisions / 1e6:.1f}M: {results}", flush=True)
         about = self._about(point)
         save_checkpoint(self.out / "last", trainer.average, config.network.actor, about)
         if point["mean"] >= max(entry["mean"] for entry in self.curve):
