@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ginenv.actions import (
+    KNOCK,
     NUM_ACTIONS,
     PASS,
     PHASE_NAMES,
@@ -30,6 +31,7 @@ from ginenv.cards import check_deck, parse_cards
 from ginenv.engine import MAX_HISTORY, MAX_PILE, NOBODY, STATE, apply, deal, is_legal, legal
 from ginenv.errors import GinError, IllegalActionError, RulesError, TextError
 from ginenv.game import next_hand, next_starter, score_hand, set_keys, start_game
+from ginenv.jit import kernel
 from ginenv.outcome import Outcome, outcome_of
 from ginenv.rules import Rules, get_rules
 from ginenv.sheet import ScoreSheet, score_sheet
@@ -37,6 +39,63 @@ from ginenv.view import make_views
 
 # Fields of a state that belong to the game or to the players and not to the hand: a replay does not make them.
 GAME_FIELDS = ("key", "luck", "score", "total", "hand_no", "boxes", "drawn_hands", "game_over", "game_winner")
+
+
+# From Python a call with an array costs a tenth of one with a record, so every step of a hand is one such call.
+
+
+@kernel
+def _start_game(states):
+    start_game(states[0])
+
+
+@kernel
+def _deal(states, starter):
+    deal(states[0], starter)
+
+
+@kernel
+def _next_hand(states):
+    next_hand(states[0])
+
+
+@kernel
+def _deal_next(states):
+    s = states[0]
+    starter = next_starter(s)
+    s.hand_no += 1
+    deal(s, starter)
+
+
+@kernel
+def _score_hand(states):
+    score_hand(states[0])
+
+
+@kernel
+def _legal(states):
+    return legal(states[0])
+
+
+@kernel
+def _push(states, action):
+    s = states[0]
+    if not is_legal(s, action):
+        return False
+    apply(s, action)
+    return True
+
+
+@kernel
+def _push_all(states, actions, phases):
+    """Plays actions until one is not legal; writes the phase in which each was played. Returns how many were played."""
+    s = states[0]
+    for k in range(actions.shape[0]):
+        phases[k] = s.phase
+        if not is_legal(s, actions[k]):
+            return k
+        apply(s, actions[k])
+    return actions.shape[0]
 
 
 class Hand:
@@ -78,14 +137,14 @@ class Hand:
         states = np.zeros(1, STATE)
         states["rules"] = chosen.block
         set_keys(states, np.random.default_rng(_checked_seed(seed)))
-        start_game(states[0])
+        _start_game(states)
         if starter is not None and starter not in (0, 1):
             raise GinError(f"starter {starter!r} is no seat; seats are 0 and 1")
         if deck is not None:
             _put_deck(states, deck, chosen)
-            deal(states[0], starter or 0)
+            _deal(states, starter or 0)
         elif starter is not None:
-            deal(states[0], starter)
+            _deal(states, starter)
         return cls(states, chosen)
 
     @property
@@ -124,7 +183,7 @@ class Hand:
 
     def legal_actions(self) -> list[int]:
         """Numbers of the legal actions, ascending."""
-        discards, knocks, others = (int(mask) for mask in legal(self.state[0]))
+        discards, knocks, others = (int(mask) for mask in _legal(self.state))
         bits = discards | knocks << 52 | others << 104
         return [action for action in range(NUM_ACTIONS) if bits >> action & 1]
 
@@ -142,9 +201,27 @@ class Hand:
             IllegalActionError: if it is no action or not legal now; nothing has changed then.
         """
         number = parse_action(action) if isinstance(action, str) else _checked_action(action)
-        if not is_legal(self.state[0], number):
+        if not _push(self.state, number):
             raise IllegalActionError(self._refusal(number))
-        apply(self.state[0], number)
+
+    def push_all(self, actions: Sequence[int]) -> list[int]:
+        """Plays actions in order.
+
+        Args:
+            actions: their numbers.
+
+        Returns:
+            The phase in which each was played.
+
+        Raises:
+            IllegalActionError: at the first that is not legal; those before it stay played.
+        """
+        numbers = np.array([_checked_action(action) for action in actions], np.int64)
+        phases = np.zeros(len(numbers), np.uint8)
+        played = _push_all(self.state, numbers, phases)
+        if played < len(numbers):
+            raise IllegalActionError(f"action {played + 1} of {len(numbers)}: {self._refusal(int(numbers[played]))}")
+        return phases.tolist()
 
     def _refusal(self, action: int) -> str:
         if self.is_over:
@@ -183,10 +260,10 @@ class Hand:
             if state["num_history"] > MAX_HISTORY:
                 raise RulesError(f"{state['num_history']} actions are more than a hand can have")
             actions = state["history"][: state["num_history"]].tolist()
-            for k, action in enumerate(actions):
+            if state["warned"] == 1 and actions and actions[-1] < KNOCK:
                 # The history holds a knock that was warned of as the discard that it became.
-                knock = state["warned"] == 1 and k == len(actions) - 1
-                hand.push(action + 52 if knock and action < 52 else action)
+                actions[-1] += KNOCK
+            hand.push_all(actions)
         except (GinError, IndexError) as error:
             raise TextError(f"the bytes are no state: {error}") from None
         for name in GAME_FIELDS:
@@ -235,7 +312,7 @@ class Match:
         self.hand.push(action)
         if self.hand.is_over:
             self.played.append(self.hand.copy())
-            score_hand(self.hand.state[0])
+            _score_hand(self.hand.state)
 
     def next_hand(self, deck: Sequence[int] | str | None = None) -> None:
         """Deals the next hand; the starter follows from the rules.
@@ -252,12 +329,11 @@ class Match:
         if self.is_over:
             raise GinError("the next hand cannot be dealt: the game is over")
         if deck is None:
-            next_hand(self.hand.state[0])
+            _next_hand(self.hand.state)
             return
         states = self.hand.state.copy()
         _put_deck(states, deck, self.rules)
-        states["hand_no"] += 1
-        deal(states[0], next_starter(states[0]))
+        _deal_next(states)
         self.hand = Hand(states, self.rules)
 
     @property

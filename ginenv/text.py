@@ -1,0 +1,543 @@
+"""One line of text for a position, as FEN is for chess, and one for what a seat knows of it.
+
+A position is everything, the whole stock included, so a bug report is one line that replays:
+
+    gin1 rules=eaai@9d2f… starter=1 deck=7C8C…KD actions=pps4Dt7H hand=3 score=36:38 boxes=1:1 key=… luck=…:… check=5f0c2a11
+
+``gin1`` and then ``name=value`` fields in any order; those whose value is the usual one are left out.
+
+=========  ==============================================================================================================
+rules      a preset, rules that differ as ``,field=value``, and after ``@`` the hash of the rules (which may be left out)
+starter    seat that began the hand
+deck       the cards in the order dealt: the starter's, the other's, the upcard (or the starter's 11th card), the stock
+actions    every action in order, without separators: ``p`` pass or done, ``s`` draw the stock, ``t`` take the upcard, ``7C``
+           discard, ``k7C`` knock, ``a03`` spread arrangement 3, ``+7C`` lay off. A knock above the limit that became a
+           discard is written as a discard, or as a knock where it is the last action.
+hand       hands dealt before this one in the game; score, boxes (hands won): both seats'; drawn: hands drawn in a row
+game       for a game that is over ``over:WINNER:TOTAL:TOTAL`` (``-`` when nobody won), else ``on:…``
+key, luck  the game's key and the seats' luck, hexadecimal
+check      CRC-32 of the line up to here; a line without it is read too, one that contradicts it is not
+=========  ==============================================================================================================
+
+A view (``ginview1``) holds what one seat knows, and nothing that is hidden from it: ``seat``; ``up``, the first upcard; ``hand``,
+its cards now (laid-off ones too); ``drawn``, the card it drew in this turn; the public ``actions``; ``shown``, the opponent's
+cards where they lie open; ``declined`` and ``warned``; score and boxes with its own first; ``luck``, the decision's random word. It
+is written for a seat that is to move, and for both at the end of the hand.
+
+Reading replays every action; a line that is no position of the game raises ``TextError`` with one sentence.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import zlib
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+
+from ginenv.actions import (
+    KNOCK,
+    PASS,
+    PHASE_DISCARD,
+    PHASE_LAYOFF,
+    PHASE_NAMES,
+    PHASE_OVER,
+    PHASE_SPREAD,
+    PHASE_WALL,
+    STOCK,
+    UPCARD,
+)
+from ginenv.cards import card_name, cards_of, format_cards, mask_of, parse_card, parse_cards
+from ginenv.engine import NO_CARD, NOBODY, STATE, apply, deal, is_legal
+from ginenv.errors import GinError, TextError
+from ginenv.hand import Hand
+from ginenv.jit import kernel
+from ginenv.rules import PRESETS, R_DISCARD_TAKEN, R_ELEVEN_TEN, R_HAND_SIZE, Rules, get_rules
+from ginenv.view import VIEW, make_views
+
+_CARD = "[A2-9TJQK][SCDH]"
+_TOKEN = re.compile(rf"p|s|t|[k+]?{_CARD}|a\d\d")
+_FIXED = {PASS: "p", STOCK: "s", UPCARD: "t"}
+_INT32 = 2**31 - 1
+
+
+@cache
+def rules_text(rules: Rules) -> str:
+    """Rules as the nearest preset's name, the fields that differ, and the hash: ``eaai,target=150@0123456789ab``."""
+    mine = dataclasses.asdict(rules)
+    best: tuple[int, str, dict[str, Any]] | None = None
+    for name, preset in PRESETS.items():
+        theirs = dataclasses.asdict(preset)
+        changed = {field: value for field, value in mine.items() if theirs[field] != value}
+        if best is None or len(changed) < best[0]:
+            best = (len(changed), name, changed)
+    assert best is not None
+    parts = [best[1]] + [f"{field}={str(value).lower()}" for field, value in best[2].items()]
+    return f"{','.join(parts)}@{rules.hash}"
+
+
+@lru_cache(maxsize=256)
+def parse_rules(text: str) -> Rules:
+    """Rules of ``rules_text``; the hash may be missing.
+
+    Raises:
+        RulesError: for an unknown preset or rule, or a value that it cannot have.
+        TextError: if a change is malformed or the hash is another.
+    """
+    body, separator, digest = text.partition("@")
+    name, *changes = body.split(",")
+    fields: dict[str, Any] = {"preset": name}
+    for change in changes:
+        field, equals, value = change.partition("=")
+        if not equals or field in fields:
+            raise TextError(f"{change!r} changes no rule; rules are written PRESET,field=value,field=value@HASH")
+        fields[field] = int(value) if value.isdecimal() else {"true": True, "false": False}.get(value, value)
+    rules = get_rules(fields)
+    if separator and digest != rules.hash:
+        raise TextError(f"the rules {body!r} have the hash {rules.hash} in this version, not {digest!r}")
+    return rules
+
+
+def _token(action: int, phase: int) -> str:
+    if action in _FIXED:
+        return _FIXED[action]
+    if phase == PHASE_SPREAD:
+        return f"a{action:02d}"
+    if phase == PHASE_LAYOFF:
+        return f"+{card_name(action)}"
+    return f"k{card_name(action - KNOCK)}" if action >= KNOCK else card_name(action)
+
+
+def _split_tokens(text: str) -> list[str]:
+    tokens = _TOKEN.findall(text)
+    if "".join(tokens) != text:
+        place = 0
+        while place < len(text) and (match := _TOKEN.match(text, place)):
+            place = match.end()
+        raise TextError(f"actions cannot be read from {text[place : place + 8]!r} on")
+    return tokens
+
+
+def _action(token: str) -> int:
+    for action, word in _FIXED.items():
+        if token == word:
+            return action
+    if token[0] == "a":
+        return int(token[1:])
+    return parse_card(token[-2:]) + (KNOCK if token[0] == "k" else 0)
+
+
+def _check_token(token: str, phase: int) -> None:
+    """Whether a token is of the kind that its phase asks for; discards, lay-offs and arrangements share numbers."""
+    kind = token[0] if token[0] in "a+" else ""
+    if token not in _FIXED.values() and kind != {PHASE_SPREAD: "a", PHASE_LAYOFF: "+"}.get(phase, ""):
+        raise TextError(f"{token!r} cannot be played in the {PHASE_NAMES[phase]} phase")
+
+
+def actions_text(hand: Hand) -> str:
+    """Every action of a hand as compact text, in the form of the ``actions`` field."""
+    state = hand.state[0]
+    again = Hand.deal(hand.rules, deck=_deck(hand.state, hand.rules), starter=int(state["starter"]), seed=0)
+    tokens = [_token(action, phase) for action, phase in zip(hand.history, again.push_all(hand.history), strict=True)]
+    if state["warned"]:
+        tokens[-1] = f"k{tokens[-1]}"
+    return "".join(tokens)
+
+
+def push_text(hand: Hand, text: str) -> None:
+    """Plays the actions of a compact text.
+
+    Raises:
+        TextError: if one of them is no action; those before it may have been played.
+        IllegalActionError: at the first that is not legal; those before it stay played.
+    """
+    tokens = _split_tokens(text)
+    for token, phase in zip(tokens, hand.push_all([_action(token) for token in tokens]), strict=True):
+        _check_token(token, phase)
+
+
+def _deck(state: np.ndarray, rules: Rules) -> list[int]:
+    return state["deck"][0, : rules.num_cards].tolist()
+
+
+class _Fields:
+    """The fields of a line; every one is asked for once, and what is left over at the end was unknown."""
+
+    def __init__(self, text: str, version: str) -> None:
+        words = text.split()
+        if not words or words[0] != version:
+            raise TextError(f"a line of this kind begins with {version!r}, not {words[0] if words else ''!r}")
+        self.values: dict[str, str] = {}
+        for word in words[1:]:
+            name, equals, value = word.partition("=")
+            if not equals or not value:
+                raise TextError(f"{word!r} is no field; fields are written name=value")
+            if name in self.values:
+                raise TextError(f"the field {name!r} is there twice")
+            self.values[name] = value
+        check = self.values.pop("check", None)
+        if check is not None:
+            if not words[-1].startswith("check="):
+                raise TextError("the field 'check' is not the last one")
+            if check != _check(" ".join(words[:-1])):
+                raise TextError("the line was damaged: it does not agree with its check field")
+
+    def take(self, name: str, default: str | None = None) -> str:
+        value = self.values.pop(name, default)
+        if value is None:
+            raise TextError(f"the field {name!r} is missing")
+        return value
+
+    def number(self, name: str, default: int | None = None, most: int = _INT32, base: int = 10) -> int:
+        return self._number(name, self.take(name, None if default is None else str(default)), most, base)
+
+    def pair(self, name: str, least: int = 0, most: int = _INT32, base: int = 10) -> list[int]:
+        parts = self.take(name, "0:0").split(":")
+        if len(parts) != 2:
+            raise TextError(f"the field {name!r} is a pair such as 36:38")
+        return [self._number(name, part, most, base, least) for part in parts]
+
+    def _number(self, name: str, text: str, most: int, base: int, least: int = 0) -> int:
+        digits = "[0-9a-f]+" if base == 16 else "-?[0-9]+"
+        if len(text) > 20 or not re.fullmatch(digits, text) or not least <= int(text, base) <= most:
+            raise TextError(f"the field {name!r} is {text!r}; allowed is a whole number from {least} to {most}")
+        return int(text, base)
+
+    def finish(self) -> None:
+        if self.values:
+            raise TextError(f"the field {next(iter(self.values))!r} is unknown")
+
+
+def _check(text: str) -> str:
+    return f"{zlib.crc32(text.encode()):08x}"
+
+
+def _line(version: str, fields: list[tuple[str, str, str]]) -> str:
+    """A line of (name, value, usual value), without the usual ones and with its check field."""
+    body = " ".join([version] + [f"{name}={value}" for name, value, usual in fields if value != usual])
+    return f"{body} check={_check(body)}"
+
+
+def _game_text(state: np.void) -> str:
+    winner = "-" if state["game_winner"] == NOBODY else str(state["game_winner"])
+    return f"{'over' if state['game_over'] else 'on'}:{winner}:{state['total'][0]}:{state['total'][1]}"
+
+
+def _pair_text(pair: np.ndarray, base: str = "d") -> str:
+    return f"{int(pair[0]):{base}}:{int(pair[1]):{base}}"
+
+
+def _parsing(parse: Callable[[str], Any], text: str, what: str) -> Any:
+    """Runs a parser and turns every error of bad input into one ``TextError``."""
+    try:
+        return parse(text)
+    except GinError as error:
+        raise TextError(f"this is no {what}: {error}") from None
+
+
+def format_position(hand: Hand | np.ndarray) -> str:
+    """One line that holds a whole state, the game's fields included.
+
+    Args:
+        hand: a hand, or ``STATE[1]``.
+    """
+    hand = hand if isinstance(hand, Hand) else Hand(hand)
+    rules = Rules.from_block(hand.state["rules"][0])
+    state: Any = hand.state[0]
+    return _line(
+        "gin1",
+        [
+            ("rules", rules_text(rules), ""),
+            ("starter", str(state["starter"]), "0"),
+            ("deck", format_cards(_deck(hand.state, rules), separator=""), ""),
+            ("actions", actions_text(hand), ""),
+            ("hand", str(state["hand_no"]), "0"),
+            ("score", _pair_text(state["score"]), "0:0"),
+            ("boxes", _pair_text(state["boxes"]), "0:0"),
+            ("drawn", str(state["drawn_hands"]), "0"),
+            ("game", _game_text(state), "on:-:0:0"),
+            ("key", f"{int(state['key']):x}", "0"),
+            ("luck", _pair_text(state["luck"], "x"), "0:0"),
+        ],
+    )
+
+
+def parse_position(text: str) -> Hand:
+    """The hand of a line that ``format_position`` wrote.
+
+    Raises:
+        TextError: if the line is no position that can come up in play.
+    """
+    return _parsing(_parse_position, text, "position")
+
+
+def _parse_position(text: str) -> Hand:
+    fields = _Fields(text, "gin1")
+    rules = parse_rules(fields.take("rules"))
+    starter = fields.number("starter", 0, 1)
+    hand = Hand.deal(rules, deck=fields.take("deck"), starter=starter, seed=0)
+    push_text(hand, fields.take("actions", ""))
+    state: Any = hand.state[0]
+    state["hand_no"] = fields.number("hand", 0)
+    state["score"] = fields.pair("score")
+    state["boxes"] = fields.pair("boxes", most=255)
+    state["drawn_hands"] = fields.number("drawn", 0, 255)
+    state["key"] = fields.number("key", 0, 2**64 - 1, 16)
+    state["luck"] = fields.pair("luck", most=2**64 - 1, base=16)
+    game = re.fullmatch(r"(over|on):([01-]):(-?\d{1,9}):(-?\d{1,9})", fields.take("game", "on:-:0:0"))
+    if game is None:
+        raise TextError("the field 'game' is written over:WINNER:TOTAL:TOTAL")
+    state["game_over"] = game[1] == "over"
+    state["game_winner"] = NOBODY if game[2] == "-" else int(game[2])
+    state["total"] = (int(game[3]), int(game[4]))
+    fields.finish()
+    return hand
+
+
+# ---------------------------------------------------------------- views
+
+
+@dataclasses.dataclass
+class _Known:
+    """What a view's line says beside the public actions, as masks where it is cards."""
+
+    seat: int
+    mine: int
+    shown: int
+    drawn: int
+
+
+def format_view(view: np.ndarray) -> str:
+    """One line for what a seat knows, made of its view alone.
+
+    Args:
+        view: ``VIEW[1]`` of a seat that is to move, or at the end of a hand.
+
+    Raises:
+        TextError: for a view of a seat that waits: what the opponent is about to do is not in it.
+    """
+    v: Any = view[0]
+    if not v["to_move"] and v["phase"] != PHASE_OVER:
+        raise TextError("a view is written for the seat to move, or at the end of a hand")
+    seat = int(v["seat"])
+    laid = int(v["laid"])
+    # The defender is whoever did not knock; what was laid off came out of its hand.
+    mine = int(v["hand"]) | (laid if v["knocker"] == 1 else 0)
+    shown = int(v["shown"]) | (laid if v["knocker"] == 0 else 0)
+    fields = [
+        ("rules", rules_text(Rules.from_block(v["rules"])), ""),
+        ("seat", str(seat), ""),
+        ("starter", str(seat if v["started"] else 1 - seat), ""),
+        ("hand", format_cards(mine, separator=""), ""),
+        ("drawn", "" if v["drawn"] == NO_CARD else card_name(int(v["drawn"])), ""),
+        ("actions", "", ""),
+        ("shown", format_cards(shown, separator=""), ""),
+        ("declined", str(v["declined"]), "0"),
+        ("warned", str(v["warned"]), "0"),
+        ("hand_no", str(v["hand_no"]), "0"),
+        ("score", _pair_text(v["score"]), "0:0"),
+        ("boxes", _pair_text(v["boxes"]), "0:0"),
+        ("drawn_hands", str(v["drawn_hands"]), "0"),
+        ("luck", f"{int(v['luck']):x}", "0"),
+    ]
+    return _with_actions(view, fields, _Known(seat, mine, shown, int(v["drawn"])))
+
+
+def _with_actions(view: np.ndarray, fields: list[tuple[str, str, str]], known: _Known) -> str:
+    """The line, with the first upcard found out: it may have been taken since, and thrown again among others."""
+    v: Any = view[0]
+    rules = Rules.from_block(v["rules"])
+    starter = known.seat if v["started"] else 1 - known.seat
+    history = v["history"][: v["num_history"]].tolist()
+    candidates = [NO_CARD]
+    if not v["rules"][R_ELEVEN_TEN]:
+        candidates = [int(v["pile"][0])] if v["num_pile"] else []
+        candidates += cards_of(int(v["known"][0] | v["known"][1] | v["thrown"][0] | v["thrown"][1] | v["laid"]))
+        candidates += cards_of(known.mine | known.shown)
+    for upcard in candidates:
+        replay = _Replay(rules, starter, upcard, known)
+        try:
+            tokens = [replay.push(action, _token(action, replay.phase)) for action in history]
+            seen = replay.view()
+        except GinError:
+            continue
+        for name in ("declined", "warned", "luck", "score", "boxes", "hand_no", "drawn_hands"):
+            seen[name] = view[name]
+        if same_view(seen, view):
+            changes = {"actions": "".join(tokens)}
+            filled = [(name, changes.get(name, value), usual) for name, value, usual in fields]
+            filled.insert(3, ("up", "" if upcard == NO_CARD else card_name(upcard), ""))
+            return _line("ginview1", filled)
+    raise TextError("this view cannot be written: it is not one that comes up in play")
+
+
+def same_view(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether views are equal in all that means something (nothing beyond the pile and the history does)."""
+    return _clean_view(one).tobytes() == _clean_view(other).tobytes()
+
+
+def _clean_view(views: np.ndarray) -> np.ndarray:
+    clean = np.zeros(views.shape, VIEW)
+    for name in VIEW.names or ():
+        clean[name] = views[name]
+    for array, count in (("pile", "num_pile"), ("history", "num_history")):
+        for i in range(len(clean)):
+            clean[array][i, clean[count][i] :] = 0
+    return clean
+
+
+@kernel
+def _is_legal(states, action):
+    return is_legal(states[0], action)
+
+
+@kernel
+def _apply(states, action):
+    apply(states[0], action)
+
+
+@kernel
+def _deal(states, starter):
+    deal(states[0], starter)
+
+
+class _Replay:
+    """Public actions played on a state in which hidden cards are made up as they are needed.
+
+    What a seat sees does not depend on what is hidden from it, so any hidden cards do; the cards that count (its own, and
+    the opponent's once they lie open) are put in before the knock is judged.
+    """
+
+    def __init__(self, rules: Rules, starter: int, upcard: int, known: _Known) -> None:
+        self.known = known
+        deck = [13 * suit + rank for suit in range(rules.suits) for rank in range(rules.ranks)]
+        if upcard != NO_CARD:
+            place = 2 * rules.hand_size
+            if upcard not in deck:
+                raise TextError(f"{card_name(upcard)} is no card of this deck")
+            where = deck.index(upcard)
+            deck[where], deck[place] = deck[place], deck[where]
+        self.states = np.zeros(1, STATE)
+        self.states["rules"] = rules.block
+        self.states["deck"][0, : len(deck)] = deck
+        self.state: Any = self.states[0]
+        self.in_play = mask_of(deck)
+        _deal(self.states, starter)
+
+    @property
+    def phase(self) -> int:
+        return int(self.state["phase"])
+
+    def push(self, action: int, token: str) -> str:
+        seat, phase, state = int(self.state["turn"]), self.phase, self.state
+        legal = bool(_is_legal(self.states, action))
+        if phase == PHASE_DISCARD:
+            legal = self._may_discard(action, seat)
+        elif phase == PHASE_WALL:
+            # Taking the upcard there asks for a knock, which is judged when it comes.
+            legal = action in (UPCARD, PASS)
+        elif phase == PHASE_OVER:
+            legal = False
+        if not legal:
+            raise TextError(f"{token!r} cannot be played at that point")
+        _apply(self.states, action)
+        if state["warned"]:
+            raise TextError(f"{token!r} knocks above the limit")
+        return token
+
+    def _may_discard(self, action: int, seat: int) -> bool:
+        state = self.state
+        if action >= STOCK:
+            return False
+        card = action % KNOCK
+        bit = 1 << card
+        seen = int(state["pile_cards"]) | int(state["known"][1 - seat])
+        if not self.in_play & bit or seen & bit:
+            return False
+        if card == state["taken"] and not state["rules"][R_DISCARD_TAKEN]:
+            return False
+        if action < KNOCK:
+            # Hidden cards are interchangeable, and only the one thrown is needed.
+            state["hands"][seat] = bit
+            return True
+        self._open(seat, bit)
+        return bool(_is_legal(self.states, action))
+
+    def _open(self, knocker: int, thrown: int) -> None:
+        """Puts in the cards that both hold when one knocks, as far as the view knows them."""
+        known = self.known
+        cards = {known.seat: known.mine, 1 - known.seat: known.shown}
+        held = cards[knocker] & ~thrown
+        if held.bit_count() != int(self.state["rules"][R_HAND_SIZE]):
+            raise TextError("the knocker's cards do not lie open")
+        self.state["hands"][knocker] = held | thrown
+        self.state["hands"][1 - knocker] = cards[1 - knocker]
+
+    def view(self) -> np.ndarray:
+        """What the seat sees now."""
+        state, known = self.state, self.known
+        seat, other = known.seat, 1 - known.seat
+        if self.phase != PHASE_OVER and state["turn"] != seat:
+            raise TextError(f"seat {seat} is not to move")
+        size = int(state["rules"][R_HAND_SIZE])
+        if state["knocker"] == NOBODY:
+            holds = size + (self.phase == PHASE_DISCARD)
+            if known.shown:
+                raise TextError("cards are shown although nobody knocked")
+            if known.mine.bit_count() != holds:
+                raise TextError(f"a seat holds {holds} cards there, not {known.mine.bit_count()}")
+            state["hands"][seat] = known.mine
+            state["hands"][other] = 0
+        elif self.phase != PHASE_SPREAD and known.shown.bit_count() != size:
+            raise TextError(f"the other seat shows {size} cards, not {known.shown.bit_count()}")
+        drew = self.phase == PHASE_DISCARD and state["drawn"] != NO_CARD
+        if drew != (known.drawn != NO_CARD) or (drew and not known.mine >> known.drawn & 1):
+            raise TextError("the card drawn is named exactly in the turn in which it was drawn, and is in the hand")
+        state["drawn"] = known.drawn
+        mine = int(state["hands"][seat])
+        public = int(state["pile_cards"]) | int(state["known"][other]) | int(state["hands"][other])
+        if mine & public or mine & ~self.in_play or int(state["known"][seat]) & ~mine:
+            raise TextError("the cards of the hand are not those that the actions leave")
+        return make_views(self.states, seat)
+
+
+def parse_view(text: str) -> np.ndarray:
+    """The view of a line that ``format_view`` wrote, ``VIEW[1]``.
+
+    Raises:
+        TextError: if the line is no view that can come up in play.
+    """
+    return _parsing(_parse_view, text, "view")
+
+
+def _parse_view(text: str) -> np.ndarray:
+    fields = _Fields(text, "ginview1")
+    rules = parse_rules(fields.take("rules"))
+    seat = fields.number("seat", None, 1)
+    starter = fields.number("starter", None, 1)
+    upcard = NO_CARD if rules.block[R_ELEVEN_TEN] else parse_card(fields.take("up"))
+    drawn = fields.take("drawn", "")
+    known = _Known(
+        seat,
+        mask_of(parse_cards(fields.take("hand"))),
+        mask_of(parse_cards(fields.take("shown", ""))),
+        parse_card(drawn) if drawn else NO_CARD,
+    )
+    replay = _Replay(rules, starter, upcard, known)
+    for token in _split_tokens(fields.take("actions", "")):
+        _check_token(token, replay.phase)
+        replay.push(_action(token), token)
+    view = replay.view()
+    v: Any = view[0]
+    v["declined"] = fields.number("declined", 0, 255)
+    v["warned"] = fields.number("warned", 0, 1)
+    v["hand_no"] = fields.number("hand_no", 0)
+    v["score"] = fields.pair("score")
+    v["boxes"] = fields.pair("boxes", most=255)
+    v["drawn_hands"] = fields.number("drawn_hands", 0, 255)
+    v["luck"] = fields.number("luck", 0, 2**64 - 1, 16)
+    fields.finish()
+    return view
