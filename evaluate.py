@@ -13,6 +13,7 @@ from rich.console import Console
 
 from agents.arena.configs import PANEL, MatchConfig, parse_rules
 from agents.arena.matches import play_match
+from agents.arena.sequential import SequentialTest
 from agents.arena.show import match_tables, panel_table, progress_bar, results_document, write_json
 from ginenv.errors import GinError
 
@@ -26,6 +27,7 @@ def match(arguments: list[str], console: Console) -> None:
     others = config.players[1:] or PANEL
     unit, count = ("hands", config.hands) if config.hands else ("games", config.games)
     pairs = (count + 1) // 2
+    test = SequentialTest(config.margin, config.alpha, config.beta) if config.until_significant else None
     results = []
     for other in others:
         with progress_bar(console, 2 * pairs, f"{first} – {other}") as tick:
@@ -39,10 +41,12 @@ def match(arguments: list[str], console: Console) -> None:
                 workers=config.workers,
                 batch=config.batch,
                 forfeit=config.forfeit,
+                luck=config.luck,
+                until=test,
                 progress=tick,
             )
         results.append(result)
-        if result.pairs < pairs:
+        if result.pairs < pairs and test is None:
             console.print(f"interrupted after {result.pairs:,} of {pairs:,} pairs")
             break
     for table in match_tables(results[0]) if len(others) == 1 else [panel_table(results)]:

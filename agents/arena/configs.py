@@ -28,6 +28,11 @@ class MatchConfig(Config):
         workers: processes.
         batch: games at once in each process; changes the speed and the memory, never the result.
         forfeit: what a program from outside loses when it fails: the whole game, or the hand.
+        luck: measure the luck with the cards and show estimates without it, too.
+        until_significant: stop as soon as the question who is better is answered.
+        margin: smallest difference of the share from one half that until_significant looks for.
+        alpha: chance to call equal players different.
+        beta: chance to miss a difference of the margin.
         out: where the results go, as JSON.
     """
 
@@ -39,6 +44,11 @@ class MatchConfig(Config):
     workers: int = Field(1, gt=0)
     batch: int = Field(2048, gt=0)
     forfeit: Literal["game", "hand"] = "game"
+    luck: bool = False
+    until_significant: bool = False
+    margin: float = Field(0.02, gt=0, lt=0.5)
+    alpha: float = Field(0.05, gt=0, lt=0.5)
+    beta: float = Field(0.05, gt=0, lt=0.5)
     out: Path = Path("runs/evaluate.json")
 
 

@@ -11,7 +11,7 @@ import multiprocessing
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,9 @@ from typing import Any
 import numpy as np
 
 from agents.arena import steps
+from agents.arena.luck import LuckMeter, ValueFunction, deadwood_value
 from agents.arena.results import MatchResult
+from agents.arena.sequential import LOOK_EVERY, SequentialTest
 from agents.seeds import Domain, deal_keys, luck_words
 from ginenv.actions import action_name
 from ginenv.engine import STATE
@@ -44,6 +46,7 @@ class MatchSettings:
         batch: games at once in a process; changes the speed, never the result.
         forfeit: what a player that fails loses: the ``game`` or the ``hand``.
         forfeit_points: what the other scores for a forfeited hand.
+        luck: whether luck with the cards is measured.
     """
 
     rules: Rules
@@ -53,6 +56,7 @@ class MatchSettings:
     batch: int = 2048
     forfeit: str = "game"
     forfeit_points: int = 50
+    luck: bool = False
 
     def __post_init__(self) -> None:
         """Refuses what no match can be played with."""
@@ -72,13 +76,16 @@ class Part:
     style: np.ndarray
     seconds: np.ndarray
     faults: list[dict[str, Any]]
+    luck: np.ndarray | None = None
     complete: bool = True
 
 
 class _Lanes:
     """Some pairs of a match while they are played: a batch of states, refilled with the next job as games end."""
 
-    def __init__(self, players: tuple[Player, Player], settings: MatchSettings, first: int, pairs: int):
+    def __init__(
+        self, players: tuple[Player, Player], settings: MatchSettings, first: int, pairs: int, values: ValueFunction
+    ):
         self.players = players
         self.settings = settings
         self.first_job = 2 * first
@@ -96,6 +103,7 @@ class _Lanes:
         self.games = np.zeros(self.total, steps.GAME)
         self.style = np.zeros(2, steps.STYLE)
         self.seconds = np.zeros(2)
+        self.luck = LuckMeter(self.total, settings.unit == "hands", values) if settings.luck else None
         self.open(np.arange(size), size)
 
     def open(self, lanes: np.ndarray, free: int) -> None:
@@ -141,9 +149,12 @@ class _Lanes:
         if actions.shape != (count,):
             raise GinError(f"player {player.name!r} answered with shape {actions.shape}; asked were {count} actions")
         style = self.style[side : side + 1]
+        positions = self.states["position"][lanes]
         bad = steps.advance(self.states, views, lanes, actions, count, style, self.settings.forfeit_points)
         if bad >= 0:
             raise _illegal(player, views[bad], int(actions[bad]))
+        if self.luck is not None:
+            self.luck.after(self.states, positions, lanes, self.jobs)
 
 
 def play_pairs(
@@ -152,6 +163,7 @@ def play_pairs(
     first: int,
     pairs: int,
     progress: Callable[[int], None] | None = None,
+    values: ValueFunction = deadwood_value,
 ) -> Part:
     """Plays pairs ``first`` to ``first + pairs`` of a match in this process.
 
@@ -161,6 +173,7 @@ def play_pairs(
         first: number of the first pair.
         pairs: how many.
         progress: told now and then how many jobs have been finished.
+        values: what luck is measured with, where the settings ask for it.
 
     Returns:
         The part. After an interrupt it ends before the first pair that is not finished: the games that happened to end
@@ -169,7 +182,7 @@ def play_pairs(
     Raises:
         IllegalActionError: if a player answers with an action that is not legal.
     """
-    play = _Lanes(players, settings, first, pairs)
+    play = _Lanes(players, settings, first, pairs, values)
     finished = play.total
     try:
         while play.done < play.total:
@@ -179,7 +192,8 @@ def play_pairs(
         open_jobs = np.flatnonzero(play.games["done"] == 0)
         finished = int(open_jobs[0]) // 2 * 2 if len(open_jobs) else play.total
     faults = [fault for player in players for fault in getattr(player, "faults", ())]
-    return Part(play.games[:finished], play.style, play.seconds, faults, finished == play.total)
+    luck = None if play.luck is None else np.stack([play.luck.points, play.luck.chance], axis=1)[:finished]
+    return Part(play.games[:finished], play.style, play.seconds, faults, luck, finished == play.total)
 
 
 def _illegal(player: Player, view: np.ndarray, action: int) -> IllegalActionError:
@@ -220,11 +234,16 @@ def _chunks(pairs: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 def _parts_here(
-    players: tuple[Player, Player], settings: MatchSettings, pairs: int, size: int, tick: Callable[[int], None]
-) -> Iterator[Part]:
+    players: tuple[Player, Player],
+    settings: MatchSettings,
+    pairs: int,
+    size: int,
+    tick: Callable[[int], None],
+    values: ValueFunction,
+) -> Generator[Part, None, None]:
     before = 0
     for first, count in _chunks(pairs, size):
-        part = play_pairs(players, settings, first, count, lambda done, before=before: tick(before + done))
+        part = play_pairs(players, settings, first, count, lambda done, before=before: tick(before + done), values)
         before += 2 * count
         yield part
         if not part.complete:
@@ -233,7 +252,7 @@ def _parts_here(
 
 def _parts_of_workers(
     specs: tuple[str, str], settings: MatchSettings, pairs: int, size: int, workers: int, tick: Callable[[int], None]
-) -> Iterator[Part]:
+) -> Generator[Part, None, None]:
     """Parts in order of their pairs, from processes that were started fresh (a fork would copy compiled threads)."""
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_start_worker)
     waiting: list[Future[Part]] = []
@@ -264,6 +283,9 @@ def play_match(
     domain: Domain = Domain.EVAL,
     forfeit: str = "game",
     forfeit_points: int = 50,
+    luck: bool = False,
+    values: ValueFunction = deadwood_value,
+    until: SequentialTest | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> MatchResult:
     """Plays a match on mirrored deals.
@@ -280,6 +302,9 @@ def play_match(
         domain: which stream the deals come from; what is reported comes from ``Domain.EVAL``.
         forfeit: what a program from outside loses when it fails: the ``game`` or the ``hand``.
         forfeit_points: what the other scores for a forfeited hand.
+        luck: whether to measure luck with the cards, for estimates without it.
+        values: what luck is measured with; any function is right, a better one takes off more.
+        until: stops the match, at most after ``pairs``, as soon as this test has an answer.
         progress: told how many games (or hands) are finished.
 
     Returns:
@@ -290,31 +315,48 @@ def play_match(
     """
     if pairs < 1:
         raise GinError(f"pairs is {pairs}; allowed is a whole number from 1")
-    settings = MatchSettings(get_rules(rules), unit, seed, domain, batch, forfeit, forfeit_points)
+    settings = MatchSettings(get_rules(rules), unit, seed, domain, batch, forfeit, forfeit_points, luck)
     began = time.perf_counter()
     names = [spec if isinstance(spec, str) else spec.name for spec in (a, b)]
     tick = progress or (lambda done: None)
     own = [make_player(spec, seed) for spec in (a, b)] if workers == 1 else []
     if workers == 1:
-        size = min(pairs, max(500, settings.batch))
-        parts = _parts_here((own[0], own[1]), settings, pairs, size, tick)
+        size = LOOK_EVERY if until else min(pairs, max(500, settings.batch))
+        parts = _parts_here((own[0], own[1]), settings, pairs, size, tick, values)
     else:
         if not isinstance(a, str) or not isinstance(b, str):
             raise GinError("several processes need the names of players, not players that exist already")
+        if values is not deadwood_value:
+            raise GinError("several processes measure luck with the default values; allowed is workers=1 for others")
         _check_names(a, b)
-        size = max(1, min(500, -(-pairs // (4 * workers))))
+        size = LOOK_EVERY if until else max(1, min(500, -(-pairs // (4 * workers))))
         parts = _parts_of_workers((a, b), settings, pairs, size, workers, tick)
+    names = (names[0], names[1])
     finished: list[Part] = []
+    result = None
     try:
         for part in parts:
+            if not len(part.games):
+                break
             finished.append(part)
+            if until is not None:
+                result = _joined(names, settings, finished, pairs)
+                result.verdict = until.verdict(result.best_pair_scores)
+                if result.verdict:
+                    break
     except KeyboardInterrupt:
         pass
     finally:
+        parts.close()
         _close(tuple(player for player, spec in zip(own, (a, b), strict=False) if isinstance(spec, str)))
-    if not any(len(part.games) for part in finished):
+    if not finished:
         raise KeyboardInterrupt
-    return _joined((names[0], names[1]), settings, finished, pairs, time.perf_counter() - began)
+    if until is None or result is None:
+        result = _joined(names, settings, finished, pairs)
+    if until is not None:
+        result.verdict = until.words(result.verdict, names)
+    result.elapsed = time.perf_counter() - began
+    return result
 
 
 def _check_names(*specs: str) -> None:
@@ -324,9 +366,7 @@ def _check_names(*specs: str) -> None:
             _close((make_player(spec),))
 
 
-def _joined(
-    names: tuple[str, str], settings: MatchSettings, parts: list[Part], wanted: int, elapsed: float
-) -> MatchResult:
+def _joined(names: tuple[str, str], settings: MatchSettings, parts: list[Part], wanted: int) -> MatchResult:
     style = np.zeros(2, steps.STYLE)
     for key in steps.STYLE.names or ():
         style[key] = sum(part.style[key] for part in parts)
@@ -339,8 +379,7 @@ def _joined(
         games=np.concatenate([part.games for part in parts]),
         style=style,
         seconds=(float(seconds[0]), float(seconds[1])),
-        luck=None,
+        luck=np.concatenate([part.luck for part in parts if part.luck is not None]) if settings.luck else None,
         faults=[fault for part in parts for fault in part.faults],
         wanted=wanted,
-        elapsed=elapsed,
     )

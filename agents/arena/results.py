@@ -83,7 +83,8 @@ class MatchResult:
         games: ``GAME[2 * pairs]``, finished jobs only come in whole pairs.
         style: ``STYLE[2]``.
         seconds: time spent in each side's decisions.
-        luck: ``float[2 * pairs]``, points of side 0 that came from luck with the cards (sum over the job), or ``None``.
+        luck: ``float[2 * pairs, 2]``, what luck with the cards gave side 0 in each job: points, and chance to win the job; or
+            ``None`` where it was not measured.
         faults: what went wrong with programs from outside: name, job, kind and words.
         wanted: pairs asked for; fewer are there after an interrupt or an early stop.
         verdict: what a sequential test concluded, else empty.
@@ -143,7 +144,21 @@ class MatchResult:
         if self.luck is None:
             return None
         margin = self.games["points"][:, 0] - self.games["points"][:, 1]
-        return ratio(self._by_pair(margin - self.luck), self._by_pair(self.games["hands"]))
+        return ratio(self._by_pair(margin - self.luck[:, 0]), self._by_pair(self.games["hands"]))
+
+    @property
+    def best_pair_scores(self) -> np.ndarray:
+        """``pair_scores`` with luck subtracted where it was measured: ``float[pairs]``."""
+        if self.luck is None:
+            return self.pair_scores
+        return self.pair_scores - self._by_pair(self.luck[:, 1]) / 2
+
+    @property
+    def adjusted_share(self) -> Estimate | None:
+        """Side 0's share of the games with luck subtracted; ``None`` where it was not measured."""
+        if self.luck is None:
+            return None
+        return ratio(self.best_pair_scores, np.ones(self.pairs))
 
     def style_of(self, side: int) -> dict[str, Any]:
         """How a side played, as rates; ``None`` where there was no occasion."""
@@ -174,7 +189,7 @@ class MatchResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything about the match that JSON can hold; ``could_knock`` and ``did_knock`` are by own turn and deadwood."""
-        adjusted = self.adjusted_points
+        adjusted = {"share": self.adjusted_share, "points_per_hand": self.adjusted_points}
         return {
             "players": list(self.names),
             "rules": self.rules.to_json(),
@@ -188,7 +203,7 @@ class MatchResult:
             "share": self.share.to_dict(),
             "share_of_decisive_hands": self.hand_share.to_dict(),
             "points_per_hand": self.points.to_dict(),
-            "points_per_hand_luck_adjusted": None if adjusted is None else adjusted.to_dict(),
+            "luck_adjusted": {key: None if value is None else value.to_dict() for key, value in adjusted.items()},
             "verdict": self.verdict,
             "forfeited_hands": self.games["forfeits"].sum(axis=0).tolist(),
             "faults": self.faults,

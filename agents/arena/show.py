@@ -62,8 +62,11 @@ def match_tables(result: MatchResult) -> list[Table]:
     if result.unit == "games":
         table.add_row("hands won", result.hand_share.text(percent=True), "of those that somebody won")
     table.add_row("points a hand", result.points.text(), "")
-    if result.adjusted_points is not None:
-        table.add_row("… luck adjusted", result.adjusted_points.text(), "")
+    if result.adjusted_points is not None and result.adjusted_share is not None:
+        table.add_row(
+            f"{result.unit} won, luck off", result.adjusted_share.text(percent=True), "luck with the stock subtracted"
+        )
+        table.add_row("points a hand, luck off", result.adjusted_points.text(), "")
     if result.verdict:
         table.add_row("verdict", result.verdict, "")
     forfeits = result.games["forfeits"].sum(axis=0)

@@ -1,0 +1,78 @@
+"""A test that stops a match as soon as its question is answered.
+
+Two generalised sequential probability ratio tests on the scores of pairs run side by side (as fishtest does it: the variance is
+the sample's): is side 0 better by the margin rather than equal, and is it worse by the margin rather than equal? The match
+ends when one of them says yes, or when both say no.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ginenv.errors import GinError
+
+# Pairs before the first look (a variance from fewer says little), and between two looks.
+LOOK_EVERY = 100
+
+
+@dataclass(frozen=True)
+class SequentialTest:
+    """What counts as a difference, and how often the answer may be wrong.
+
+    Attributes:
+        margin: smallest difference of the share from one half that is looked for.
+        alpha: chance to call equal players different.
+        beta: chance to miss a difference of the margin.
+    """
+
+    margin: float = 0.02
+    alpha: float = 0.05
+    beta: float = 0.05
+
+    def __post_init__(self) -> None:
+        """Refuses what no test can be made of."""
+        for name, high in (("margin", 0.5), ("alpha", 0.5), ("beta", 0.5)):
+            value = getattr(self, name)
+            if not 0 < value < high:
+                raise GinError(f"{name} is {value}; allowed is a number between 0 and {high}")
+
+    def ratios(self, scores: np.ndarray) -> tuple[float, float]:
+        """Logarithms of the likelihood ratios for "better by the margin" and "worse by the margin" against "equal".
+
+        Args:
+            scores: ``float[pairs]``, side 0's share of each pair.
+        """
+        count = len(scores)
+        variance = float(scores.var()) or 1.0 / (4 * count)
+        excess = float(scores.mean()) - 0.5
+        better = count * self.margin * (excess - self.margin / 2) / variance
+        worse = count * self.margin * (-excess - self.margin / 2) / variance
+        return better, worse
+
+    def verdict(self, scores: np.ndarray) -> str:
+        """``"better"``, ``"worse"``, ``"equal"`` (no difference of the margin), or nothing while more pairs are needed."""
+        if len(scores) < LOOK_EVERY:
+            return ""
+        # Either test may call equal players different, so each gets half of the error.
+        accept = math.log((1 - self.beta) / (self.alpha / 2))
+        reject = math.log(self.beta / (1 - self.alpha / 2))
+        better, worse = self.ratios(scores)
+        if better >= accept:
+            return "better"
+        if worse >= accept:
+            return "worse"
+        return "equal" if better <= reject and worse <= reject else ""
+
+    def words(self, verdict: str, names: tuple[str, str]) -> str:
+        """The verdict as a sentence with its error rates."""
+        rates = f"(error rates {self.alpha:g} and {self.beta:g}, margin {self.margin:.1%})"
+        sentence = {
+            "better": f"{names[0]} is better than {names[1]}",
+            "worse": f"{names[1]} is better than {names[0]}",
+            "equal": f"no difference of {self.margin:.1%} or more",
+            "": "not decided with these deals",
+        }[verdict]
+        return f"{sentence} {rates}"
