@@ -94,7 +94,7 @@ class Trainer:
             self._kind_shares(),
             config.gin_only,
             config.commit,
-            np.zeros((1, 1), np.float32),
+            config.reward == "game",
         )
         self.generator = torch.Generator().manual_seed(config.seed + 17 * self.rank)
         self.selves: list[Actor] = []
@@ -382,6 +382,7 @@ class Trainer:
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Continues from a saved ``state_dict``."""
         self._restore(saved)
+        # Files of runs begun with points as reward may lack what the other reward needs.
         self.rollout.load_state_dict(
             {name: value.numpy() if isinstance(value, Tensor) else value for name, value in saved["rollout"].items()}
         )

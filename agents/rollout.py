@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from agents.equity import EquityBank, bank_chance, equity_bank
 from agents.seeds import Domain, deal_keys
 from ginenv.actions import KNOCK, PASS, PHASE_LAYOFF, PHASE_OVER, PHASE_SPREAD, STOCK
 from ginenv.encoding import OBSERVATION_SIZE, encode
@@ -20,8 +21,11 @@ from ginenv.melds import deadwood
 from ginenv.rules import get_rules
 from ginenv.view import VIEW, look
 
-# One point of a hand as a reward; a hand's result has a standard deviation of 25 to 30 points.
+# One point of a hand as a reward (a hand's result has a standard deviation of 25 to 30 points), and a whole game: a hand moves the
+# chance to win it by some 0.2.
 POINT = 1 / 50
+GAME = 2.5
+NO_EQUITY = EquityBank(np.zeros(1, np.float32), np.zeros((0, 3), np.int64))
 LEARNER = -1
 # Training deals live in a domain of their own (``agents.seeds``); here the keys are made inside the kernel.
 _TRAIN_BITS = np.uint64(int(Domain.TRAIN) << 60)
@@ -123,7 +127,9 @@ def sample_actions(logits, legal, words, greedy, actions, logps):
 
 
 @kernel
-def _begin_game(s, i, count, base, blocks, cumulative, kinds_cumulative, kinds, seats, gin_only, gin_share, commits):
+def _begin_game(
+    s, i, count, base, blocks, cumulative, presets, kinds_cumulative, kinds, seats, gin_only, gin_share, commits
+):  # fmt: skip
     """A new game in slot ``i``: its deck key, rules and opponent follow from the slot and the number of games before it."""
     word = mix(base ^ mix(np.uint64(i) * np.uint64(1 << 32) + np.uint64(count)))
     key = _TRAIN_BITS | (word >> np.uint64(4))
@@ -135,6 +141,7 @@ def _begin_game(s, i, count, base, blocks, cumulative, kinds_cumulative, kinds, 
     chosen = 0
     while chosen < blocks.shape[0] - 1 and chance >= cumulative[chosen]:
         chosen += 1
+    presets[i] = chosen
     for k in range(blocks.shape[1]):
         s.rules[k] = blocks[chosen, k]
     word = mix(word)
@@ -176,8 +183,8 @@ def _potential(s):
 
 @kernel
 def _advance(
-    states, actions, legal, counts, base, blocks, cumulative, kinds_cumulative, kinds, seats,
-    gin_only, gin_share, commit, commits, potentials, shaping, equity, rewards, done, tally,
+    states, actions, counts, base, blocks, cumulative, presets, kinds_cumulative, kinds, seats,
+    gin_only, gin_share, commit, commits, potentials, shaping, equity, layout, rewards, done, tally,
 ):  # fmt: skip
     for i in range(states.shape[0]):
         s = states[i]
@@ -199,14 +206,16 @@ def _advance(
             tally[4] += s.end == 3
             if s.knocker != NOBODY:
                 tally[5] += s.deadwood[s.knocker]
-            mine, theirs = s.score[0], s.score[1]
+            if layout.shape[0]:
+                reward = -GAME * bank_chance(equity, layout, presets[i], s.score[0], s.score[1], s.boxes[0], s.boxes[1])
             score_hand(s)
-            if equity.shape[0] > 1:
+            if layout.shape[0]:
                 if s.game_over:
-                    after = 1.0 if s.game_winner == 0 else (0.0 if s.game_winner == 1 else 0.5)
+                    reward += GAME * (1.0 if s.game_winner == 0 else (0.0 if s.game_winner == 1 else 0.5))
                 else:
-                    after = equity[s.score[0], s.score[1]]
-                reward = 2.5 * (after - equity[mine, theirs])
+                    reward += GAME * bank_chance(
+                        equity, layout, presets[i], s.score[0], s.score[1], s.boxes[0], s.boxes[1]
+                    )
             elif s.winner != NOBODY:
                 reward = s.points * POINT if s.winner == 0 else -s.points * POINT
             reward -= shaping * before
@@ -219,6 +228,7 @@ def _advance(
                     base,
                     blocks,
                     cumulative,
+                    presets,
                     kinds_cumulative,
                     kinds,
                     seats,
@@ -331,7 +341,7 @@ class Rollout:
         kind_shares: share of games in which one seat is the k-th fixed opponent.
         gin_only: share of hands that a learning seat plays for gin only.
         commit: chance that declining a knock commits the seat to gin.
-        equity: ``float32[A, A]`` chance to win the game by both scores, or ``[1, 1]`` for points as reward.
+        by_game: reward the change in the chance to win the game instead of points.
     """
 
     def __init__(
@@ -343,13 +353,15 @@ class Rollout:
         kind_shares: list[float],
         gin_only: float,
         commit: float,
-        equity: np.ndarray,
+        by_game: bool,
     ) -> None:
         self.games, self.ticks = games, ticks
         self.blocks, self.cumulative = training_rules(rules)
         self.base = deal_keys(Domain.TRAIN, seed, 0, 1)[0]
         self.word_seed = mix(self.base ^ np.uint64(3))
-        self.gin_share, self.commit, self.equity = gin_only, commit, np.ascontiguousarray(equity, np.float32)
+        self.gin_share, self.commit = gin_only, commit
+        self.equity = equity_bank([get_rules(name) for name in rules]) if by_game else NO_EQUITY
+        self.presets = np.zeros(games, np.int64)
         self.kinds_cumulative = np.cumsum(np.array(kind_shares or [0.0], float))
         self.states = np.zeros(games, STATE)
         self.views = np.zeros(games, VIEW)
@@ -374,7 +386,7 @@ class Rollout:
         self.words = np.zeros(games, np.uint64)
         for i in range(games):
             _begin_game(
-                self.states[i], i, 0, self.base, self.blocks, self.cumulative, self.kinds_cumulative,
+                self.states[i], i, 0, self.base, self.blocks, self.cumulative, self.presets, self.kinds_cumulative,
                 self.kinds, self.seats, self.gin_only, self.gin_share, self.commits,
             )  # fmt: skip
 
@@ -400,9 +412,9 @@ class Rollout:
     def advance(self, tick: int, shaping: float) -> None:
         """Plays the actions of a tick; rewards and ends of hands go into the arrays."""
         _advance(
-            self.states, self.actions[tick], self.legal[tick], self.counts, self.base, self.blocks, self.cumulative,
-            self.kinds_cumulative, self.kinds, self.seats, self.gin_only, self.gin_share, self.commit, self.commits,
-            self.potentials, shaping, self.equity, self.rewards[tick], self.done[tick], self.tally,
+            self.states, self.actions[tick], self.counts, self.base, self.blocks, self.cumulative,
+            self.presets, self.kinds_cumulative, self.kinds, self.seats, self.gin_only, self.gin_share, self.commit,
+            self.commits, self.potentials, shaping, self.equity.values, self.equity.layout, self.rewards[tick], self.done[tick], self.tally,
         )  # fmt: skip
 
     def state_dict(self) -> dict[str, np.ndarray | int]:
@@ -410,6 +422,7 @@ class Rollout:
         return {
             "states": self.states.view(np.uint8).reshape(self.games, -1).copy(),
             "counts": self.counts.copy(),
+            "presets": self.presets.copy(),
             "kinds": self.kinds.copy(),
             "seats": self.seats.copy(),
             "gin_only": self.gin_only.copy(),
@@ -421,6 +434,6 @@ class Rollout:
     def load_state_dict(self, saved: dict[str, np.ndarray | int]) -> None:
         """Continues from a saved ``state_dict``."""
         self.states[:] = np.ascontiguousarray(saved["states"]).reshape(-1).view(STATE)
-        for name in ("counts", "kinds", "seats", "gin_only", "commits", "potentials"):
+        for name in ("counts", "presets", "kinds", "seats", "gin_only", "commits", "potentials"):
             getattr(self, name)[:] = saved[name]
         self.word_seed = np.uint64(int(saved["word_seed"]))

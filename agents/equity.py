@@ -1,0 +1,187 @@
+"""The chance to win a game from a score: what points are worth.
+
+A table is solved once per rules by backward induction over scores (and hands won, where boxes or shut-outs count): the next hand
+brings one side a number of points with the frequencies of ``data/hand_points.json``, which ``python -m agents.equity`` measures by
+play between the built-in styles under every preset. Sides are taken as equal, and who starts a hand is not part of the state. Hands
+without a score change nothing and are left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from agents.arena.matches import play_match
+from agents.files import write_json
+from agents.seeds import Domain
+from ginenv.engine import STATE
+from ginenv.errors import GinError
+from ginenv.game import score_hand
+from ginenv.jit import kernel
+from ginenv.rules import PRESETS, Rules, get_rules
+
+DATA = Path(__file__).parent / "data" / "hand_points.json"
+# Hands won beyond this number count as this many; games to 100 or 150 rarely last longer.
+MAX_BOXES = 10
+_STYLES = ("simple", "formula", "camper", "knocker")
+
+
+@kernel
+def _after(scratch, a, b, boxes_a, boxes_b, points, winner, chances):
+    """Chance of side 0 after a hand that brings ``winner`` some points; the score sheet itself is the engine's."""
+    s = scratch[0]
+    s.score[0] = a
+    s.score[1] = b
+    s.boxes[0] = boxes_a
+    s.boxes[1] = boxes_b
+    s.winner = winner
+    s.points = points
+    s.game_over = 0
+    s.drawn_hands = 0
+    score_hand(s)
+    if s.game_over:
+        return 1.0 if s.game_winner == 0 else (0.0 if s.game_winner == 1 else 0.5)
+    top = chances.shape[2] - 1
+    return chances[s.score[0], s.score[1], min(np.int64(s.boxes[0]), top), min(np.int64(s.boxes[1]), top)]
+
+
+@kernel
+def _solve(scratch, points, weights, chances):
+    """Fills the table from the scores nearest the target down; every hand adds at least one point, so what it needs is there."""
+    target, _, tops, _ = chances.shape
+    for total in range(2 * target - 2, -1, -1):
+        for a in range(max(0, total - target + 1), min(target, total + 1)):
+            b = total - a
+            for boxes_a in range(tops):
+                for boxes_b in range(tops):
+                    chance = 0.0
+                    for k in range(points.shape[0]):
+                        won = _after(scratch, a, b, boxes_a, boxes_b, points[k], 0, chances)
+                        lost = _after(scratch, a, b, boxes_a, boxes_b, points[k], 1, chances)
+                        chance += 0.5 * weights[k] * (won + lost)
+                    chances[a, b, boxes_a, boxes_b] = chance
+
+
+@dataclass(frozen=True)
+class EquityTable:
+    """Chances to win the game.
+
+    Attributes:
+        rules: for which it was solved.
+        chances: ``float32[T, T, H, H]`` by my score, the opponent's, hands won by me, by the opponent; T is the target, and H is 1
+            where hands won do not matter.
+    """
+
+    rules: Rules
+    chances: np.ndarray
+
+    def win_chance(self, mine: int, theirs: int, boxes_mine: int = 0, boxes_theirs: int = 0) -> float:
+        """Chance to win from a score below the target on both sides, before the next hand."""
+        top = self.chances.shape[2] - 1
+        return float(self.chances[mine, theirs, min(boxes_mine, top), min(boxes_theirs, top)])
+
+
+def _frequencies(rules: Rules) -> tuple[np.ndarray, np.ndarray]:
+    """Points of a scored hand and their frequencies under the preset whose hands are most alike."""
+    try:
+        measured = json.loads(DATA.read_text(encoding="utf-8"))["points"]
+    except OSError as error:
+        raise GinError(f"{DATA.name} cannot be read ({error.strerror}); python -m agents.equity makes it") from None
+
+    def unlike(name: str) -> int:
+        other = PRESETS[name]
+        fields = (
+            "deals_eleven",
+            "knock_limit",
+            "oklahoma",
+            "spade_doubles",
+            "undercut_on_tie",
+            "gin_bonus",
+            "undercut_bonus",
+            "gin",
+        )
+        return sum(getattr(rules, field) != getattr(other, field) for field in fields)
+
+    counts = measured[min(sorted(measured), key=unlike)]
+    points = np.array([int(key) for key in counts], np.int64)
+    weights = np.array(list(counts.values()), np.float64)
+    return points, weights / weights.sum()
+
+
+@lru_cache(maxsize=16)
+def equity_table(rules: Rules) -> EquityTable:
+    """The table of some rules, solved on first use (a second or less) and kept."""
+    target = max(1, rules.target)
+    boxes_count = rules.winner == "total" and (rules.box_bonus > 0 or rules.shutout != "none")
+    tops = MAX_BOXES if boxes_count else 1
+    chances = np.full((target, target, tops, tops), 0.5, np.float32)
+    scratch = np.zeros(1, STATE)
+    scratch["rules"] = rules.block
+    points, weights = _frequencies(rules)
+    _solve(scratch, points, weights, chances)
+    return EquityTable(rules, chances)
+
+
+@dataclass(frozen=True)
+class EquityBank:
+    """Tables of several rules in one array, for kernels whose games differ in their rules.
+
+    Attributes:
+        values: ``float32[...]`` all tables, one after the other.
+        layout: ``int64[R, 3]`` offset, target and number of box states of each.
+    """
+
+    values: np.ndarray
+    layout: np.ndarray
+
+
+def equity_bank(rules: Sequence[Rules]) -> EquityBank:
+    """The tables of some rules side by side, in their order."""
+    tables = [equity_table(each).chances for each in rules]
+    offsets = np.cumsum([0, *(table.size for table in tables)])[:-1]
+    layout = [(offset, table.shape[0], table.shape[2]) for offset, table in zip(offsets, tables, strict=True)]
+    return EquityBank(np.concatenate([table.ravel() for table in tables]), np.array(layout, np.int64))
+
+
+@kernel
+def bank_chance(values, layout, index, mine, theirs, boxes_mine, boxes_theirs):
+    """Chance to win from a score under the ``index``-th rules of a bank."""
+    offset, target, tops = layout[index, 0], layout[index, 1], layout[index, 2]
+    first = min(np.int64(boxes_mine), tops - 1)
+    second = min(np.int64(boxes_theirs), tops - 1)
+    return values[offset + ((mine * target + theirs) * tops + first) * tops + second]
+
+
+def measure_points(pairs: int, seed: int = 0) -> dict[str, dict[str, int]]:
+    """Points of scored hands between the built-in styles, each against each, under every preset."""
+    measured: dict[str, dict[str, int]] = {}
+    for name in PRESETS:
+        counts = np.zeros(1024, np.int64)
+        for i, a in enumerate(_STYLES):
+            for b in _STYLES[i:]:
+                result = play_match(
+                    a, b, rules=get_rules(name), pairs=pairs, unit="hands", seed=seed, domain=Domain.TRAIN
+                )
+                points = result.games["points"].max(axis=1)
+                counts += np.bincount(points[points > 0], minlength=1024)
+        measured[name] = {str(k): int(counts[k]) for k in np.flatnonzero(counts)}
+    return measured
+
+
+def main() -> None:
+    """Measures the frequencies of points under every preset and writes them."""
+    pairs = 2000
+    write_json(
+        DATA, {"command": "python -m agents.equity", "styles": _STYLES, "pairs": pairs, "points": measure_points(pairs)}
+    )
+    table = equity_table(get_rules("eaai"))
+    print(f"wrote {DATA.name}; eaai: 50-0 ahead wins {100 * table.win_chance(50, 0):.1f} % of games")
+
+
+if __name__ == "__main__":
+    main()
