@@ -3,12 +3,13 @@
 | name | idea |
 |---|---|
 | ``random`` | uniform over the legal actions |
-| ``easy`` | draws as ``formula``, always discards its largest unused card (GR's easy game) |
+| ``easy`` | draws as ``formula``, always discards its largest unused card, knocks at once (GR's easy game) |
 | ``simple`` | the 2021 challenge's baseline: melds, least deadwood, knocks at once, ignores its opponent |
-| ``formula`` | fixed formulas: ways to fill, dead cards, danger (GR's opponent; gives the hint) |
+| ``formula`` | fixed formulas: ways to fill, dead cards, danger; knocks early or plays for gin (GR's opponent; gives the hint) |
 | ``camper`` | never knocks below gin |
 | ``knocker`` | knocks in its first turns, then plays for gin |
-| ``style`` | any of these with changed numbers: ``style:base=formula,draw=always,knock=5`` |
+| ``style`` | any of these, or a novice's leaning, with changed numbers: ``style:base=hoards-pairs,draw=always,knock=5`` |
+| ``hints`` | does what ``hint`` says |
 """
 
 from __future__ import annotations
@@ -34,29 +35,41 @@ from ginenv.melds import RANK_COLUMN, deadwood, melded_cards
 from ginenv.players import BasePlayer
 from ginenv.view import VIEW
 
-ALL_CARDS_OF_PILE = 32
+ALL_OF_PILE = 32
+_AT_ONCE: dict[str, Any] = {"knock": 10, "turns": 99, "late": 10}
+_THINKS: dict[str, Any] = {"draw": "gain", "discard": "cost", "memory": ALL_OF_PILE, "infer": 1, "bar": 99.0}
+_NOVICE = _AT_ONCE | {"draw": "meld", "discard": "cost", "memory": 3, "infer": 0, "ways": 0.5, "noise": 2.0}
+# Weights found by matches between windowed knockers, campers and the baseline (see LOG.md).
+_GIN_HUNT = {"ahead": 2.5, "gin": 60.0, "decay": 0.95, "ways": 2.0, "danger": 18.0}
 
-_SIMPLE: dict[str, Any] = {"draw": "meld", "discard": "least", "knock": 10, "turns": 99, "late": 10, "last": 10}
-_THINKS: dict[str, Any] = {"draw": "gain", "discard": "cost", "memory": ALL_CARDS_OF_PILE, "infer": 1, "bar": 99.0}
-_FORMULA = _THINKS | {"knock": 10, "turns": 99, "late": 10, "last": 10, "ways": 1.0, "danger": 4.0}
-_CAMPER = _THINKS | {"knock": 0, "turns": 99, "late": 0, "ahead": 3.0, "decay": 1.0, "danger": 4.0}
-
-STYLES: dict[str, dict[str, Any]] = {
+BOTS: dict[str, dict[str, Any]] = {
     "random": {"blunder": 1.0},
-    "easy": _FORMULA | {"discard": "largest"},
-    "simple": _SIMPLE,
-    "formula": _FORMULA,
-    "camper": _CAMPER,
-    "knocker": _CAMPER | {"knock": 10, "turns": 4, "late": 0},
+    "easy": _THINKS | _AT_ONCE | {"discard": "largest"},
+    "simple": _AT_ONCE | {"draw": "meld", "discard": "least"},
+    "formula": _THINKS | {"knock": 10, "turns": 4, "late": 0, "ways": 1.0, "danger": 4.0},
+    "camper": _THINKS | _GIN_HUNT | {"knock": 0, "turns": 0, "late": 0},
+    "knocker": _THINKS | _GIN_HUNT | {"knock": 10, "turns": 4, "late": 0},
 }
+# Leanings of beginners; bases of ``style`` beside the bots.
+NOVICES: dict[str, dict[str, Any]] = {
+    "takes-all": _NOVICE | {"draw": "always"},
+    "takes-none": _NOVICE | {"draw": "never"},
+    "hoards-pairs": _NOVICE | {"pairs": 10.0},
+    "prefers-sets": _NOVICE | {"pairs": 4.0},
+    "prefers-runs": _NOVICE | {"runs": 4.0},
+    "sheds-high": _NOVICE | {"high": -1.5},
+    "keeps-high": _NOVICE | {"high": 1.0},
+    "early-knocker": _NOVICE | {"turns": 3, "late": 0},
+    "blunderer": _NOVICE | {"blunder": 0.15},
+}
+STYLES = BOTS | NOVICES
 
 _RULES: dict[str, tuple[str, ...]] = {"draw": DRAW_RULES, "discard": DISCARD_RULES}
 _MOST: dict[str, float] = {
     "knock": 10,
     "turns": 99,
     "late": 10,
-    "last": 10,
-    "memory": ALL_CARDS_OF_PILE,
+    "memory": ALL_OF_PILE,
     "infer": 1,
     "decay": 1.0,
     "blunder": 1.0,
@@ -67,7 +80,7 @@ def style(base: str = "simple", **options: Any) -> np.ndarray:
     """A style record: a named bot with some of its numbers changed.
 
     Args:
-        base: a name in ``STYLES``.
+        base: a name in ``STYLES`` (a bot's or a leaning's).
         options: fields of ``STYLE``; ``draw`` and ``discard`` by the names in ``DRAW_RULES`` and ``DISCARD_RULES``.
 
     Returns:
@@ -100,6 +113,35 @@ def _checked(name: str, value: Any) -> float:
         kind = "a whole number" if whole else "a number"
         raise GinError(f"style option {name} is {value!r}; allowed is {kind} from {least:g} to {most:g}")
     return value
+
+
+def sample_styles(count: int, rng: np.random.Generator) -> np.ndarray:
+    """Random styles, no two alike: a population to train against and to adapt to.
+
+    Each is a bot or a novice with its numbers redrawn: what it wants of an upcard, when it knocks, what it leans to, what it
+    remembers, how often it errs.
+
+    Args:
+        count: how many.
+        rng: where the chance comes from.
+
+    Returns:
+        ``STYLE[count]``.
+    """
+    bases = [name for name in STYLES if name != "random"]
+    styles = np.concatenate([style(bases[k]) for k in rng.integers(0, len(bases), count)])
+    styles["knock"] = rng.choice([0, 2, 4, 6, 8, 10, 10, 10], count)
+    styles["turns"] = rng.choice([2, 3, 4, 6, 9, 99], count)
+    styles["late"] = np.minimum(styles["knock"], rng.choice([0, 0, 2, 5, 10], count))
+    styles["memory"] = rng.choice([0, 2, 4, 8, ALL_OF_PILE], count)
+    styles["infer"] = rng.integers(0, 2, count)
+    styles["bar"] = rng.choice([4.0, 7.0, 99.0], count)
+    for name, scale in (("ahead", 2.0), ("danger", 8.0), ("ways", 1.0), ("pairs", 3.0), ("runs", 3.0), ("noise", 3.0)):
+        # Half of them do not care; the others do by a random amount.
+        styles[name] = np.where(rng.random(count) < 0.5, 0.0, rng.exponential(scale, count))
+    styles["high"] = rng.normal(0.0, 0.3, count)
+    styles["blunder"] = np.where(rng.random(count) < 0.7, 0.0, rng.uniform(0.0, 0.15, count))
+    return styles
 
 
 class StylePlayer(BasePlayer):
@@ -146,7 +188,7 @@ def make_random(seed: int = 0) -> StylePlayer:
 
 
 def make_easy(seed: int = 0) -> StylePlayer:
-    """GR's easy game: draws as ``formula`` and always discards the largest unused card."""
+    """GR's easy game: draws as ``formula``, discards the largest unused card, knocks at once."""
     return make_style(seed, "easy")
 
 
@@ -194,7 +236,9 @@ def hint(view: np.void | np.ndarray) -> Hint:
     Raises:
         GinError: if there is nothing to draw, take or discard now.
     """
-    view = np.atleast_1d(view)[0]
+    if isinstance(view, np.ndarray):
+        view = view.reshape(-1)[0]
+    assert isinstance(view, np.void)
     if not view["to_move"] or view["phase"] not in (PHASE_UPCARD, PHASE_DRAW, PHASE_DISCARD):
         raise GinError(
             "there is a hint for a draw, an offered upcard or a discard of the seat to move, and for nothing else"

@@ -19,7 +19,7 @@ from ginenv.actions import (
     STOCK,
     UPCARD,
 )
-from ginenv.engine import NO_CARD, STOCK_LEFT
+from ginenv.engine import NO_CARD
 from ginenv.jit import below, ctz, kernel, mix, nth_bit, popcount
 from ginenv.melds import (
     RANK_COLUMN,
@@ -49,7 +49,6 @@ STYLE = np.dtype(
         ("knock", np.uint8),  # most deadwood to knock with in the first ``turns`` turns (gin is always declared)
         ("turns", np.uint8),  # turns of its own for which ``knock`` holds
         ("late", np.uint8),  # most deadwood to knock with after them
-        ("last", np.uint8),  # most deadwood to knock with where the stock is used up and the hand would be void
         ("memory", np.uint8),  # how many of the last cards of the pile it remembers
         ("infer", np.uint8),  # 1 when it draws conclusions from what the opponent took, refused and threw
         ("bar", np.float64),  # "gain": points by which an upcard outside melds must lower the deadwood to be taken
@@ -104,36 +103,43 @@ def joins_meld(cards, card):
 
 
 @kernel
+def most_points(cards):
+    """The points of the most valuable card of a mask (0 for none)."""
+    ranks = (cards | cards >> 13 | cards >> 26 | cards >> 39) & SUIT_BITS
+    # All ranks up to the highest one: how many they are is the card's number.
+    ranks |= ranks >> 1
+    ranks |= ranks >> 2
+    ranks |= ranks >> 4
+    ranks |= ranks >> 8
+    return min(10, popcount(ranks))
+
+
+@kernel
+def of_points(points):
+    """All cards worth that many points or more."""
+    return ((SUIT_BITS << max(0, points - 1)) & SUIT_BITS) * RANK_COLUMN
+
+
+@kernel
 def least_deadwood(cards, allowed):
     """The cards of a mask whose discard leaves least deadwood, and how much that is."""
     melded = melded_cards(cards)
     whole = points_of(cards & ~melded)
-    best = np.int64(1000)
-    found = np.int64(0)
-    rest = allowed & ~melded
+    loose = allowed & ~melded
+    high = most_points(loose)
+    found = loose & of_points(high)
+    best = whole - high if loose else np.int64(1000)
+    # A discard saves the points of its card at most.
+    rest = allowed & melded & of_points(high)
     while rest:
-        card = ctz(rest)
         bit = rest & -rest
         rest ^= bit
-        after = whole - card_points(card)
+        after = deadwood(cards & ~bit)
         if after < best:
             best = after
             found = bit
         elif after == best:
             found |= bit
-    rest = allowed & melded
-    while rest:
-        card = ctz(rest)
-        bit = rest & -rest
-        rest ^= bit
-        # A discard saves the points of its card at most.
-        if whole - card_points(card) <= best:
-            after = deadwood(cards & ~bit)
-            if after < best:
-                best = after
-                found = bit
-            elif after == best:
-                found |= bit
     return found, best
 
 
@@ -141,17 +147,7 @@ def least_deadwood(cards, allowed):
 def best_of_eleven(cards):
     """Deadwood after the best discard of a hand just added to (any card may go)."""
     loose = cards & ~melded_cards(cards)
-    if loose == 0:
-        return np.int64(0)
-    # The largest loose card: its rank is the highest one present, and face cards count as ten.
-    ranks = (loose | loose >> 13 | loose >> 26 | loose >> 39) & SUIT_BITS
-    if ranks & 0x1E00:
-        return points_of(loose) - 10
-    high = 0
-    while ranks:
-        high = ctz(ranks) + 1
-        ranks &= ranks - 1
-    return points_of(loose) - high
+    return points_of(loose) - most_points(loose)
 
 
 @kernel
@@ -312,8 +308,6 @@ def turn_of(v):
 @kernel
 def knock_bar(v, st):
     """Most deadwood that the style knocks with in this turn."""
-    if v.stock <= STOCK_LEFT:
-        return np.int64(st.last)
     return np.int64(st.knock) if turn_of(v) <= st.turns else np.int64(st.late)
 
 
@@ -372,20 +366,20 @@ def _largest_unused(cards, allowed):
 
 @kernel
 def _discard(v, st, word):
+    # Nobody throws what it just took while there is anything else to throw.
+    new = np.int64(0) if v.taken == NO_CARD else np.int64(1) << v.taken
     discards = v.legal[0]
     knocks = v.legal[1]
+    if (discards | knocks) & ~new:
+        discards &= ~new
+        knocks &= ~new
     if knocks:
         cards, left = least_deadwood(v.hand, knocks)
         if left == 0 or discards == 0 or left <= knock_bar(v, st):
             return KNOCK + nth_bit(cards, below(word, popcount(cards)))
-    allowed = discards
-    if v.taken != NO_CARD:
-        allowed &= ~(np.int64(1) << v.taken)
-        without = allowed & ~repeated(v)
-        if without:
-            allowed = without
-        elif allowed == 0:
-            allowed = discards
+    allowed = discards & ~repeated(v)
+    if allowed == 0:
+        allowed = discards
     if st.discard == _COST:
         return _cheapest(v, st, allowed, word)
     if st.discard == _LARGEST:

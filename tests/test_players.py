@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
 
-from agents.heuristics import STYLES, StylePlayer, hint, style
+from agents.heuristics import BOTS, NOVICES, StylePlayer, hint, sample_styles, style
 from ginenv.actions import (
     KNOCK,
     PASS,
@@ -32,7 +33,7 @@ from ginenv.rules import PRESETS, get_rules
 from ginenv.view import VIEW, action_masks, make_views
 
 NOVICE = "style:base=formula,draw=always,memory=3,infer=0,pairs=4,runs=2,high=-1,noise=3,blunder=0.1"
-PLAYERS = [*STYLES, NOVICE, "hints"]
+PLAYERS = [*BOTS, *(f"style:base={name}" for name in NOVICES), NOVICE, "hints"]
 
 
 @cache
@@ -193,7 +194,7 @@ def test_spread_leaves_least_deadwood_and_layoff_is_best(name):
         assert s["deadwood"][seat] == least_by_search(free, seat)
 
 
-def least_by_search(s: np.void, seat: int) -> int:
+def least_by_search(s: Any, seat: int) -> int:
     """Deadwood after the best sequence of lay-offs, by trying all."""
     if s["phase"] == PHASE_OVER:
         return int(s["deadwood"][seat])
@@ -247,10 +248,10 @@ def test_simple_discards_any_card_that_leaves_least_deadwood_and_knocks_when_it_
     assert (views["legal"][:, 1] != 0).sum() > 50
     for v, action in zip(views, actions, strict=True):
         hand, taken = int(v["hand"]), int(v["taken"])
-        assert (action >= KNOCK) == (v["legal"][1] != 0)
         thrown = action % KNOCK
         allowed = [c for c in cards_of(int(v["legal"][0] | v["legal"][1])) if c != taken]
-        assert thrown != taken or not allowed
+        assert (action >= KNOCK) == any(v["legal"][1] >> c & 1 for c in allowed)
+        assert thrown != taken
         least = min(deadwood(hand & ~(1 << c)) for c in allowed)
         if not v["thrown"][0] >> taken & 1 if taken != NO_CARD else True:
             assert deadwood(hand & ~(1 << thrown)) == least
@@ -297,6 +298,9 @@ def test_easy_discards_its_largest_unused_card_and_draws_as_formula_does():
             assert action % 13 == max(c % 13 for c in unused)
     assert seen > 500
     draws = in_phase(PHASE_UPCARD, PHASE_DRAW)
+    # Later on formula does not knock, and takes nothing to knock with.
+    draws = draws[np.bitwise_count(draws["thrown"][:, 0]) < BOTS["formula"]["turns"]]
+    assert len(draws) > 300
     assert (make_player("easy").act(draws) == make_player("formula").act(draws)).all()
 
 
@@ -317,7 +321,7 @@ def test_camper_never_knocks_below_gin():
 
 
 def test_knocker_knocks_in_its_first_turns_and_then_plays_for_gin():
-    turns = STYLES["knocker"]["turns"]
+    turns = BOTS["knocker"]["turns"]
     hand = "2S 3S 4S 6D 6H 6C AD 2D 3H 4C KC"
     low_cards = [c for c in range(52) if 1 << c & ~mask_of(parse_cards(hand))]
     for turn in range(1, 10):
@@ -331,18 +335,10 @@ def test_knocker_knocks_in_its_first_turns_and_then_plays_for_gin():
 
 
 def test_formula_breaks_the_pair_whose_cards_are_dead():
-    hand = "2S 3S 4S 6D 6H 6C 8S 8D TC TH QD"
     player = make_player("formula")
-    tens = table(hand, upcard="TS TD", limit=0)
-    eights = table(hand, upcard="8C 8H", limit=0)
-    assert player.act(tens)[0] in parse_cards("TC TH QD")
-    view = table("2S 3S 4S 6D 6H 6C 9S 9D TC TH AD", upcard="TS TD", limit=0)
-    assert player.act(view)[0] in parse_cards("TC TH")
-    view = table("2S 3S 4S 6D 6H 6C TS TD QC QH AD", upcard="TC TH", limit=0)
-    assert player.act(view)[0] in parse_cards("TS TD")
-    view = table("2S 3S 4S 6D 6H 6C TS TD QC QH AD", upcard="QS QD", limit=0)
-    assert player.act(view)[0] in parse_cards("QC QH")
-    assert eights["pile_cards"][0] != tens["pile_cards"][0]
+    hand = "2S 3S 4S 6D 6H 6C TS TD QC QH AD"
+    assert player.act(table(hand, upcard="TC TH", limit=0))[0] in parse_cards("TS TD")
+    assert player.act(table(hand, upcard="QS QD", limit=0))[0] in parse_cards("QC QH")
 
 
 def test_formula_prefers_two_ended_runs_to_inside_and_one_ended_ones():
@@ -442,6 +438,16 @@ def test_a_pool_gives_each_game_its_style():
     views = with_luck(table("2S 3S 4S 6D 6H 6C TS TD QC 9C", upcard="KH"), 6)
     pool = StylePlayer(np.concatenate([style("simple", draw="always"), style("simple", draw="never")]))
     assert (pool.act(views, np.arange(6)) == [UPCARD, STOCK] * 3).all()
+
+
+def test_sampled_styles_differ_and_play_legally():
+    styles = sample_styles(200, np.random.default_rng(3))
+    assert len(np.unique(styles)) == 200
+    views = corpus_views()
+    actions = StylePlayer(styles).act(views, np.arange(len(views)))
+    assert action_masks(views)[np.arange(len(views)), actions].all()
+    again = sample_styles(200, np.random.default_rng(3))
+    assert (again == styles).all()
 
 
 @pytest.mark.parametrize(
