@@ -1,1 +1,95 @@
-"""Gin rummy for learning and benchmarking: an exact, fast engine behind Gymnasium environments."""
+"""Gin rummy for learning and benchmarking: an exact, fast engine behind Gymnasium environments.
+
+Importing this registers ``Gin/Hand-v0`` and ``Gin/Game-v0``. Names below are imported when first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from gymnasium.envs.registration import register, registry
+
+if TYPE_CHECKING:
+    from ginenv.encoding import encode_views
+    from ginenv.env import GameEnv, HandEnv
+    from ginenv.errors import GinError, IllegalActionError
+    from ginenv.hand import Hand, Match
+    from ginenv.outcome import Outcome
+    from ginenv.players import Player, make_player, player_names, register_player
+    from ginenv.rules import PRESETS, Rules, get_rules
+    from ginenv.selfplay import SelfPlay, SelfPlayBatch
+    from ginenv.vector import GameVectorEnv, HandVectorEnv
+    from ginenv.view import action_masks, make_views
+
+__version__ = "0.1.0"
+
+_LAZY = {
+    "GameEnv": "env",
+    "GameVectorEnv": "vector",
+    "GinError": "errors",
+    "Hand": "hand",
+    "HandEnv": "env",
+    "HandVectorEnv": "vector",
+    "IllegalActionError": "errors",
+    "Match": "hand",
+    "Outcome": "outcome",
+    "PRESETS": "rules",
+    "Player": "players",
+    "Rules": "rules",
+    "SelfPlay": "selfplay",
+    "SelfPlayBatch": "selfplay",
+    "action_masks": "view",
+    "encode_views": "encoding",
+    "get_rules": "rules",
+    "make_player": "players",
+    "make_views": "view",
+    "player_names": "players",
+    "register_player": "players",
+}
+
+__all__ = [
+    "PRESETS",
+    "GameEnv",
+    "GameVectorEnv",
+    "GinError",
+    "Hand",
+    "HandEnv",
+    "HandVectorEnv",
+    "IllegalActionError",
+    "Match",
+    "Outcome",
+    "Player",
+    "Rules",
+    "SelfPlay",
+    "SelfPlayBatch",
+    "__version__",
+    "action_masks",
+    "encode_views",
+    "get_rules",
+    "make_player",
+    "make_views",
+    "player_names",
+    "register_player",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'ginenv' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"ginenv.{_LAZY[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_LAZY])
+
+
+for _kind in ("Hand", "Game"):
+    if f"Gin/{_kind}-v0" not in registry:
+        register(
+            id=f"Gin/{_kind}-v0",
+            entry_point=f"ginenv.env:{_kind}Env",
+            vector_entry_point=f"ginenv.vector:{_kind}VectorEnv",
+        )

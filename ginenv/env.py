@@ -1,0 +1,234 @@
+"""``Gin/Hand-v0`` and ``Gin/Game-v0``: one learner at one table, an opponent inside.
+
+Reset and step let the opponent move until the learner is to move or the episode is over, so a reward includes the opponent's
+reply. What ``info`` holds stands in ``ginenv.infos``; observations are described in ``ginenv.encoding``, actions in
+``ginenv.actions``.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+from gymnasium.error import ResetNeeded
+
+from ginenv.actions import NUM_ACTIONS
+from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
+from ginenv.errors import GinError, IllegalActionError
+from ginenv.infos import info_of
+from ginenv.players import Player
+from ginenv.rules import Rules
+from ginenv.tables import Tables, choice
+
+OBSERVATIONS = ("planes", "flat")
+RENDER_MODES = ("ansi", "rgb_array", "human")
+METADATA: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 2}
+
+
+def observation_space(observation: str) -> spaces.Box:
+    """The space of an encoding by name: ``planes`` is ``uint8[10, 4, 13]``, ``flat`` is ``float32[520]``.
+
+    Raises:
+        GinError: for another name.
+    """
+    if choice("observation", observation, OBSERVATIONS) == 0:
+        return spaces.Box(0, 255, PLANES_SHAPE, np.uint8)
+    return spaces.Box(0.0, np.float32(255.0), (OBSERVATION_SIZE,), np.float32)
+
+
+class TableEnv(gym.Env[np.ndarray, np.int64]):
+    """What ``HandEnv`` and ``GameEnv`` share.
+
+    Args:
+        opponent: who sits across: a registered name (``player_names()``), with options after a colon; a checkpoint's
+            directory; ``cmd:PROGRAM``; or a ``Player``.
+        rules: a preset's name, ``Rules``, or a dictionary such as ``{"preset": "eaai", "knock_limit": 5}``.
+        seat: the learner's seat: 0, 1, ``"alternate"`` (by hands or games dealt) or ``"random"``. Who starts follows
+            from the rules.
+        observation: ``"planes"`` or ``"flat"``.
+        reward: what is paid; see the classes.
+        on_illegal: ``"terminate"``: an illegal action ends the episode with a loss and ``info["illegal_action"]``;
+            ``"raise"``: it is an error that names the action and lists the legal ones, and nothing is lost.
+        opponent_memory: of an opponent that learns: ``"none"``, it forgets at every reset; ``"env"``, it remembers until a
+            reset with a seed; ``"profile"``, it is never told to forget.
+        render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None.
+
+    Raises:
+        GinError: for a value that an argument cannot have; the message names what is allowed.
+    """
+
+    metadata = METADATA
+    _is_game = False
+
+    def __init__(
+        self,
+        opponent: str | Player = "simple",
+        rules: str | Rules | dict[str, Any] = "eaai",
+        seat: int | str = "random",
+        observation: str = "planes",
+        reward: str = "points",
+        on_illegal: str = "terminate",
+        opponent_memory: str = "none",
+        render_mode: str | None = None,
+    ) -> None:
+        self.observation_space = observation_space(observation)
+        self.action_space = spaces.Discrete(NUM_ACTIONS)
+        if render_mode is not None:
+            choice("render_mode", render_mode, RENDER_MODES)
+        choice("seat", seat, (0, 1, "alternate", "random"))
+        self.render_mode = render_mode
+        self._flat = observation == "flat"
+        self._core = Tables(
+            1,
+            rules=rules,
+            opponents=[opponent],
+            seat=seat,
+            is_game=self._is_game,
+            reward=reward,
+            on_illegal=on_illegal,
+            same_step=False,
+            opponent_memory=opponent_memory,
+        )
+        self._ready = False
+        self._keyed = False
+        self._mask = np.ones(NUM_ACTIONS, np.int8)
+        self._screen: Any = None
+
+    @property
+    def rules(self) -> Rules:
+        """The rules played."""
+        return self._core.rules
+
+    @property
+    def view(self) -> np.void:
+        """What the learner may see, as a ``VIEW`` record: for players and rendering."""
+        return self._core.views()[0]
+
+    def set_opponent(self, opponent: str | Player) -> None:
+        """Seats another opponent, from the next reset on."""
+        self._core.set_opponents([opponent])
+
+    def action_masks(self) -> np.ndarray:
+        """The legal actions as ``bool[107]``, where sb3-contrib looks for them."""
+        return self._mask.astype(bool)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begins an episode.
+
+        Args:
+            seed: the same seed, the same deals, here and in every other face of this package.
+            options: ``deal``: the cards in the order dealt, as numbers or as text (the starter's, the other's, the upcard, the
+                stock); ``starter`` or ``dealer``: a seat; ``seat``: the learner's, for this episode.
+
+        Raises:
+            GinError: for an option that does not exist or a value that it cannot have.
+        """
+        super().reset(seed=seed)
+        if seed is not None or not self._keyed:
+            self._core.seed(0, self.np_random)
+            self._keyed = True
+        rows, masks = _buffers()
+        self._core.reset(rows, masks, options=options, seeded=seed is not None)
+        self._ready = True
+        return self._result(rows, masks)
+
+    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Plays an action and the opponent's reply.
+
+        Raises:
+            IllegalActionError: for an illegal action where ``on_illegal`` is ``"raise"``.
+            ResetNeeded: before the first reset and after the end of an episode.
+        """
+        core = self._core
+        if not self._ready:
+            raise ResetNeeded("step is called before reset, or after the end of the episode; call reset first")
+        try:
+            core.actions[0] = operator.index(action)
+        except (TypeError, OverflowError):
+            raise IllegalActionError(f"action {action!r} is no whole number from 0 to {NUM_ACTIONS - 1}") from None
+        rows, masks = _buffers()
+        core.step(rows, masks)
+        over = bool(core.over[0])
+        self._ready = not over
+        observation, info = self._result(rows, masks)
+        return observation, float(core.paid[0]), over, False, info
+
+    def _result(self, rows: np.ndarray, masks: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+        self._mask = masks[0]
+        if self.render_mode == "human":
+            self.render()
+        row = rows[0]
+        observation = row * FLAT_SCALE if self._flat else row.reshape(PLANES_SHAPE)
+        return observation, info_of(self._core, masks[0])
+
+    def render(self) -> Any:
+        """The table from the learner's seat: text (``ansi``), ``uint8[height, width, 3]`` (``rgb_array``) or a window (``human``)."""
+        if self.render_mode is None:
+            gym.logger.warn('render is called without a render mode; make the environment with render_mode="ansi"')
+            return None
+        from ginenv import render
+
+        opponent = self._core.name_at(0)
+        if self.render_mode == "ansi":
+            return render.to_text(self.view, opponent)
+        if self.render_mode == "rgb_array":
+            return render.to_image(self.view, opponent)
+        if self._screen is None:
+            self._screen = render.Screen()
+        self._screen.show(self.view, opponent)
+        return None
+
+    def close(self) -> None:
+        """Closes the window, if one is open."""
+        if self._screen is not None:
+            self._screen.close()
+            self._screen = None
+
+
+def _buffers() -> tuple[np.ndarray, np.ndarray]:
+    return np.empty((1, OBSERVATION_SIZE), np.uint8), np.empty((1, NUM_ACTIONS), np.int8)
+
+
+class HandEnv(TableEnv):
+    """``Gin/Hand-v0``: an episode is one hand.
+
+    ``reward``, paid when the hand ends: ``"points"``, what it brought the learner (negative: the opponent); ``"scaled"``, a
+    hundredth of that; ``"win"``, 1, 0 or -1. An illegal action costs 100 points, or 1.
+
+    A hand that ends before the learner's first move is dealt again and listed in ``info["skipped"]``: whoever measures
+    a player adds these results to the others.
+    """
+
+
+class GameEnv(TableEnv):
+    """``Gin/Game-v0``: an episode is a game to the points that the rules' ``target`` asks for.
+
+    ``reward``: ``"points"``, each hand's points when it ends; ``"scaled"``, a hundredth of that; ``"win"``, the game's result
+    at its end as 1, 0 or -1; ``"win+points"``, both ``win`` and ``scaled``; ``"total"``, the difference of the final totals, bonuses
+    included, at the end. An illegal action ends the game and costs 100 (``points``, ``total``), or 1.
+
+    Hands that end before the learner could move in them count in the game as any other, and are listed in ``info["skipped"]``.
+    """
+
+    _is_game = True
+
+    def __init__(
+        self,
+        opponent: str | Player = "simple",
+        rules: str | Rules | dict[str, Any] = "eaai",
+        seat: int | str = "random",
+        observation: str = "planes",
+        reward: str = "win",
+        on_illegal: str = "terminate",
+        opponent_memory: str = "none",
+        render_mode: str | None = None,
+    ) -> None:
+        super().__init__(opponent, rules, seat, observation, reward, on_illegal, opponent_memory, render_mode)
+
+
+__all__ = ["GameEnv", "GinError", "HandEnv", "TableEnv", "observation_space"]

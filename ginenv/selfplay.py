@@ -1,0 +1,202 @@
+"""Both seats for whoever calls: the environment hands over the seat that is to move.
+
+    >>> from ginenv import SelfPlay
+    >>> game = SelfPlay(rules="eaai")
+    >>> game.reset(seed=7)
+    >>> while not game.over:
+    ...     observation, mask = game.observe()
+    ...     game.step(mask.argmax())
+    >>> sum(game.rewards)
+    0.0
+
+``SelfPlay`` is one table, ``SelfPlayBatch`` many in lock-step, each dealt anew when its episode ends. Deals are those of the other
+faces: table ``i`` with seed ``s`` plays what ``Gin/Hand-v0`` deals with seed ``s + i``.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+from gymnasium.error import ResetNeeded
+from gymnasium.utils import seeding
+
+from ginenv.actions import NUM_ACTIONS
+from ginenv.encoding import OBSERVATION_SIZE, PLANES_SHAPE, encode_views
+from ginenv.errors import GinError, IllegalActionError
+from ginenv.rules import Rules
+from ginenv.tables import Tables
+from ginenv.view import action_masks, make_views
+
+EPISODES = ("hand", "game")
+
+
+class SelfPlayBatch:
+    """Many tables in lock-step, both seats the caller's; an episode that ends is followed by the next in the same step.
+
+    Args:
+        num_envs: how many tables.
+        rules: a preset's name, ``Rules``, or a dictionary of rules.
+        episode: ``"hand"`` or ``"game"``.
+        reward: as for the environments; kept from seat 0's side, since the game is zero-sum.
+        autoreset: ``False`` keeps an episode's end on the table: nothing but ``reset`` goes on from there.
+
+    An illegal action is an error (``IllegalActionError``), and nothing is played.
+    """
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        rules: str | Rules | dict[str, Any] = "eaai",
+        episode: str = "hand",
+        reward: str = "points",
+        autoreset: bool = True,
+    ) -> None:
+        if episode not in EPISODES:
+            raise GinError(f"episode is {episode!r}; allowed is one of: {', '.join(EPISODES)}")
+        self.num_envs = num_envs
+        self._core = Tables(
+            num_envs,
+            rules=rules,
+            opponents=None,
+            seat="both",
+            is_game=episode == "game",
+            reward=reward,
+            on_illegal="raise",
+            same_step=autoreset,
+            opponent_memory="none",
+        )
+        self._keyed = False
+        self._rows = np.zeros((num_envs, OBSERVATION_SIZE), np.uint8)
+        self._masks = np.zeros((num_envs, NUM_ACTIONS), np.int8)
+
+    @property
+    def rules(self) -> Rules:
+        """The rules played."""
+        return self._core.rules
+
+    @property
+    def seats(self) -> np.ndarray:
+        """The seat that is to move at each table: ``uint8[n]``."""
+        return self._core.tables["seat"].copy()
+
+    @property
+    def observations(self) -> np.ndarray:
+        """What the seats that are to move observe: ``uint8[n, 10, 4, 13]``."""
+        return self._rows.reshape(-1, *PLANES_SHAPE)
+
+    @property
+    def masks(self) -> np.ndarray:
+        """Their legal actions: ``int8[n, 107]``; all ones at a table whose episode is over."""
+        return self._masks
+
+    @property
+    def views(self) -> np.ndarray:
+        """What they see, as players get it: ``VIEW[n]``."""
+        return self._core.views()
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Begins an episode at every table; options as for the environments."""
+        if seed is not None:
+            for lane in range(self.num_envs):
+                self._core.seed(lane, seeding.np_random(seed + lane)[0])
+        elif not self._keyed:
+            for lane in range(self.num_envs):
+                self._core.seed(lane, seeding.np_random()[0])
+        self._keyed = True
+        self._new_buffers()
+        self._core.reset(self._rows, self._masks, options=options, seeded=seed is not None)
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Plays the actions of the seats that are to move.
+
+        Args:
+            actions: ``int[n]``.
+
+        Returns:
+            rewards of seat 0 (``float64[n]``; seat 1's are the negative) and whether the episode ended (``bool[n]``).
+
+        Raises:
+            IllegalActionError: names the first illegal action and lists the legal ones.
+        """
+        if not self._keyed:
+            raise ResetNeeded("step is called before reset; call reset first")
+        actions = np.asarray(actions)
+        if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iu":
+            raise IllegalActionError(
+                f"actions are {self.num_envs} whole numbers, one for each table, not {actions.dtype} {actions.shape}"
+            )
+        self._core.actions[:] = actions
+        self._new_buffers()
+        self._core.step(self._rows, self._masks)
+        return self._core.paid.copy(), self._core.done.astype(bool)
+
+    def _new_buffers(self) -> None:
+        self._rows, self._masks = np.empty_like(self._rows), np.empty_like(self._masks)
+
+
+class SelfPlay:
+    """One table, both seats the caller's.
+
+    Args:
+        rules: a preset's name, ``Rules``, or a dictionary of rules.
+        episode: ``"hand"`` or ``"game"``.
+        reward: as for the environments.
+    """
+
+    def __init__(
+        self, rules: str | Rules | dict[str, Any] = "eaai", episode: str = "hand", reward: str = "points"
+    ) -> None:
+        self._batch = SelfPlayBatch(1, rules, episode, reward, autoreset=False)
+        self._over = True
+        self.rewards = (0.0, 0.0)
+
+    @property
+    def rules(self) -> Rules:
+        """The rules played."""
+        return self._batch.rules
+
+    @property
+    def seat(self) -> int:
+        """The seat that is to move."""
+        return int(self._batch._core.tables["seat"][0])
+
+    @property
+    def over(self) -> bool:
+        """Whether the episode is over (or none has begun)."""
+        return self._over
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Begins an episode; options as for the environments."""
+        self._batch.reset(seed, options)
+        self._over = False
+        self.rewards = (0.0, 0.0)
+
+    def view(self, seat: int | None = None) -> np.ndarray:
+        """What a seat may see, as ``VIEW[1]``; the one that is to move when left out."""
+        return make_views(self._batch._core.states, self.seat if seat is None else seat)
+
+    def observe(self, seat: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Observation ``uint8[10, 4, 13]`` and mask ``int8[107]`` of a seat; the one that is to move when left out.
+
+        The mask of a seat that is not to move is all zeros; once the episode is over all masks are ones.
+        """
+        if seat is None or seat == self.seat:
+            return self._batch.observations[0], self._batch.masks[0]
+        view = self.view(seat)
+        mask = np.ones(NUM_ACTIONS, np.int8) if self._over else action_masks(view)[0]
+        return encode_views(view)[0].reshape(PLANES_SHAPE), mask
+
+    def step(self, action: Any) -> None:
+        """Plays an action of the seat that is to move; ``rewards`` then holds what the step brought to both.
+
+        Raises:
+            IllegalActionError: names the action and lists the legal ones.
+            ResetNeeded: once the episode is over.
+        """
+        if self._over:
+            raise ResetNeeded("step is called before reset, or after the end of the episode; call reset first")
+        rewards, done = self._batch.step(np.array([operator.index(action)]))
+        self.rewards = (float(rewards[0]), -float(rewards[0]) + 0.0)
+        self._over = bool(done[0])

@@ -1,0 +1,263 @@
+"""The same environments as native vector environments: thousands of tables in one compiled step.
+
+Sub-environment ``i`` with seed ``s`` deals what the single environment deals with seed ``s + i``. Where opponents are compiled
+(``ginenv.native``) they move inside the compiled step; all tables that wait for another opponent are put to it in one call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.error import ResetNeeded
+from gymnasium.spaces import Discrete
+from gymnasium.utils import seeding
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from ginenv.actions import NUM_ACTIONS
+from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
+from ginenv.env import METADATA, RENDER_MODES, observation_space
+from ginenv.errors import GinError, IllegalActionError
+from ginenv.infos import infos_of
+from ginenv.players import Player
+from ginenv.rules import Rules
+from ginenv.tables import Tables, choice
+
+_MODES = {"same_step": AutoresetMode.SAME_STEP, "next_step": AutoresetMode.NEXT_STEP}
+
+
+class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+    """What ``HandVectorEnv`` and ``GameVectorEnv`` share.
+
+    Args:
+        num_envs: how many tables.
+        opponent: as for the single environment, or a list, of which table ``i`` gets number ``i % len``.
+        rules: as for the single environment.
+        seat: likewise.
+        observation: likewise; ``"planes"`` is ``uint8[n, 10, 4, 13]``, ``"flat"`` is ``float32[n, 520]``.
+        reward: likewise.
+        on_illegal: likewise; ``"raise"`` plays nothing at any table.
+        opponent_memory: likewise.
+        autoreset_mode: ``"same_step"``: the step that ends an episode returns the first observation of the next, and
+            ``info["final_obs"]`` and ``info["final_info"]`` hold what belonged to the old one; ``"next_step"``: the step after it
+            begins the next, whatever the action.
+        copy: with ``False`` observations and masks are written into the same two arrays at every step, so that a caller
+            who wants to keep them has to copy them.
+        render_mode: ``"ansi"``, ``"rgb_array"`` or None.
+    """
+
+    _is_game = False
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        opponent: str | Player | Sequence[str | Player] = "simple",
+        rules: str | Rules | dict[str, Any] = "eaai",
+        seat: int | str = "random",
+        observation: str = "planes",
+        reward: str = "points",
+        on_illegal: str = "terminate",
+        opponent_memory: str = "none",
+        autoreset_mode: str | AutoresetMode = "same_step",
+        copy: bool = True,
+        render_mode: str | None = None,
+    ) -> None:
+        if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
+            raise GinError(f"num_envs is {num_envs!r}; allowed is a whole number from 1")
+        if isinstance(autoreset_mode, AutoresetMode):
+            names = {mode: name for name, mode in _MODES.items()}
+            autoreset_mode = names.get(autoreset_mode, autoreset_mode.value)
+        mode = list(_MODES.values())[choice("autoreset_mode", autoreset_mode, tuple(_MODES))]
+        if render_mode is not None:
+            choice("render_mode", render_mode, RENDER_MODES[:2])
+        choice("seat", seat, (0, 1, "alternate", "random"))
+        self.num_envs = num_envs
+        self.render_mode = render_mode
+        self.metadata = METADATA | {"autoreset_mode": mode}
+        self.single_observation_space = observation_space(observation)
+        self.single_action_space = Discrete(NUM_ACTIONS)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.copy = copy
+        self._flat = observation == "flat"
+        self._same_step = mode == AutoresetMode.SAME_STEP
+        self._core = Tables(
+            num_envs,
+            rules=rules,
+            opponents=opponent,
+            seat=seat,
+            is_game=self._is_game,
+            reward=reward,
+            on_illegal=on_illegal,
+            same_step=self._same_step,
+            opponent_memory=opponent_memory,
+        )
+        self._everywhere = np.ones(num_envs, bool)
+        self._keyed = False
+        self._rows = np.zeros((num_envs, OBSERVATION_SIZE), np.uint8)
+        self._masks = np.ones((num_envs, NUM_ACTIONS), np.int8)
+
+    @property
+    def rules(self) -> Rules:
+        """The rules played."""
+        return self._core.rules
+
+    @property
+    def views(self) -> np.ndarray:
+        """What the learner may see at each table: ``VIEW[n]``, for players and rendering."""
+        return self._core.views()
+
+    def set_opponent(
+        self, opponent: str | Player | Sequence[str | Player], envs: Sequence[int] | np.ndarray | None = None
+    ) -> None:
+        """Seats other opponents, at each table from its next episode on.
+
+        Args:
+            opponent: a name, a path, a ``Player``, or a list of these to be dealt out in turn.
+            envs: at which tables; all when left out.
+        """
+        self._core.set_opponents(opponent, envs)
+
+    def action_masks(self) -> np.ndarray:
+        """The legal actions: ``bool[n, 107]``."""
+        return self._masks.astype(bool)
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begins an episode at every table.
+
+        Args:
+            seed: table ``i`` gets ``seed + i``; or one seed for each.
+            options: as for the single environment, the same for all tables.
+        """
+        seeds = self._seeds(seed)
+        for lane, one in enumerate(seeds):
+            if one is not None:
+                self._core.seed(lane, seeding.np_random(one)[0])
+            elif not self._keyed:
+                self._core.seed(lane, self.np_random)
+        self._keyed = True
+        self._new_buffers()
+        self._core.reset(self._rows, self._masks, options=options, seeded=seed is not None)
+        return self._observations(self._rows), self._infos(np.zeros(self.num_envs, bool))
+
+    def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
+        if seed is None or isinstance(seed, int | np.integer):
+            super().reset(seed=None if seed is None else int(seed))
+            return [None if seed is None else int(seed) + i for i in range(self.num_envs)]
+        if len(seed) != self.num_envs:
+            raise GinError(
+                f"{len(seed)} seeds are given for {self.num_envs} environments; give one for each, or one for all"
+            )
+        return [None if one is None else int(one) for one in seed]
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Plays an action at every table, and the opponents' replies.
+
+        Args:
+            actions: ``int[n]``.
+
+        Returns:
+            observations, rewards ``float64[n]``, terminations ``bool[n]``, truncations (never), infos.
+
+        Raises:
+            IllegalActionError: for an illegal action where ``on_illegal`` is ``"raise"``.
+        """
+        core = self._core
+        if not self._keyed:
+            raise ResetNeeded("step is called before reset; call reset first")
+        actions = np.asarray(actions)
+        if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iu":
+            raise IllegalActionError(
+                f"actions are {self.num_envs} whole numbers, one for each environment, not {actions.dtype} {actions.shape}"
+            )
+        core.actions[:] = actions
+        self._new_buffers()
+        core.step(self._rows, self._masks)
+        done = core.done.astype(bool)
+        infos = self._infos(done)
+        return self._observations(self._rows), core.paid.copy(), done, np.zeros(self.num_envs, bool), infos
+
+    def _new_buffers(self) -> None:
+        if self.copy:
+            self._rows, self._masks = np.empty_like(self._rows), np.empty_like(self._masks)
+
+    def _observations(self, rows: np.ndarray) -> np.ndarray:
+        return rows * FLAT_SCALE if self._flat else rows.reshape(-1, *PLANES_SHAPE)
+
+    def _infos(self, done: np.ndarray) -> dict[str, Any]:
+        core = self._core
+        if not self._same_step:
+            return infos_of(core, core.tables, self._masks, self._everywhere, done)
+        infos: dict[str, Any] = {}
+        if done.any():
+            ended = np.nonzero(done)[0]
+            final_obs = np.full(self.num_envs, None, dtype=object)
+            for lane, observation in zip(ended, self._observations(core.final_rows[ended]), strict=True):
+                final_obs[lane] = observation
+            masks = np.zeros_like(self._masks)
+            masks[ended] = 1
+            final_info = infos_of(core, core.finals, masks, done, done)
+            infos = {
+                "final_obs": final_obs,
+                "_final_obs": done.copy(),
+                "final_info": final_info,
+                "_final_info": done.copy(),
+            }
+        nothing = np.zeros(self.num_envs, bool)
+        return infos | infos_of(core, core.tables, self._masks, self._everywhere, nothing)
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Every table from its learner's seat, as text or as ``uint8[height, width, 3]``."""
+        if self.render_mode is None:
+            gym.logger.warn('render is called without a render mode; make the environments with render_mode="ansi"')
+            return None
+        from ginenv import render
+
+        draw = render.to_text if self.render_mode == "ansi" else render.to_image
+        return tuple(draw(view, self._core.name_at(lane)) for lane, view in enumerate(self.views))
+
+
+class HandVectorEnv(TableVectorEnv):
+    """``Gin/Hand-v0`` at many tables; see ``HandEnv``."""
+
+
+class GameVectorEnv(TableVectorEnv):
+    """``Gin/Game-v0`` at many tables; see ``GameEnv``."""
+
+    _is_game = True
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        opponent: str | Player | Sequence[str | Player] = "simple",
+        rules: str | Rules | dict[str, Any] = "eaai",
+        seat: int | str = "random",
+        observation: str = "planes",
+        reward: str = "win",
+        on_illegal: str = "terminate",
+        opponent_memory: str = "none",
+        autoreset_mode: str | AutoresetMode = "same_step",
+        copy: bool = True,
+        render_mode: str | None = None,
+    ) -> None:
+        super().__init__(
+            num_envs,
+            opponent,
+            rules,
+            seat,
+            observation,
+            reward,
+            on_illegal,
+            opponent_memory,
+            autoreset_mode,
+            copy,
+            render_mode,
+        )
