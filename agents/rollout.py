@@ -358,7 +358,7 @@ class Rollout:
         self.games, self.ticks = games, ticks
         self.blocks, self.cumulative = training_rules(rules)
         self.base = deal_keys(Domain.TRAIN, seed, 0, 1)[0]
-        self.word_seed = mix(self.base ^ np.uint64(3))
+        self.word_seed = np.uint64(mix(self.base ^ np.uint64(3)))
         self.gin_share, self.commit = gin_only, commit
         self.equity = equity_bank([get_rules(name) for name in rules]) if by_game else NO_EQUITY
         self.presets = np.zeros(games, np.int64)
@@ -406,7 +406,7 @@ class Rollout:
 
     def sample(self, tick: int, logits: np.ndarray) -> None:
         """Draws the learner's actions from logits ``float32[games, 107]``."""
-        self.word_seed = _fill_words(self.word_seed, self.words)
+        self.word_seed = np.uint64(_fill_words(self.word_seed, self.words))
         sample_actions(logits, self.legal[tick], self.words, False, self.actions[tick], self.logps[tick])
 
     def advance(self, tick: int, shaping: float) -> None:

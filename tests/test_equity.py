@@ -1,0 +1,49 @@
+"""The chance to win a game from a score."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from agents.equity import _frequencies, bank_chance, equity_bank, equity_table
+from ginenv.rules import get_rules
+
+
+def test_sides_are_equal_and_points_are_worth_having() -> None:
+    chances = equity_table(get_rules("eaai")).chances[:, :, 0, 0]
+    assert chances + chances.T == pytest.approx(np.ones_like(chances), abs=1e-5)
+    assert (np.diff(chances, axis=0) >= -1e-6).all()
+    assert chances[99, 0] > 0.95 and chances[0, 0] == pytest.approx(0.5)
+
+
+def test_the_table_equals_games_played_out() -> None:
+    rules = get_rules("dg-standard")
+    table = equity_table(rules)
+    points, weights = _frequencies(rules)
+    rng = np.random.default_rng(1)
+    won = 0.0
+    count = 20_000
+    for _ in range(count):
+        score, boxes = [60, 30], [3, 2]
+        while max(score) < 100:
+            side = int(rng.integers(2))
+            score[side] += int(rng.choice(points, p=weights))
+            boxes[side] += 1
+        ender = 0 if score[0] >= 100 else 1
+        totals = [score[k] + 25 * boxes[k] + (100 if k == ender else 0) for k in range(2)]
+        won += 1.0 if totals[0] > totals[1] else (0.5 if totals[0] == totals[1] else 0.0)
+    assert table.win_chance(60, 30, 3, 2) == pytest.approx(won / count, abs=4 * 0.5 / count**0.5)
+
+
+def test_hands_won_count_where_boxes_do() -> None:
+    table = equity_table(get_rules("ht2-traditional"))
+    assert table.win_chance(80, 80, 5, 1) > table.win_chance(80, 80, 3, 3) > table.win_chance(80, 80, 1, 5)
+    assert equity_table(get_rules("gr")).chances.shape == (100, 100, 1, 1)
+
+
+def test_a_bank_gives_what_its_tables_say() -> None:
+    rules = [get_rules("eaai"), get_rules("dg-standard"), get_rules("gr-oklahoma")]
+    bank = equity_bank(rules)
+    for index, each in enumerate(rules):
+        expected = equity_table(each).win_chance(33, 47, 2, 3)
+        assert bank_chance(bank.values, bank.layout, index, 33, 47, 2, 3) == pytest.approx(expected)
