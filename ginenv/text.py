@@ -16,7 +16,8 @@ actions    every action in order, without separators: ``p`` pass or done, ``s`` 
 hand       hands dealt before this one in the game; score, boxes (hands won): both seats'; drawn: hands drawn in a row
 game       for a game that is over ``over:WINNER:TOTAL:TOTAL`` (``-`` when nobody won), else ``on:…``
 key, luck  the game's key and the seats' luck, hexadecimal
-check      CRC-32 of the line up to here; a line without it is read too, one that contradicts it is not
+check      at the end, CRC-32 of the line up to here, so that a damaged line is not read as another position; ``-`` in a line
+           made by hand
 =========  ==============================================================================================================
 
 A view (``ginview1``) holds what one seat knows, and nothing that is hidden from it: ``seat``; ``up``, the first upcard; ``hand``,
@@ -178,12 +179,12 @@ class _Fields:
             if name in self.values:
                 raise TextError(f"the field {name!r} is there twice")
             self.values[name] = value
-        check = self.values.pop("check", None)
-        if check is not None:
-            if not words[-1].startswith("check="):
-                raise TextError("the field 'check' is not the last one")
-            if check != _check(" ".join(words[:-1])):
-                raise TextError("the line was damaged: it does not agree with its check field")
+        if not words[-1].startswith("check="):
+            raise TextError("the line does not end with its check field")
+        if self.values.pop("check") not in ("-", _check(" ".join(words[:-1]))):
+            raise TextError(
+                "the line was changed: it does not agree with its check field (check=- for one made by hand)"
+            )
 
     def take(self, name: str, default: str | None = None) -> str:
         value = self.values.pop(name, default)

@@ -1,4 +1,4 @@
-"""Positions for tests: hands of every preset, played so that all phases and ends come up."""
+"""Positions and damaged texts for tests and checks: hands of every preset, played so that all phases and ends come up."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ginenv.hand import Hand
+from ginenv.hand import Hand, Match
 from ginenv.jit import kernel
 from ginenv.perft import eager_action
 from ginenv.rules import PRESETS, Rules
@@ -29,9 +29,10 @@ def _eager(states, word):
     return eager_action(states[0], word)
 
 
-def play_on(hand: Hand, rng: np.random.Generator) -> None:
+def play_on(table: Hand | Match, rng: np.random.Generator) -> None:
     """One action that tends towards knocks."""
-    hand.push(int(_eager(hand.state, rng.integers(0, 2**64, dtype=np.uint64))))
+    hand = table.hand if isinstance(table, Match) else table
+    table.push(int(_eager(hand.state, rng.integers(0, 2**64, dtype=np.uint64))))
 
 
 def positions(rules: str, count: int, seed: int, chance: float = 0.05) -> Iterator[Hand]:
@@ -49,3 +50,27 @@ def positions(rules: str, count: int, seed: int, chance: float = 0.05) -> Iterat
             if hand.is_over:
                 break
             play_on(hand, rng)
+
+
+def mutate(text: str, rng: np.random.Generator) -> str:
+    """A text with one to three small things changed: characters lost, doubled, swapped or replaced, a part cut out or moved."""
+    for _ in range(rng.integers(1, 4)):
+        if not text:
+            break
+        kind, i, j = rng.integers(7), *sorted(rng.integers(0, len(text), 2))
+        other = text[rng.integers(len(text))]
+        if kind == 0:
+            text = text[:i] + text[i + 1 :]
+        elif kind == 1:
+            text = text[:i] + other + text[i + 1 :]
+        elif kind == 2:
+            text = text[:i] + other + text[i:]
+        elif kind == 3:
+            text = text[:i] + text[j : j + 1] + text[i + 1 : j] + text[i : i + 1] + text[j + 1 :]
+        elif kind == 4:
+            text = text[:i] + text[min(j, i + 20) :]
+        elif kind == 5:
+            text = text[: max(1, i)]
+        else:
+            text = text[:i] + chr(rng.integers(32, 0x2FF)) + text[i + 1 :]
+    return text

@@ -1,0 +1,377 @@
+"""Text records of hands and of games: the deal, every action and the outcome, in one readable file that replays.
+
+    ginrecord 1 game
+    rules: eaai@…
+    players: formula | simple
+    note: any one line
+    keys: 9e3779b97f4a7c15 0 0
+
+    hand 1, seat 0 starts
+    seat 0: 7C 8C 9C TD TH 2S 3S 9H QD KD
+    seat 1: …
+    upcard: 4H
+    stock: 5D 6S …
+    1. seat 0: pass
+    2. seat 1: pass (5D)
+    3. seat 0: discard KD
+    4. seat 1: take (KD); knock QS
+    result: knock by seat 1, deadwood 4 against 31; 27 to seat 1
+    score: 0 | 27
+
+    end: won by seat 1, total 0 | 102
+    check: 5f0c2a11
+
+Cards stand in the order dealt; the card that comes to hand stands in brackets (that of the seat which has to draw, where both
+passed). An eleven/ten deal has ``eleventh`` instead of ``upcard``. ``players``, ``note``, ``keys`` (the game's key and the seats'
+luck, from which a game that is still in play goes on) and everything in brackets may be left out; blank lines, and lines
+that begin with ``#``, mean nothing. ``check`` is the CRC-32 of the other lines, or ``-`` in a record made by hand. A hand alone is
+``ginrecord 1 hand``, without score and end.
+
+Reading plays every action and compares every result; an error names the line.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ginenv.actions import action_name, parse_action
+from ginenv.cards import card_name, format_cards, parse_cards
+from ginenv.engine import NO_CARD
+from ginenv.errors import GinError, TextError
+from ginenv.hand import Hand, Match
+from ginenv.rules import R_ELEVEN_TEN, Rules
+from ginenv.text import parse_rules, rules_text
+
+_HEAD = re.compile(r"ginrecord 1 (hand|game)")
+_HAND = re.compile(r"hand (\d{1,6}), seat ([01]) starts")
+_TURN = re.compile(r"(\d{1,4})\. seat ([01]): (.*)")
+_STEP = re.compile(r"([^()]*?)(?: \(([^()]*)\))?")
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record as it was read.
+
+    Attributes:
+        hand: the hand of a record of one hand; of a game the last one.
+        match: the game, or None for a record of one hand.
+        players: names of seats 0 and 1.
+        note: the note, or an empty text.
+    """
+
+    hand: Hand
+    match: Match | None = None
+    players: tuple[str, str] = ("", "")
+    note: str = ""
+
+
+def format_record(played: Hand | Match, players: tuple[str, str] = ("", ""), note: str = "") -> str:
+    """The record of a hand or a game, in play or over.
+
+    Args:
+        played: the hand or the game.
+        players: names of seats 0 and 1; left out when empty.
+        note: one line.
+
+    Raises:
+        TextError: if a name or the note would not be read back.
+    """
+    for text in (*players, note):
+        if text != " ".join(text.split()) or (text in players and "|" in text):
+            raise TextError(
+                f"{text!r} cannot stand in a record: a name or note is one line without outer or double blanks"
+            )
+    match = played if isinstance(played, Match) else None
+    hand = played if isinstance(played, Hand) else played.hand
+    lines = [f"ginrecord 1 {'game' if match else 'hand'}", f"rules: {rules_text(hand.rules)}"]
+    if any(players):
+        lines.append(f"players: {players[0]} | {players[1]}")
+    if note:
+        lines.append(f"note: {note}")
+    keys = [int(hand.state["key"][0]), *(int(luck) for luck in hand.state["luck"][0])]
+    if any(keys):
+        lines.append("keys: " + " ".join(f"{key:x}" for key in keys))
+    if match is None:
+        lines += ["", *_hand_lines(hand, 1)]
+    else:
+        running = [pair for _, pair in match.sheet().rows]
+        for number, (done, score) in enumerate(zip(match.played, running, strict=True), 1):
+            lines += ["", *_hand_lines(done, number), f"score: {score[0]} | {score[1]}"]
+        if not hand.is_over:
+            lines += ["", *_hand_lines(hand, len(running) + 1)]
+        if match.is_over:
+            lines += ["", f"end: {_end_text(match)}"]
+    return "\n".join([*lines, f"check: {_check(lines)}"]) + "\n"
+
+
+def _check(lines: list[str]) -> str:
+    return f"{zlib.crc32(chr(10).join(line.strip() for line in lines if line).encode()):08x}"
+
+
+def _end_text(match: Match) -> str:
+    sheet = match.sheet()
+    net = "" if sheet.net is None else f", net {sheet.net}"
+    winner = "nobody" if sheet.winner is None else f"seat {sheet.winner}"
+    return f"won by {winner}, total {sheet.totals[0]} | {sheet.totals[1]}{net}"
+
+
+def _hand_lines(hand: Hand, number: int) -> list[str]:
+    rules, state = hand.rules, hand.state[0]
+    starter, size = int(state["starter"]), rules.hand_size
+    deck = state["deck"][: rules.num_cards].tolist()
+    dealt = {starter: deck[:size], 1 - starter: deck[size : 2 * size]}
+    lines = [
+        f"hand {number}, seat {starter} starts",
+        f"seat 0: {format_cards(dealt[0])}",
+        f"seat 1: {format_cards(dealt[1])}",
+        f"{_turned(rules)}: {card_name(deck[2 * size])}",
+        f"stock: {format_cards(deck[2 * size + 1 :])}",
+    ]
+    again = Hand.deal(rules, deck=deck, starter=starter, seed=0)
+    turns: list[tuple[int, list[str]]] = []
+    for action in hand.history:
+        if not turns or turns[-1][0] != again.turn:
+            turns.append((again.turn, []))
+        turns[-1][1].append(_played(again, action))
+    lines += [f"{k}. seat {seat}: {'; '.join(steps)}" for k, (seat, steps) in enumerate(turns, 1)]
+    if hand.outcome is not None:
+        lines.append(f"result: {hand.outcome}")
+    return lines
+
+
+def _turned(rules: Rules) -> str:
+    return "eleventh" if rules.block[R_ELEVEN_TEN] else "upcard"
+
+
+def _played(hand: Hand, action: int) -> str:
+    """Plays an action and gives its words, with the card that it brought to a hand."""
+    words = hand.action_text(action)
+    card = _push(hand, hand, action)
+    return words if card == NO_CARD else f"{words} ({card_name(card)})"
+
+
+def _push(table: Hand | Match, hand: Hand, action: int) -> int:
+    """Plays an action of a hand, or of the game it belongs to; returns the card that it brought to a hand, or ``NO_CARD``."""
+    position = int(hand.state["position"][0])
+    table.push(action)
+    if hand.state["position"][0] > position:
+        return int(hand.state["deck"][0, position])
+    return int(hand.state["taken"][0])
+
+
+def parse_record(text: str) -> Record:
+    """The record of a text.
+
+    Raises:
+        TextError: at the first line that is malformed, does not follow the rules or contradicts the replay; names the line.
+    """
+    return _Reader(text).read()
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        stripped = [(number, line.strip()) for number, line in enumerate(text.split("\n"), 1)]
+        self.lines = [(number, line) for number, line in stripped if line and not line.startswith("#")]
+        self.at = 0
+        self.last = len(stripped)
+
+    def read(self) -> Record:
+        try:
+            return self._read()
+        except GinError as error:
+            number = self.lines[min(self.at, len(self.lines)) - 1][0] if self.lines and self.at else 1
+            number = self.last if self.at > len(self.lines) else number
+            raise TextError(f"line {number}: {error}") from None
+
+    def _next(self, what: str) -> str:
+        """The next line; errors name it from now on."""
+        self.at += 1
+        if self.at > len(self.lines):
+            raise TextError(f"the record ends where {what} should come")
+        return self.lines[self.at - 1][1]
+
+    def _peek(self) -> str:
+        return self.lines[self.at][1] if self.at < len(self.lines) else ""
+
+    def _field(self, name: str) -> str:
+        line = self._next(f"{name!r}")
+        if not line.startswith(f"{name}:"):
+            raise TextError(f"{line[:40]!r} stands where {name!r} should come")
+        return line[len(name) + 1 :].strip()
+
+    def _optional(self, name: str) -> str:
+        return self._field(name) if self._peek().startswith(f"{name}:") else ""
+
+    def _read(self) -> Record:
+        head = _HEAD.fullmatch(line := self._next("'ginrecord 1'"))
+        if head is None:
+            raise TextError(f"a record begins with 'ginrecord 1 hand' or 'ginrecord 1 game', not {line[:40]!r}")
+        rules = parse_rules(self._field("rules"))
+        players = self._players(self._optional("players"))
+        note = self._optional("note")
+        keys = self._keys(self._optional("keys"))
+        match = self._game(rules, keys) if head[1] == "game" else None
+        hand = (
+            match.hand if match else self._hand(1, rules, lambda deck, starter: _new_hand(rules, deck, starter, keys))
+        )
+        found = _check([line for _, line in self.lines[: self.at]])
+        if self._field("check") not in (found, "-"):
+            raise TextError(
+                "the record was changed: it does not agree with its check line (check: - for one made by hand)"
+            )
+        if self.at < len(self.lines):
+            raise TextError(f"{self._next('the end')[:40]!r} stands after the end of the record")
+        return Record(hand, match, players, note)
+
+    def _players(self, text: str) -> tuple[str, str]:
+        names = [name.strip() for name in text.split("|")] if text else ["", ""]
+        if len(names) != 2:
+            raise TextError("two players are named, as in: players: formula | simple")
+        return names[0], names[1]
+
+    def _keys(self, text: str) -> list[int]:
+        words = text.split() or ["0", "0", "0"]
+        if len(words) != 3 or not all(re.fullmatch("[0-9a-f]{1,16}", word) for word in words):
+            raise TextError("keys are three hexadecimal words: the game's key and the luck of both seats")
+        return [int(word, 16) for word in words]
+
+    def _game(self, rules: Rules, keys: list[int]) -> Match:
+        matches: list[Match] = []
+
+        def new(deck: list[int], starter: int) -> Match:
+            match = Match(rules, deck=deck, starter=starter, seed=0)
+            _set_keys(match.hand, keys)
+            matches.append(match)
+            return match
+
+        def following(deck: list[int], starter: int) -> Match:
+            matches[0].next_hand(deck)
+            return matches[0]
+
+        def check_starter(starter: int) -> None:
+            twin = matches[0].copy()
+            twin.next_hand()
+            if twin.hand.turn != starter:
+                raise TextError(f"seat {twin.hand.turn} starts this hand by the rules, not seat {starter}")
+
+        number = 1
+        while number == 1 or self._peek().startswith("hand "):
+            if number == 1:
+                self._hand(number, rules, new)
+            else:
+                self._hand(number, rules, following, check_starter)
+            match = matches[0]
+            number += 1
+            if match.hand.is_over:
+                expected = f"{match.score[0]} | {match.score[1]}"
+                if (score := self._field("score")) != expected:
+                    raise TextError(f"the score is {expected}, not {score[:40]!r}")
+        match = matches[0]
+        if match.is_over and (end := self._field("end")) != _end_text(match):
+            raise TextError(f"the game was {_end_text(match)}, not {end[:60]!r}")
+        return match
+
+    def _hand(
+        self,
+        number: int,
+        rules: Rules,
+        begin: Callable[[list[int], int], Hand | Match],
+        check_starter: Callable[[int], None] = lambda starter: None,
+    ) -> Hand:
+        head = _HAND.fullmatch(line := self._next(f"'hand {number}'"))
+        if head is None or int(head[1]) != number:
+            raise TextError(f"{line[:40]!r} stands where 'hand {number}, seat 0 starts' (or seat 1) should come")
+        starter = int(head[2])
+        check_starter(starter)
+        dealt = [self._cards(f"seat {seat}", rules.hand_size) for seat in (0, 1)]
+        turned = self._cards(_turned(rules), 1)
+        stock = self._cards("stock", rules.num_cards - 2 * rules.hand_size - 1)
+        table = begin(dealt[starter] + dealt[1 - starter] + turned + stock, starter)
+        hand = table.hand if isinstance(table, Match) else table
+        turns = 0
+        while re.match(r"\d", self._peek()):
+            turns += 1
+            self._turn(table, hand, turns)
+        if hand.outcome is None:
+            if self._peek().startswith("result:"):
+                self._field("result")
+                raise TextError("a result is given although the hand is still in play")
+        elif (result := self._field("result")) != str(hand.outcome):
+            raise TextError(f"the result is {str(hand.outcome)!r}, not {result[:80]!r}")
+        return hand
+
+    def _cards(self, name: str, count: int) -> list[int]:
+        cards = parse_cards(self._field(name))
+        if len(cards) != count:
+            raise TextError(f"{name} has {len(cards)} cards; {count} are needed")
+        return cards
+
+    def _turn(self, table: Hand | Match, hand: Hand, number: int) -> None:
+        head = _TURN.fullmatch(line := self._next("a turn"))
+        if head is None:
+            raise TextError(f"{line[:40]!r} is no turn; turns are written as in: {number}. seat 0: take; discard 7C")
+        if int(head[1]) != number:
+            raise TextError(f"turn {head[1]} stands where turn {number} should come")
+        for text in head[3].split(";"):
+            step = _STEP.fullmatch(text.strip())
+            if step is None:
+                raise TextError(f"{text.strip()[:40]!r} is no action; the card it brings stands in brackets at its end")
+            if hand.is_over:
+                raise TextError("there are actions after the end of the hand")
+            if hand.turn != int(head[2]):
+                raise TextError(f"seat {hand.turn} is to move, not seat {head[2]}")
+            action = parse_action(step[1])
+            if action_name(action, int(hand.state["phase"][0])) != " ".join(step[1].split()):
+                raise TextError(f"{step[1]!r} is no action of the {hand.phase} phase")
+            card = _push(table, hand, action)
+            if step[2] is not None and step[2] != ("" if card == NO_CARD else card_name(card)):
+                raise TextError(f"{step[2]!r} does not come to hand there")
+
+
+def _new_hand(rules: Rules, deck: list[int], starter: int, keys: list[int]) -> Hand:
+    hand = Hand.deal(rules, deck=deck, starter=starter, seed=0)
+    _set_keys(hand, keys)
+    return hand
+
+
+def _set_keys(hand: Hand, keys: list[int]) -> None:
+    hand.state["key"] = np.uint64(keys[0])
+    hand.state["luck"] = np.array(keys[1:], np.uint64)
+
+
+def write_record(path: str | Path, played: Hand | Match, players: tuple[str, str] = ("", ""), note: str = "") -> None:
+    """Writes a record to a file, whole or not at all."""
+    text = format_record(played, players, note)
+    path = Path(path)
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(beside, path)
+    except BaseException:
+        os.unlink(beside)
+        raise
+
+
+def read_record(path: str | Path) -> Record:
+    """Reads a record from a file.
+
+    Raises:
+        TextError: if the file cannot be read or is no record; names the file and the line.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise TextError(f"{path} cannot be read: {error}") from None
+    try:
+        return parse_record(text)
+    except TextError as error:
+        raise TextError(f"{path}, {error}") from None

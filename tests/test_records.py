@@ -1,0 +1,138 @@
+"""Records of hands and games: read back as written, replayed, and refused with the line when something is wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.sampling import ALL_RULES, play_on, positions
+from ginenv.errors import TextError
+from ginenv.hand import Hand, Match, same_state
+from ginenv.records import format_record, parse_record, read_record, write_record
+
+GAME_ROUNDS = 2
+
+
+def play_game(rules: str, seed: int, hands: int = 12) -> Match:
+    """A game played eagerly, at most so many hands of it."""
+    rng = np.random.default_rng(seed)
+    match = Match(ALL_RULES[rules], seed=seed)
+    while True:
+        while not match.hand.is_over:
+            play_on(match, rng)
+        if match.is_over or len(match.played) == hands:
+            return match
+        match.next_hand()
+
+
+@pytest.mark.parametrize("rules", ALL_RULES)
+def test_hands_in_play_and_over_are_read_back(rules):
+    for hand in positions(rules, 20, seed=11, chance=0.03):
+        for name in ("score", "boxes", "hand_no", "drawn_hands"):
+            hand.state[name] = 0
+        text = format_record(hand, ("a", "b"), "why not")
+        record = parse_record(text)
+        assert record.match is None and record.players == ("a", "b") and record.note == "why not"
+        # A record holds what was played; that the last knock was warned of and became a discard is forgotten.
+        hand.state["warned"] = 0
+        assert same_state(record.hand.state, hand.state)
+        assert format_record(record.hand, record.players, record.note) == text
+
+
+@pytest.mark.parametrize("rules", ALL_RULES)
+def test_games_are_read_back_and_go_on_alike(rules):
+    for seed in range(GAME_ROUNDS):
+        match = play_game(rules, seed, hands=12 if seed else 2)
+        text = format_record(match)
+        again = parse_record(text).match
+        assert again is not None
+        assert same_state(again.hand.state, match.hand.state)
+        assert again.outcomes == match.outcomes and again.totals == match.totals
+        assert format_record(again) == text
+        if not match.is_over:
+            match.next_hand()
+            again.next_hand()
+            assert same_state(again.hand.state, match.hand.state)
+
+
+def test_files_are_written_whole(tmp_path):
+    match = play_game("dg-standard", 3)
+    write_record(tmp_path / "game.txt", match, ("formula", "simple"))
+    record = read_record(tmp_path / "game.txt")
+    assert record.players == ("formula", "simple")
+    assert [path.name for path in tmp_path.iterdir()] == ["game.txt"]
+    with pytest.raises(TextError, match=r"nothing\.txt cannot be read"):
+        read_record(tmp_path / "nothing.txt")
+
+
+def sample() -> str:
+    """A game of several hands without its check, so that the contents are judged and not the sum."""
+    text = format_record(play_game("eaai", 1))
+    assert "score:" in text and "end:" in text
+    return text[: text.rindex("check:")] + "check: -\n"
+
+
+def edited(old: str, new: str, text: str | None = None) -> tuple[str, int]:
+    """The sample with one place changed, and the number of its line."""
+    text = sample() if text is None else text
+    assert old in text
+    return text.replace(old, new, 1), text[: text.index(old)].count("\n") + 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("ginrecord 1", "ginrecord 9", "a record begins with"),
+        ("rules: eaai", "rules: eaia", "did you mean 'eaai'"),
+        ("hand 1, seat", "hand 2, seat", "stands where 'hand 1"),
+        ("hand 2, seat 1", "hand 2, seat 0", "seat 1 starts this hand"),
+        ("seat 0: ", "seat 0: 7C ", "has 11 cards; 10 are needed"),
+        ("upcard: ", "upcard: ZZ ", "is no"),
+        ("1. seat", "7. seat", "turn 7 stands where turn 1 should come"),
+        (": pass", ": discard 7C", "is not legal"),
+        (": pass", ": fly", "is no action"),
+        ("result: ", "result: gin, ", "the result is"),
+        ("score: ", "score: 1", "the score is"),
+        ("end: won by seat", "end: won by nobody", "the game was"),
+        ("draw stock (", "draw stock (Q", "does not come to hand there"),
+    ],
+)
+def test_errors_name_the_line(old, new, sentence):
+    text, line = edited(old, new)
+    with pytest.raises(TextError) as caught:
+        parse_record(text)
+    assert sentence in str(caught.value)
+    assert str(caught.value).startswith(f"line {line}: "), caught.value
+
+
+def test_a_deck_with_a_doubled_card_is_refused():
+    text = sample()
+    lines = text.splitlines()
+    stock = next(k for k, line in enumerate(lines) if line.startswith("stock: "))
+    words = lines[stock].split()
+    words[1] = words[2]
+    lines[stock] = " ".join(words)
+    with pytest.raises(TextError, match=f"line {stock + 1}: .*missing.*doubled"):
+        parse_record("\n".join(lines))
+
+
+def test_a_record_that_breaks_off_says_so():
+    text = sample()
+    with pytest.raises(TextError, match="the record ends where"):
+        parse_record(text[: text.index("upcard:")])
+    with pytest.raises(TextError, match="line 1"):
+        parse_record("")
+
+
+def test_a_changed_record_contradicts_its_check_line():
+    text = format_record(play_game("eaai", 1), note="first")
+    with pytest.raises(TextError, match="check line"):
+        parse_record(text.replace("note: first", "note: second"))
+    assert parse_record("# kept\n\n" + text.replace("\n1. ", "\n# here\n1. ", 1)).note == "first"
+
+
+def test_names_that_would_not_be_read_back_are_refused():
+    hand = Hand.deal("eaai", seed=1)
+    for players, note in ((("a|b", "c"), ""), (("a", "b\nc"), ""), (("", ""), "two  blanks")):
+        with pytest.raises(TextError, match="cannot stand in a record"):
+            format_record(hand, players, note)

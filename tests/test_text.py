@@ -1,0 +1,203 @@
+"""Position strings: a line holds a whole state, or what one seat knows, exactly; anything else is refused in a sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.sampling import ALL_RULES, mutate, play_on, positions
+from benchmarks.verify_texts import check_texts
+from ginenv.errors import TextError
+from ginenv.hand import Hand, Match, same_state
+from ginenv.rules import PRESETS, Rules
+from ginenv.text import format_position, format_view, parse_position, parse_rules, parse_view, rules_text, same_view
+
+DECK = "AS2S3S4S5S6S7S8S9STSAC2C3C4C5C6C7C8C9CTCAD2D3D4D5D6D7D8D9DTDJSQSKSJCQCKCJDQDKDAH2H3H4H5H6H7H8H9HTHJHQHKH"
+
+
+def can_be_written(hand: Hand, seat: int) -> bool:
+    return hand.is_over or hand.turn == seat
+
+
+@pytest.mark.parametrize("rules", ALL_RULES)
+def test_positions_are_read_back(rules):
+    phases = set()
+    for hand in positions(rules, 25, seed=21):
+        phases.add(hand.phase)
+        line = format_position(hand)
+        assert "\n" not in line
+        again = parse_position(line)
+        assert same_state(again.state, hand.state)
+        assert format_position(again) == line
+    assert {"discard", "over"} <= phases
+
+
+def test_the_game_around_the_hand_is_read_back():
+    match = Match("dg-standard", seed=4)
+    rng = np.random.default_rng(4)
+    for _ in range(3000):
+        if match.hand.is_over:
+            if match.is_over:
+                break
+            match.next_hand()
+        play_on(match, rng)
+    assert match.is_over and match.played
+    again = parse_position(format_position(match.hand))
+    assert same_state(again.state, match.hand.state)
+    assert again.state["hand_no"] == len(match.played) - 1
+
+
+def test_a_warned_knock_is_read_back():
+    hand = Hand.deal("dg-standard", seed=0)
+    hand.push("take")
+    hand.push(52 + next(action for action in hand.legal_actions() if action < 52))
+    assert hand.warned and not hand.is_over
+    line = format_position(hand)
+    assert same_state(parse_position(line).state, hand.state)
+
+
+@pytest.mark.parametrize("rules", ALL_RULES)
+def test_views_are_rebuilt_from_what_the_seat_knows(rules):
+    written = 0
+    for hand in positions(rules, 20, seed=22):
+        for seat in (0, 1):
+            view = hand.view(seat)
+            if not can_be_written(hand, seat):
+                with pytest.raises(TextError, match="the seat to move"):
+                    format_view(view)
+                continue
+            line = format_view(view)
+            again = parse_view(line)
+            assert same_view(again, view)
+            assert format_view(again) == line
+            written += 1
+    assert written >= 20
+
+
+def test_a_view_holds_no_hidden_card():
+    for hand in positions("eaai", 60, seed=23):
+        if hand.is_over or hand.phase == "layoff":
+            continue
+        line = format_view(hand.view())
+        body = line[line.index(" hand=") :]
+        hidden = int(hand.state["hands"][0, 1 - hand.turn]) & ~int(hand.state["known"][0, 1 - hand.turn])
+        pile = int(hand.state["pile_cards"][0])
+        seen_before = int(hand.state["thrown"][0, 0] | hand.state["thrown"][0, 1])
+        for card in range(52):
+            if hidden >> card & 1 and not (pile | seen_before) >> card & 1:
+                name = "A23456789TJQK"[card % 13] + "SCDH"[card // 13]
+                assert name not in body
+
+
+def test_rules_are_named_by_the_nearest_preset():
+    assert rules_text(PRESETS["eaai"]).startswith("eaai@")
+    changed = PRESETS["eaai"].replace(target=150, undercut_bonus=20)
+    assert rules_text(changed).startswith("eaai,undercut_bonus=20,target=150@")
+    assert parse_rules(rules_text(changed)) == changed
+    assert parse_rules("gr,target=0") == PRESETS["gr"].replace(target=0)
+    for rules in ALL_RULES.values():
+        # Rules that mean the same share a block, and it is the block that a state holds.
+        assert np.array_equal(Rules.from_block(rules.block).block, rules.block)
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("", "begins with 'gin1'"),
+        ("fen rules=eaai check=-", "begins with 'gin1'"),
+        (f"gin1 deck={DECK} check=-", "'rules' is missing"),
+        ("gin1 rules=eaai check=-", "'deck' is missing"),
+        (f"gin1 rules=eaai deck={DECK}", "check field"),
+        (f"gin1 rules=eaai deck={DECK} check=12345678", "does not agree with its check field"),
+        (f"gin1 rules=eaia deck={DECK} check=-", "did you mean 'eaai'"),
+        (f"gin1 rules=eaai@000000000000 deck={DECK} check=-", "have the hash"),
+        (f"gin1 rules=eaai,target deck={DECK} check=-", "changes no rule"),
+        (f"gin1 rules=eaai,target=9999 deck={DECK} check=-", "from 0 to 500"),
+        (f"gin1 rules=eaai deck={DECK[:-2]} check=-", "missing: KH"),
+        (f"gin1 rules=eaai deck={DECK[:-2]}AS check=-", "missing: KH; doubled: AS"),
+        (f"gin1 rules=eaai deck={DECK[:-2]}1S check=-", "'1S' is no card"),
+        (f"gin1 rules=eaai deck={DECK} actions=pps check=-", "not legal for seat 0 in the discard phase"),
+        (f"gin1 rules=eaai deck={DECK} actions=ppJS check=-", "(discard JS) is not legal"),
+        (f"gin1 rules=eaai deck={DECK} actions=pp+AS check=-", "cannot be played in the discard phase"),
+        (f"gin1 rules=eaai deck={DECK} actions=ppa00 check=-", "cannot be played in the discard phase"),
+        (f"gin1 rules=eaai deck={DECK} actions=ppQQ check=-", "cannot be read from 'QQ'"),
+        (f"gin1 rules=eaai deck={DECK} starter=2 check=-", "'starter' is '2'"),
+        (f"gin1 rules=eaai deck={DECK} score=1:2:3 check=-", "a pair such as"),
+        (f"gin1 rules=eaai deck={DECK} boxes=1:256 check=-", "from 0 to 255"),
+        (f"gin1 rules=eaai deck={DECK} key=xyz check=-", "'key' is 'xyz'"),
+        (f"gin1 rules=eaai deck={DECK} game=won check=-", "'game' is written"),
+        (f"gin1 rules=eaai deck={DECK} colour=red check=-", "'colour' is unknown"),
+        (f"gin1 rules=eaai rules=eaai deck={DECK} check=-", "'rules' is there twice"),
+        (f"gin1 rules=eaai deck={DECK} actions check=-", "'actions' is no field"),
+    ],
+)
+def test_what_is_wrong_is_named(line, sentence):
+    with pytest.raises(TextError) as caught:
+        parse_position(line)
+    assert sentence in str(caught.value)
+    assert str(caught.value).startswith("this is no position: ")
+
+
+VIEW_LINE = "ginview1 rules=eaai seat=0 starter=0 up=JS hand=AS2S3S4S5S6S7S8S9STSKS drawn=KS actions=pp check=-"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("hand=AS", "hand=", "a seat holds 11 cards there, not 10"),
+        ("drawn=KS ", "", "the card drawn"),
+        ("drawn=KS", "drawn=QS", "the card drawn"),
+        ("hand=AS", "hand=JS", "not those that the actions leave"),
+        ("seat=0", "seat=1", "seat 1 is not to move"),
+        ("seat=0 ", "", "'seat' is missing"),
+        ("actions=pp", "actions=ppJS", "cannot be played"),
+        ("actions=pp", "actions=ppk2S", "cannot be played"),
+        ("actions=pp", "actions=ppkKS", "the other seat shows 10 cards, not 0"),
+        ("actions=pp", "actions=ppKSsk2D", "the knocker's cards do not lie open"),
+        ("check=-", "shown=AC2C3C4C5C6C7C8C9CTC check=-", "shown although nobody knocked"),
+        ("up=JS ", "", "'up' is missing"),
+    ],
+)
+def test_what_is_wrong_with_a_view_is_named(old, new, sentence):
+    assert parse_view(VIEW_LINE)["to_move"][0] == 1
+    assert old in VIEW_LINE
+    with pytest.raises(TextError) as caught:
+        parse_view(VIEW_LINE.replace(old, new, 1))
+    assert sentence in str(caught.value)
+
+
+def test_a_thousand_round_trips_and_mutations():
+    """340 of each of three kinds; `python -m benchmarks.verify_texts` does ten thousand of each."""
+    assert check_texts(340, seed=1).failures == []
+
+
+def test_bytes_are_read_back_and_corrupt_ones_refused():
+    rng = np.random.default_rng(8)
+    for rules in ("eaai", "ht1", "gr-oklahoma"):
+        for hand in positions(rules, 30, seed=24):
+            data = hand.to_bytes()
+            assert same_state(Hand.from_bytes(data).state, hand.state)
+            corrupt = bytearray(data)
+            # The game's fields are free; everything before them follows from the deal and the actions.
+            place = int(rng.integers(0, 80))
+            corrupt[place] ^= 1 << int(rng.integers(8))
+            with pytest.raises(TextError, match="the bytes are no state"):
+                Hand.from_bytes(bytes(corrupt))
+    with pytest.raises(TextError, match=r"has \d+ bytes, not 3"):
+        Hand.from_bytes(b"abc")
+
+
+def test_mutated_lines_of_views_never_crash():
+    rng = np.random.default_rng(9)
+    hands = list(positions("gc", 20, seed=25)) + list(positions("openspiel", 20, seed=26))
+    lines = [format_view(hand.view()) for hand in hands]
+    for k in range(600):
+        line = lines[k % len(lines)]
+        # With "check=-" what a line says is judged by itself.
+        changed = mutate(line[: line.rindex("check=")], rng) + " check=-"
+        try:
+            view = parse_view(changed)
+        except TextError as error:
+            assert str(error).startswith("this is no view: ")
+            continue
+        assert view["to_move"][0] or view["phase"][0] == 6
