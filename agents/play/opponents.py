@@ -1,0 +1,55 @@
+"""Whoever sits across: players by name, and the easy game that can be asked of each of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agents.heuristics import StylePlayer, style
+from ginenv.actions import KNOCK, PHASE_DISCARD
+from ginenv.players import BasePlayer, Player, make_player
+
+
+class EasyGame(BasePlayer):
+    """Any player, except that it always discards its largest unused card.
+
+    Draws and knocks stay as they were.
+
+    Args:
+        player: who plays.
+        seed: seed of the discards.
+    """
+
+    def __init__(self, player: Player, seed: int = 0) -> None:
+        super().__init__(seed)
+        self.player = player
+        self.name = player.name
+        # It knocks with gin only: whether to knock above that was for the other player to say.
+        self._discards = StylePlayer(style("easy", knock=0, late=0), seed)
+
+    def reset(self, seed: int = 0) -> None:
+        """Resets the player."""
+        super().reset(seed)
+        self.player.reset(seed)
+        self._discards.reset(seed)
+
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        """Chooses for every view (see ``ginenv.players.Player``)."""
+        actions = np.array(self.player.act(views, slots))
+        plain = (views["phase"] == PHASE_DISCARD) & (actions < KNOCK)
+        if plain.any():
+            actions[plain] = self._discards.act(views[plain])
+        return actions
+
+    def hands_over(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
+        """Shows finished hands to the player."""
+        self.player.hands_over(views, slots)
+
+
+def make_opponent(spec: str, easy: bool, seed: int) -> Player:
+    """The opponent of a name.
+
+    Raises:
+        GinError: if there is none, or it cannot be made.
+    """
+    player = make_player(spec, seed)
+    return EasyGame(player, seed) if easy else player
