@@ -22,116 +22,182 @@ from typing import Any
 import numpy as np
 
 from ginenv.engine import End
+from ginenv.jit import kernel
 from ginenv.lockstep import MAX_SKIPPED
 from ginenv.tables import Tables
 
 END_NAMES = np.array([end.name.lower() for end in End], dtype=object)
-
-# Key in the dictionary, field of INFO, position in the field.
-_OUTCOME = (
-    ("points", "points", None),
-    ("won", "won", None),
-    ("knocker", "knocker", None),
-    ("deadwood", "deadwood", 0),
-    ("opponent_deadwood", "deadwood", 1),
-    ("length", "length", None),
-)
-_GAME = (
-    ("won", "game_won", None),
-    ("hands", "hands", None),
-    ("boxes", "boxes", 0),
-    ("opponent_boxes", "boxes", 1),
-    ("total", "total", 0),
-    ("opponent_total", "total", 1),
-)
+# Columns of the numbers that _facts writes.
+_OUTCOME = ("points", "won", "knocker", "deadwood", "opponent_deadwood", "length")
+_GAME = ("won", "hands", "boxes", "opponent_boxes", "total", "opponent_total")
+_END = len(_OUTCOME) + len(_GAME)
 
 
-def _facts(record: np.void, fields: tuple[tuple[str, str, int | None], ...]) -> dict[str, Any]:
-    return {key: int(record[field] if at is None else record[field][at]) for key, field, at in fields}
+@kernel
+def _write_facts(r, facts, i):
+    facts[0, i] = r.points
+    facts[1, i] = r.won
+    facts[2, i] = r.knocker
+    facts[3, i] = r.deadwood[0]
+    facts[4, i] = r.deadwood[1]
+    facts[5, i] = r.length
+    facts[12, i] = r.end
+
+
+@kernel
+def _write_game(r, facts, i):
+    facts[6, i] = r.game_won
+    facts[7, i] = r.hands
+    facts[8, i] = r.boxes[0]
+    facts[9, i] = r.boxes[1]
+    facts[10, i] = r.total[0]
+    facts[11, i] = r.total[1]
+
+
+@kernel
+def _survey(records, where, seats, illegal, closed, games):
+    """Seats and flags of the tables asked about; how many closed a hand, how many of these hands were skipped, ended games."""
+    num_closed = 0
+    num_skipped = 0
+    num_games = 0
+    for i in range(records.shape[0]):
+        r = records[i]
+        asked = where[i]
+        seats[i] = r.seat if asked else 0
+        illegal[i] = asked and r.illegal != 0
+        closed[i] = asked and r.closed > 0
+        games[i] = closed[i] and r.finished != 0 and r.illegal == 0
+        if closed[i]:
+            num_closed += 1
+            num_skipped += r.skips
+            num_games += games[i]
+    return num_closed, num_skipped, num_games
+
+
+@kernel
+def _facts(records, closed, games, facts):
+    """Writes the facts of hands that ended and of games that ended; other places stay as they are."""
+    for i in range(records.shape[0]):
+        if closed[i]:
+            _write_facts(records[i], facts, i)
+            if games[i]:
+                _write_game(records[i], facts, i)
 
 
 def _skipped(record: np.void) -> tuple[tuple[str, int], ...]:
     count = min(int(record["skips"]), MAX_SKIPPED)
-    return tuple((str(END_NAMES[record["skipped_end"][k]]), int(record["skipped_points"][k])) for k in range(count))
+    ends, points = record["skipped_end"], record["skipped_points"]
+    return tuple((str(END_NAMES[ends[k]]), int(points[k])) for k in range(count))
 
 
-def info_of(tables: Tables, mask: np.ndarray, lane: int = 0) -> dict[str, Any]:
-    """The ``info`` of one table."""
-    record = tables.tables[lane]
-    closed = record["closed"]
+def info_of(tables: Tables, mask: np.ndarray) -> dict[str, Any]:
+    """The ``info`` of the first table."""
+    record = tables.tables[0]
     info: dict[str, Any] = {
         "action_mask": mask,
-        "seat": int(record["seat"]),
-        "opponent": tables.name_at(lane),
-        "illegal_action": bool(record["illegal"]),
-        "skipped": _skipped(record) if closed else (),
+        "seat": int(tables.seats[0]),
+        "opponent": tables.name_at(0),
+        "illegal_action": bool(tables.illegal[0]),
+        "skipped": (),
     }
     if tables.is_game:
         info["score"] = record["score"].astype(np.int64)
-    if closed:
-        info["outcome"] = {"end": END_NAMES[record["end"]], **_facts(record, _OUTCOME)}
-        if tables.is_game and record["done"] and not record["illegal"]:
-            info["game"] = _facts(record, _GAME)
+    if tables.closed[0]:
+        info["skipped"] = _skipped(record)
+        facts = np.zeros((_END + 1, 1), np.int64)
+        _facts(tables.tables, np.ones(1, bool), np.ones(1, bool), facts)
+        numbers = facts[:, 0].tolist()
+        info["outcome"] = {"end": END_NAMES[numbers[_END]], **dict(zip(_OUTCOME, numbers, strict=False))}
+        if tables.is_game and record["finished"] and not record["illegal"]:
+            info["game"] = dict(zip(_GAME, numbers[len(_OUTCOME) :], strict=False))
     return info
 
 
-def _column(records: np.ndarray, field: str, at: int | None, where: np.ndarray) -> np.ndarray:
-    values = records[field] if at is None else records[field][:, at]
-    column = np.zeros(len(records), np.int64)
-    column[where] = values[where]
+class Reporter:
+    """Writes the ``info`` of a batch.
+
+    What never changes (who is asked about where all are, the name of a single opponent, that nothing was skipped) is one read-only
+    array for all steps.
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._everywhere = _constant(tables.num_tables, True)
+        self._unskipped = _constant(tables.num_tables, ())
+        self._names: tuple[str, np.ndarray] | None = None
+
+    def infos(self, records: np.ndarray, masks: np.ndarray, where: np.ndarray | None = None) -> dict[str, Any]:
+        """The ``info`` of a batch, in the form of Gymnasium's vector environments.
+
+        Args:
+            records: records with the fields of ``INFO``: the tables themselves, or what was set aside of ended episodes.
+            masks: ``int8[n, 107]``, kept.
+            where: ``bool[n]``, the tables that it is about; all when left out.
+        """
+        core = self._tables
+        whole = where is None
+        where = self._everywhere if whole else where
+        seats = np.empty(core.num_tables, np.int64)
+        illegal, closed, games = np.empty((3, core.num_tables), bool)
+        num_closed, num_skipped, num_games = _survey(records, where, seats, illegal, closed, games)
+        skipped = self._unskipped if whole else _chosen(self._unskipped, where)
+        if num_skipped:
+            skipped = skipped.copy()
+            for lane in np.nonzero(closed & (records["skips"] > 0))[0]:
+                skipped[lane] = _skipped(records[lane])
+        infos = {
+            "action_mask": masks,
+            "_action_mask": where,
+            "seat": seats,
+            "_seat": where,
+            "opponent": self._opponents(records, None if whole else where),
+            "_opponent": where,
+            "illegal_action": illegal,
+            "_illegal_action": where,
+            "skipped": skipped,
+            "_skipped": where,
+        }
+        if core.is_game:
+            score = records["score"].astype(np.int64)
+            infos |= {"score": score if whole else score * where[:, None], "_score": where}
+        if num_closed:
+            facts = np.zeros((_END + 1, core.num_tables), np.int64)
+            _facts(records, closed, games, facts)
+            outcome: dict[str, Any] = {"end": _chosen(END_NAMES[facts[_END]], closed), "_end": closed}
+            _add(outcome, _OUTCOME, facts, closed)
+            infos |= {"outcome": outcome, "_outcome": closed}
+            if core.is_game and num_games:
+                game: dict[str, Any] = {}
+                _add(game, _GAME, facts[len(_OUTCOME) :], games)
+                infos |= {"game": game, "_game": games}
+        return infos
+
+    def _opponents(self, records: np.ndarray, where: np.ndarray | None) -> np.ndarray:
+        names = self._tables.names
+        if len(names) > 1:
+            column = names[records["opponent"]]
+        else:
+            if self._names is None or self._names[0] != names[0]:
+                self._names = (names[0], _constant(len(records), names[0]))
+            column = self._names[1]
+        return column if where is None else _chosen(column, where)
+
+
+def _constant(count: int, value: Any) -> np.ndarray:
+    column = np.empty(count, bool if isinstance(value, bool) else object)
+    for i in range(count):
+        column[i] = value
+    column.flags.writeable = False
     return column
 
 
-def _masked(infos: dict[str, Any], key: str, values: Any, where: np.ndarray) -> None:
-    infos[key] = values
-    infos[f"_{key}"] = where.copy()
-
-
-def _columns(records: np.ndarray, fields: tuple[tuple[str, str, int | None], ...], where: np.ndarray) -> dict[str, Any]:
-    columns: dict[str, Any] = {}
-    for key, field, at in fields:
-        _masked(columns, key, _column(records, field, at, where), where)
-    return columns
-
-
-def _some_objects(values: np.ndarray, where: np.ndarray) -> np.ndarray:
+def _chosen(values: np.ndarray, where: np.ndarray) -> np.ndarray:
     column = np.full(len(where), None, dtype=object)
     column[where] = values[where]
     return column
 
 
-def infos_of(
-    tables: Tables, records: np.ndarray, masks: np.ndarray, where: np.ndarray, finished: np.ndarray
-) -> dict[str, Any]:
-    """The ``info`` of a batch, in the form of Gymnasium's vector environments.
-
-    Args:
-        tables: whose.
-        records: records with the fields of ``INFO``: the tables themselves, or what was set aside of ended episodes.
-        masks: ``int8[n, 107]``, kept.
-        where: ``bool[n]``, the tables that it is about.
-        finished: ``bool[n]``, those whose episode ended in the state that ``records`` tell of.
-    """
-    infos: dict[str, Any] = {}
-    whole = bool(where.all())
-    _masked(infos, "action_mask", masks, where)
-    _masked(infos, "seat", _column(records, "seat", None, where), where)
-    names = tables.names[records["opponent"]] if len(tables.names) else np.full(len(records), "", object)
-    _masked(infos, "opponent", names if whole else _some_objects(names, where), where)
-    _masked(infos, "illegal_action", records["illegal"].astype(bool) & where, where)
-    skipped = tables.nothing_skipped.copy() if whole else _some_objects(tables.nothing_skipped, where)
-    closed = (records["closed"] > 0) & where
-    if closed.any():
-        for lane in np.nonzero(closed & (records["skips"] > 0))[0]:
-            skipped[lane] = _skipped(records[lane])
-    _masked(infos, "skipped", skipped, where)
-    if tables.is_game:
-        _masked(infos, "score", records["score"].astype(np.int64) * where[:, None], where)
-    if closed.any():
-        outcome: dict[str, Any] = {}
-        _masked(outcome, "end", _some_objects(END_NAMES[records["end"]], closed), closed)
-        _masked(infos, "outcome", outcome | _columns(records, _OUTCOME, closed), closed)
-        over = closed & finished & (records["illegal"] == 0)
-        if tables.is_game and over.any():
-            _masked(infos, "game", _columns(records, _GAME, over), over)
-    return infos
+def _add(target: dict[str, Any], names: tuple[str, ...], facts: np.ndarray, where: np.ndarray) -> None:
+    for row, name in enumerate(names):
+        target[name] = facts[row]
+        target[f"_{name}"] = where

@@ -41,6 +41,7 @@ _SEAT_SALT = np.uint64(0x5EA7)
 _INFO = [
     ("seat", np.uint8),
     ("illegal", np.uint8),
+    ("finished", np.uint8),  # 1 when this is how the episode ended
     ("closed", np.uint8),  # hands that ended in this step
     ("skips", np.uint8),  # those of them that ended before the learner could move in them
     ("opponent", np.int32),
@@ -133,6 +134,7 @@ def _clear(t):
     t.closed = 0
     t.skips = 0
     t.illegal = 0
+    t.finished = 0
     t.done = 0
     t.paid = 0.0
     t.redeals = 0
@@ -203,6 +205,7 @@ def _write_observation(s, t, v, r):
 def _close_episode(s, t, v):
     """Ends the episode; where the next one begins in the same step, sets aside what belongs to this one."""
     t.done = 1
+    t.finished = 1
     t.over = 1
     t.paid = t.reward
     t.reward = 0.0
@@ -212,6 +215,7 @@ def _close_episode(s, t, v):
         t.closed = 0
         t.skips = 0
         t.illegal = 0
+        t.finished = 0
         _begin(s, t)
         t.score[0] = 0
         t.score[1] = 0

@@ -104,14 +104,11 @@ class Tables:
         self._lanes = np.zeros(num_tables, np.int64)
         self._all = np.arange(num_tables)
         self.is_game = is_game
-        self.nothing_skipped = np.full(num_tables, None, dtype=object)
-        for lane in range(num_tables):
-            self.nothing_skipped[lane] = ()
-        # Views of fields of the tables: the learner's next actions, to be written before step; what the step paid; whether it
-        # ended an episode; whether an ended one has not been followed by the next.
+        # Views of fields of the tables. Actions are the learner's next ones, to be written before step.
         self.actions = self.paid = self.done = self.over = np.empty(0)
+        self.seats = self.illegal = self.closed = np.empty(0)
         self.players: list[Player] = []
-        self.names = np.empty(0, object)
+        self.names = np.array([""], dtype=object)
         self._opponents = np.zeros(1, OPPONENT)
         self._alive: list[object] = []
         self._wire()
@@ -278,6 +275,7 @@ class Tables:
             self.tables["final_row_at"] = self.final_rows.ctypes.data + OBSERVATION_SIZE * self._all
         self.actions = self.tables["action"]
         self.paid, self.done, self.over = self.tables["paid"], self.tables["done"], self.tables["over"]
+        self.seats, self.illegal, self.closed = self.tables["seat"], self.tables["illegal"], self.tables["closed"]
         for number in range(len(self.players)):
             self._describe(number)
 
@@ -334,7 +332,7 @@ class Tables:
 
     def name_at(self, lane: int) -> str:
         """The name of the opponent at a table; empty where the learner plays both seats."""
-        return str(self.names[self.tables["opponent"][lane]]) if len(self.names) else ""
+        return str(self.names[self.tables["opponent"][lane]])
 
     def views(self) -> np.ndarray:
         """What the learner may see: ``VIEW[n]``."""

@@ -21,7 +21,7 @@ from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
 from ginenv.env import METADATA, RENDER_MODES, observation_space
 from ginenv.errors import GinError, IllegalActionError
-from ginenv.infos import infos_of
+from ginenv.infos import Reporter
 from ginenv.players import Player
 from ginenv.rules import Rules
 from ginenv.tables import Tables, choice
@@ -95,7 +95,8 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             same_step=self._same_step,
             opponent_memory=opponent_memory,
         )
-        self._everywhere = np.ones(num_envs, bool)
+        self._reporter = Reporter(self._core)
+        self._never = np.zeros(num_envs, bool)
         self._keyed = False
         self._rows = np.zeros((num_envs, OBSERVATION_SIZE), np.uint8)
         self._masks = np.ones((num_envs, NUM_ACTIONS), np.int8)
@@ -146,7 +147,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._keyed = True
         self._new_buffers()
         self._core.reset(self._rows, self._masks, options=options, seeded=seed is not None)
-        return self._observations(self._rows), self._infos(np.zeros(self.num_envs, bool))
+        return self._observations(self._rows), self._infos(self._never)
 
     def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
         if seed is None or isinstance(seed, int | np.integer):
@@ -194,25 +195,17 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def _infos(self, done: np.ndarray) -> dict[str, Any]:
         core = self._core
-        if not self._same_step:
-            return infos_of(core, core.tables, self._masks, self._everywhere, done)
-        infos: dict[str, Any] = {}
-        if done.any():
+        infos = self._reporter.infos(core.tables, self._masks)
+        if self._same_step and done.any():
             ended = np.nonzero(done)[0]
             final_obs = np.full(self.num_envs, None, dtype=object)
-            for lane, observation in zip(ended, self._observations(core.final_rows[ended]), strict=True):
+            for lane, observation in zip(ended.tolist(), self._observations(core.final_rows[ended]), strict=True):
                 final_obs[lane] = observation
             masks = np.zeros_like(self._masks)
             masks[ended] = 1
-            final_info = infos_of(core, core.finals, masks, done, done)
-            infos = {
-                "final_obs": final_obs,
-                "_final_obs": done.copy(),
-                "final_info": final_info,
-                "_final_info": done.copy(),
-            }
-        nothing = np.zeros(self.num_envs, bool)
-        return infos | infos_of(core, core.tables, self._masks, self._everywhere, nothing)
+            final_info = self._reporter.infos(core.finals, masks, done)
+            infos |= {"final_obs": final_obs, "_final_obs": done, "final_info": final_info, "_final_info": done}
+        return infos
 
     def render(self) -> tuple[Any, ...] | None:
         """Every table from its learner's seat, as text or as ``uint8[height, width, 3]``."""
