@@ -356,12 +356,13 @@ def test_formula_holds_back_what_the_opponent_collects():
     assert player.act(table(hand, limit=0, known=[[0, mask_of(parse_cards("QD QS"))]]))[0] != card("QC")
 
 
-def test_formula_remembers_what_it_needs_and_a_forgetful_style_does_not():
+def test_formula_remembers_the_pile_and_a_forgetful_style_its_end():
     hand = "2S 3S 4S 6D 6H 6C TS TD QC QH AD"
-    view = table(hand, upcard="QS QD 5H 7C 9H", limit=0)
-    forgetful = StylePlayer(style("formula", memory=2))
-    assert make_player("formula").act(view)[0] in parse_cards("QC QH")
-    assert forgetful.act(view)[0] == forgetful.act(table(hand, upcard="7C 9H", limit=0))[0]
+    view = table(hand, upcard="TC TH 5H 7C 9H", limit=0)
+    forgetful = StylePlayer(style("formula", memory=3))
+    assert make_player("formula").act(view)[0] in parse_cards("TS TD")
+    assert forgetful.act(view)[0] not in parse_cards("TS TD")
+    assert forgetful.act(table(hand, upcard="5H TC TH", limit=0))[0] in parse_cards("TS TD")
 
 
 def test_hint_is_what_formula_plays_with_a_reason():
