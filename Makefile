@@ -49,8 +49,8 @@ $(PEERS): $(SETUP)
 	@touch $@
 
 train: $(SETUP)
-	$(BIN)/python train.py --config configs/quick.yaml --out $(RUN)
-	$(BIN)/python evaluate.py $(RUN)/export
+	$(BIN)/python train.py --config configs/quick.yaml --out $(RUN) --export $(RUN)/export
+	$(BIN)/python evaluate.py $(RUN)/export --games 1000 --workers 2
 
 lint: $(SETUP)
 	$(BIN)/ruff check .
