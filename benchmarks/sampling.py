@@ -29,10 +29,15 @@ def _eager(states, word):
     return eager_action(states[0], word)
 
 
+def eager(hand: Hand, rng: np.random.Generator) -> int:
+    """An action that tends towards low deadwood and knocks."""
+    return int(_eager(hand.state, rng.integers(0, 2**64, dtype=np.uint64)))
+
+
 def play_on(table: Hand | Match, rng: np.random.Generator) -> None:
     """One action that tends towards knocks."""
     hand = table.hand if isinstance(table, Match) else table
-    table.push(int(_eager(hand.state, rng.integers(0, 2**64, dtype=np.uint64))))
+    table.push(eager(hand, rng))
 
 
 def positions(rules: str, count: int, seed: int, chance: float = 0.05) -> Iterator[Hand]:
