@@ -53,6 +53,7 @@ def save_checkpoint(directory: str | Path, actor: Actor, widths: tuple[int, ...]
         "observation_version": OBSERVATION_VERSION,
         "observation_size": OBSERVATION_SIZE,
         "conditions": NUM_CONDITIONS,
+        "habits": actor.habits,
         "actions": NUM_ACTIONS,
         "widths": list(widths),
         "weights_sha256": _digest(directory / WEIGHTS),
@@ -85,6 +86,9 @@ def read_card(directory: str | Path) -> dict[str, Any]:
         found = card.get(key) if isinstance(card, dict) else None
         if found != value:
             raise CheckpointError(f"checkpoint {directory}: {key} is {found!r}; this version reads {value!r}")
+    habits = card.setdefault("habits", 0)
+    if not isinstance(habits, int) or not 0 <= habits <= 1024:
+        raise CheckpointError(f"checkpoint {directory}: habits is {habits!r}; allowed is a whole number from 0 to 1024")
     widths = card.get("widths")
     if not isinstance(widths, list) or not widths or not all(isinstance(w, int) and 0 < w <= 8192 for w in widths):
         raise CheckpointError(
@@ -110,7 +114,7 @@ def load_checkpoint(directory: str | Path) -> tuple[Actor, dict[str, Any]]:
         raise CheckpointError(f"checkpoint {directory}: {WEIGHTS} is truncated or not the file that {CARD} describes")
     try:
         tensors: dict[str, Tensor] = load_file(str(path))
-        actor = Actor(card["widths"])
+        actor = Actor(card["widths"], card["habits"])
         actor.load_state_dict({name: value.float() for name, value in tensors.items()})
     except (SafetensorError, RuntimeError, KeyError, TypeError) as error:
         reason = str(error).splitlines()[0]

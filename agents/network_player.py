@@ -72,7 +72,8 @@ class NetworkPlayer(BasePlayer):
         legal = np.empty((n, 3), np.int64)
         words = np.empty(n, np.uint64)
         _prepare(views, self.commits, self.seed & 0xFFFFFFFF, obs, conditions, legal, words)
-        inputs = torch.empty((n, OBSERVATION_SIZE + NUM_CONDITIONS), dtype=self.actor.dtype)
+        # Numbers about the opponent stay 0: nothing is known.
+        inputs = torch.zeros((n, OBSERVATION_SIZE + NUM_CONDITIONS + self.actor.habits), dtype=self.actor.dtype)
         inputs[:, :OBSERVATION_SIZE] = torch.from_numpy(obs)
         inputs[:, OBSERVATION_SIZE] = torch.from_numpy(conditions)
         logits = self.actor(inputs).numpy()

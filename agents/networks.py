@@ -1,7 +1,8 @@
 """Actor and critic: plain multilayer perceptrons that share nothing.
 
-The actor sees an observation (``ginenv.encoding``, 520 bytes) and a condition (one float: 1 when the seat plays for gin only). The
-critic, used in training alone, sees the same and the opponent's hand and condition as well.
+The actor sees an observation (``ginenv.encoding``, 520 bytes) and a condition (one float: 1 when the seat plays for gin only), and
+one that adapts also numbers about its opponent, all 0 where nothing is known. The critic, used in training alone, sees the same and
+the opponent's hand and condition as well.
 """
 
 from __future__ import annotations
@@ -50,11 +51,13 @@ class Actor(nn.Module):
 
     Args:
         widths: of the hidden layers.
+        habits: how many numbers about the opponent it reads.
     """
 
-    def __init__(self, widths: Sequence[int]) -> None:
+    def __init__(self, widths: Sequence[int], habits: int = 0) -> None:
         super().__init__()
-        self.trunk = _Trunk(OBSERVATION_SIZE + NUM_CONDITIONS, widths)
+        self.habits = habits
+        self.trunk = _Trunk(OBSERVATION_SIZE + NUM_CONDITIONS + habits, widths)
         self.policy = nn.Linear(widths[-1], NUM_ACTIONS)
         self.belief = nn.Linear(widths[-1], 52)
         self.next_action = nn.Linear(widths[-1], NUM_ACTIONS)
@@ -62,14 +65,16 @@ class Actor(nn.Module):
             nn.init.orthogonal_(head.weight, 0.01)
             nn.init.zeros_(head.bias)
 
-    def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Logits of the policy ``[B, 107]``, of the opponent's cards ``[B, 52]`` and of its next action ``[B, 107]``.
+    def forward(self, inputs: Tensor, guesses: int | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """Logits of the policy ``[B, 107]``, of the opponent's cards ``[G, 52]`` and of its next action ``[G, 107]``.
 
         Args:
-            inputs: ``[B, 521]``, the observation's bytes and the condition, as floats.
+            inputs: ``[B, 521 + habits]``, the observation's bytes, the condition and the numbers, as floats.
+            guesses: for how many of the first rows to guess (all when left out).
         """
         x = self.trunk(inputs)
-        return self.policy(x), self.belief(x), self.next_action(x)
+        head = x[:guesses]
+        return self.policy(x), self.belief(head), self.next_action(head)
 
     def logits(self, inputs: Tensor) -> Tensor:
         """The policy's logits alone, ``[B, 107]``."""
@@ -81,17 +86,18 @@ class Critic(nn.Module):
 
     Args:
         widths: of the hidden layers.
+        habits: how many numbers about the opponent it reads.
     """
 
-    def __init__(self, widths: Sequence[int]) -> None:
+    def __init__(self, widths: Sequence[int], habits: int = 0) -> None:
         super().__init__()
-        self.trunk = _Trunk(OBSERVATION_SIZE + 2 * NUM_CONDITIONS + 52, widths)
+        self.trunk = _Trunk(OBSERVATION_SIZE + 2 * NUM_CONDITIONS + 52 + habits, widths)
         self.value = nn.Linear(widths[-1], 1)
         nn.init.orthogonal_(self.value.weight, 0.1)
         nn.init.zeros_(self.value.bias)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Values ``[B]`` of ``[B, 574]``: the actor's inputs, the opponent's condition, the opponent's hand."""
+        """Values ``[B]`` of ``[B, 574 + habits]``: observation, both conditions, the opponent's hand, the numbers."""
         return self.value(self.trunk(inputs)).squeeze(-1)
 
 
@@ -114,6 +120,7 @@ class FrozenActor:
 
     def __init__(self, actor: Actor, bfloat16: bool) -> None:
         self.dtype = torch.bfloat16 if bfloat16 else torch.float32
+        self.habits = actor.habits
         layers = list(actor.trunk.layers)
         with torch.no_grad():
             weights = [layer.weight.detach().clone() for layer in layers]  # type: ignore[union-attr]

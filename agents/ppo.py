@@ -40,6 +40,8 @@ RESUME = "resume.pt"
 KEPT_RESUMES = 3
 # A batch that moves the policy this far has broken it.
 COLLAPSE_KL = 0.5
+# One row in this many trains the heads that guess.
+GUESSING_PART = 4
 _CARDS = torch.arange(52)
 
 
@@ -63,6 +65,8 @@ class Trainer:
         start: weights to begin from instead of a fresh network.
     """
 
+    habits = 0  # numbers about the opponent that the networks read besides (see ``agents.levels.training``)
+
     def __init__(self, config: TrainConfig, out: Path | None = None, start: Actor | None = None) -> None:
         self.config, self.out = config, out
         self.rank = int(os.environ.get("RANK", "0"))
@@ -75,10 +79,10 @@ class Trainer:
         self.device = torch.device(config.device)
         units = config.device != "cpu" or has_bfloat16_units()
         self.bfloat16 = config.bfloat16 == "yes" or (config.bfloat16 == "auto" and units)
-        self.actor = Actor(config.network.actor).to(self.device)
+        self.actor = Actor(config.network.actor, self.habits).to(self.device)
         if start is not None:
             self.actor.load_state_dict(start.state_dict())
-        self.critic = Critic(config.network.critic).to(self.device)
+        self.critic = Critic(config.network.critic, self.habits).to(self.device)
         self.average = copy.deepcopy(self.actor)
         self.optimisers = {
             "actor": torch.optim.AdamW(self.actor.parameters(), lr=config.learning_rate, weight_decay=0, fused=True),
@@ -129,27 +133,33 @@ class Trainer:
         """Plays ``ticks`` half-moves of every game and computes advantages; arrays are ``[ticks, games]``."""
         config, rollout = self.config, self.rollout
         frozen = FrozenActor(self.actor, self.bfloat16)
-        inputs = torch.zeros((config.games, OBSERVATION_SIZE + NUM_CONDITIONS), dtype=frozen.dtype, device=self.device)
+        width = OBSERVATION_SIZE + NUM_CONDITIONS + self.habits
+        inputs = torch.zeros((config.games, width), dtype=frozen.dtype, device=self.device)
         shaping = config.shaping * max(0.0, 1 - self.decisions / config.shaping_decisions)
         rollout.tally[:] = 0
         for tick in range(config.ticks):
             clock = time.perf_counter()
             rollout.observe(tick)
+            self.limit_observations(tick)
             self.shares["engine"] += time.perf_counter() - clock
             clock = time.perf_counter()
             inputs[:, :OBSERVATION_SIZE] = torch.from_numpy(rollout.obs[tick])
             inputs[:, OBSERVATION_SIZE] = torch.from_numpy(rollout.conditions[tick, :, 0])
+            if self.habits:
+                inputs[:, -self.habits :] = self.habits_of(tick)
             rollout.sample(tick, frozen(inputs).cpu().numpy())
             for kind, player in enumerate(self.pool + self.self_players):
                 waiting = rollout.waiting_for(kind)
                 if waiting.size:
                     rollout.actions[tick, waiting] = player.act(rollout.views[waiting], waiting)
             self.shares["inference"] += time.perf_counter() - clock
+            self.choose_for(tick)
             clock = time.perf_counter()
             rollout.advance(tick, shaping)
             self.shares["engine"] += time.perf_counter() - clock
         clock = time.perf_counter()
         rollout.observe(config.ticks)
+        self.limit_observations(config.ticks)
         values = self._values().astype(np.float32)
         self.shares["inference"] += time.perf_counter() - clock
         shape = (config.ticks, config.games)
@@ -162,22 +172,52 @@ class Trainer:
         next_actions(rollout.turns[:-1], rollout.done, rollout.actions, targets)
         return {"advantages": advantages, "returns": returns, "next": targets, "values": values[:-1]}
 
-    def _critic_inputs(self, obs: Tensor, conditions: Tensor, hidden: Tensor) -> Tensor:
-        dtype = torch.bfloat16 if self.bfloat16 else torch.float32
-        parts = (obs.to(dtype), conditions.to(dtype), expand_cards(hidden).to(dtype))
-        return torch.cat(parts, 1).to(self.device)
+    # What a learner that adapts to its opponents does besides; this one does not.
+
+    def limit_observations(self, tick: int) -> None:
+        """May blank what the seats to move do not notice or remember, in row ``tick`` of the rollout's observations."""
+
+    def choose_for(self, tick: int) -> None:
+        """May replace the learner's actions in row ``tick`` by a teacher's."""
+
+    def habits_of(self, tick: int) -> Tensor:
+        """Numbers about the opponents of the seats to move, ``[games, habits]``, also for the state after the last tick."""
+        raise NotImplementedError
+
+    def policy_loss(self, part: dict[str, Tensor], ratio: Tensor, logp: Tensor) -> Tensor:
+        """The clipped surrogate."""
+        clipped = ratio.clamp(1 - self.config.clip, 1 + self.config.clip)
+        return -torch.min(ratio * part["advantages"], clipped * part["advantages"]).mean()
+
+    def _flat_habits(self, ticks: int) -> dict[str, Tensor]:
+        if not self.habits:
+            return {}
+        return {"habits": torch.cat([self.habits_of(tick) for tick in range(ticks)])}
+
+    def _inputs(self, part: dict[str, Tensor], hand: Tensor) -> tuple[Tensor, Tensor]:
+        """What the actor reads ``[B, 521 + habits]`` and what the critic reads ``[B, 574 + habits]``, converted once for both."""
+        joined = torch.cat((part["obs"], part["conditions"], hand.view(torch.uint8)), 1)
+        critic = joined.to(self.device, torch.bfloat16 if self.bfloat16 else torch.float32)
+        actor = critic[:, : OBSERVATION_SIZE + NUM_CONDITIONS]
+        if self.habits:
+            habits = part["habits"].to(critic)
+            actor, critic = torch.cat((actor, habits), 1), torch.cat((critic, habits), 1)
+        return actor, critic
 
     def _values(self) -> np.ndarray:
         """The critic's values of all half-moves and of the states after them, ``[ticks + 1, games]``."""
         rollout = self.rollout
-        obs = torch.from_numpy(rollout.obs.reshape(-1, OBSERVATION_SIZE))
-        conditions = torch.from_numpy(rollout.conditions.reshape(-1, 2))
-        hidden = torch.from_numpy(rollout.hidden.reshape(-1))
-        values = np.empty(obs.shape[0], np.float32)
+        flat = {
+            "obs": torch.from_numpy(rollout.obs.reshape(-1, OBSERVATION_SIZE)),
+            "conditions": torch.from_numpy(rollout.conditions.reshape(-1, 2)),
+            "hidden": torch.from_numpy(rollout.hidden.reshape(-1)),
+        } | self._flat_habits(rollout.ticks + 1)
+        values = np.empty(flat["obs"].shape[0], np.float32)
         with torch.no_grad(), torch.autocast(self.device.type, torch.bfloat16, enabled=self.bfloat16):
             for start in range(0, len(values), 16384):
                 rows = slice(start, start + 16384)
-                inputs = self._critic_inputs(obs[rows], conditions[rows], hidden[rows])
+                part = {name: value[rows] for name, value in flat.items()}
+                _, inputs = self._inputs(part, expand_cards(part["hidden"]))
                 values[rows] = self.critic(inputs).float().cpu().numpy()
         return values.reshape(rollout.ticks + 1, rollout.games)
 
@@ -202,6 +242,7 @@ class Trainer:
             "logps": torch.from_numpy(rollout.logps.reshape(-1)),
         }
         flat |= {name: torch.from_numpy(batch[name].reshape(-1)) for name in ("advantages", "returns", "next")}
+        flat |= self._flat_habits(rollout.ticks)
         chosen = flat["advantages"][torch.from_numpy(rows)]
         mean, deviation = chosen.mean().item(), chosen.std().item() + 1e-6
         sums: dict[str, float] = {}
@@ -247,26 +288,26 @@ class Trainer:
         config = self.config
         legal = expand_legal(part["legal"])
         hand = expand_cards(part["hidden"])
+        guesses = max(1, len(hand) // GUESSING_PART)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bfloat16):
-            dtype = torch.bfloat16 if self.bfloat16 else torch.float32
-            inputs = torch.cat([part["obs"].to(dtype), part["conditions"][:, :1].to(dtype)], 1)
-            logits, belief, following = self.actor(inputs)
-            values = self.critic(self._critic_inputs(part["obs"], part["conditions"], part["hidden"]))
+            actor_inputs, critic_inputs = self._inputs(part, hand)
+            logits, belief, following = self.actor(actor_inputs, guesses)
+            values = self.critic(critic_inputs)
         logps = functional.log_softmax(logits.float().masked_fill(~legal, ILLEGAL), 1)
         logp = logps.gather(1, part["actions"][:, None]).squeeze(1)
         log_ratio = logp - part["logps"]
         ratio = log_ratio.exp()
-        advantage = part["advantages"]
-        clipped = ratio.clamp(1 - config.clip, 1 + config.clip)
-        policy_loss = -torch.min(ratio * advantage, clipped * advantage).mean()
+        policy_loss = self.policy_loss(part, ratio, logp)
         # Illegal actions have probabilities below 1e-20 and add nothing.
         entropy = (-(logps.exp() * logps).sum(1) / legal.sum(1).float().log()).mean()
         # Only cards that the seat cannot place are worth guessing: not its own, not in the pile, not known.
-        places = part["obs"][:, :52] + part["obs"][:, 156:208] + part["obs"][:, 208:260]
-        unknown = (places == 0).float()
-        misses = functional.binary_cross_entropy_with_logits(belief.float(), hand.float(), reduction="none")
+        seen = part["obs"][:guesses]
+        unknown = (seen[:, :52] + seen[:, 156:208] + seen[:, 208:260] == 0).float()
+        misses = functional.binary_cross_entropy_with_logits(belief.float(), hand[:guesses].float(), reduction="none")
         belief_loss = (misses * unknown).sum() / unknown.sum().clamp(min=1)
-        next_loss = functional.cross_entropy(following.float(), part["next"], ignore_index=-1)
+        targets = part["next"][:guesses]
+        next_loss = functional.cross_entropy(following.float(), targets, ignore_index=-1, reduction="sum")
+        next_loss = next_loss / (targets >= 0).sum().clamp(min=1)
         actor_loss = (
             policy_loss - entropy_weight * entropy + config.belief * belief_loss + config.next_action * next_loss
         )
@@ -388,7 +429,7 @@ class Trainer:
         )
         self.selves = []
         for weights in saved["selves"]:
-            actor = Actor(self.config.network.actor)
+            actor = Actor(self.config.network.actor, self.habits)
             actor.load_state_dict(weights)
             self.selves.append(actor)
         self._rebuild_selves()

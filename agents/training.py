@@ -43,17 +43,24 @@ class Run:
         command: how it was started, for the checkpoint's JSON.
         start: checkpoint whose weights it begins from.
         resume: continue from the resume file there.
+        trainer: which learning loop runs.
     """
 
     def __init__(
-        self, config: TrainConfig, out: Path, command: str, start: str | None = None, resume: bool = True
+        self,
+        config: TrainConfig,
+        out: Path,
+        command: str,
+        start: str | None = None,
+        resume: bool = True,
+        trainer: type[Trainer] = Trainer,
     ) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
         self.config, self.out, self.command, self.parent = config, out, command, start
         self.console = Console()
         out.mkdir(parents=True, exist_ok=True)
-        self.trainer = Trainer(config, out, load_checkpoint(start)[0] if start else None)
+        self.trainer = trainer(config, out, load_checkpoint(start)[0] if start else None)
         resumed = resume and self.trainer.resume()
         self.main = self.trainer.rank == 0
         self.curve: list[dict[str, Any]] = []
