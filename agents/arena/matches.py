@@ -11,9 +11,9 @@ import multiprocessing
 import signal
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from agents.arena import steps
 from agents.arena.luck import LuckMeter, ValueFunction, deadwood_value
 from agents.arena.results import MatchResult
 from agents.arena.sequential import LOOK_EVERY, SequentialTest
+from agents.outside import BotLimits, OutsidePlayer
 from agents.seeds import Domain, deal_keys, luck_words
 from ginenv.actions import action_name
 from ginenv.engine import STATE
@@ -47,6 +48,7 @@ class MatchSettings:
         forfeit: what a player that fails loses: the ``game`` or the ``hand``.
         forfeit_points: what the other scores for a forfeited hand.
         luck: whether luck with the cards is measured.
+        limits: what programs from outside are allowed.
     """
 
     rules: Rules
@@ -57,6 +59,7 @@ class MatchSettings:
     forfeit: str = "game"
     forfeit_points: int = 50
     luck: bool = False
+    limits: BotLimits = field(default_factory=BotLimits)
 
     def __post_init__(self) -> None:
         """Refuses what no match can be played with."""
@@ -191,7 +194,7 @@ def play_pairs(
     except KeyboardInterrupt:
         open_jobs = np.flatnonzero(play.games["done"] == 0)
         finished = int(open_jobs[0]) // 2 * 2 if len(open_jobs) else play.total
-    faults = [fault for player in players for fault in getattr(player, "faults", ())]
+    faults = [fault for player in players if isinstance(player, OutsidePlayer) for fault in player.take_faults()]
     luck = None if play.luck is None else np.stack([play.luck.points, play.luck.chance], axis=1)[:finished]
     return Part(play.games[:finished], play.style, play.seconds, faults, luck, finished == play.total)
 
@@ -206,16 +209,22 @@ def _illegal(player: Player, view: np.ndarray, action: int) -> IllegalActionErro
     return IllegalActionError(f"player {player.name!r} answered {name}, which is not legal; legal are: {allowed}")
 
 
-def _close(players: tuple[Player, ...]) -> None:
+def _make(spec: str | Player, settings: MatchSettings) -> Player:
+    """A player of a name, with the match's seed; programs from outside get the match's limits."""
+    if isinstance(spec, str) and spec.startswith("cmd:"):
+        return OutsidePlayer(spec.removeprefix("cmd:"), settings.seed, settings.limits)
+    return make_player(spec, settings.seed)
+
+
+def _close(players: Iterable[Player]) -> None:
     for player in players:
-        close = getattr(player, "close", None)
-        if close is not None:
-            close()
+        if isinstance(player, OutsidePlayer):
+            player.close()
 
 
 def _play_part(specs: tuple[str, str], settings: MatchSettings, first: int, pairs: int) -> Part:
     """Plays some pairs in a worker process."""
-    players = (make_player(specs[0], settings.seed), make_player(specs[1], settings.seed))
+    players = (_make(specs[0], settings), _make(specs[1], settings))
     try:
         return play_pairs(players, settings, first, pairs)
     finally:
@@ -283,6 +292,7 @@ def play_match(
     domain: Domain = Domain.EVAL,
     forfeit: str = "game",
     forfeit_points: int = 50,
+    limits: BotLimits | None = None,
     luck: bool = False,
     values: ValueFunction = deadwood_value,
     until: SequentialTest | None = None,
@@ -302,6 +312,7 @@ def play_match(
         domain: which stream the deals come from; what is reported comes from ``Domain.EVAL``.
         forfeit: what a program from outside loses when it fails: the ``game`` or the ``hand``.
         forfeit_points: what the other scores for a forfeited hand.
+        limits: what programs from outside are allowed.
         luck: whether to measure luck with the cards, for estimates without it.
         values: what luck is measured with; any function is right, a better one takes off more.
         until: stops the match, at most after ``pairs``, as soon as this test has an answer.
@@ -315,11 +326,13 @@ def play_match(
     """
     if pairs < 1:
         raise GinError(f"pairs is {pairs}; allowed is a whole number from 1")
-    settings = MatchSettings(get_rules(rules), unit, seed, domain, batch, forfeit, forfeit_points, luck)
+    settings = MatchSettings(
+        get_rules(rules), unit, seed, domain, batch, forfeit, forfeit_points, luck, limits or BotLimits()
+    )
     began = time.perf_counter()
     names = [spec if isinstance(spec, str) else spec.name for spec in (a, b)]
     tick = progress or (lambda done: None)
-    own = [make_player(spec, seed) for spec in (a, b)] if workers == 1 else []
+    own = [_make(spec, settings) for spec in (a, b)] if workers == 1 else []
     if workers == 1:
         size = LOOK_EVERY if until else min(pairs, max(500, settings.batch))
         parts = _parts_here((own[0], own[1]), settings, pairs, size, tick, values)
@@ -348,7 +361,7 @@ def play_match(
         pass
     finally:
         parts.close()
-        _close(tuple(player for player, spec in zip(own, (a, b), strict=False) if isinstance(spec, str)))
+        _close(player for player, spec in zip(own, (a, b), strict=False) if isinstance(spec, str))
     if not finished:
         raise KeyboardInterrupt
     if until is None or result is None:
@@ -363,7 +376,7 @@ def _check_names(*specs: str) -> None:
     """Makes each player once here, so that a wrong name is said before processes start."""
     for spec in specs:
         if not spec.startswith("cmd:"):
-            _close((make_player(spec),))
+            make_player(spec)
 
 
 def _joined(names: tuple[str, str], settings: MatchSettings, parts: list[Part], wanted: int) -> MatchResult:
@@ -380,6 +393,16 @@ def _joined(names: tuple[str, str], settings: MatchSettings, parts: list[Part], 
         style=style,
         seconds=(float(seconds[0]), float(seconds[1])),
         luck=np.concatenate([part.luck for part in parts if part.luck is not None]) if settings.luck else None,
-        faults=[fault for part in parts for fault in part.faults],
+        faults=_summed(fault for part in parts for fault in part.faults),
         wanted=wanted,
     )
+
+
+def _summed(faults: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Faults of all parts, one entry for each player and kind."""
+    entries: dict[tuple[str, str], dict[str, Any]] = {}
+    for fault in faults:
+        entry = entries.setdefault((fault["player"], fault["kind"]), {**fault, "count": 0, "forfeits": 0})
+        for key in ("count", "forfeits"):
+            entry[key] += fault[key]
+    return list(entries.values())

@@ -1,0 +1,208 @@
+"""Programs in other processes, talked to line by line, with time limits and without trust.
+
+A program may crash, stall, flood its output or ignore that it should end; none of it blocks the caller, and no process is
+left behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import select
+import shlex
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+# A program whose answer is longer than this is out of its mind.
+MAX_LINE = 4_000_000
+_STDERR_KEPT = 2000
+# Inherited by all that the program starts, and so what finds those that left its process group.
+_MARK = "GINENV_BOT"
+
+
+class BotFault(Exception):
+    """What a program did wrong.
+
+    Attributes:
+        kind: one of ``KINDS``.
+        words: what happened, as a sentence.
+    """
+
+    KINDS = ("cannot start", "handshake", "crash", "timeout", "rubbish", "flood", "unasked", "illegal move")
+
+    def __init__(self, kind: str, words: str):
+        super().__init__(f"{kind}: {words}")
+        assert kind in self.KINDS
+        self.kind = kind
+        self.words = words
+
+
+class LineProcess:
+    """A program that gets lines on its standard input and answers with lines on its standard output.
+
+    Args:
+        command: the program and its arguments, split as a shell would.
+
+    Raises:
+        BotFault: if the program cannot be started.
+    """
+
+    def __init__(self, command: str):
+        self._token = secrets.token_hex(8)
+        try:
+            words = shlex.split(command)
+            if not words:
+                raise BotFault("cannot start", "the command is empty")
+            self._process = subprocess.Popen(
+                words,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**os.environ, _MARK: self._token},
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise BotFault("cannot start", f"{command!r} cannot be started: {reason}") from None
+        process: Any = self._process
+        self._stdin, self._stdout, self._stderr = (
+            process.stdin.fileno(),
+            process.stdout.fileno(),
+            process.stderr.fileno(),
+        )
+        self._poll = select.poll()
+        for fd in (self._stdin, self._stdout, self._stderr):
+            os.set_blocking(fd, False)
+        self._poll.register(self._stdout, select.POLLIN)
+        self._poll.register(self._stderr, select.POLLIN)
+        self._buffer = b""
+        self._errors = b""
+
+    @property
+    def pid(self) -> int:
+        """Number of the process; also of its process group."""
+        return self._process.pid
+
+    def _read_errors(self) -> None:
+        try:
+            text = os.read(self._stderr, 65536)
+        except BlockingIOError:
+            return
+        if not text:
+            self._poll.unregister(self._stderr)
+        self._errors = (self._errors + text)[-_STDERR_KEPT:]
+
+    def _crash(self) -> BotFault:
+        try:
+            status = self._process.wait(0.5)
+            how = f"ended with status {status}" if status >= 0 else f"was ended by signal {-status}"
+        except subprocess.TimeoutExpired:
+            how = "closed its output"
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            self._read_errors()
+        lines = self._errors.decode("utf-8", "replace").strip().splitlines()
+        said = f"; its last words: {lines[-1][:200]}" if lines else ""
+        return BotFault("crash", f"the program {how} while an answer was due{said}")
+
+    def exchange(self, line: bytes, seconds: float) -> bytes:
+        """Sends a line and waits for one line of answer.
+
+        Raises:
+            BotFault: if the program had already said something, ends, sends too much, or takes too long.
+        """
+        deadline = time.monotonic() + seconds
+        if self._buffer:
+            raise BotFault("unasked", f"said without being asked: {_excerpt(self._buffer)}")
+        rest = memoryview(line + b"\n")
+        self._poll.register(self._stdin, select.POLLOUT)
+        writing = True
+        searched = 0
+        try:
+            while True:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    state = (
+                        "did not read its input"
+                        if writing
+                        else f"said {_excerpt(self._buffer)} without ending the line"
+                    )
+                    raise BotFault(
+                        "timeout", f"no answer in {seconds:g} s" + (f"; {state}" if self._buffer or writing else "")
+                    )
+                for fd, _ in self._poll.poll(left * 1000):
+                    if fd == self._stdin:
+                        try:
+                            rest = rest[os.write(fd, rest) :]
+                        except BlockingIOError:
+                            continue
+                        except OSError:
+                            raise self._crash() from None
+                        if not rest:
+                            self._poll.unregister(fd)
+                            writing = False
+                    elif fd == self._stdout:
+                        self._receive()
+                    else:
+                        self._read_errors()
+                end = self._buffer.find(b"\n", searched)
+                searched = len(self._buffer)
+                if end >= 0:
+                    if writing:
+                        raise BotFault("unasked", f"answered before the question was read: {_excerpt(self._buffer)}")
+                    answer, self._buffer = self._buffer[:end], self._buffer[end + 1 :]
+                    return answer
+                if len(self._buffer) > MAX_LINE:
+                    raise BotFault("flood", f"more than {MAX_LINE:,} bytes without an end of the line")
+        finally:
+            if writing:
+                with contextlib.suppress(KeyError):
+                    self._poll.unregister(self._stdin)
+
+    def _receive(self) -> None:
+        try:
+            text = os.read(self._stdout, 1 << 20)
+        except BlockingIOError:
+            return
+        if not text:
+            raise self._crash()
+        self._buffer += text
+
+    def close(self, farewell: bytes = b"", seconds: float = 0.0) -> None:
+        """Ends the program and all that it started: politely if there is time, then by force."""
+        if farewell and self._process.poll() is None:
+            with contextlib.suppress(OSError):
+                os.write(self._stdin, farewell + b"\n")
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        if seconds:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(seconds)
+        with contextlib.suppress(OSError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        kill_marked(self._token)
+
+
+def kill_marked(token: str) -> int:
+    """Ends processes that inherited a program's mark but left its process group; returns how many there were."""
+    wanted = f"{_MARK}={token}".encode()
+    found = 0
+    for entry in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if wanted in entry.read_bytes().split(b"\0"):
+                os.kill(int(entry.parent.name), signal.SIGKILL)
+                found += 1
+        except OSError:
+            continue
+    return found
+
+
+def _excerpt(text: bytes, length: int = 80) -> str:
+    shown = text[:length].decode("utf-8", "replace")
+    return repr(shown) + ("…" if len(text) > length else "")

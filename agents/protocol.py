@@ -1,0 +1,291 @@
+"""The line protocol for players in other processes: what is said, as plain values (docs/protocol.md is the specification).
+
+Everything is derived from views, so a program outside sees exactly what a player inside may see: each new entry of the history
+becomes an event, and an own draw from the stock carries its card.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from ginenv.actions import (
+    KNOCK,
+    PASS,
+    PHASE_DISCARD,
+    PHASE_LAYOFF,
+    PHASE_NAMES,
+    PHASE_OVER,
+    PHASE_SPREAD,
+    STOCK,
+    UPCARD,
+    action_name,
+)
+from ginenv.cards import NUM_CARDS, card_name, cards_of
+from ginenv.engine import NO_CARD, NOBODY, End
+from ginenv.melds import MAX_ARRANGEMENTS, nth_arrangement
+from ginenv.rules import (
+    R_CHOOSE_SPREAD,
+    R_ELEVEN_TEN,
+    R_LENIENT_KNOCK,
+    R_MAX_DRAWN,
+    R_OFFER,
+    R_TARGET,
+    Rules,
+)
+from ginenv.view import VIEW
+
+VERSION = 1
+
+_CARDS = [card_name(card) for card in range(NUM_CARDS)]
+_DISCARDS = [action_name(card) for card in range(NUM_CARDS)]
+_KNOCKS = [action_name(KNOCK + card) for card in range(NUM_CARDS)]
+_LAY_OFFS = [action_name(card, PHASE_LAYOFF) for card in range(NUM_CARDS)]
+_END_NAMES = {end.value: end.name.lower().replace("_", " ") for end in End} | {End.NOT_OVER.value: "forfeit"}
+_WHO = ("you", "opponent")
+
+
+def card_names(mask: int) -> list[str]:
+    """Names of the cards of a mask, in ascending order."""
+    return [_CARDS[card] for card in cards_of(mask)]
+
+
+def hello(rules: Rules, seed: int, seconds: float, decisions: int) -> dict[str, Any]:
+    """The first message to a program: version, rules, its seed, its time, and how many games may come in one line."""
+    return {
+        "type": "hello",
+        "protocol": VERSION,
+        "rules": dataclasses.asdict(rules),
+        "seed": seed,
+        "seconds": seconds,
+        "max_batch": decisions,
+    }
+
+
+class Reader:
+    """Reads the fields of a batch of views as plain integers, which is much faster than one by one."""
+
+    _FIELDS = (
+        *("hand", "known", "spread", "shown", "laid", "legal", "score", "points", "hand_no", "boxes", "deadwood"),
+        *("drawn_hands", "phase", "seat", "started", "limit", "doubled", "stock", "upcard", "drawn", "end", "winner"),
+        *("knocker", "num_history"),
+    )
+
+    def __init__(self, views: np.ndarray):
+        assert views.dtype == VIEW
+        self.columns = {name: views[name].tolist() for name in self._FIELDS}
+        self.histories = views["history"]
+        self.piles = views["pile"][:, 0].tolist()
+        self.rules = views["rules"]
+
+    def __len__(self) -> int:
+        """How many views there are."""
+        return len(self.piles)
+
+    def view(self, i: int) -> dict[str, Any]:
+        """One view."""
+        view = {name: column[i] for name, column in self.columns.items()}
+        view["history"] = self.histories[i].tobytes()[: view["num_history"]]
+        view["bottom"] = self.piles[i]
+        view["rules"] = self.rules[i]
+        return view
+
+
+class Teller:
+    """Turns the views of one seat in one hand into events, each told once.
+
+    Attributes:
+        events: all events of the hand so far.
+        told: how many of them the program has been told.
+    """
+
+    def __init__(self, view: dict[str, Any]):
+        self.hand_no: int = view["hand_no"]
+        self.events: list[dict[str, Any]] = []
+        self.told = 0
+        self.read = 0
+        rules = view["rules"]
+        # Index 0 is the seat that is told.
+        self.mover = 0 if view["started"] else 1
+        self.passes = 0
+        self.offered = bool(rules[R_OFFER]) and not rules[R_ELEVEN_TEN]
+        self.knocked = False
+        self.spread_told = False
+        self.by_hand = 0
+        self.pile: list[int] = []
+        self._deal(view)
+
+    def _deal(self, view: dict[str, Any]) -> None:
+        upcard = None
+        if not view["rules"][R_ELEVEN_TEN]:
+            upcard = view["bottom"]
+            history = view["history"]
+            if history and history[0] == UPCARD:
+                # The opponent took the upcard before this seat looked: it holds it, or has thrown it again.
+                taken = cards_of(view["known"][1])
+                upcard = taken[0] if taken else history[1] % NUM_CARDS
+            self.pile.append(upcard)
+        mine = view["hand"] | (view["laid"] if view["knocker"] == 1 else 0)
+        event = {
+            "event": "deal",
+            "hand": self.hand_no + 1,
+            "seat": view["seat"],
+            "starts": _WHO[self.mover],
+            "cards": card_names(mine),
+            "upcard": None if upcard is None else _CARDS[upcard],
+            "limit": view["limit"],
+            "doubled": bool(view["doubled"]),
+            "score": view["score"],
+            "boxes": view["boxes"],
+        }
+        self.events.append(event)
+
+    def update(self, view: dict[str, Any]) -> None:
+        """Adds what has happened since the last view of this hand."""
+        history = view["history"]
+        for i in range(self.read, len(history)):
+            self._step(history[i], i == len(history) - 1, view)
+        self.read = len(history)
+        if view["phase"] == PHASE_OVER:
+            self._finish(view)
+        elif view["phase"] == PHASE_LAYOFF:
+            self._tell_spread(view)
+
+    def _say(self, event: str, who: int, **values: Any) -> None:
+        self.events.append({"event": event, "who": _WHO[who], **values})
+
+    def _draw(self, last: bool, view: dict[str, Any]) -> None:
+        if self.mover == 0 and last and view["drawn"] != NO_CARD:
+            self._say("draw", 0, card=_CARDS[view["drawn"]])
+        else:
+            self._say("draw", self.mover)
+
+    def _step(self, action: int, last: bool, view: dict[str, Any]) -> None:
+        mover = self.mover
+        if self.knocked:
+            self._after_knock(action, view)
+        elif action == UPCARD:
+            # The take that reaches the limit ends the hand before the card moves.
+            if not (last and view["end"] == End.UPCARD_LIMIT):
+                self._say("take", mover, card=_CARDS[self.pile.pop()])
+            self.offered = False
+        elif action == PASS:
+            self._say("pass", mover)
+            self.passes += 1
+            self.mover = 1 - mover
+            if self.offered and self.passes == 2:
+                # Both have refused the upcard: the starter draws without being asked.
+                self.offered = False
+                self._draw(last, view)
+        elif action == STOCK:
+            if not (last and view["end"] == End.STOCK):
+                self._draw(last, view)
+        elif action < KNOCK:
+            self._say("discard", mover, card=_CARDS[action])
+            self.pile.append(action)
+            self.mover = 1 - mover
+        else:
+            self._say("knock", mover, card=_CARDS[action - KNOCK])
+            self.knocked = True
+
+    def _after_knock(self, action: int, view: dict[str, Any]) -> None:
+        if not self.spread_told:
+            cards = view["hand"] if view["knocker"] == 0 else view["shown"]
+            self._tell_spread(view)
+            if view["rules"][R_CHOOSE_SPREAD] and nth_arrangement(cards, view["limit"], 0)[0] > 1:
+                return  # This entry of the history is the knocker's choice among its arrangements.
+        if action == PASS:
+            self._say("done", 1 - view["knocker"])
+        else:
+            self._say("lay off", 1 - view["knocker"], cards=[_CARDS[action]])
+            self.by_hand |= 1 << action
+
+    def _tell_spread(self, view: dict[str, Any]) -> None:
+        if self.spread_told:
+            return
+        self.spread_told = True
+        knocker = view["knocker"]
+        melds = [meld & ~view["laid"] for meld in view["spread"] if meld]
+        cards = view["hand"] if knocker == 0 else view["shown"]
+        loose = cards & ~(melds[0] if melds else 0)
+        for meld in melds:
+            loose &= ~meld
+        self._say("spread", knocker, melds=[card_names(meld) for meld in melds], deadwood=card_names(loose))
+
+    def _finish(self, view: dict[str, Any]) -> None:
+        if view["knocker"] != NOBODY:
+            self._tell_spread(view)
+            laid = view["laid"] & ~self.by_hand
+            if laid:
+                self._say("lay off", 1 - view["knocker"], cards=card_names(laid))
+            self._say("shown", 1, cards=card_names(view["shown"]), deadwood=view["deadwood"][1])
+            self._say("shown", 0, cards=card_names(view["hand"]), deadwood=view["deadwood"][0])
+        points = view["points"]
+        score = [view["score"][0] + max(points, 0), view["score"][1] + max(-points, 0)]
+        rules = view["rules"]
+        drawn_out = view["winner"] == NOBODY and view["drawn_hands"] + 1 >= rules[R_MAX_DRAWN]
+        self.events.append(
+            {
+                "event": "hand over",
+                "end": _END_NAMES[view["end"]],
+                "winner": "nobody" if view["winner"] == NOBODY else _WHO[view["winner"]],
+                "points": abs(points),
+                "score": score,
+                "target_reached": bool(drawn_out or (view["winner"] != NOBODY and max(score) >= rules[R_TARGET])),
+            }
+        )
+
+    def news(self) -> list[dict[str, Any]]:
+        """The events that have not been told yet; from now on they have."""
+        events = self.events[self.told :]
+        self.told = len(self.events)
+        return events
+
+
+def legal_texts(view: dict[str, Any]) -> list[str]:
+    """What the seat may answer, in readable form."""
+    discards, knocks, others = view["legal"]
+    phase = view["phase"]
+    if phase == PHASE_DISCARD:
+        return [_DISCARDS[card] for card in cards_of(discards)] + [_KNOCKS[card] for card in cards_of(knocks)]
+    if phase == PHASE_SPREAD:
+        return [f"spread {k}" for k in cards_of(discards)]
+    return [_LAY_OFFS[card] for card in cards_of(discards)] + [
+        action_name(STOCK + k, phase) for k in range(3) if others >> k & 1
+    ]
+
+
+def may_play(view: dict[str, Any], action: int) -> bool:
+    """Whether an action is legal in a view (a knock above the limit included where that counts as a discard)."""
+    discards, knocks, others = view["legal"]
+    if action >= STOCK:
+        return bool(others >> (action - STOCK) & 1)
+    if action >= KNOCK:
+        lenient = discards if view["rules"][R_LENIENT_KNOCK] and view["phase"] == PHASE_DISCARD else 0
+        return bool((knocks | lenient) >> (action - KNOCK) & 1)
+    return bool(discards >> action & 1)
+
+
+def arrangements(view: dict[str, Any]) -> list[list[list[str]]]:
+    """The arrangements that the knocker may choose among, in the order of ``spread 0``, ``spread 1``, ..."""
+    cards, limit = view["hand"], view["limit"]
+    count = min(int(nth_arrangement(cards, limit, 0)[0]), MAX_ARRANGEMENTS)
+    return [[card_names(int(meld)) for meld in nth_arrangement(cards, limit, k)[1:] if meld] for k in range(count)]
+
+
+def question(slot: int, events: list[dict[str, Any]], view: dict[str, Any]) -> dict[str, Any]:
+    """One game's part of an ``act`` message."""
+    asked = {
+        "slot": slot,
+        "events": events,
+        "phase": PHASE_NAMES[view["phase"]],
+        "hand": card_names(view["hand"]),
+        "upcard": None if view["upcard"] == NO_CARD else _CARDS[view["upcard"]],
+        "stock": view["stock"],
+        "legal": legal_texts(view),
+    }
+    if view["phase"] == PHASE_SPREAD:
+        asked["arrangements"] = arrangements(view)
+    return asked

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""A complete bot for the line protocol (docs/protocol.md), with nothing but the standard library.
+
+    python evaluate.py "cmd:python examples/template_bot.py" simple --games 200
+
+Make it yours in `choose`; everything else can stay as it is.
+"""
+
+import json
+import sys
+
+RANKS = "A23456789TJQK"
+
+
+def value(card):  # points of a card
+    return min(10, RANKS.index(card[0]) + 1)
+
+
+def melds(hand):
+    """All sets of three or four and all runs of three to five that the hand holds."""
+    found = []
+    for rank in RANKS:
+        same = [card for card in hand if card[0] == rank]
+        if len(same) == 4:
+            found += [[card for card in same if card != left_out] for left_out in same]
+        if len(same) >= 3:
+            found.append(same)
+    for suit in "SCDH":
+        held = [i for i, rank in enumerate(RANKS) if rank + suit in hand]
+        for low in held:
+            for length in (3, 4, 5):
+                if all(low + k in held for k in range(length)):
+                    found.append([RANKS[low + k] + suit for k in range(length)])
+    return found
+
+
+def deadwood(hand, found):
+    """Least points outside melds that do not overlap."""
+    best = sum(map(value, hand))
+    for i, meld in enumerate(found):
+        rest = [card for card in hand if card not in meld]
+        best = min(best, deadwood(rest, [other for other in found[i + 1 :] if not set(other) & set(meld)]))
+    return best
+
+
+def without(hand, out):  # least deadwood after giving up a card
+    rest = [card for card in hand if card != out]
+    return deadwood(rest, melds(rest))
+
+
+def choose(game):
+    """The action for one game: one of game["legal"]."""
+    legal, hand, upcard = game["legal"], game["hand"], game["upcard"]
+    if game["phase"] == "discard":
+        left = {action: without(hand, action.split()[1]) for action in legal}
+        # Of equal ones the knock, and the dearest card.
+        return min(legal, key=lambda a: (left[a], not a.startswith("knock"), -value(a.split()[1])))
+    if "take" in legal:
+        useful = min(without([*hand, upcard], out) for out in hand) < deadwood(hand, melds(hand)) - 2
+        return "take" if useful else next(action for action in legal if action != "take")
+    return legal[0]
+
+
+def main():
+    """Answers each line with one line until the input ends."""
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message["type"] == "hello":
+            answer = {"type": "ready", "protocol": 1, "name": "template"}
+        elif message["type"] == "act":
+            answers = [{"slot": g["slot"], "action": choose(g)} for g in message["games"] if "legal" in g]
+            answer = {"type": "answers", "id": message["id"], "answers": answers}
+        else:
+            break
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()
