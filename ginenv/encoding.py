@@ -16,7 +16,7 @@ import numpy as np
 from ginenv.actions import PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, PHASE_WALL
 from ginenv.engine import NO_CARD
 from ginenv.jit import kernel, popcount, store_cards
-from ginenv.melds import deadwood, melded_cards, points_of
+from ginenv.melds import RANK_COLUMN, deadwood, melded_cards, points_of, run_cards, set_ranks
 from ginenv.pointers import row_record
 from ginenv.rules import (
     R_AUTO_GIN,
@@ -126,6 +126,12 @@ def _least_knock(v):
 
 
 @kernel
+def _joins(cards, bit):
+    """Whether a card of a hand is in any meld of it; most are not, which spares the search for an arrangement."""
+    return (run_cards(cards) | set_ranks(cards) * RANK_COLUMN) & bit != 0
+
+
+@kernel
 def encode_row(v, r):
     """Writes the 520 bytes of a view into a ``ROW`` record."""
     out = r.cells
@@ -174,7 +180,7 @@ def encode_row(v, r):
         out[f + 16] = 1
         out[f + 17] = least
         out[f + 18] = least == 0
-    if upcard and not (cards & upcard):
+    if upcard and not (cards & upcard) and _joins(cards | upcard, upcard):
         out[f + 19] = melded_cards(cards | upcard) & upcard != 0
     out[f + 20] = popcount(v.known[1])
     out[f + 21] = popcount(v.known[0])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ginenv.actions import NUM_ACTIONS, PHASE_OVER
+from ginenv.actions import KNOCK, NUM_ACTIONS, PASS, PHASE_OVER, STOCK
 from ginenv.encoding import ROW, encode_row, row_of
 from ginenv.engine import NOBODY, apply, is_legal
 from ginenv.game import next_hand, score_hand, start_game
@@ -71,6 +71,7 @@ TABLE = np.dtype(
         ("paid", np.float64),  # the reward of this step
         ("action", np.int64),  # the learner's next action
         ("loss", np.float64),  # reward of an illegal action
+        ("legal", np.int64, (3,)),  # what the learner was last shown as legal, as in a view
         *_INFO,
         ("status", np.uint8),
         ("done", np.uint8),  # 1 when an episode ended in this step
@@ -222,6 +223,18 @@ def _close_episode(s, t, v):
 
 
 @kernel
+def _shown_legal(r, action):
+    """Whether an action stands among the legal ones of a view or table (one played as a discard, with a warning, does not)."""
+    if action < 0:
+        return False
+    if action < KNOCK:
+        return (r.legal[0] >> action) & 1 == 1
+    if action < STOCK:
+        return (r.legal[1] >> (action - KNOCK)) & 1 == 1
+    return action <= PASS and (r.legal[2] >> (action - STOCK)) & 1 == 1
+
+
+@kernel
 def _go_on(s, t, v, i):
     """Plays on until the learner is to move or Python has to do something; returns where the table stands."""
     while not t.over:
@@ -249,7 +262,7 @@ def _go_on(s, t, v, i):
             return ASK
         look(s, 1 - np.int64(t.seat), v)
         action = ask(o.decide, v, o.options + (i % o.count) * o.size, o.seed)
-        if not is_legal(s, action):
+        if not _shown_legal(v, action):
             return FAULT
         apply(s, action)
     return LEARNER
@@ -259,6 +272,8 @@ def _go_on(s, t, v, i):
 def _observe(s, t, v, r, m):
     """Writes the learner's observation and mask, and pays what was earned."""
     _write_observation(s, t, v, r)
+    for k in range(3):
+        t.legal[k] = v.legal[k]
     mask = m.cells
     if t.over:
         for k in range(NUM_ACTIONS):
@@ -304,7 +319,7 @@ def play(states, tables, views, rows, masks):
         else:
             t.moved = 1
             t.moved_in_hand = 1
-            if is_legal(s, t.action):
+            if _shown_legal(t, t.action) or is_legal(s, t.action):
                 apply(s, t.action)
             else:
                 t.illegal = 1

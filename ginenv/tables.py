@@ -151,10 +151,6 @@ class Tables:
         listens = heeds or hasattr(player, "forget")
         self._alive[number] = describe(player, 0, listens, self._opponents[number])
 
-    @property
-    def _forgetful(self) -> bool:
-        return self.memory == "none" and bool(self._opponents["listens"].any())
-
     def _forget(self, lanes: np.ndarray) -> None:
         seated = self.tables["opponent"][lanes]
         for number, player in enumerate(self.players):
@@ -165,7 +161,7 @@ class Tables:
 
     def _forget_fresh(self, lanes: np.ndarray) -> None:
         """What opponents remember of a table ends where a new episode has been dealt at it."""
-        if self.memory == "none":
+        if self._forgetful:
             self._forget(lanes[self.tables["fresh"][lanes] == 1])
 
     # --- play --------------------------------------------------------------------------------------------------------
@@ -278,6 +274,7 @@ class Tables:
         self.seats, self.illegal, self.closed = self.tables["seat"], self.tables["illegal"], self.tables["closed"]
         for number in range(len(self.players)):
             self._describe(number)
+        self._forgetful = self.memory == "none" and any(hasattr(player, "forget") for player in self.players)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
