@@ -201,7 +201,7 @@ class Hand:
             IllegalActionError: if it is no action or not legal now; nothing has changed then.
         """
         number = parse_action(action) if isinstance(action, str) else _checked_action(action)
-        if not _push(self.state, number):
+        if not 0 <= number <= PASS or not _push(self.state, number):
             raise IllegalActionError(self._refusal(number))
 
     def push_all(self, actions: Sequence[int]) -> list[int]:
@@ -216,7 +216,8 @@ class Hand:
         Raises:
             IllegalActionError: at the first that is not legal; those before it stay played.
         """
-        numbers = np.array([_checked_action(action) for action in actions], np.int64)
+        # A number beyond all words is no action either; 255 stands for it.
+        numbers = np.array([min(max(_checked_action(action), -1), 255) for action in actions], np.int64)
         phases = np.zeros(len(numbers), np.uint8)
         played = _push_all(self.state, numbers, phases)
         if played < len(numbers):

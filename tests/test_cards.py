@@ -1,0 +1,92 @@
+"""Cards, decks and actions as text."""
+
+from __future__ import annotations
+
+import pytest
+
+from ginenv.actions import NUM_ACTIONS, PHASE_DISCARD, PHASE_LAYOFF, PHASE_SPREAD, action_name, parse_action
+from ginenv.cards import (
+    ALL_CARDS,
+    card_name,
+    card_value,
+    cards_of,
+    check_deck,
+    format_cards,
+    mask_of,
+    parse_card,
+    parse_cards,
+)
+from ginenv.errors import CardError, IllegalActionError
+
+
+def test_names_go_both_ways():
+    for card in range(52):
+        assert parse_card(card_name(card)) == parse_card(card_name(card, symbols=True)) == card
+        assert parse_card(f"  {card_name(card).lower()} ") == card
+    assert len({card_name(card) for card in range(52)}) == 52
+    assert parse_card("10d") == parse_card("TD") == 26 + 9
+    assert parse_card("Q♡") == parse_card("qh")
+
+
+def test_values():
+    assert [card_value(card) for card in range(13)] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10]
+    assert sum(card_value(card) for card in range(52)) == 340
+
+
+@pytest.mark.parametrize("text", ["", "7", "7X", "1C", "11C", "CC", "77C", "C7", "♠"])
+def test_what_is_no_card_is_refused(text):
+    with pytest.raises(CardError, match="is no card"):
+        parse_card(text)
+
+
+@pytest.mark.parametrize("number", [-1, 52, 255])
+def test_card_numbers_end_at_51(number):
+    with pytest.raises(CardError, match="0 to 51"):
+        card_name(number)
+
+
+def test_lists_and_masks():
+    assert parse_cards("7C 8C,TD 10h") == parse_cards("7C8CTDTH") == [19, 20, 35, 48]
+    assert cards_of(mask_of([48, 3, 20])) == [3, 20, 48]
+    assert format_cards(ALL_CARDS, separator="") == format_cards(range(52), separator="")
+    assert format_cards([19], symbols=True) == "7♣"
+    with pytest.raises(CardError, match="each card is two characters"):
+        parse_cards("7C8")
+
+
+def test_decks():
+    deck = list(range(51, -1, -1))
+    assert check_deck(deck) == deck
+    assert check_deck([card for card in range(52) if card % 13 < 8 and card < 39], 8, 3)
+    with pytest.raises(CardError, match="this one has 51; missing: AS"):
+        check_deck(deck[:-1])
+    with pytest.raises(CardError, match="missing: AS; doubled: KH"):
+        check_deck([51, *deck[:-1]])
+    with pytest.raises(CardError, match="not in this deck: 52"):
+        check_deck([52, *deck[1:]])
+    with pytest.raises(CardError, match="doubled: KH"):
+        check_deck([51, *deck])
+    with pytest.raises(CardError, match="a sequence of card numbers"):
+        check_deck(["seven"])  # type: ignore[list-item]
+
+
+def test_actions_go_both_ways():
+    for action in range(NUM_ACTIONS):
+        assert parse_action(action_name(action)) == action
+    for card in range(52):
+        assert parse_action(action_name(card, PHASE_LAYOFF)) == card
+        assert parse_action(action_name(card, PHASE_SPREAD)) == card
+    assert action_name(106, PHASE_LAYOFF) == "done" and parse_action("done") == 106
+    assert parse_action("  Knock   10D ") == 52 + 35 and action_name(52 + 35, PHASE_DISCARD) == "knock TD"
+
+
+@pytest.mark.parametrize("text", ["", "discard", "discard ZZ", "knock", "spread 52", "spread x", "fold", "7C"])
+def test_what_is_no_action_is_refused(text):
+    with pytest.raises(IllegalActionError, match="is no action"):
+        parse_action(text)
+
+
+@pytest.mark.parametrize("number", [-1, 107])
+def test_action_numbers_end_at_106(number):
+    with pytest.raises(IllegalActionError, match="0 to 106"):
+        action_name(number)

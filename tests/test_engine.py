@@ -1,0 +1,290 @@
+"""The hand as a state machine: cards are conserved, masks are the law, and nothing hidden can be seen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.sampling import ALL_RULES, eager, play_on, positions
+from ginenv.actions import KNOCK, NUM_ACTIONS, PHASE_NAMES, STOCK
+from ginenv.engine import MAX_HISTORY, MAX_PILE, NO_CARD, NOBODY, STATE, End, is_legal
+from ginenv.errors import GinError, IllegalActionError
+from ginenv.hand import Hand, Match, canonical, same_state
+from ginenv.jit import kernel
+from ginenv.perft import Policy, play_hands
+from ginenv.view import action_masks, make_views
+
+SEEDS = 4
+
+
+@kernel
+def _is_legal(states, action):
+    return is_legal(states[0], action)
+
+
+def bits(mask: int | np.integer) -> int:
+    return int(mask).bit_count()
+
+
+def stock(hand: Hand) -> list[int]:
+    state = hand.state[0]
+    return state["deck"][int(state["position"]) : hand.rules.num_cards].tolist()
+
+
+def check_cards(hand: Hand) -> None:
+    """Every card is in exactly one place."""
+    state = hand.state[0]
+    places = [int(state["hands"][0]), int(state["hands"][1]), int(state["pile_cards"]), int(state["laid"])]
+    places.append(sum(1 << card for card in stock(hand)))
+    together = 0
+    for place in places:
+        assert together & place == 0
+        together |= place
+    deck = {13 * suit + rank for suit in range(hand.rules.suits) for rank in range(hand.rules.ranks)}
+    assert together == sum(1 << card for card in deck)
+    pile = state["pile"][: state["num_pile"]].tolist()
+    assert sum(1 << card for card in pile) == int(state["pile_cards"]) and len(set(pile)) == len(pile)
+    assert len(pile) <= MAX_PILE and state["num_history"] <= MAX_HISTORY
+    for seat in (0, 1):
+        assert int(state["known"][seat]) & ~int(state["hands"][seat]) == 0
+        holds_eleven = hand.phase == "discard" and hand.turn == seat
+        laid = bits(state["laid"]) if state["knocker"] == 1 - seat else 0
+        assert bits(state["hands"][seat]) + laid == hand.rules.hand_size + holds_eleven
+
+
+@pytest.mark.parametrize("rules", ALL_RULES)
+def test_cards_are_conserved_and_masks_agree(rules):
+    rng = np.random.default_rng(1)
+    for seed in range(SEEDS):
+        hand = Hand.deal(ALL_RULES[rules], seed=seed)
+        while True:
+            check_cards(hand)
+            legal = hand.legal_actions()
+            views = make_views(hand.state, 0), make_views(hand.state, 1)
+            masks = [np.flatnonzero(action_masks(view)[0]).tolist() for view in views]
+            assert sorted(masks[0] + masks[1]) == legal
+            assert bool(legal) != hand.is_over
+            if hand.is_over:
+                break
+            assert (
+                masks[hand.turn] == legal and views[hand.turn]["to_move"][0] and not views[1 - hand.turn]["to_move"][0]
+            )
+            lenient = (
+                {KNOCK + card for card in legal if card < KNOCK} if hand.rules.illegal_knock == "discard" else set()
+            )
+            if rng.random() < 0.15:
+                judged = [action for action in range(-2, NUM_ACTIONS + 3) if _is_legal(hand.state, action)]
+                assert set(judged) == set(legal) | (lenient if hand.phase == "discard" else set())
+            play_on(hand, rng)
+
+
+@pytest.mark.parametrize("rules", ALL_RULES)
+def test_points_are_zero_sum_and_follow_from_the_deadwood(rules):
+    for hand in positions(rules, 25, seed=2, chance=0):
+        outcome = hand.outcome
+        if outcome is None:
+            continue
+        first, second = hand.view(0), hand.view(1)
+        assert first["points"][0] == -second["points"][0]
+        assert abs(int(first["points"][0])) == outcome.points
+        if outcome.knocker is None:
+            assert outcome.end in (End.STOCK, End.UPCARD_LIMIT, End.REPEATED_UPCARD) and outcome.winner is None
+            continue
+        mine, theirs = outcome.deadwood[outcome.knocker], outcome.deadwood[1 - outcome.knocker]
+        rules_ = hand.rules
+        expected = {
+            End.GIN: theirs + rules_.gin_bonus,
+            End.KNOCK: theirs - mine,
+            End.UNDERCUT: mine - theirs + rules_.undercut_bonus,
+            End.TIE: 0,
+        }[outcome.end]
+        assert outcome.points == expected * (2 if outcome.doubled else 1)
+        assert (outcome.end == End.GIN) == (mine == 0)
+        melds = sum(1 << card for meld in outcome.spread for card in meld)
+        loose = int(hand.state["hands"][0, outcome.knocker]) & ~melds
+        assert sum(min(10, card % 13 + 1) for card in range(52) if loose >> card & 1) == mine
+        assert melds & sum(1 << card for card in outcome.laid_off) == 0
+
+
+def test_copies_are_independent_and_a_state_is_its_bytes():
+    hand = Hand.deal("eaai", seed=3)
+    twin, data = hand.copy(), hand.to_bytes()
+    before = canonical(hand.state).tobytes()
+    rng = np.random.default_rng(3)
+    while not hand.is_over:
+        play_on(hand, rng)
+    assert twin.to_bytes() == data == before
+    again = Hand.from_bytes(data)
+    rng = np.random.default_rng(3)
+    while not again.is_over:
+        play_on(again, rng)
+    assert same_state(again.state, hand.state)
+
+
+def test_a_batch_is_a_row_of_single_hands():
+    """Records side by side do not touch one another, whatever their rules."""
+    names = list(ALL_RULES)
+    together = np.zeros(len(names), STATE)
+    for row, name in enumerate(names):
+        together["rules"][row] = ALL_RULES[name].block
+    counts = np.zeros(16, np.int64)
+    play_hands(together, np.uint64(5), 0, len(names), int(Policy.EAGER), False, counts)
+    for row, name in enumerate(names):
+        alone = np.zeros(1, STATE)
+        alone["rules"] = ALL_RULES[name].block
+        play_hands(alone, np.uint64(5), row, row + 1, int(Policy.EAGER), False, counts)
+        assert same_state(alone, together[row : row + 1])
+
+
+def permuted(hand: Hand, seat: int, rng: np.random.Generator) -> np.ndarray:
+    """The state with everything that a seat cannot see dealt again: the stock, and the opponent's hidden cards."""
+    states = hand.state.copy()
+    state = states[0]
+    other = 1 - seat
+    knocker = int(state["knocker"])
+    # A knocker's hand lies open once the spread is on the table, and both hands once the hand is over.
+    opened = knocker != NOBODY and (hand.is_over or (hand.phase == "layoff" and knocker == other))
+    held = 0 if opened else int(state["hands"][other]) & ~int(state["known"][other])
+    hidden = [card for card in range(52) if held >> card & 1]
+    position, last = int(state["position"]), hand.rules.num_cards
+    pool = rng.permutation(hidden + state["deck"][position:last].tolist()).tolist()
+    state["hands"][other] = int(state["hands"][other]) & ~held | sum(1 << card for card in pool[: len(hidden)])
+    state["deck"][position:last] = pool[len(hidden) :]
+    if hand.turn == other and state["drawn"] != NO_CARD:
+        state["drawn"] = rng.choice(pool[: len(hidden)])
+    state["key"] = rng.integers(2**63)
+    state["luck"][other] = rng.integers(2**63)
+    # Which cards a seat was dealt cannot be seen either; the deck below the stock is history.
+    state["deck"][:position] = 0
+    return states
+
+
+@pytest.mark.parametrize("rules", ALL_RULES)
+def test_what_is_hidden_changes_no_view(rules):
+    rng = np.random.default_rng(4)
+    for hand in positions(rules, 40, seed=7, chance=0.08):
+        for seat in (0, 1):
+            seen = make_views(hand.state, seat).tobytes()
+            for _ in range(3):
+                assert make_views(permuted(hand, seat, rng), seat).tobytes() == seen, (rules, hand.phase, seat)
+
+
+def test_the_permutations_reach_every_phase():
+    phases = {hand.phase for rules in ALL_RULES for hand in positions(rules, 40, seed=7, chance=0.08)}
+    assert phases == set(PHASE_NAMES)
+
+
+def test_the_layoff_phase_shows_the_spread_to_the_defender_and_no_hand_to_the_knocker():
+    seen = 0
+    for hand in positions("gc", 200, seed=9, chance=0):
+        if hand.phase != "layoff":
+            continue
+        seen += 1
+        knocker = 1 - hand.turn
+        assert hand.view(hand.turn)["shown"][0] == hand.state["hands"][0, knocker]
+        assert hand.view(knocker)["shown"][0] == 0
+        # The knocker cannot tell the defender's cards from the stock, except for those that it saw taken.
+        hidden = int(hand.state["hands"][0, hand.turn]) & ~int(hand.state["known"][0, hand.turn])
+        unseen = int(hand.view(knocker)["unseen"][0])
+        assert hidden & ~unseen == 0 and bits(unseen) == bits(hidden) + len(stock(hand))
+    assert seen > 10
+
+
+def test_unseen_cards_are_the_stock_and_the_hidden_hand():
+    for rules in ("ht1", "eaai", "gr-oklahoma"):
+        for hand in positions(rules, 60, seed=10):
+            for seat in (0, 1):
+                other = 1 - seat
+                view = hand.view(seat)
+                hidden = (
+                    int(hand.state["hands"][0, other]) & ~int(hand.state["known"][0, other]) & ~int(view["shown"][0])
+                )
+                assert int(view["unseen"][0]) == sum(1 << card for card in stock(hand)) | hidden
+
+
+def test_an_illegal_action_names_itself_and_the_legal_ones_and_changes_nothing():
+    hand = Hand.deal("eaai", seed=1)
+    before = hand.to_bytes()
+    for action in ("discard 7C", "draw stock", 0, 104, 107, -1, 10**30, "spread 3", "fly", True, None, 1.5):
+        with pytest.raises(IllegalActionError):
+            hand.push(action)  # type: ignore[arg-type]
+        assert hand.to_bytes() == before
+    with pytest.raises(IllegalActionError, match=r"action 104 \(draw stock\) is not legal.*105 \(take\), 106 \(pass\)"):
+        hand.push(104)
+    rng = np.random.default_rng(0)
+    while not hand.is_over:
+        play_on(hand, rng)
+    with pytest.raises(IllegalActionError, match="the hand is over"):
+        hand.push(104)
+
+
+def test_a_hand_is_dealt_as_asked():
+    same = [Hand.deal("eaai", seed=8).to_bytes() for _ in range(2)]
+    assert same[0] == same[1] != Hand.deal("eaai", seed=9).to_bytes()
+    assert Hand.deal("eaai", seed=8, starter=1).turn == 1 and Hand.deal("eaai", seed=8, starter=0).turn == 0
+    deck = np.random.default_rng(1).permutation(52).tolist()
+    hand = Hand.deal("gr", deck=deck, starter=1)
+    assert [card for card in range(52) if int(hand.state["hands"][0, 1]) >> card & 1] == sorted(deck[:10])
+    assert int(hand.state["pile"][0, 0]) == deck[20]
+    hand.push("pass")
+    hand.push("pass")
+    assert int(hand.state["drawn"][0]) == deck[21]
+    for wrong, sentence in (
+        (deck[:51], "missing"),
+        ([0] * 52, "doubled"),
+        (["x"] * 52, "card numbers"),
+        ("7C", "missing"),
+    ):
+        with pytest.raises(GinError, match=sentence):
+            Hand.deal("eaai", deck=wrong)  # type: ignore[arg-type]
+    with pytest.raises(GinError, match="starter 2 is no seat"):
+        Hand.deal("eaai", starter=2)
+    with pytest.raises(GinError, match="seed -1 is no seed"):
+        Hand.deal("eaai", seed=-1)
+
+
+def test_all_deals_are_equally_likely():
+    """Positions of cards, and of pairs of neighbours, over many decks; bounds far out in the tail."""
+    decks = []
+    states = np.zeros(1, STATE)
+    states["rules"] = ALL_RULES["eaai"].block
+    for seed in range(4000):
+        play_hands(states, np.uint64(seed), 0, 1, int(Policy.RANDOM), False, np.zeros(16, np.int64))
+        decks.append(states["deck"][0].copy())
+    cards = np.array(decks, np.int64)
+    expected = len(cards) / 52
+    for place in (0, 9, 10, 20, 21, 50, 51):
+        counts = np.bincount(cards[:, place], minlength=52)
+        # Chi-square with 51 degrees of freedom: above 120 once in ten million.
+        assert ((counts - expected) ** 2 / expected).sum() < 120, place
+    steps = np.bincount((cards[:, 21] - cards[:, 22]) % 52, minlength=52)[1:]
+    assert ((steps - len(cards) / 51) ** 2 / (len(cards) / 51)).sum() < 120
+
+
+def test_a_game_books_hands_and_deals_on():
+    match = Match("dg-standard", seed=2)
+    rng = np.random.default_rng(2)
+    with pytest.raises(GinError, match="still in play"):
+        match.next_hand()
+    while True:
+        while not match.hand.is_over:
+            match.push(eager(match.hand, rng))
+        if match.is_over:
+            break
+        last = match.played[-1]
+        match.next_hand()
+        outcome = last.outcome
+        assert outcome is not None
+        assert match.hand.turn == (outcome.starter if outcome.winner is None else 1 - outcome.winner)
+    with pytest.raises(GinError, match="the game is over"):
+        match.next_hand()
+    won = [0, 0]
+    for outcome in match.outcomes:
+        if outcome.winner is not None:
+            won[outcome.winner] += outcome.points
+    assert match.score == tuple(won) and max(won) >= 100
+    assert match.boxes == tuple(sum(outcome.winner == seat for outcome in match.outcomes) for seat in (0, 1))
+    with pytest.raises(IllegalActionError, match="the hand is over"):
+        match.push(STOCK)
+    copy = match.copy()
+    assert copy.score == match.score and copy.sheet() == match.sheet()
