@@ -49,6 +49,7 @@ class TrainConfig(Config):
     """Everything that decides a training run.
 
     Attributes:
+        algorithm: ``ppo``, or ``dmc`` (Deep Monte Carlo; use it with ``gae_lambda: 1`` and long batches).
         seed: seeds the deals, the network and the sampling.
         decisions: decisions of the learner's side to take in all.
         minutes: stop after this many minutes even if decisions are left (0: no limit).
@@ -65,6 +66,7 @@ class TrainConfig(Config):
         gae_lambda: of generalised advantage estimation over all half-moves.
         entropy: weight of the entropy bonus at the start (entropy is divided by the log of the number of legal actions).
         entropy_end: the same at the end.
+        knock: weight of the loss that weighs knocking against playing on for gin.
         belief: weight of the loss of the head that guesses the opponent's hand.
         next_action: weight of the loss of the head that guesses the opponent's next action.
         gradient_norm: clip of the gradient's norm.
@@ -88,6 +90,7 @@ class TrainConfig(Config):
         device: where the networks live.
     """
 
+    algorithm: str = Field("ppo", pattern="^(ppo|dmc)$")
     seed: int = 0
     decisions: int = Field(4_000_000, gt=0)
     minutes: float = Field(0, ge=0)
@@ -104,6 +107,7 @@ class TrainConfig(Config):
     gae_lambda: float = Field(0.95, ge=0, le=1)
     entropy: float = Field(0.03, ge=0)
     entropy_end: float = Field(0.005, ge=0)
+    knock: float = Field(1.0, ge=0)
     belief: float = Field(0.1, ge=0)
     next_action: float = Field(0.02, ge=0)
     gradient_norm: float = Field(0.5, gt=0)

@@ -31,7 +31,7 @@ from agents.files import write_atomic
 from agents.network_player import NetworkPlayer
 from agents.networks import ILLEGAL, NUM_CONDITIONS, Actor, Critic, FrozenActor, has_bfloat16_units
 from agents.rollout import Rollout, generalised_advantages, next_actions
-from ginenv.actions import NUM_ACTIONS
+from ginenv.actions import KNOCK, NUM_ACTIONS, STOCK
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.errors import GinError
 from ginenv.players import Player, make_player
@@ -40,6 +40,8 @@ RESUME = "resume.pt"
 KEPT_RESUMES = 3
 # A batch that moves the policy this far has broken it.
 COLLAPSE_KL = 0.5
+# Log-odds of knocking are not pushed beyond this: 3 per cent of the decisions go the other way and keep both arms known.
+MOST_ODDS = 3.5
 # One row in this many trains the heads that guess.
 GUESSING_PART = 4
 _CARDS = torch.arange(52)
@@ -54,6 +56,25 @@ def expand_legal(legal: Tensor) -> Tensor:
     """Legal actions ``int64[B, 3]`` as booleans ``[B, 107]``."""
     others = ((legal[:, 2:3] >> _CARDS[:3].to(legal.device)) & 1).bool()
     return torch.cat([expand_cards(legal[:, 0]), expand_cards(legal[:, 1]), others], 1)
+
+
+def knock_decision_loss(logits: Tensor, legal: Tensor, waiting: Tensor) -> Tensor:
+    """Pushes the choice between knocking and playing on for gin towards the better arm, with a force that does not fade.
+
+    A softmax that always knocks no longer feels its own gradient, and every self-play run ends there. So the difference of both arms
+    acts on the log-odds themselves (as in neural replicator dynamics, Hennes et al. 2020), which are kept within bounds.
+
+    Args:
+        logits: ``[B, 107]``.
+        legal: ``[B, 107]``.
+        waiting: ``[B]`` how much better knocking is, NaN where there is no choice.
+    """
+    rows = torch.isfinite(waiting).nonzero().squeeze(1)
+    kept = logits[rows].masked_fill(~legal[rows], ILLEGAL)
+    odds = kept[:, KNOCK:STOCK].logsumexp(1) - kept[:, :KNOCK].logsumexp(1)
+    cost = waiting[rows]
+    free = torch.where(cost > 0, odds < MOST_ODDS, odds > -MOST_ODDS)
+    return -(cost * odds * free).sum() / len(waiting)
 
 
 class Trainer:
@@ -139,7 +160,7 @@ class Trainer:
         rollout.tally[:] = 0
         for tick in range(config.ticks):
             clock = time.perf_counter()
-            rollout.observe(tick)
+            rollout.observe(tick, shaping)
             self.limit_observations(tick)
             self.shares["engine"] += time.perf_counter() - clock
             clock = time.perf_counter()
@@ -170,7 +191,22 @@ class Trainer:
         )  # fmt: skip
         targets = np.empty(shape, np.int64)
         next_actions(rollout.turns[:-1], rollout.done, rollout.actions, targets)
-        return {"advantages": advantages, "returns": returns, "next": targets, "values": values[:-1]}
+        waiting = {"waiting": self._waiting_costs()}
+        return {"advantages": advantages, "returns": returns, "next": targets, "values": values[:-1]} | waiting
+
+    def _waiting_costs(self) -> np.ndarray:
+        """How much better knocking at once is than playing on for gin, ``[ticks, games]``; NaN where there is no such choice.
+
+        The knock's worth is known; that of waiting is the critic's value of the same state under the commitment to gin.
+        """
+        rollout = self.rollout
+        costs = rollout.knock_worth.reshape(-1).copy()
+        rows = np.flatnonzero(~np.isnan(costs))
+        if self.config.knock == 0:
+            costs[:] = np.nan
+        elif rows.size:
+            costs[rows] -= self._values(rows)
+        return costs.reshape(rollout.ticks, rollout.games)
 
     # What a learner that adapts to its opponents does besides; this one does not.
 
@@ -204,14 +240,22 @@ class Trainer:
             actor, critic = torch.cat((actor, habits), 1), torch.cat((critic, habits), 1)
         return actor, critic
 
-    def _values(self) -> np.ndarray:
-        """The critic's values of all half-moves and of the states after them, ``[ticks + 1, games]``."""
+    def _values(self, committed: np.ndarray | None = None) -> np.ndarray:
+        """The critic's values of all half-moves and of the states after them, ``[ticks + 1, games]``.
+
+        Args:
+            committed: rows (of the flattened batch) to value instead, as if their mover had to play for gin; then ``[rows]``.
+        """
         rollout = self.rollout
         flat = {
             "obs": torch.from_numpy(rollout.obs.reshape(-1, OBSERVATION_SIZE)),
             "conditions": torch.from_numpy(rollout.conditions.reshape(-1, 2)),
             "hidden": torch.from_numpy(rollout.hidden.reshape(-1)),
         } | self._flat_habits(rollout.ticks + 1)
+        if committed is not None:
+            index = torch.from_numpy(committed)
+            flat = {name: value[index] for name, value in flat.items()}
+            flat["conditions"][:, 0] = 1
         values = np.empty(flat["obs"].shape[0], np.float32)
         with torch.no_grad(), torch.autocast(self.device.type, torch.bfloat16, enabled=self.bfloat16):
             for start in range(0, len(values), 16384):
@@ -219,7 +263,7 @@ class Trainer:
                 part = {name: value[rows] for name, value in flat.items()}
                 _, inputs = self._inputs(part, expand_cards(part["hidden"]))
                 values[rows] = self.critic(inputs).float().cpu().numpy()
-        return values.reshape(rollout.ticks + 1, rollout.games)
+        return values if committed is not None else values.reshape(rollout.ticks + 1, rollout.games)
 
     def learn(self, batch: dict[str, np.ndarray]) -> dict[str, float]:
         """Gradient steps over a batch; returns the means of all losses."""
@@ -241,7 +285,9 @@ class Trainer:
             "actions": torch.from_numpy(rollout.actions.reshape(-1)),
             "logps": torch.from_numpy(rollout.logps.reshape(-1)),
         }
-        flat |= {name: torch.from_numpy(batch[name].reshape(-1)) for name in ("advantages", "returns", "next")}
+        flat |= {
+            name: torch.from_numpy(batch[name].reshape(-1)) for name in ("advantages", "returns", "next", "waiting")
+        }
         flat |= self._flat_habits(rollout.ticks)
         chosen = flat["advantages"][torch.from_numpy(rows)]
         mean, deviation = chosen.mean().item(), chosen.std().item() + 1e-6
@@ -253,6 +299,7 @@ class Trainer:
                 index = order[start : start + config.minibatch]
                 part = {name: value[index].to(self.device) for name, value in flat.items()}
                 part["advantages"] = (part["advantages"] - mean) / deviation
+                part["waiting"] = part["waiting"] / deviation
                 for name, value in self._step(part, entropy_weight).items():
                     sums[name] = sums.get(name, 0.0) + value
                     if epoch == config.epochs - 1:
@@ -268,6 +315,11 @@ class Trainer:
         spread = batch["returns"].reshape(-1)[rows]
         missed = spread - batch["values"].reshape(-1)[rows]
         figures["explained_variance"] = float(1 - missed.var() / (spread.var() + 1e-9))
+        choices = np.isfinite(batch["waiting"])
+        if choices.any():
+            taken = rollout.actions[choices]
+            figures["knock_share"] = float(((taken >= KNOCK) & (taken < STOCK)).mean())
+            figures["waiting_cost"] = float(batch["waiting"][choices].mean())
         figures["learning_rate"] = rate
         figures["entropy_weight"] = entropy_weight
         hands, gins, knocks, length, undercuts, deadwood = (int(value) for value in rollout.tally)
@@ -298,6 +350,7 @@ class Trainer:
         log_ratio = logp - part["logps"]
         ratio = log_ratio.exp()
         policy_loss = self.policy_loss(part, ratio, logp)
+        knock_loss = knock_decision_loss(logits.float(), legal, part["waiting"])
         # Illegal actions have probabilities below 1e-20 and add nothing.
         entropy = (-(logps.exp() * logps).sum(1) / legal.sum(1).float().log()).mean()
         # Only cards that the seat cannot place are worth guessing: not its own, not in the pile, not known.
@@ -309,7 +362,11 @@ class Trainer:
         next_loss = functional.cross_entropy(following.float(), targets, ignore_index=-1, reduction="sum")
         next_loss = next_loss / (targets >= 0).sum().clamp(min=1)
         actor_loss = (
-            policy_loss - entropy_weight * entropy + config.belief * belief_loss + config.next_action * next_loss
+            policy_loss
+            + config.knock * knock_loss
+            - entropy_weight * entropy
+            + config.belief * belief_loss
+            + config.next_action * next_loss
         )
         value_loss = functional.smooth_l1_loss(values.float(), part["returns"])
         self._descend("actor", self.actor, actor_loss)

@@ -16,7 +16,7 @@ from ginenv.actions import KNOCK, PASS, PHASE_LAYOFF, PHASE_OVER, PHASE_SPREAD, 
 from ginenv.encoding import OBSERVATION_SIZE, encode
 from ginenv.engine import NOBODY, STATE, apply, next_word
 from ginenv.game import next_hand, score_hand, start_game
-from ginenv.jit import ctz, kernel, mix, popcount
+from ginenv.jit import ctz, kernel, mix, popcount, record_copy
 from ginenv.melds import deadwood
 from ginenv.rules import get_rules
 from ginenv.view import VIEW, look
@@ -181,6 +181,56 @@ def _potential(s):
     return (deadwood(s.hands[1]) - deadwood(s.hands[0])) / 100.0
 
 
+_copy_state = record_copy(STATE, "hands", STATE, "hands", "history")
+
+
+@kernel
+def _book_hand(s, preset, equity, layout):
+    """Books a hand that is over and returns what it was worth to seat 0: its points, or the change in the chance to win the game."""
+    if layout.shape[0] == 0:
+        score_hand(s)
+        if s.winner == NOBODY:
+            return 0.0
+        return s.points * POINT if s.winner == 0 else -s.points * POINT
+    before = bank_chance(equity, layout, preset, s.score[0], s.score[1], s.boxes[0], s.boxes[1])
+    score_hand(s)
+    if s.game_over:
+        after = 1.0 if s.game_winner == 0 else (0.0 if s.game_winner == 1 else 0.5)
+    else:
+        after = bank_chance(equity, layout, preset, s.score[0], s.score[1], s.boxes[0], s.boxes[1])
+    return GAME * (after - before)
+
+
+@kernel
+def _knock_worth(states, legal, learns, gin_only, presets, potentials, shaping, equity, layout, scratch, worth):
+    """What knocking at once with the least deadwood is worth to a learner that may also wait (NaN elsewhere).
+
+    Both hands are known to the state, so this arm of the decision needs no sampling; only training uses it.
+    """
+    s = scratch[0]
+    for i in range(states.shape[0]):
+        worth[i] = np.nan
+        seat = np.int64(states[i].turn)
+        if not learns[i] or gin_only[i, seat] or legal[i, 1] == 0 or legal[i, 0] == 0:
+            continue
+        cards = states[i].hands[seat]
+        rest = legal[i, 1]
+        best = 0
+        least = np.int64(1000)
+        while rest:
+            bit = rest & -rest
+            rest ^= bit
+            left = deadwood(cards & ~bit)
+            if left < least:
+                least = left
+                best = ctz(bit)
+        _copy_state(s, states[i])
+        apply(s, KNOCK + best)
+        _resolve(s)
+        reward = _book_hand(s, presets[i], equity, layout) - shaping * potentials[i]
+        worth[i] = reward if seat == 0 else -reward
+
+
 @kernel
 def _advance(
     states, actions, counts, base, blocks, cumulative, presets, kinds_cumulative, kinds, seats,
@@ -206,18 +256,7 @@ def _advance(
             tally[4] += s.end == 3
             if s.knocker != NOBODY:
                 tally[5] += s.deadwood[s.knocker]
-            if layout.shape[0]:
-                reward = -GAME * bank_chance(equity, layout, presets[i], s.score[0], s.score[1], s.boxes[0], s.boxes[1])
-            score_hand(s)
-            if layout.shape[0]:
-                if s.game_over:
-                    reward += GAME * (1.0 if s.game_winner == 0 else (0.0 if s.game_winner == 1 else 0.5))
-                else:
-                    reward += GAME * bank_chance(
-                        equity, layout, presets[i], s.score[0], s.score[1], s.boxes[0], s.boxes[1]
-                    )
-            elif s.winner != NOBODY:
-                reward = s.points * POINT if s.winner == 0 else -s.points * POINT
+            reward = _book_hand(s, presets[i], equity, layout)
             reward -= shaping * before
             if s.game_over:
                 counts[i] += 1
@@ -383,6 +422,8 @@ class Rollout:
         self.logps = np.zeros(shape, np.float32)
         self.rewards = np.zeros(shape, np.float32)
         self.done = np.zeros(shape, np.uint8)
+        self.knock_worth = np.zeros(shape, np.float32)
+        self.scratch = np.zeros(1, STATE)
         self.words = np.zeros(games, np.uint64)
         for i in range(games):
             _begin_game(
@@ -390,14 +431,18 @@ class Rollout:
                 self.kinds, self.seats, self.gin_only, self.gin_share, self.commits,
             )  # fmt: skip
 
-    def observe(self, tick: int) -> None:
-        """Writes what the seats to move see into row ``tick`` of the arrays."""
+    def observe(self, tick: int, shaping: float = 0.0) -> None:
+        """Writes what the seats to move see into row ``tick`` of the arrays, and what their knocks would be worth."""
         _observe(
             self.states, self.views, self.gin_only, self.obs[tick], self.legal[tick], self.hidden[tick],
             self.conditions[tick], self.turns[tick],
         )  # fmt: skip
         if tick < self.ticks:
             _learner_rows(self.kinds, self.seats, self.turns[tick], self.legal[tick], self.learns[tick])
+            _knock_worth(
+                self.states, self.legal[tick], self.learns[tick], self.gin_only, self.presets, self.potentials, shaping,
+                self.equity.values, self.equity.layout, self.scratch, self.knock_worth[tick],
+            )  # fmt: skip
 
     def waiting_for(self, kind: int) -> np.ndarray:
         """Indices of the games in which the ``kind``-th fixed opponent is to move."""

@@ -1,0 +1,70 @@
+"""Deep Monte Carlo: the second learner, on the same games, networks and files as ``agents.ppo``.
+
+The method of DouZero (Zha et al. 2021): a network predicts, for every action, the result of the hand; it plays what looks best with some
+exploration, and is fitted to what hands brought in the end. No critic, no bootstrapping, no importance weights; only hands that ended
+within the batch are learned from.
+
+The actor's logits are read as results divided by ``TEMPERATURE``, so that its softmax explores and every player of checkpoints plays it
+as it is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from agents.networks import ILLEGAL
+from agents.ppo import Trainer, expand_legal
+from ginenv.jit import kernel
+
+# A result better by this much (in rewards; 2 points of a hand) is e times as likely to be explored.
+TEMPERATURE = 0.04
+
+
+@kernel
+def finished_rows(done, learns):
+    """Leaves in ``learns`` only half-moves of hands that end within the batch (both ``uint8[T, N]``)."""
+    ticks, games = done.shape
+    for i in range(games):
+        ended = False
+        for t in range(ticks - 1, -1, -1):
+            ended = ended or done[t, i] == 1
+            if not ended:
+                learns[t, i] = 0
+
+
+class DeepMonteCarlo(Trainer):
+    """Fits the results of hands instead of following a policy gradient; everything else is the trainer's."""
+
+    def _values(self, committed: np.ndarray | None = None) -> np.ndarray:
+        """Nothing is subtracted from results: what are advantages elsewhere are the plain results here."""
+        return np.zeros((self.rollout.ticks + 1, self.rollout.games), np.float32)
+
+    def collect(self) -> dict[str, np.ndarray]:
+        """Plays a batch and keeps the hands that ended in it."""
+        batch = super().collect()
+        finished_rows(self.rollout.done, self.rollout.learns)
+        return batch
+
+    def _step(self, part: dict[str, Tensor], entropy_weight: float) -> dict[str, float]:
+        """One gradient step towards the results."""
+        legal = expand_legal(part["legal"])
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bfloat16):
+            inputs, _ = self._inputs(part, torch.zeros((len(legal), 52), dtype=torch.bool))
+            logits, _, _ = self.actor(inputs, 1)
+        logits = logits.float()
+        predicted = logits.gather(1, part["actions"][:, None]).squeeze(1) * TEMPERATURE
+        loss = functional.smooth_l1_loss(predicted, part["returns"])
+        self._descend("actor", self.actor, loss)
+        with torch.no_grad():
+            for ours, theirs in zip(self.average.parameters(), self.actor.parameters(), strict=True):
+                ours.lerp_(theirs, 1 - self.config.average)
+            logps = functional.log_softmax(logits.masked_fill(~legal, ILLEGAL), 1)
+            log_ratio = logps.gather(1, part["actions"][:, None]).squeeze(1) - part["logps"]
+            return {
+                "value_loss": loss.item(),
+                "entropy": (-(logps.exp() * logps).sum(1) / legal.sum(1).float().log()).mean().item(),
+                "kl": (log_ratio.exp() - 1 - log_ratio).mean().item(),
+            }
