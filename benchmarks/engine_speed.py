@@ -1,0 +1,110 @@
+"""Random hands per second, one core: this engine beside OpenSpiel's Python loop and RLCard, in one run.
+
+`python -m benchmarks.engine_speed` (after `make peers`) prints hands, decisions and ratios, and writes them to
+`benchmarks/results/engine_speed.json`. The measurements take turns (see `benchmarks.throughput`), so the ratios hold where
+single figures do not. Uniform random play under the `openspiel` preset and under `eaai`, complete rules, exact spreads and
+lay-offs. The environments' steps are measured by `benchmarks.env_speed`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import peers_openspiel, peers_rlcard
+from benchmarks.throughput import Throughput, compare, measure
+from ginenv.engine import STATE
+from ginenv.perft import Policy, play_hands
+from ginenv.rules import PRESETS
+
+RESULTS = Path(__file__).parent / "results" / "engine_speed.json"
+HANDS_A_CALL = 2000
+
+
+def random_hands(rules: str, seconds: float) -> Throughput:
+    """Hands of the compiled engine, one after the other in one record, uniformly at random."""
+    states = np.zeros(1, STATE)
+    states["rules"] = PRESETS[rules].block
+    counts = np.zeros(16, np.int64)
+    seed = np.uint64(0)
+    first = 0
+
+    def play() -> tuple[int, int]:
+        nonlocal first
+        hands, decisions = int(counts[0]), int(counts[1])
+        play_hands(states, seed, first, first + HANDS_A_CALL, int(Policy.RANDOM), False, counts)
+        first += HANDS_A_CALL
+        return int(counts[0]) - hands, int(counts[1]) - decisions
+
+    return measure(f"this engine, random hands, {rules}", play, seconds)
+
+
+def measurements(seconds: float) -> list[Callable[[], Throughput]]:
+    """What is measured: the engine first, what it is divided by last."""
+    return [
+        lambda: random_hands("openspiel", seconds),
+        lambda: random_hands("eaai", seconds),
+        lambda: peers_rlcard.random_hands(seconds),
+        lambda: peers_openspiel.random_hands_cloned(seconds),
+        lambda: peers_openspiel.random_hands(seconds),
+    ]
+
+
+def report(results: list[Throughput]) -> list[dict[str, float | str]]:
+    """Rows with the ratio to the last measurement, OpenSpiel's plain loop."""
+    base = results[-1]
+    return [
+        {
+            "name": result.name,
+            "hands_per_second": round(result.hands_per_second, 1),
+            "decisions_per_second": round(result.decisions_per_second, 1),
+            "hands_ratio": round(result.hands_per_second / base.hands_per_second, 2),
+            "decisions_ratio": round(result.decisions_per_second / base.decisions_per_second, 2),
+        }
+        for result in results
+    ]
+
+
+def main() -> None:
+    """Parses the command line, measures, prints and writes the results."""
+    parser = argparse.ArgumentParser(description="Random hands per second of this engine and of others, in one run.")
+    parser.add_argument("--seconds", type=float, default=2.0, help="processor time of each measurement in each round")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds; the fastest of each is kept")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    rows = report(compare(measurements(options.seconds), options.rounds))
+    print(f"{'':<44} {'hands/s':>12} {'decisions/s':>14} {'hands':>9} {'decisions':>10}")
+    for row in rows:
+        print(
+            f"{row['name']:<44} {row['hands_per_second']:>12,.0f} {row['decisions_per_second']:>14,.0f} "
+            f"{row['hands_ratio']:>8,.1f}x {row['decisions_ratio']:>9,.1f}x"
+        )
+    result = {
+        "command": f"python -m benchmarks.engine_speed --seconds {options.seconds:g} --rounds {options.rounds}",
+        "date": datetime.date.today().isoformat(),
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("ginenv", "numpy", "numba", "open_spiel", "rlcard")},
+        },
+        "machine": {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()},
+        "ratios_to": rows[-1]["name"],
+        "rows": rows,
+    }
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    beside = options.out.with_suffix(".tmp")
+    beside.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    os.replace(beside, options.out)
+    print(f"written to {options.out}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
