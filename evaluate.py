@@ -6,15 +6,28 @@ python evaluate.py A                                  one player against the pan
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 
 import tyro
 from rich.console import Console
 
-from agents.arena.configs import PANEL, MatchConfig, parse_rules
+from agents.arena.configs import PANEL, MatchConfig, TournamentConfig, parse_rules
 from agents.arena.matches import play_match
+from agents.arena.report import report
 from agents.arena.sequential import SequentialTest
-from agents.arena.show import match_tables, panel_table, progress_bar, results_document, write_json
+from agents.arena.show import (
+    match_tables,
+    panel_table,
+    progress_bar,
+    results_document,
+    standings_tables,
+    this_command,
+)
+from agents.arena.tournament import Tournament
+from agents.config import load_config
+from agents.files import write_json, write_text
 from ginenv.errors import GinError
 
 
@@ -55,10 +68,45 @@ def match(arguments: list[str], console: Console) -> None:
     console.print(f"results: {config.out}")
 
 
+def tournament(arguments: list[str], console: Console) -> None:
+    """Plays what is missing of a tournament and writes its results and its report."""
+    if not arguments:
+        raise GinError("a tournament needs a configuration: python evaluate.py tournament configs/tournament.yaml")
+    config = load_config(arguments[0], arguments[1:], TournamentConfig)
+    rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+    played = Tournament(config, rank, world)
+    share = len(played.blocks()[rank::world])
+    with progress_bar(console, share, f"{config.title}, blocks") as tick:
+        played.play(tick)
+    standings = played.standings()
+    if standings.missing and world > 1:
+        console.print(f"rank {rank} is done; {standings.missing} blocks of other ranks are missing still")
+        return
+    if not standings.matches:
+        raise KeyboardInterrupt
+    for table in standings_tables(standings):
+        console.print(table)
+    for circle in standings.circles():
+        console.print(f"[bold]warning:[/] a circle: {' beats '.join([*circle, circle[0]])}")
+    if standings.missing:
+        console.print(f"{standings.missing} blocks have not been played; the same command goes on with them")
+    write_json(config.out / "results.json", {"command": this_command(), **standings.to_dict()})
+    write_text(config.out / "report.html", report(standings, this_command()))
+    console.print(f"results: {config.out / 'results.json'}, report: {config.out / 'report.html'}")
+
+
+COMMANDS = {"tournament": tournament}
+
+
 def main() -> None:
     """Runs what the command line asks for; an error is one sentence and a non-zero exit."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    name, rest = (sys.argv[1:2] or [""])[0], sys.argv[2:]
     try:
-        match(sys.argv[1:], Console())
+        if name in COMMANDS:
+            COMMANDS[name](rest, Console())
+        else:
+            match(sys.argv[1:], Console())
     except GinError as error:
         sys.exit(f"evaluate.py: {error}")
     except KeyboardInterrupt:

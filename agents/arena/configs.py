@@ -64,3 +64,41 @@ def parse_rules(text: str) -> Rules:
         return get_rules(json.loads(text))
     except json.JSONDecodeError as error:
         raise RulesError(f"rules {text!r} cannot be read as JSON: {error}") from None
+
+
+class TournamentConfig(Config):
+    """Everyone against everyone.
+
+    Attributes:
+        title: of the report.
+        players: what each player is called, and what it is: a name, a checkpoint's directory, or cmd:PROGRAM.
+        rules: a preset, or rules as JSON.
+        unit: whole games, or single hands.
+        pairs: mirrored deals of every two players.
+        block: pairs that are played in one go; what is lost at an interruption is at most one of these.
+        seed: of deals and players.
+        workers: processes.
+        batch: games at once in each process.
+        luck: rate with luck subtracted.
+        forfeit: what a program from outside loses when it fails.
+        bot_seconds: time of a program from outside for one line of questions.
+        bot_restarts: how often such a program is started again within a block.
+        resamples: bootstrap tables behind the intervals of the ratings.
+        out: directory of blocks, results and report.
+    """
+
+    title: str = "Tournament"
+    players: dict[str, str]
+    rules: str = "eaai"
+    unit: Literal["games", "hands"] = "games"
+    pairs: int = Field(1000, gt=0)
+    block: int = Field(500, gt=0)
+    seed: int = Field(0, ge=0)
+    workers: int = Field(1, gt=0)
+    batch: int = Field(2048, gt=0)
+    luck: bool = False
+    forfeit: Literal["game", "hand"] = "game"
+    bot_seconds: float = Field(10.0, gt=0)
+    bot_restarts: int = Field(1, ge=0)
+    resamples: int = Field(500, gt=1)
+    out: Path = Path("runs/tournament")

@@ -222,8 +222,8 @@ def _close(players: Iterable[Player]) -> None:
             player.close()
 
 
-def _play_part(specs: tuple[str, str], settings: MatchSettings, first: int, pairs: int) -> Part:
-    """Plays some pairs in a worker process."""
+def play_part(specs: tuple[str, str], settings: MatchSettings, first: int, pairs: int) -> Part:
+    """Plays some pairs between players of these names, made for it and closed after it."""
     players = (_make(specs[0], settings), _make(specs[1], settings))
     try:
         return play_pairs(players, settings, first, pairs)
@@ -231,7 +231,7 @@ def _play_part(specs: tuple[str, str], settings: MatchSettings, first: int, pair
         _close(players)
 
 
-def _start_worker() -> None:
+def start_worker() -> None:
     """The parent hears an interrupt and ends its workers; these close their players on the way out."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
@@ -263,10 +263,10 @@ def _parts_of_workers(
     specs: tuple[str, str], settings: MatchSettings, pairs: int, size: int, workers: int, tick: Callable[[int], None]
 ) -> Generator[Part, None, None]:
     """Parts in order of their pairs, from processes that were started fresh (a fork would copy compiled threads)."""
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_start_worker)
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=start_worker)
     waiting: list[Future[Part]] = []
     try:
-        waiting = [pool.submit(_play_part, specs, settings, first, count) for first, count in _chunks(pairs, size)]
+        waiting = [pool.submit(play_part, specs, settings, first, count) for first, count in _chunks(pairs, size)]
         done = 0
         for future in waiting:
             part = future.result()
@@ -341,7 +341,7 @@ def play_match(
             raise GinError("several processes need the names of players, not players that exist already")
         if values is not deadwood_value:
             raise GinError("several processes measure luck with the default values; allowed is workers=1 for others")
-        _check_names(a, b)
+        check_names(a, b)
         size = LOOK_EVERY if until else max(1, min(500, -(-pairs // (4 * workers))))
         parts = _parts_of_workers((a, b), settings, pairs, size, workers, tick)
     names = (names[0], names[1])
@@ -353,7 +353,7 @@ def play_match(
                 break
             finished.append(part)
             if until is not None:
-                result = _joined(names, settings, finished, pairs)
+                result = join_parts(names, settings, finished, pairs)
                 result.verdict = until.verdict(result.best_pair_scores)
                 if result.verdict:
                     break
@@ -365,21 +365,22 @@ def play_match(
     if not finished:
         raise KeyboardInterrupt
     if until is None or result is None:
-        result = _joined(names, settings, finished, pairs)
+        result = join_parts(names, settings, finished, pairs)
     if until is not None:
         result.verdict = until.words(result.verdict, names)
     result.elapsed = time.perf_counter() - began
     return result
 
 
-def _check_names(*specs: str) -> None:
+def check_names(*specs: str) -> None:
     """Makes each player once here, so that a wrong name is said before processes start."""
     for spec in specs:
         if not spec.startswith("cmd:"):
             make_player(spec)
 
 
-def _joined(names: tuple[str, str], settings: MatchSettings, parts: list[Part], wanted: int) -> MatchResult:
+def join_parts(names: tuple[str, str], settings: MatchSettings, parts: list[Part], wanted: int) -> MatchResult:
+    """The result of a match from its parts."""
     style = np.zeros(2, steps.STYLE)
     for key in steps.STYLE.names or ():
         style[key] = sum(part.style[key] for part in parts)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from agents.arena.results import RESULTS_VERSION, MatchResult, versions
+from agents.arena.tournament import Standings
 
 _STYLE_ROWS = (
     ("hands won", "hands_won", "{:.1%}"),
@@ -102,26 +103,36 @@ def panel_table(results: list[MatchResult]) -> Table:
     return table
 
 
-def command_line(program: str, arguments: list[str]) -> str:
+def this_command() -> str:
     """The command that repeats a result, with this machine's directories taken out."""
     here, home = os.getcwd(), str(Path.home())
-    shown = [argument.replace(here + os.sep, "").replace(home + os.sep, "~/") for argument in arguments]
-    return " ".join(["python", program, *(repr(part) if " " in part else part for part in shown)])
-
-
-def write_json(path: Path, values: dict[str, Any]) -> None:
-    """Writes a file beside its place and renames it, so that nobody ever reads half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(path.name + ".tmp")
-    beside.write_text(json.dumps(values, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    beside.replace(path)
+    program, *arguments = [part.replace(here + os.sep, "").replace(home + os.sep, "~/") for part in sys.argv]
+    return shlex.join(["python", Path(program).name, *arguments])
 
 
 def results_document(results: list[MatchResult]) -> dict[str, Any]:
     """A results file: the matches and everything that is needed to repeat them."""
     return {
         "format": RESULTS_VERSION,
-        "command": command_line(Path(sys.argv[0]).name, sys.argv[1:]),
+        "command": this_command(),
         "versions": versions(),
         "matches": [result.to_dict() for result in results],
     }
+
+
+def standings_tables(standings: Standings) -> list[Table]:
+    """Ratings and cross-table, the strongest first."""
+    order = standings.order
+    table = Table(title=standings.config.title, title_justify="left")
+    table.add_column("")
+    table.add_column("rating", justify="right")
+    for j in order:
+        table.add_column(standings.names[j], justify="right")
+    for i in order:
+        rating, low, high = standings.ratings[i]
+        cells = []
+        for j in order:
+            mean, half = standings.share(i, j)
+            cells.append("" if i == j or mean != mean else f"{100 * mean:.1f} ± {100 * half:.1f}")
+        table.add_row(standings.names[i], f"{rating:+.0f} ± {(high - low) / 2:.0f}", *cells)
+    return [table]

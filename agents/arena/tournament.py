@@ -1,0 +1,254 @@
+"""Everyone against everyone, in blocks of pairs that are kept as files.
+
+So a long tournament can be stopped, resumed, and shared between machines. Every block is one file, written beside its place and
+renamed. Whoever starts the same tournament in the same directory goes on where it stopped; with ``torchrun`` each rank plays its
+share of the blocks, and whoever finds all of them there writes the report.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import itertools
+import json
+import multiprocessing
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from agents.arena.configs import TournamentConfig, parse_rules
+from agents.arena.matches import MatchSettings, Part, check_names, join_parts, play_part, start_worker
+from agents.arena.ratings import circles, ratings
+from agents.arena.results import MatchResult, versions
+from agents.files import write_atomic, write_json
+from agents.outside import BotLimits
+from ginenv.errors import GinError
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some pairs of the match between two players, by their numbers."""
+
+    a: int
+    b: int
+    first: int
+    pairs: int
+
+    @property
+    def file_name(self) -> str:
+        """Where it is kept."""
+        return f"{self.a:03}-{self.b:03}-{self.first:07}.npz"
+
+
+class Tournament:
+    """A tournament and its directory.
+
+    Args:
+        config: what is played.
+        rank: this process among those that share the blocks.
+        world: how many processes share them.
+
+    Raises:
+        GinError: if a name does not exist, or the directory holds another tournament.
+    """
+
+    def __init__(self, config: TournamentConfig, rank: int = 0, world: int = 1):
+        if len(config.players) < 2:
+            raise GinError(f"a tournament needs at least 2 players; {len(config.players)} are listed")
+        self.config = config
+        self.rank, self.world = rank, world
+        self.names = list(config.players)
+        self.specs = list(config.players.values())
+        check_names(*self.specs)
+        limits = BotLimits(seconds=config.bot_seconds, restarts=config.bot_restarts)
+        self.settings = MatchSettings(
+            rules=parse_rules(config.rules),
+            unit=config.unit,
+            seed=config.seed,
+            batch=config.batch,
+            forfeit=config.forfeit,
+            luck=config.luck,
+            limits=limits,
+        )
+        self.directory = config.out
+        self._claim()
+
+    def _claim(self) -> None:
+        """Refuses a directory with another tournament: blocks of both would be mixed."""
+        played = {key: value for key, value in self.config.model_dump(mode="json").items() if key not in _FREE}
+        digest = hashlib.sha256(json.dumps(played, sort_keys=True).encode()).hexdigest()[:12]
+        path = self.directory / "tournament.json"
+        if path.exists():
+            known = json.loads(path.read_text(encoding="utf-8"))
+            if known.get("hash") != digest:
+                raise GinError(
+                    f"{self.directory} holds another tournament ({known.get('hash')}, not {digest}); choose another out"
+                )
+        else:
+            write_json(path, {"hash": digest, "config": played, "versions": versions()})
+        (self.directory / "blocks").mkdir(parents=True, exist_ok=True)
+
+    def blocks(self) -> list[Block]:
+        """All blocks: the first blocks of every match before the second ones, so that a stopped tournament is even."""
+        matches = list(itertools.combinations(range(len(self.names)), 2))
+        firsts = range(0, self.config.pairs, self.config.block)
+        return [
+            Block(a, b, first, min(self.config.block, self.config.pairs - first))
+            for first in firsts
+            for a, b in matches
+        ]
+
+    def _path(self, block: Block) -> Path:
+        return self.directory / "blocks" / block.file_name
+
+    def play(self, tick: Callable[[int], None] | None = None) -> None:
+        """Plays this process's share of what is missing."""
+        mine = self.blocks()[self.rank :: self.world]
+        waiting = [block for block in mine if not self._path(block).exists()]
+        done = len(mine) - len(waiting)
+        for block, part in self._parts(waiting):
+            if not part.complete:
+                return
+            self._save(block, part)
+            done += 1
+            if tick is not None:
+                tick(done)
+
+    def _task(self, block: Block) -> tuple[tuple[str, str], MatchSettings, int, int]:
+        return (self.specs[block.a], self.specs[block.b]), self.settings, block.first, block.pairs
+
+    def _parts(self, waiting: list[Block]) -> Iterator[tuple[Block, Part]]:
+        if self.config.workers == 1:
+            for block in waiting:
+                yield block, play_part(*self._task(block))
+            return
+        context = multiprocessing.get_context("spawn")
+        pool = ProcessPoolExecutor(self.config.workers, context, initializer=start_worker)
+        try:
+            futures = {pool.submit(play_part, *self._task(block)): block for block in waiting}
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()
+
+    def _save(self, block: Block, part: Part) -> None:
+        buffer = io.BytesIO()
+        luck = np.zeros((0, 2)) if part.luck is None else part.luck
+        faults = np.frombuffer(json.dumps(part.faults).encode(), np.uint8)
+        np.savez_compressed(buffer, games=part.games, style=part.style, seconds=part.seconds, luck=luck, faults=faults)
+
+        def write(temporary: str) -> None:
+            Path(temporary).write_bytes(buffer.getvalue())
+
+        write_atomic(self._path(block), write)
+
+    def _load(self, block: Block) -> Part:
+        with np.load(self._path(block), allow_pickle=False) as held:
+            luck = held["luck"] if len(held["luck"]) else None
+            faults = json.loads(held["faults"].tobytes())
+            return Part(held["games"], held["style"], held["seconds"], faults, luck)
+
+    def standings(self) -> Standings:
+        """What the blocks that are there come to."""
+        parts: dict[tuple[int, int], list[Part]] = {}
+        missing = 0
+        for block in self.blocks():
+            if self._path(block).exists():
+                parts.setdefault((block.a, block.b), []).append(self._load(block))
+            else:
+                missing += 1
+        matches = {
+            (a, b): join_parts((self.names[a], self.names[b]), self.settings, found, self.config.pairs)
+            for (a, b), found in parts.items()
+        }
+        return Standings(self.names, self.specs, matches, missing, self.config)
+
+
+# Changing these changes no result.
+_FREE = ("workers", "batch", "out", "resamples")
+
+
+@dataclass
+class Standings:
+    """The cross-table and what follows from it.
+
+    Attributes:
+        names: players as the config calls them.
+        specs: players as ``evaluate.py`` takes them.
+        matches: results by (a, b) with a < b.
+        missing: blocks that have not been played.
+        config: what was asked for.
+    """
+
+    names: list[str]
+    specs: list[str]
+    matches: dict[tuple[int, int], MatchResult]
+    missing: int
+    config: TournamentConfig
+
+    def __post_init__(self) -> None:
+        """Rates the players, the strongest first in ``order``."""
+        scores = {key: result.best_pair_scores for key, result in self.matches.items()}
+        self.ratings = ratings(scores, len(self.names), self.config.resamples, self.config.seed)
+        self.order = [int(i) for i in np.argsort(-self.ratings[:, 0])]
+
+    def share(self, a: int, b: int) -> tuple[float, float]:
+        """The share of a against b and the half-width of its interval; NaN where they have not met."""
+        result = self.matches.get((min(a, b), max(a, b)))
+        if result is None:
+            return float("nan"), float("nan")
+        share = result.adjusted_share or result.share
+        return (share.mean if a < b else 1 - share.mean), share.half
+
+    def circles(self) -> list[tuple[str, str, str]]:
+        """Players that beat each other in a circle, each beyond its 95 % interval."""
+        count = len(self.names)
+        beats = np.zeros((count, count), bool)
+        for a, b in itertools.permutations(range(count), 2):
+            mean, half = self.share(a, b)
+            beats[a, b] = mean - half > 0.5
+        return [(self.names[i], self.names[j], self.names[k]) for i, j, k in circles(beats)]
+
+    def style(self, player: int) -> dict[str, Any]:
+        """How a player plays, over all its matches."""
+        total: MatchResult | None = None
+        style = None
+        seconds = 0.0
+        for (a, b), result in self.matches.items():
+            if player in (a, b):
+                side = 0 if player == a else 1
+                if style is None:
+                    total, style = result, np.zeros(2, result.style.dtype)
+                for key in result.style.dtype.names or ():
+                    style[key][0] += result.style[key][side]
+                seconds += result.seconds[side]
+        if total is None or style is None:
+            return {}
+        return MatchResult(
+            total.names, total.rules, total.unit, total.seed, total.games[:0], style, (seconds, 0.0)
+        ).style_of(0)
+
+    def faults(self) -> list[dict[str, Any]]:
+        """What went wrong, with the match in which it did."""
+        return [{**fault, "match": list(result.names)} for result in self.matches.values() for fault in result.faults]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as JSON can hold it."""
+        return {
+            "versions": versions(),
+            "config": self.config.model_dump(mode="json", exclude={"out"}),
+            "blocks_missing": self.missing,
+            "ratings": {
+                self.names[i]: dict(zip(("rating", "low", "high"), self.ratings[i].round(1).tolist(), strict=True))
+                for i in self.order
+            },
+            "circles": [list(circle) for circle in self.circles()],
+            "matches": [result.to_dict() for result in self.matches.values()],
+            "faults": self.faults(),
+        }
