@@ -32,7 +32,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--freeze", action="store_true", help="the level does not learn from you (an option of the player)"
     )
-    parser.add_argument("--what-did-you-learn", metavar="LEVEL", help="say what a level has learned, and leave")
+    parser.add_argument(
+        "--what-did-you-learn",
+        metavar="LEVEL",
+        help="say what a level has learned (of --player, or of everybody), and leave",
+    )
     parser.add_argument("--reset", metavar="LEVEL", help="put a level back to how it was installed, and leave")
     return parser
 
@@ -79,8 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if chosen.reset:
                 terminal.say(levels.reset(chosen.reset, home.path))
             if chosen.what_did_you_learn:
-                player = chosen.player or home.last_player or ""
-                terminal.say(levels.learned(chosen.what_did_you_learn, player, home.path))
+                terminal.say(levels.learned(chosen.what_did_you_learn, chosen.player, home.path))
             return 0
         desk = Desk(terminal, home, _sit_down(terminal, home, chosen.player), chosen.seed)
         _begin(desk, chosen)

@@ -17,7 +17,7 @@ from agents.play.store import Home, PlayerFile, StoreError
 from agents.play.table import MenuError, Table
 from agents.play.terminal import LeaveError, Terminal
 from ginenv.errors import GinError
-from ginenv.players import player_names
+from ginenv.players import Player, player_names
 from ginenv.rules import PRESETS, Rules
 from ginenv.text import parse_rules
 
@@ -68,6 +68,8 @@ class Desk:
                     self.command(name, rest)
             except MenuError as menu:
                 then = menu.then
+                if then is None:
+                    self._greet()
             except GinError as error:
                 self.terminal.warn(error)
             finally:
@@ -115,10 +117,12 @@ class Desk:
         self._sit_down(game)
 
     def _sit_down(self, game: Game) -> None:
-        spec = levels.with_profile(game.opponent, self.file.name, self.home.path, learns=self.file.options.learning)
-        opponent = make_opponent(spec, game.easy, game.seed)
+        opponent = self._opponent_of(game.opponent, game.easy, game.seed)
         Table(self.terminal, self.file, game, opponent, self.command).play()
         self.terminal.say("'new' begins another game.")
+
+    def _opponent_of(self, spec: str, easy: bool = False, seed: int = 0) -> Player:
+        return make_opponent(spec, easy, seed, self.file.name, self.home.path, self.file.options.learning)
 
     # ---------------------------------------------------------------- commands
 
@@ -202,7 +206,7 @@ class Desk:
             return
         options = self.file.options.changed("opponent", rest)
         # Made once here, so that a wrong name is told now and not at the next game.
-        make_opponent(levels.with_profile(rest, self.file.name, self.home.path, learns=False), False, 0)
+        self._opponent_of(rest)
         self._change(options)
         self.terminal.say(f"Your opponent is {options.opponent_name}.{self._later()}")
 
@@ -284,7 +288,7 @@ class Desk:
     def _records(self) -> None:
         files = self.file.record_files()
         for number, path in list(enumerate(files, 1))[-_RECORDS_SHOWN:]:
-            self.terminal.say(f"{number:>4}  {path}")
+            self.terminal.say_whole(f"{number:>4}  {path}")
         self.terminal.say("'replay NUMBER' steps through one." if files else "There is no record yet.")
 
     def _record(self, rest: str) -> Path:

@@ -1,20 +1,70 @@
-"""The levels as the desk sees them: where they keep what they learn, what that is, and how it is put back."""
+"""The levels as the desk needs them: across the table with what they keep of this player, told what they learned, put back.
+
+What needs the levels' networks is imported when a level is asked for: whoever plays a built-in bot does not wait for torch.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-
-def with_profile(spec: str, player: str, home: Path, *, learns: bool) -> str:
-    """The name of an opponent; a level's is completed with where it keeps what it learns of this player."""
-    return spec
+from ginenv.errors import GinError
+from ginenv.players import Player, make_player
 
 
-def learned(level: str, player: str, home: Path) -> str:
-    """What a level has learned, of this player and as a whole, in words and numbers."""
-    return ""
+def is_level(spec: str) -> bool:
+    """Whether a player's name is that of a level, or a directory that holds one."""
+    return spec.startswith("level-") or (Path(spec) / "level.json").is_file()
+
+
+def make_level_player(spec: str, seed: int, person: str, home: Path, learns: bool) -> Player:
+    """A level that keeps what it learns of a person.
+
+    Args:
+        spec: the level's name, with options if any, or its directory.
+        seed: of its choices.
+        person: name of whoever sits across.
+        home: directory in which what was learned is kept.
+        learns: ``False`` for the frozen default.
+
+    Raises:
+        GinError: if there is no such level, or what it has learned cannot be read.
+    """
+    from agents.levels.player import LevelPlayer, make_level
+    from agents.levels.profile import Profile
+
+    plain = make_level(seed, spec) if Path(spec).is_dir() else make_player(spec, seed)
+    assert isinstance(plain, LevelPlayer)
+    return LevelPlayer(plain.level, seed, learns and plain.learns, Profile.open(home, plain.level, person))
+
+
+def _checked(level: str) -> str:
+    name = level.partition(":")[0] if level.startswith("level-") else level
+    if not is_level(level):
+        raise GinError(f"{level!r} is no level; levels are level-1 to level-4, and directories that hold one")
+    return name
+
+
+def learned(level: str, person: str | None, home: Path) -> str:
+    """What a level has learned of a person (of everybody when left out) and as a whole, in words and numbers.
+
+    Raises:
+        GinError: if there is no such level, or what it has learned cannot be read.
+    """
+    name = _checked(level)
+    from agents.levels.card import load_level
+    from agents.levels.words import what_did_you_learn
+
+    return what_did_you_learn(home, load_level(name), person)
 
 
 def reset(level: str, home: Path) -> str:
-    """Puts a level back to how it was installed."""
-    return ""
+    """Puts a level back to how it was installed; returns a sentence that says so.
+
+    Raises:
+        GinError: if there is no such level, or what it has learned cannot be removed.
+    """
+    name = _checked(level)
+    from agents.levels.card import load_level
+    from agents.levels.profile import reset_level
+
+    return reset_level(home, load_level(name))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from agents.heuristics import StylePlayer, style
+from agents.play.levels import is_level, make_level_player
 from ginenv.actions import KNOCK, PHASE_DISCARD
 from ginenv.players import BasePlayer, Player, make_player
 
@@ -45,11 +48,19 @@ class EasyGame(BasePlayer):
         self.player.hands_over(views, slots)
 
 
-def make_opponent(spec: str, easy: bool, seed: int) -> Player:
+def make_opponent(spec: str, easy: bool, seed: int, person: str, home: Path, learns: bool) -> Player:
     """The opponent of a name.
+
+    Args:
+        spec: a name in the registry, or a directory.
+        easy: whether it plays the easy game.
+        seed: of its choices.
+        person: who sits across; a level keeps what it learns under this name.
+        home: directory in which levels keep what they learn.
+        learns: whether a level learns.
 
     Raises:
         GinError: if there is none, or it cannot be made.
     """
-    player = make_player(spec, seed)
+    player = make_level_player(spec, seed, person, home, learns) if is_level(spec) else make_player(spec, seed)
     return EasyGame(player, seed) if easy else player

@@ -53,7 +53,7 @@ def _lines(face: Face, step: Step, names: tuple[str, str], place: str) -> list[T
     if hand.is_over:
         view = hand.view(0)[0]
         lines += face.ended(view, names)
-        lines.append(Text(hand.outcome.describe(names) if hand.outcome else "", "bold"))
+        lines.append(Text(face.text(hand.outcome.describe(names) if hand.outcome else ""), "bold"))
         return lines
     for seat, name in enumerate(names):
         cards = int(state["hands"][seat])
@@ -62,7 +62,11 @@ def _lines(face: Face, step: Step, names: tuple[str, str], place: str) -> list[T
         lines += face.hand(name, order, melds_of_cards(cards), fresh=next(iter(fresh), NO_CARD))
     pile = state["pile"][: state["num_pile"]].tolist()
     lines.append(Text(f"{'pile':<{LABEL}}{face.names(pile) or 'empty'}"))
-    words = "the record ends here" if step.action is None else f"{names[hand.turn]}: {hand.action_text(step.action)}"
+    words = (
+        "the record ends here"
+        if step.action is None
+        else f"{names[hand.turn]}: {face.text(hand.action_text(step.action))}"
+    )
     lines.append(Text(words, "reverse"))
     return lines
 
@@ -82,13 +86,13 @@ def replay(terminal: Terminal, path: str | Path) -> None:
     while True:
         terminal.say(*_lines(face, steps[at], names, f"step {at + 1} of {len(steps)}"))
         if record.match is not None and steps[at].action is None and at == len(steps) - 1:
-            terminal.say(record.match.sheet().to_text(names))
+            terminal.say(face.text(record.match.sheet().to_text(names)))
         while True:
             word = terminal.ask("replay> ").lower()
             if word in ("q", "quit", "leave"):
                 return
             if word in ("p", "position"):
-                terminal.say(format_position(steps[at].hand))
+                terminal.say_whole(format_position(steps[at].hand))
             elif (place := _next_place(steps, at, word)) is None:
                 terminal.warn(f"{word!r} means nothing here. {_KEYS}")
             elif place == at:

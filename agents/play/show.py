@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from ginenv.actions import (
     STOCK,
     UPCARD,
 )
-from ginenv.cards import card_name, cards_of, mask_of
+from ginenv.cards import card_name, cards_of, mask_of, parse_card
 from ginenv.engine import NO_CARD
 from ginenv.melds import deadwood, points_of
 from ginenv.rules import R_FIRST_DISCARD_LIMIT
@@ -27,6 +28,7 @@ SET_STYLE, RUN_STYLE, LAID_STYLE, HINT_STYLE = "bright_blue", "bright_magenta", 
 LABEL = 12
 _COLUMN = 5
 LAID = "off"
+_CARD = re.compile(r"\b[A2-9TJQK][SCDH]\b")
 
 
 class Face:
@@ -47,6 +49,10 @@ class Face:
         """Names of cards, or of a mask."""
         cards = cards_of(cards) if isinstance(cards, int) else cards
         return separator.join(self.name(card) for card in cards)
+
+    def text(self, text: str) -> str:
+        """A sentence in which cards stand by letters (7C), with cards as they look here."""
+        return _CARD.sub(lambda match: self.name(parse_card(match[0])), text) if self.symbols else text
 
     def card(self, card: int) -> Text:
         """A card in its colour."""
@@ -115,7 +121,7 @@ class Face:
 
     def status(self, view: Any, last_taken: str, play_to_gin: bool) -> Text:
         """The status line: whose turn, what is possible, the last card taken, the limit."""
-        parts = [f"Your turn: {self.possible(view, play_to_gin)}", f"last card taken: {last_taken or 'none yet'}"]
+        parts = [f"Your turn: {self.possible(view, play_to_gin)}", f"last taken: {last_taken or 'nothing'}"]
         limit = int(view["limit"])
         if view["rules"][R_FIRST_DISCARD_LIMIT] and not view["num_history"]:
             parts.append("limit: what you discard now")
@@ -136,7 +142,7 @@ class Face:
         if phase == PHASE_UPCARD:
             return f"take the {top} or pass"
         if phase == PHASE_DRAW:
-            return f"take the {top} or draw from the stock" if may_take else "draw from the stock"
+            return f"take the {top} or the stock" if may_take else "take the stock"
         if phase == PHASE_WALL:
             drawn = "pass, which draws the hand"
             return f"take the {top} and knock, or {drawn}" if may_take else drawn

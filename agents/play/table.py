@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -70,7 +71,7 @@ class Table:
         self.opponent = opponent
         self.desk = desk
         self.face = Face(terminal.symbols)
-        self._news: list[str] = []
+        self._news: list[tuple[bool, str]] = []
 
     @property
     def names(self) -> tuple[str, str]:
@@ -159,7 +160,11 @@ class Table:
         self.save()
         self._tell_news()
         self._show_end()
-        self.opponent.hands_over(match.played[-1].view(OPPONENT), _SLOTS)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            self.opponent.hands_over(match.played[-1].view(OPPONENT), _SLOTS)
+        for warning in caught:
+            self.terminal.warn(warning.message)
         if match.is_over:
             won = match.winner == HUMAN
             words = (
@@ -172,7 +177,10 @@ class Table:
     def _show_end(self) -> None:
         match = self.game.match
         self.terminal.say(*self.face.ended(match.played[-1].view(HUMAN)[0], self.names))
-        self.terminal.say("", match.sheet().to_text(self.names), "")
+        self.terminal.say("", self._sheet(), "")
+
+    def _sheet(self) -> str:
+        return self.face.text(self.game.match.sheet().to_text(self.names))
 
     def save(self) -> None:
         """Puts the game on disk as it stands; a failure is shown, and the game goes on."""
@@ -184,14 +192,18 @@ class Table:
 
     # ---------------------------------------------------------------- news of the opponent
 
-    def _tell(self, sentence: str) -> None:
-        self._news.append(sentence)
+    def _tell(self, words: str, by_opponent: bool = False) -> None:
+        """Notes something to be told: a sentence, or what the opponent does, which becomes one sentence a turn."""
+        if by_opponent and self._news and self._news[-1][0]:
+            self._news[-1] = (True, f"{self._news[-1][1]} and {words}")
+        else:
+            self._news.append((by_opponent, words))
 
     def _tell_news(self) -> None:
-        for sentence in self._news:
-            # A card that the opponent takes from the pile is what one has to see.
-            taken = sentence.startswith(f"{self.names[1]} takes")
-            self.terminal.say(Text(sentence, LAID_STYLE if taken else "cyan"))
+        for by_opponent, words in self._news:
+            # That the opponent takes a card from the pile is what one has to see.
+            style = LAID_STYLE if by_opponent and words.startswith("takes") else "cyan"
+            self.terminal.say(Text(f"{self.names[1]} {words}." if by_opponent else words, style))
         self._news = []
 
     def _opponent_turn(self) -> None:
@@ -215,7 +227,7 @@ class Table:
         elif action == STOCK:
             game.last_taken = (seat, FROM_STOCK)
         if seat == OPPONENT:
-            self._tell(f"{self.names[1]} {self._words(action, phase, upcard)}.")
+            self._tell(self._words(action, phase, upcard), by_opponent=True)
         if phase == PHASE_UPCARD and action == PASS and not hand.is_over:
             now = hand.view(hand.turn)[0]
             if now["phase"] == PHASE_DISCARD:
@@ -342,8 +354,10 @@ class Table:
         phase = int(view["phase"])
         if name == "card":
             name = {PHASE_LAYOFF: "lay off", PHASE_SPREAD: "spread"}.get(phase, "discard")
-        if name in ("take", "stock", "pass", "done"):
-            return self._checked(view, {"take": UPCARD, "stock": STOCK, "pass": PASS, "done": PASS}[name], name)
+        if name in ("take", "stock", "pass"):
+            return self._checked(view, {"take": UPCARD, "stock": STOCK, "pass": PASS}[name], name)
+        if name == "done":
+            return self._checked(view, PASS, name, PHASE_LAYOFF)
         if name == "spread":
             return self._arrangement(view, rest)
         if name == "lay off":
@@ -372,7 +386,7 @@ class Table:
 
     def _elsewhere(self, name: str, rest: str) -> None:
         if name == "score":
-            self.terminal.say(self.game.match.sheet().to_text(self.names))
+            self.terminal.say(self._sheet())
         elif name == "next":
             raise GinError("this hand is still in play")
         elif name == "menu":
@@ -478,13 +492,13 @@ class Table:
             raise GinError(f"there is a hint for a draw and for a discard: {what}")
         action, reason = hint(view)
         if action >= STOCK:
-            self.terminal.say(Text(f"Hint: {self._plainly(action)}: {reason}.", "bright_yellow"))
+            self.terminal.say(Text(f"Hint: {self._plainly(action)}: {self.face.text(reason)}.", "bright_yellow"))
             return
         card = action % KNOCK
         if action >= KNOCK and self.game.play_to_gin and deadwood(int(view["hand"]) & ~(1 << card)):
             action, reason = card, "on the way to gin"
         self._show_table(hinted=card)
-        self.terminal.say(Text(f"Hint: {self._plainly(action)}: {reason}.", "bright_yellow"))
+        self.terminal.say(Text(f"Hint: {self._plainly(action)}: {self.face.text(reason)}.", "bright_yellow"))
 
     def _plainly(self, action: int) -> str:
         if action >= STOCK:

@@ -26,9 +26,9 @@ class Terminal:
         read: is called with a prompt and returns a line, or raises ``EOFError``; ``input`` when left out.
     """
 
-    def __init__(self, console: Console | None = None, read: Callable[[str], str] = input) -> None:
+    def __init__(self, console: Console | None = None, read: Callable[[str], str] | None = None) -> None:
         self.console = console or Console(highlight=False)
-        self._read = read
+        self._read = read or input
 
     @property
     def symbols(self) -> bool:
@@ -36,9 +36,13 @@ class Terminal:
         return (self.console.encoding or "").lower().startswith("utf")
 
     def say(self, *lines: Any, style: str | None = None) -> None:
-        """Shows lines: plain texts, never read as markup, or anything that rich shows."""
+        """Shows lines, broken between words: plain texts, never read as markup, or anything that rich shows."""
         for line in lines:
-            self.console.print(line, style=style, markup=False, soft_wrap=isinstance(line, str))
+            self.console.print(line, style=style, markup=False)
+
+    def say_whole(self, line: str) -> None:
+        """Shows a line that one wants to copy, such as a path: as it is, however long."""
+        self.console.print(line, markup=False, soft_wrap=True)
 
     def warn(self, line: object) -> None:
         """Shows a line that says what was wrong."""

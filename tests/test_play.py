@@ -1,0 +1,796 @@
+"""The table in the terminal: in this process with scripted answers, and as a program behind a pseudo-terminal."""
+
+import fcntl
+import io
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from agents.play.__main__ import main
+from agents.play.arrange import kept_order, meld_names, melds_of_cards, moved_card, shuffled_cards, sorted_cards
+from agents.play.commands import GROUPS, help_lines, parse_command
+from agents.play.desk import Desk
+from agents.play.game import Game
+from agents.play.opponents import EasyGame
+from agents.play.options import Options
+from agents.play.replay import steps_of
+from agents.play.statistics import Statistics
+from agents.play.store import Home, StoreError
+from agents.play.terminal import LeaveError, Terminal
+from ginenv.actions import KNOCK, PHASE_DISCARD
+from ginenv.cards import card_value, cards_of, format_cards, mask_of, parse_card, parse_cards
+from ginenv.errors import GinError
+from ginenv.hand import Hand, Match
+from ginenv.melds import melded_cards
+from ginenv.players import make_player
+from ginenv.records import read_record
+from ginenv.rules import PRESETS, get_rules
+
+# The starter can spread these ten in three ways within ten points; with four threes as a set 10 points are left, else 1.
+MANY_WAYS = "3S 3C 3D 3H 4H 5H 8S 9S TS AC"
+NO_MELD = "2D 4S 6D 8D TC QC 9H 7C 5D JS"
+# Nine points beside two melds, and a hand from which three cards fit those melds.
+KNOCKS = "3S 3C 3D 8S 9S TS AC AD 2H 2C"
+FITS = "7S JS 3H 4D 6D 9H QC 5D 8D TC"
+LOOSE = "KS QD 9C JD 7H 5H 2H AC 6S TH"
+
+
+def deck(*parts: str) -> list[int]:
+    """A deck that begins with some cards; the rest follows in ascending order."""
+    cards = parse_cards(" ".join(parts))
+    return cards + [card for card in range(52) if card not in cards]
+
+
+def prepared(rules, cards: list[int], starter: int, opponent: str = "formula") -> Game:
+    """A game whose first hand has a given deck."""
+    match = Match(get_rules(rules), seed=1, deck=cards, starter=starter)
+    return Game(match, opponent, False, 0, "prepared")
+
+
+def read_game(path: Path) -> Match:
+    """The game of a record."""
+    match = read_record(path).match
+    assert match is not None
+    return match
+
+
+class Talk:
+    """A desk with scripted answers; where they end, the person leaves."""
+
+    def __init__(self, home: Path, player: str = "Ann") -> None:
+        self.home = Home(home)
+        self.screen = io.StringIO()
+        self.answers: list[str] = []
+        self.prompts: list[str] = []
+        terminal = Terminal(Console(file=self.screen, width=100, highlight=False), self._read)
+        known = player in self.home.names()
+        self.desk = Desk(terminal, self.home, self.home.open(player) if known else self.home.create(player))
+
+    def _read(self, prompt: str) -> str:
+        self.prompts.append(prompt)
+        if not self.answers:
+            raise EOFError
+        answer = self.answers.pop(0)
+        self.screen.write(f"{prompt}{answer}\n")
+        return answer
+
+    def say(self, *answers: str) -> str:
+        """Gives answers, and returns what was shown meanwhile."""
+        self.answers = list(answers)
+        self.screen.seek(0)
+        self.screen.truncate()
+        with pytest.raises(LeaveError):
+            self.desk.run()
+        assert not self.answers
+        return self.screen.getvalue()
+
+    def resume(self, game: Game, *answers: str) -> str:
+        self.desk.file.game = game.to_json()
+        return self.say("resume", *answers)
+
+    @property
+    def kept(self) -> dict:
+        return json.loads(self.desk.file.path.read_text())
+
+    @property
+    def match(self) -> Match:
+        """The unfinished game as it lies on disk."""
+        return Game.from_json(self.kept["game"]).match
+
+
+@pytest.fixture
+def talk(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+    talk = Talk(tmp_path)
+    yield talk
+    talk.desk.close()
+
+
+# ---------------------------------------------------------------- the hand as it lies
+
+
+def test_sorting_by_value_and_by_suit_in_both_directions():
+    cards = parse_cards("KH 2S TD 2H AC KC 5D")
+    assert format_cards(sorted_cards(cards, "value")) == "AC 2H 2S 5D TD KH KC"
+    assert format_cards(sorted_cards(cards, "value", "descending")) == "KH KC TD 5D 2H 2S AC"
+    # Suits go hearts, spades, diamonds, clubs whatever the direction.
+    assert format_cards(sorted_cards(cards, "suit")) == "2H KH 2S 5D TD AC KC"
+    assert format_cards(sorted_cards(cards, "suit", "descending")) == "KH 2H 2S TD 5D KC AC"
+
+
+def test_a_hand_that_is_not_sorted_keeps_its_places_and_takes_new_cards_at_the_right():
+    cards = parse_cards("KH 2S TD 2H AC")
+    order = shuffled_cards(cards, 7)
+    assert sorted(order) == sorted(cards) and order == shuffled_cards(reversed(cards), 7)
+    assert {tuple(shuffled_cards(cards, word)) for word in range(40)} > {tuple(order)}
+    without = [card for card in order if card != parse_card("TD")]
+    assert kept_order(order, mask_of(without) | 1 << parse_card("9S")) == [*without, parse_card("9S")]
+    assert moved_card(order, order[0], 3) == [order[1], order[2], order[0], *order[3:]]
+
+
+def test_sorting_at_the_table(talk):
+    talk.desk.file.game = prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0).to_json()
+
+    def shown() -> str:
+        row = [line for line in talk.screen.getvalue().splitlines() if line.startswith("Ann    ")][-1]
+        return " ".join(row.replace("*", "").split()[1:])
+
+    talk.say("resume")
+    assert shown() == "2♥ 5♥ 7♥ T♥ 6♠ K♠ J♦ Q♦ A♣ 9♣"
+    talk.say("resume", "v")
+    assert shown() == "A♣ 2♥ 5♥ 6♠ 7♥ 9♣ T♥ J♦ Q♦ K♠"
+    talk.say("resume", "sort suit descending")
+    assert shown() == "T♥ 7♥ 5♥ 2♥ K♠ 6♠ Q♦ J♦ 9♣ A♣"
+    talk.say("resume", "move 7H 10")
+    assert shown() == "T♥ 5♥ 2♥ K♠ 6♠ Q♦ J♦ 9♣ A♣ 7♥"
+    # What was put by hand stays, after a card has come too, and over a resume.
+    talk.say("resume", "p")
+    assert shown() == "T♥ 5♥ 2♥ K♠ 6♠ Q♦ J♦ 9♣ A♣ 7♥ K♣"
+    talk.say("set direction ascending", "set sort value", "set sort_when deal", "resume")
+    assert shown() == "T♥ 5♥ 2♥ K♠ 6♠ Q♦ J♦ 9♣ A♣ 7♥ K♣"
+    talk.say("resume", "v")
+    assert shown() == "A♣ 2♥ 5♥ 6♠ 7♥ 9♣ T♥ J♦ Q♦ K♠ K♣"
+
+
+def test_melds_are_named_and_numbered():
+    melds = melds_of_cards(mask_of(parse_cards("3S 3C 3D 8S 9S TS 4H 5H 6H KD")))
+    assert sorted(meld_names(melds)) == ["run1", "run2", "set"]
+
+
+# ---------------------------------------------------------------- commands and options
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("t", ("take", "")),
+        ("Take  Upcard", ("take", "")),
+        ("draw stock", ("stock", "")),
+        ("S", ("stock", "")),
+        ("discard 7C", ("discard", "7C")),
+        ("d 3", ("discard", "3")),
+        ("d10", ("discard", "10")),
+        ("k10c", ("knock", "10c")),
+        ("7♣", ("card", "7♣")),
+        ("11", ("card", "11")),
+        ("lay off 7c", ("lay off", "7c")),
+        ("play to gin", ("play to gin", "")),
+        ("play", ("new", "")),
+        ("sort by suit", ("sort", "by suit")),
+        ("u", ("sort", "suit")),
+        ("reset stats gr", ("reset statistics", "gr")),
+        ("reset level-2", ("reset", "level-2")),
+        ("player Ann Lee", ("player", "Ann Lee")),
+        ("?", ("help", "")),
+    ],
+)
+def test_words_and_keys(text, command):
+    assert parse_command(text) == command
+
+
+def test_every_word_leads_to_its_command_and_is_in_the_help():
+    shown = "\n".join(help_lines())
+    spelled = [word for _, group in GROUPS for command in group for word in command.words]
+    assert len(spelled) == len(set(spelled))
+    for _, group in GROUPS:
+        for command in group:
+            assert command.name in shown and command.about in shown
+            assert all(parse_command(word)[0] == command.name for word in command.words)
+
+
+def test_an_unknown_command_is_answered_with_the_nearest():
+    with pytest.raises(GinError, match=r"'discrd' is no command .did you mean 'discard'"):
+        parse_command("discrd 7C")
+
+
+def test_options_refuse_what_they_cannot_be():
+    options = Options().changed("sort", "Value").changed("memory", "on").changed("rules", "gr, target=150")
+    assert (options.sort, options.memory, options.rules) == ("value", True, "gr,target=150")
+    assert Options.from_json(vars(options)) == options
+    for name, value, message in [
+        ("sort", "suite", "did you mean 'suit'"),
+        ("memory", "perhaps", "on or off"),
+        ("rules", "gr,target=9999", "0 to 500"),
+        ("rules", "dg-standart", "did you mean 'dg-standard'"),
+        ("colour", "red", "no option 'colour'"),
+    ]:
+        with pytest.raises(GinError, match=message):
+            options.changed(name, value)
+
+
+# ---------------------------------------------------------------- play
+
+
+def test_an_illegal_knock_is_warned_of_and_becomes_a_discard(talk):
+    shown = talk.resume(prepared("dg-standard", deck(LOOSE, NO_MELD, "KD", "KC"), 0), "p", "knock KC")
+    assert "That was no knock: 70 points are left and the limit is 10." in shown.replace("\n", " ")
+    assert "The K♣ is a plain discard" in shown
+    hand = talk.match.hand
+    assert not hand.is_over and parse_card("KC") in hand.history and parse_card("KC") + KNOCK not in hand.history
+
+
+def test_an_illegal_knock_is_refused_where_the_rules_say_so(talk):
+    shown = talk.resume(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0), "p", "knock KC")
+    assert "70 points would be left, the limit is 10" in shown
+    assert talk.match.hand.phase == "discard" and talk.match.hand.turn == 0
+
+
+def test_a_discard_asks_to_knock_and_play_to_gin_stops_that(talk):
+    game = prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0)
+    shown = talk.resume(game, "p", "d KC", "h", "perhaps", "no")
+    assert sum(prompt.startswith("Knock with 6 points?") for prompt in talk.prompts) == 3
+    assert "no hint for a yes or no" in shown and "Please answer" in shown
+    assert not talk.match.hand.is_over
+    talk.prompts.clear()
+    shown = talk.resume(game, "p", "g", "d KC")
+    assert not any("Knock" in prompt for prompt in talk.prompts) and "playing to gin" in shown
+    assert "knock with" not in shown.split("playing to gin")[0].splitlines()[-1]
+    talk.prompts.clear()
+    talk.resume(game, "p", "d KC", "g")
+    assert talk.kept["game"]["play_to_gin"] is True and not talk.match.hand.is_over
+    shown = talk.resume(game, "p", "d KC", "y")
+    assert "knock by Ann, deadwood 6 against" in shown
+
+
+def test_gin_ends_the_hand_by_itself_in_gr_and_is_asked_for_elsewhere(talk):
+    gin = deck("3S 3C 3D 3H 8S 9S TS 4H 5H 6H", NO_MELD, "KD", "KC")
+    shown = talk.resume(prepared("gr", gin, 0), "p", "d KC")
+    assert "Gin: the hand ends by itself." in shown and "gin by Ann" in shown
+    talk.prompts.clear()
+    talk.resume(prepared("eaai", gin, 0), "p", "g", "d KC", "yes")
+    assert "That is gin. Go gin? (yes/no) " in talk.prompts
+    assert "gin by Ann" in talk.resume(prepared("eaai", gin, 0), "p", "gin")
+
+
+def test_hints_come_for_a_draw_and_a_discard_only(talk):
+    shown = talk.resume(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0), "h", "p", "h", "g", "hint")
+    first, second, third = shown.split("Ann> ")[1], shown.split("Ann> ")[3], shown.split("Ann> ")[5]
+    assert "yes or no" in first and "Hint" not in first
+    assert "Hint: knock with the K♣" in second
+    assert "Hint: discard the K♣" in third  # playing to gin, a knock is not offered
+
+
+def test_wrong_moves_are_explained_and_change_nothing(talk):
+    game = prepared("eaai", deck(LOOSE, "3S 3C KC 8S 9S TS AD 4C 4D 2C", "KD", "3D"), 0)
+    wrong = ["stock", "d KS", "done", "spread 1", "l 3C", "k 3C", "next", "d 12", "frobnicate", "menu"]
+    shown = talk.resume(game, *wrong)
+    assert shown.count("\n! ") == len(wrong) - 1
+    assert "you cannot stock now: take the K♦ or pass" in shown
+    assert talk.match.hand.history == []
+    # A card that was just taken stays for the turn.
+    shown = talk.resume(game, "t", "d KD", "d 3S", "12")
+    assert "just taken" in shown and "do not hold the 3♠" in shown and "no card number 12" in shown
+    assert talk.match.hand.phase == "discard"
+
+
+def test_spreads_are_chosen_and_the_opponent_lays_off_by_hand(talk):
+    shown = talk.resume(prepared("ht1", deck(MANY_WAYS, NO_MELD, "KD", "KC"), 0), "p", "k KC", "spread 9", "spread 1")
+    ways = re.findall(r"^spread (\d) .*deadwood (\d+)", shown, re.MULTILINE)
+    assert len(ways) >= 2 and {points for _, points in ways} >= {"1", "10"}
+    assert "'9' is none of the ways shown" in shown
+    chosen = dict(ways)["1"]
+    assert f"knock by Ann, deadwood {chosen} against" in shown
+    assert "formula lays off the J♠" in shown and "off" in shown
+
+
+def test_cards_are_laid_off_by_name_and_number(talk):
+    game = prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1)
+    shown = talk.resume(game, "p", "l 3h", "lay off 9h", "JS", "done")
+    assert "formula knocks with the K♣" in shown
+    assert "you cannot lay off now: lay off 7♠ or J♠, or done" in shown
+    outcome = read_game(talk.desk.file.record_files()[-1]).outcomes[0]
+    assert set(outcome.laid_off) == set(parse_cards("3H JS"))
+
+
+def test_the_opponents_take_is_shown(talk):
+    # The starter throws the 3D that makes the other's third three.
+    game = prepared("eaai", deck(LOOSE.replace("QD", "3D"), "3S 3C KC 8S 7C TC AD 4C 9D 2C", "KD", "KH"), 0)
+    shown = talk.resume(game, "p", "d 3D")
+    assert "formula takes the 3♦ from the pile and discards" in shown
+    assert "last taken: 3♦ by formula" in shown
+
+
+class Clicker:
+    """A person that does something legal at every prompt: now and then at random, mostly what a decent player would."""
+
+    def __init__(self, seed: int, desk: list[Desk]) -> None:
+        self.random = np.random.default_rng(seed)
+        self.decent = make_player("formula")
+        self.desk = desk
+
+    def __call__(self, prompt: str) -> str:
+        if prompt.startswith("menu"):
+            raise EOFError
+        if "yes/no" in prompt:
+            return str(self.random.choice(["yes", "no"]))
+        if "next hand" in prompt:
+            return ""
+        game = self.desk[0].file.game
+        assert game is not None
+        hand = Game.from_json(game).match.hand
+        wild = self.random.random() < 0.2
+        action = self.random.choice(hand.legal_actions()) if wild else self.decent.act(hand.view())[0]
+        words = hand.action_text(int(action))
+        if words.startswith("spread"):
+            return f"spread {int(words.split()[1]) + 1}"
+        return words
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_can_be_played(preset, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+    home, desks = Home(tmp_path), []
+    screen = io.StringIO()
+    terminal = Terminal(Console(file=screen, width=80), Clicker(5, desks))
+    desk = Desk(terminal, home, home.create("Clicker"), seed=11)
+    desks.append(desk)
+    desk.file.options = desk.file.options.changed("rules", f"{preset},target=1").changed("opponent", "simple")
+    with pytest.raises(LeaveError):
+        desk.run(("new", ""))
+    assert "\n! " not in screen.getvalue()
+    (path,) = desk.file.record_files()
+    match = read_game(path)
+    assert match.is_over and desk.file.game is None
+    ((key, tally),) = desk.file.statistics.tallies.items()
+    assert key[1] == "simple" and tally.hands == len(match.outcomes)
+    points = [sum(o.points for o in match.outcomes if o.winner == seat) for seat in (0, 1)]
+    assert tally.points == points
+    assert tally.won == [int(match.winner == seat) for seat in (0, 1)]
+    assert tally.best == [match.totals[seat] if match.winner == seat else 0 for seat in (0, 1)]
+    desk.close()
+
+
+def test_easy_game_changes_discards_only(monkeypatch):
+    states = [Hand.deal("eaai", seed=seed) for seed in range(60)]
+    inner = make_player("camper", 3)
+    easy, seen = EasyGame(inner, 3), 0
+    for hand in states:
+        for _ in range(12):
+            if hand.is_over:
+                break
+            view = hand.view()
+            mine, theirs = int(easy.act(view)[0]), int(inner.act(view)[0])
+            if view["phase"][0] == PHASE_DISCARD and theirs < KNOCK:
+                held = int(view["hand"][0])
+                loose = cards_of(held & ~int(melded_cards(held)) & int(view["legal"][0, 0]))
+                if loose and mine < KNOCK:
+                    assert card_value(mine) == max(card_value(card) for card in loose)
+                    seen += mine != theirs
+            else:
+                assert mine == theirs
+            hand.push(mine)
+    assert seen > 20
+
+
+# ---------------------------------------------------------------- statistics, players, records
+
+
+def test_statistics_follow_the_games_and_can_be_reset(talk):
+    one_hand = "eaai,target=0"
+    game = prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0)
+    game.match = Match(
+        get_rules({"preset": "eaai", "target": 0}), seed=1, deck=deck(KNOCKS, NO_MELD, "KD", "KC"), starter=0
+    )
+    shown = talk.resume(game, "p", "k KC", "statistics")
+    assert "You win the game." in shown
+    tally = talk.desk.file.statistics.tallies[(one_hand, "formula")]
+    record = read_game(talk.desk.file.record_files()[0])
+    points = record.outcomes[0].points
+    assert (tally.hands, tally.points, tally.won, tally.best) == (1, [points, 0], [1, 0], [points, 0])
+    assert tally.average == (points, 0.0)
+    row = [line for line in shown.splitlines() if one_hand in line][-1]
+    assert f"{points} | 0" in row and f"{points}.0 | 0.0" in row
+    # They are on disk, by variation and opponent, and only those asked for are reset.
+    assert Statistics.from_json(talk.kept["statistics"]).tallies[(one_hand, "formula")] == tally
+    talk.desk.file.statistics.tally("gr", "easy").hands = 4
+    assert "no statistics of gc" in talk.say("reset statistics gc", "yes")
+    talk.say("reset statistics formula", "no")
+    assert len(talk.desk.file.statistics.tallies) == 2
+    talk.say("reset statistics formula", "yes")
+    assert list(talk.desk.file.statistics.tallies) == [("gr", "easy")]
+    talk.say("reset stats", "yes")
+    assert talk.kept["statistics"] == []
+
+
+def test_players_have_their_own_options_games_and_statistics(talk):
+    talk.say("set sort value", "new")
+    shown = talk.say("create Bob", "options", "players", "resume")
+    assert "no unfinished game" in shown and "* Bob" in shown and re.search(r"sort +suit", shown)
+    shown = talk.say(
+        "create bob", "player Zoe", "player Bob", "remove Bob", "player ANN", "remove Bob", "yes", "players"
+    )
+    assert "already" in shown and "unknown player 'Zoe'" in shown and "let another player sit down first" in shown
+    assert talk.home.names() == ["Ann"] and talk.desk.file.options.sort == "value" and talk.desk.file.game
+    assert talk.home.last_player == "Ann"
+
+
+def test_an_unfinished_game_waits_or_goes_on_by_itself(talk):
+    assert "hand 1" in talk.say("new")
+    assert "hand 1" not in talk.say("help")
+    talk.say("set always_resume on")
+    assert "hand 1" in talk.say()
+
+
+def test_a_new_game_asks_before_it_drops_the_old_one(talk):
+    talk.say("new")
+    before = talk.kept["game"]
+    talk.say("new", "no")
+    assert talk.kept["game"] == before
+    # From the table too.
+    talk.say("resume", "new", "yes")
+    assert talk.kept["game"]["name"] != before["name"]
+
+
+@pytest.mark.parametrize("name", ["", "   ", "x" * 21, "a|b", "a\x07b"])
+def test_names_that_cannot_be(tmp_path, name):
+    with pytest.raises(StoreError, match="is no name for a player"):
+        Home(tmp_path).create(name)
+
+
+@pytest.mark.parametrize("name", ["..", ".", "a/b", "Ünï 花", "con.json", "%2E"])
+def test_odd_names_stay_inside_the_home(tmp_path, name):
+    home = Home(tmp_path / "home")
+    file = home.create(name)
+    file.save()
+    file.close()
+    assert home.names() == [name] and file.path.parent.parent == tmp_path / "home" / "players"
+    home.remove(name)
+    assert home.names() == []
+
+
+def test_a_record_can_be_stepped_through(talk):
+    shown = talk.resume(
+        prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0), "p", "k KC", "replay", "", "b", "p", "3", "n", "q"
+    )
+    assert "step 2 of" in shown and "gin1 rules=eaai" in shown and "formula: pass" in shown
+    path = talk.desk.file.record_files()[0]
+    record = read_record(path)
+    assert record.players == ("Ann", "formula")
+    steps = steps_of(record)
+    assert [step.action for step in steps[:-1]] == read_game(path).played[0].history
+    assert steps[-1].action is None and steps[-1].hand.outcome == read_game(path).outcomes[0]
+    shown = talk.say(f"replay {path}", "x", "9999", "q", "records", "replay 7", "replay nowhere.gin")
+    assert "means nothing here" in shown and "knock by Ann" in shown
+    assert "no record 7" in shown and "nowhere.gin cannot be read" in shown
+
+
+# ---------------------------------------------------------------- what can go wrong on disk
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\xfe\x00",
+        b"{",
+        b"[]",
+        b'{"format": "ginenv player 1"}',
+        b'{"format": "ginenv player 1", "options": {"sort": 7}, "statistics": [], "game": null}',
+        b'{"format": "ginenv player 1", "options": {}, "statistics": [{"hands": -1}], "game": null}',
+        b'{"format": "ginenv player 1", "options": {}, "statistics": [], "game": 5}',
+        b"[" * 100_000,
+    ],
+)
+def test_a_damaged_player_file_is_kept_aside_and_told(tmp_path, content):
+    home = Home(tmp_path)
+    file = home.create("Ann")
+    file.path.write_bytes(content)
+    file.close()
+    again = home.open("Ann")
+    (notice,) = again.notices
+    assert "is damaged" in notice and "player.json.damaged-1" in notice and "\n" not in notice
+    assert (again.directory / "player.json.damaged-1").read_bytes() == content
+    assert again.options == Options() and again.game is None
+    again.save()
+    again.close()
+    assert not home.open("Ann").notices
+
+
+def test_a_damaged_game_is_kept_aside_and_the_rest_stays(talk):
+    game = prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0).to_json()
+    for place, line in enumerate(game["record"]):
+        if line.startswith("stock:"):
+            game["record"][place] = line.replace("KC", "KD")
+    talk.desk.file.statistics.tally("gr", "easy").hands = 4
+    talk.desk.file.game = game
+    shown = talk.say("resume", "resume")
+    assert "the unfinished game cannot go on (line" in shown and "there is no unfinished game" in shown
+    assert json.loads((talk.desk.file.directory / "game.damaged-1").read_text()) == game
+    assert talk.kept["game"] is None and talk.kept["statistics"][0]["hands"] == 4
+    for change in ({"seed": "x"}, {"record": None}, {"order": ["ZZ"]}, {"last_taken": [5, "stock"]}, {"name": "../x"}):
+        with pytest.raises(GinError):
+            Game.from_json(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0).to_json() | change)
+
+
+def test_a_player_sits_at_one_table_only(tmp_path):
+    home = Home(tmp_path)
+    file = home.create("Ann")
+    with pytest.raises(StoreError, match="sits at another table already"):
+        Home(tmp_path).open("Ann")
+    with pytest.raises(StoreError, match="sits at another table already"):
+        Home(tmp_path).remove("Ann")
+    file.close()
+    other = Home(tmp_path).open("ann")
+    assert other.name == "Ann"
+    other.close()
+
+
+def test_a_full_disk_is_told_and_the_old_file_stays(talk, monkeypatch):
+    game = prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0)
+    talk.resume(game, "p")
+    before = talk.desk.file.path.read_bytes()
+
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    shown = talk.say("resume", "k KC", "set memory on")
+    assert "The game cannot be saved: No space left on device" in shown and "knock by Ann" in shown
+    assert "The change cannot be saved: No space left on device." in shown
+    monkeypatch.undo()
+    assert talk.desk.file.path.read_bytes() == before
+    assert [path.name for path in talk.desk.file.directory.iterdir() if path.name.startswith(".")] == []
+
+
+# ---------------------------------------------------------------- the program
+
+
+class Program:
+    """``python -m agents.play`` behind a pseudo-terminal."""
+
+    PROMPT = re.compile(r"(?:> |\(yes/no[^)\n]*\) )$")
+    ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|\r")
+
+    def __init__(self, *arguments: str) -> None:
+        master, slave = pty.openpty()
+        environment = os.environ | {"TERM": "xterm", "COLUMNS": "100", "LINES": "50", "PYTHONIOENCODING": "utf-8"}
+        self.sent: list[str] = []
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "agents.play", *arguments],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            cwd=Path(__file__).parents[1],
+            env=environment,
+            start_new_session=True,
+            # The controlling terminal, so that Ctrl-C interrupts as at a desk.
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
+        os.close(slave)
+        self.master = master
+        self.screen = self.read()
+
+    def read(self, patience: float = 60.0) -> str:
+        """What is shown up to the next prompt, or the end."""
+        raw, ends = b"", time.monotonic() + patience
+        while time.monotonic() < ends:
+            if not select.select([self.master], [], [], 0.5)[0]:
+                continue
+            try:
+                chunk = os.read(self.master, 65536)
+            except OSError:
+                chunk = b""
+            if not chunk:
+                return self._plain(raw)
+            raw += chunk
+            if self.PROMPT.search(self._plain(raw)):
+                return self._plain(raw)
+        raise AssertionError(f"no prompt came: {self._plain(raw)[-2000:]}")
+
+    def _plain(self, raw: bytes) -> str:
+        return self.ESCAPES.sub("", raw.decode("utf-8", "replace"))
+
+    def say(self, line: str) -> str:
+        self.sent.append(line)
+        os.write(self.master, f"{line}\n".encode())
+        self.screen = self.read()
+        return self.screen
+
+    def leave(self, key: bytes) -> tuple[str, int]:
+        os.write(self.master, key)
+        shown = self.read()
+        return shown, self.end()
+
+    def end(self) -> int:
+        status = self.process.wait(60)
+        os.close(self.master)
+        return status
+
+
+def person(screen: str) -> str:
+    """What somebody would type who follows the hints and otherwise does the first thing that is offered."""
+    if "yes/no" in screen.splitlines()[-1]:
+        return "yes"
+    if screen.endswith("next hand> "):
+        return ""
+    hints = re.findall(r"Hint: (discard|knock with|take the upcard|draw from the stock)(?: the (\S\S))?", screen)
+    if hints:
+        return {"discard": "d ", "knock with": "k ", "take the upcard": "t", "draw from the stock": "s"}[
+            hints[-1][0]
+        ] + hints[-1][1]
+    return "pass" if "or pass" in screen.splitlines()[-2] else "h"
+
+
+def test_a_whole_game_behind_a_pseudo_terminal_with_every_command(tmp_path):
+    home = Home(tmp_path)
+    for name, game in {
+        "Spreader": prepared("ht1", deck(MANY_WAYS, NO_MELD, "KD", "KC"), 0),
+        "Layer": prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1),
+        "Ginny": prepared("eaai", deck("3S 3C 3D 3H 8S 9S TS 4H 5H 6H", NO_MELD, "KD", "KC"), 0),
+    }.items():
+        file = home.create(name)
+        file.game = game.to_json()
+        file.save()
+        file.close()
+    (tmp_path / "desk.json").unlink()
+    program = Program("--home", str(tmp_path), "--opponent", "simple")
+    assert "Players: Ginny, Layer, Spreader" in program.screen
+    assert "Ann sits at the table" in program.say("Ann")
+    for line, expected in [
+        ("help", "play to gin"),
+        ("?", "lay off no more"),
+        ("rules", "gc-oklahoma"),
+        ("rules dg-standard", "The rules are dg-standard"),
+        ("rule", "undercut_bonus"),
+        ("rule target 40", "dg-standard,target=40"),
+        ("opponent", "formula"),
+        ("opponent formulla", "did you mean 'formula'"),
+        ("opponent formula", "Your opponent is formula"),
+        ("options", "always_resume"),
+        ("set easy_game on", "easy_game is on now"),
+        ("player Spreader", "Spreader sits at the table"),
+        ("resume", "take the K♦ or pass"),
+        ("p", "knock with the"),
+        ("knock KC", "spread 1"),
+        ("spread 2", "knock by Spreader"),
+        ("next hand", "hand 2"),
+        ("menu", "Spreader sits"),
+        ("switch Layer", "Layer sits"),
+        ("r", "formula passes on the K♦"),
+        ("pass", "lay off"),
+        ("l 7S", "lay off"),
+        ("lay off JS", "lay off 3♥"),
+        ("done", "knock by formula"),
+        ("score", "laid off in hand 1"),
+        ("player Ginny", "Ginny sits"),
+        ("resume", "take the K♦ or pass"),
+        ("p", "gin with the K♣"),
+        ("gin", "gin by Ginny"),
+        ("create Temp", "Temp sits"),
+        ("players", "* Temp"),
+        ("player Ann", "Ann sits"),
+        ("remove Temp", "Remove 'Temp'"),
+        ("yes", "Temp is gone"),
+        ("learned level-1", "level-1||no hand seen yet"),
+        ("reset level-1", "level-1"),
+        ("y", "level-1"),
+        ("new", "hand 1"),
+    ]:
+        shown = program.say(line)
+        assert any(words in shown for words in expected.split("||")), f"{line}: {shown}"
+    # A whole game: looking around at the first discard, then by the hints.
+    looked, turns = False, 0
+    while not program.screen.endswith("menu> "):
+        turns += 1
+        assert turns < 2000
+        if not looked and "Your turn: discard" in program.screen:
+            looked = True
+            for line in (
+                "sort value descending",
+                "u",
+                "v",
+                "move 1 3",
+                "show",
+                "w",
+                "score",
+                "g",
+                "play to gin",
+                "stats",
+            ):
+                program.say(line)
+            card = re.findall(r"^Ann +(\S\S)", program.say("show"), re.MULTILINE)[-1]
+            assert " by formula (easy game)" in program.say(f"knock {card}") or "no knock" in program.screen
+        else:
+            program.say(person(program.screen))
+    assert "the game." in program.screen and "boxes" in program.screen
+    assert "formula (easy game)" in program.say("statistics")
+    assert "1 " in program.say("records")
+    assert "step 1 of" in program.say("replay")
+    assert "step 2 of" in program.say("")
+    program.say("q")
+    assert "no statistics of gr" in (program.say("reset statistics gr") and program.say("yes"))
+    assert "They start anew" in (program.say("reset stats") and program.say("yes"))
+    assert "not played a hand yet" in program.say("statistics")
+    shown = program.say("quit")
+    assert "Good-bye" in shown and program.end() == 0
+    used = set()
+    for line in program.sent:
+        try:
+            used.add(parse_command(line)[0])
+        except GinError:
+            assert line in ("", "yes", "y", "Ann")
+    # "take" and "stock" are the hints' doing; both come up in any game.
+    assert used >= {command.name for _, group in GROUPS for command in group}
+
+
+def test_a_game_goes_on_after_a_kill_and_after_both_ways_to_leave(tmp_path):
+    program = Program(
+        "new", "--home", str(tmp_path), "--player", "Ann", "--seed", "5", "--rules", "gr", "--opponent", "easy"
+    )
+    for _ in range(7):
+        program.say(person(program.screen))
+    table = program.say("show").split("\n\n")[-1]
+    with pytest.raises(StoreError, match="sits at another table already"):
+        Home(tmp_path).open("Ann")
+    os.killpg(program.process.pid, signal.SIGKILL)
+    program.end()
+    program = Program("resume", "--home", str(tmp_path))
+    assert program.screen.split("\n\n")[-1] == table
+    shown, status = program.leave(b"\x03")
+    assert "Saved; 'resume' goes on with the game." in shown and status == 0 and "Traceback" not in shown
+
+
+def test_the_end_of_input_saves_and_leaves(tmp_path, monkeypatch, capsys):
+    answers = iter(["Ann", "new"])
+
+    def read(prompt: str) -> str:
+        try:
+            return next(answers)
+        except StopIteration:
+            raise EOFError from None
+
+    monkeypatch.setattr("builtins.input", read)
+    assert main(["--home", str(tmp_path), "--seed", "3", "--freeze"]) == 0
+    assert "Saved; 'resume' goes on with the game." in capsys.readouterr().out
+    file = Home(tmp_path).open("Ann")
+    assert file.game is not None and not file.options.learning
+    file.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["replay", "nowhere.gin"], "nowhere.gin cannot be read"),
+        (["--player", "a|b"], "is no name for a player"),
+        (["--player", "Ann", "--rules", "dg-standart"], "did you mean 'dg-standard'"),
+        (["--what-did-you-learn", "formula"], "'formula' is no level"),
+        (["--reset", "formula"], "'formula' is no level"),
+        (["--home", "/dev/null/x"], "cannot be used"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence_and_a_status(tmp_path, capsys, arguments, message):
+    assert main(["--home", str(tmp_path), *arguments]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("error: ") and message in error and error.count("\n") == 1
