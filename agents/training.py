@@ -118,7 +118,7 @@ class Run:
         print(
             f"{trainer.decisions / 1e6:8.1f}M decisions  {speed / 1e3:5.1f}k/s  {max(0.0, left):5.1f} min left  "
             f"kl {figures['kl']:.4f}  entropy {figures['entropy']:.3f}  gin {figures['gin_rate']:.2f}  "
-            f"knock dw {figures['knock_deadwood']:.1f}  ev {figures['explained_variance']:.2f}  "
+            f"knock dw {figures['knock_deadwood']:.1f}  knocks {figures.get('knock_share', 1):.2f}  ev {figures['explained_variance']:.2f}  "
             f"lr {figures['learning_rate']:.1e}  [{shares}]",
             flush=True,
         )
