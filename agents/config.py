@@ -74,6 +74,9 @@ class TrainConfig(Config):
         reward: ``points`` of a hand / 50, or the change in the chance to win the ``game``.
         shaping: weight of the deadwood potential (a full hand of deadwood is worth about 1) at the start.
         shaping_decisions: decisions over which the shaping falls to zero.
+        clone_decisions: decisions at the start in which a teacher is imitated, while the critic learns what its play is worth.
+        teacher: whom to imitate.
+        gin_teacher: whom to imitate in hands played for gin only.
         gin_only: share of hands in which a seat is told to play for gin from the start.
         commit: chance that declining a knock commits the seat to gin for the rest of the hand.
         pool: fixed opponents.
@@ -115,6 +118,9 @@ class TrainConfig(Config):
     reward: str = Field("points", pattern="^(points|game)$")
     shaping: float = Field(1.0, ge=0)
     shaping_decisions: int = Field(20_000_000, gt=0)
+    clone_decisions: int = Field(0, ge=0)
+    teacher: str = "knocker"
+    gin_teacher: str = "camper"
     gin_only: float = Field(0.15, ge=0, le=1)
     commit: float = Field(0.85, ge=0, le=1)
     pool: tuple[PoolMember, ...] = ()

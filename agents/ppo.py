@@ -110,6 +110,7 @@ class Trainer:
             "critic": torch.optim.AdamW(self.critic.parameters(), lr=config.learning_rate, weight_decay=0, fused=True),
         }
         # Every process plays its own games; the permutations of minibatches are drawn from torch's generator.
+        self.teachers = [make_player(name, seed=config.seed) for name in (config.teacher, config.gin_teacher)]
         self.pool = [make_player(member.player, seed=config.seed + k) for k, member in enumerate(config.pool)]
         self.rollout = Rollout(
             config.games,
@@ -131,6 +132,7 @@ class Trainer:
         self.rollbacks = 0
         self.shares = {"engine": 0.0, "inference": 0.0, "learning": 0.0}
         self._safe: dict[str, Any] | None = None
+        self._cloning = False
 
     # --- the loop ---------------------------------------------------------------------------------------------------------------
 
@@ -153,6 +155,7 @@ class Trainer:
     def collect(self) -> dict[str, np.ndarray]:
         """Plays ``ticks`` half-moves of every game and computes advantages; arrays are ``[ticks, games]``."""
         config, rollout = self.config, self.rollout
+        self._cloning = self.decisions < config.clone_decisions
         frozen = FrozenActor(self.actor, self.bfloat16)
         width = OBSERVATION_SIZE + NUM_CONDITIONS + self.habits
         inputs = torch.zeros((config.games, width), dtype=frozen.dtype, device=self.device)
@@ -202,7 +205,7 @@ class Trainer:
         rollout = self.rollout
         costs = rollout.knock_worth.reshape(-1).copy()
         rows = np.flatnonzero(~np.isnan(costs))
-        if self.config.knock == 0:
+        if self.config.knock == 0 or self.cloning:
             costs[:] = np.nan
         elif rows.size:
             costs[rows] -= self._values(rows)
@@ -213,15 +216,29 @@ class Trainer:
     def limit_observations(self, tick: int) -> None:
         """May blank what the seats to move do not notice or remember, in row ``tick`` of the rollout's observations."""
 
+    @property
+    def cloning(self) -> bool:
+        """Whether the batch at hand imitates a teacher."""
+        return self._cloning
+
     def choose_for(self, tick: int) -> None:
-        """May replace the learner's actions in row ``tick`` by a teacher's."""
+        """While cloning, a teacher's actions stand in the learner's place: one plays freely, one for gin alone."""
+        if not self.cloning:
+            return
+        rollout = self.rollout
+        for bound, teacher in enumerate(self.teachers):
+            rows = np.flatnonzero((rollout.learns[tick] == 1) & (rollout.conditions[tick, :, 0] == bound))
+            if rows.size:
+                rollout.actions[tick, rows] = teacher.act(rollout.views[rows])
 
     def habits_of(self, tick: int) -> Tensor:
         """Numbers about the opponents of the seats to move, ``[games, habits]``, also for the state after the last tick."""
         raise NotImplementedError
 
     def policy_loss(self, part: dict[str, Tensor], ratio: Tensor, logp: Tensor) -> Tensor:
-        """The clipped surrogate."""
+        """The clipped surrogate; while cloning, the surprise at the teacher's actions."""
+        if self.cloning:
+            return -logp.mean()
         clipped = ratio.clamp(1 - self.config.clip, 1 + self.config.clip)
         return -torch.min(ratio * part["advantages"], clipped * part["advantages"]).mean()
 
@@ -308,7 +325,10 @@ class Trainer:
         figures = {name: total / max(1, steps) for name, total in sums.items() if not name.startswith("last_")}
         # Divergence of the last epoch is what the batch has moved the policy; steer the step size by it.
         figures["kl"] = sums.get("last_kl", 0.0) * config.epochs / max(1, steps)
-        if figures["kl"] > 1.5 * config.target_kl:
+        if self.cloning:
+            # The actions were another's, so nothing can be said of a divergence.
+            figures["kl"] = 0.0
+        elif figures["kl"] > 1.5 * config.target_kl:
             self.speed = max(0.05, self.speed / 1.2)
         elif figures["kl"] < config.target_kl / 1.5:
             self.speed = min(2.0, self.speed * 1.1)
