@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from agents.levels.card import INSTALLED
 from agents.play.__main__ import main
 from agents.play.arrange import kept_order, meld_names, melds_of_cards, moved_card, shuffled_cards, sorted_cards
 from agents.play.commands import GROUPS, help_lines, parse_command
@@ -484,6 +485,36 @@ def test_a_record_can_be_stepped_through(talk):
     shown = talk.say(f"replay {path}", "x", "9999", "q", "records", "replay 7", "replay nowhere.gin")
     assert "means nothing here" in shown and "knock by Ann" in shown
     assert "no record 7" in shown and "nowhere.gin cannot be read" in shown
+
+
+@pytest.fixture
+def level() -> str:
+    """The first level; its files are in the repository once it has been trained."""
+    if not (INSTALLED / "level-1").is_dir():
+        pytest.skip("level-1 is not installed")
+    return "level-1"
+
+
+def test_a_level_learns_of_who_plays_it_and_is_put_back(talk, level):
+    def play(*more: str) -> str:
+        # The hand ends before the level has a choice, whatever it would choose.
+        rules = {"preset": "eaai", "deal": "eleven-ten"}
+        return talk.resume(prepared(rules, deck(KNOCKS, NO_MELD, "KC"), 0, level), "k KC", *more)
+
+    assert "Ann: no hand seen yet." in talk.say(f"opponent {level}", "learned")
+    assert "Ann: 1 hand seen" in play("learned")
+    assert "Ann: 1 hand seen" in (talk.say("set learning off") and play("learned"))
+    talk.say("set learning on")
+    # It knows Ann again at another table, and nobody else.
+    assert "Ann: 2 hands seen" in play("learned")
+    assert "Bob: no hand seen yet." in talk.say("create Bob", f"learned {level}")
+    (profile,) = (talk.home.path / "levels").glob("*.json")
+    shown = talk.say(f"reset {level}", "no", f"reset {level}", "yes", "player Ann", "learned", "reset formula")
+    assert "level-1 is as installed (sha256" in shown and "Ann: no hand seen yet." in shown
+    assert "'formula' is no level" in shown and not profile.exists()
+    profile.write_text("{")
+    shown = play()
+    assert "level-1.json is damaged" in shown and "reset the level" in shown and "hand 1" not in shown
 
 
 # ---------------------------------------------------------------- what can go wrong on disk

@@ -308,6 +308,7 @@ class Desk:
     def _reset_level(self, rest: str) -> None:
         if not rest:
             raise GinError("which level is to be put back? 'reset LEVEL', as in: reset level-1")
+        levels.checked_level(rest)
         if self.terminal.confirm(f"Put {rest} back to how it was installed? What it has learned is lost."):
             self.terminal.say(levels.reset(rest, self.home.path))
 

@@ -13,7 +13,8 @@ from ginenv.players import Player, make_player
 
 def is_level(spec: str) -> bool:
     """Whether a player's name is that of a level, or a directory that holds one."""
-    return spec.startswith("level-") or (Path(spec) / "level.json").is_file()
+    name = spec.partition(":")[0]
+    return name == "level" or name.startswith("level-") or (Path(spec) / "level.json").is_file()
 
 
 def make_level_player(spec: str, seed: int, person: str, home: Path, learns: bool) -> Player:
@@ -37,7 +38,12 @@ def make_level_player(spec: str, seed: int, person: str, home: Path, learns: boo
     return LevelPlayer(plain.level, seed, learns and plain.learns, Profile.open(home, plain.level, person))
 
 
-def _checked(level: str) -> str:
+def checked_level(level: str) -> str:
+    """A level's name without options.
+
+    Raises:
+        GinError: if it is not that of a level.
+    """
     name = level.partition(":")[0] if level.startswith("level-") else level
     if not is_level(level):
         raise GinError(f"{level!r} is no level; levels are level-1 to level-4, and directories that hold one")
@@ -50,7 +56,7 @@ def learned(level: str, person: str | None, home: Path) -> str:
     Raises:
         GinError: if there is no such level, or what it has learned cannot be read.
     """
-    name = _checked(level)
+    name = checked_level(level)
     from agents.levels.card import load_level
     from agents.levels.words import what_did_you_learn
 
@@ -63,7 +69,7 @@ def reset(level: str, home: Path) -> str:
     Raises:
         GinError: if there is no such level, or what it has learned cannot be removed.
     """
-    name = _checked(level)
+    name = checked_level(level)
     from agents.levels.card import load_level
     from agents.levels.profile import reset_level
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from ginenv.errors import GinError, did_you_mean
@@ -104,5 +105,8 @@ def variation(rules: Rules) -> str:
 
 def opponent_name(spec: str, easy: bool) -> str:
     """An opponent as the table, the statistics and records call it."""
-    name = " ".join(spec.replace("|", "/").split())
+    path = Path(spec)
+    # Of a directory the end says enough; a record has a line for both names.
+    name = "/".join(path.parts[-2:]) if len(path.parts) > 2 and path.is_dir() else spec
+    name = " ".join(name.replace("|", "/").split())
     return f"{name} (easy game)" if easy else name

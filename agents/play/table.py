@@ -30,7 +30,7 @@ from ginenv.actions import (
     UPCARD,
 )
 from ginenv.cards import cards_of, mask_of, parse_card
-from ginenv.engine import NO_CARD
+from ginenv.engine import NO_CARD, End
 from ginenv.errors import GinError
 from ginenv.melds import MAX_ARRANGEMENTS, deadwood, nth_arrangement
 from ginenv.players import Player
@@ -248,7 +248,9 @@ class Table:
         if phase == PHASE_LAYOFF:
             return f"lays off the {self.face.name(action)}"
         if action >= KNOCK:
-            return f"knocks with the {self.face.name(action - KNOCK)}"
+            outcome = self.game.match.hand.outcome
+            verb = "goes gin" if outcome is not None and outcome.end == End.GIN else "knocks"
+            return f"{verb} with the {self.face.name(action - KNOCK)}"
         return f"discards the {self.face.name(action)}"
 
     # ---------------------------------------------------------------- the person's turn
