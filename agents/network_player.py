@@ -15,10 +15,12 @@ from ginenv.actions import PHASE_LAYOFF, PHASE_SPREAD
 from ginenv.encoding import OBSERVATION_SIZE, encode
 from ginenv.errors import GinError
 from ginenv.jit import kernel, mix
-from ginenv.players import BasePlayer
+from ginenv.players import BasePlayer, Player
 
 # Below this many views the cast to bfloat16 costs more than it saves.
 _SMALL_BATCH = 16
+# The file that makes a checkpoint's directory a level's (``agents.levels.card``).
+LEVEL = "level.json"
 
 
 @kernel
@@ -85,11 +87,16 @@ class NetworkPlayer(BasePlayer):
         return actions
 
 
-def load_player(path: str, seed: int = 0, temperature: float = 1.0, commits: bool = True) -> NetworkPlayer:
-    """The player of a checkpoint's directory.
+def load_player(path: str, seed: int = 0, temperature: float = 1.0, commits: bool = True) -> Player:
+    """The player of a checkpoint's directory; of a level's directory the level.
 
     Raises:
         CheckpointError: if the checkpoint cannot be used.
     """
+    if (Path(path) / LEVEL).is_file():
+        # Levels are made of checkpoints; only here does a checkpoint's path lead to one.
+        from agents.levels.player import make_level
+
+        return make_level(seed, path)
     actor, _ = load_checkpoint(path)
     return NetworkPlayer(FrozenActor(actor, has_bfloat16_units()), seed, temperature, commits, Path(path).name)

@@ -148,6 +148,13 @@ for _name, _target in {
     "knocker": "agents.heuristics:make_knocker",
     "style": "agents.heuristics:make_style",
     "hints": "agents.heuristics:HintFollower",
+    "level": "agents.levels.player:make_level",
+    "level-1": "agents.levels.player:make_level_1",
+    "level-2": "agents.levels.player:make_level_2",
+    "level-3": "agents.levels.player:make_level_3",
+    "level-4": "agents.levels.player:make_level_4",
+    "population": "agents.levels.population:PopulationPlayer",
+    "search": "agents.search:make_search",
     "checkpoint": "agents.network_player:load_player",
     "cmd": "agents.outside:OutsidePlayer",
 }.items():

@@ -1,0 +1,51 @@
+"""What a level notices and remembers: whatever lies beyond is blanked before its network sees the observation.
+
+A beginner keeps the last three discards in mind and draws no conclusion from what its opponent takes; the next level remembers more
+and sees what was taken; the others have the whole record of the hand. Networks are trained under these bounds, so a level plays like
+somebody who never knew, not like one who knows and errs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agents.style_kernels import remembered
+from ginenv.encoding import FACTS, PLANES
+from ginenv.jit import kernel, store_cards
+
+# How much of the opponent's choices is noticed.
+NOTHING, WHAT_IT_TOOK, EVERYTHING = range(3)
+ALL_OF_PILE = 32
+
+BOUNDS = np.dtype([("memory", np.uint8), ("notices", np.uint8)], align=True)
+
+_PILE = 52 * PLANES.index("the discard pile, upcard included")
+_TOOK = 52 * PLANES.index("cards the opponent took from the pile and still holds")
+_THREW = 52 * PLANES.index("cards the opponent discarded in this hand")
+_REFUSED = 52 * PLANES.index("upcards the opponent could have taken and did not")
+_NAMES = [name for name, _ in FACTS]
+_KNOWN_COUNT = 52 * len(PLANES) + _NAMES.index("cards I know of the opponent's hand")
+_HAS_TAKEN = 52 * len(PLANES) + _NAMES.index("the opponent has taken an upcard in this hand")
+
+
+@kernel
+def blank(v, memory, notices, row):
+    """Blanks in the observation ``row`` (``uint8[520]``) of a view what is not remembered or noticed."""
+    cards = remembered(v, memory)
+    if cards != v.pile_cards:
+        store_cards(row, _PILE, cards)
+        store_cards(row, _THREW, cards & v.thrown[1])
+    if notices == NOTHING:
+        store_cards(row, _TOOK, np.int64(0))
+        store_cards(row, _THREW, np.int64(0))
+        row[_KNOWN_COUNT] = 0
+        row[_HAS_TAKEN] = 0
+    if notices < EVERYTHING:
+        store_cards(row, _REFUSED, np.int64(0))
+
+
+@kernel
+def blank_all(views, bounds, rows):
+    """``blank`` for a batch: ``VIEW[n]``, ``BOUNDS[n]``, ``uint8[n, 520]``."""
+    for i in range(views.shape[0]):
+        blank(views[i], bounds[i].memory, bounds[i].notices, rows[i])

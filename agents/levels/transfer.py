@@ -1,0 +1,114 @@
+"""Levels as directories: built from a training run, exported for other programs, and imported after a check."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from agents.checkpoint import CARD, WEIGHTS, read_card
+from agents.files import write_json
+from agents.heuristics import make_formula
+from agents.levels.card import FILES, LEVEL, Level, LevelError, LevelSettings, level_json, load_level
+from agents.levels.player import LevelPlayer
+from agents.levels.population import Population, total_counts
+from agents.levels.responses import foresight
+from agents.levels.series import play_series
+from agents.levels.training import OPPONENTS, POPULATION
+from agents.seeds import Domain
+from ginenv.errors import GinError
+from ginenv.rules import PRESETS
+
+# Hands that a level plays under every preset before it is taken in.
+_CHECK_HANDS = 4
+
+
+def build_level(
+    directory: Path, name: str, settings: LevelSettings, checkpoint: Path, run: Path, about: dict[str, Any]
+) -> Level:
+    """Makes a level of a checkpoint that was trained under bounds.
+
+    Args:
+        directory: of the level; made anew.
+        name: such as ``level-2``.
+        settings: what it is.
+        checkpoint: the network.
+        run: directory of the training run, which holds what was observed of the opponents.
+        about: how it was made.
+    """
+    population = Population.from_json(json.loads((run / POPULATION).read_text(encoding="utf-8")))
+    with np.load(run / OPPONENTS, allow_pickle=False) as saved:
+        habits = population.features(total_counts(saved["blocks"]))
+        table = foresight(habits, saved["results"])
+    card = read_card(checkpoint)
+    directory.mkdir(parents=True, exist_ok=True)
+    for file in (WEIGHTS, CARD):
+        shutil.copyfile(checkpoint / file, directory / file)
+    write_json(directory / LEVEL, level_json(name, settings, population, table, card["weights_sha256"], about))
+    return load_level(str(directory))
+
+
+def check_plays(level: Level, presets: list[str] | None = None) -> None:
+    """Plays a few hands under every preset.
+
+    Raises:
+        LevelError: if the level cannot play one of them.
+    """
+    player = LevelPlayer(level, seed=1, learn=False)
+    for rules in PRESETS if presets is None else presets:
+        try:
+            points = play_series(
+                player, make_formula(2), series=2, hands=_CHECK_HANDS, seed=3, rules=rules, domain=Domain.TEST
+            )
+        except (GinError, RuntimeError, ValueError) as error:
+            raise LevelError(f"level {level.directory}: it cannot play {rules!r} ({error})") from None
+        assert np.isfinite(points).all()
+
+
+def export_level(name: str, directory: Path) -> Level:
+    """Writes a level as a directory of its own, which another program loads by its path.
+
+    Raises:
+        LevelError: if the directory is not empty or cannot be written, or there is no such level.
+    """
+    level = load_level(name)
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise LevelError(f"{directory} is there already and is not an empty directory; name another one")
+    _copy(level.directory, directory)
+    return load_level(str(directory))
+
+
+def import_level(source: Path, directory: Path) -> Level:
+    """Takes in a level that somebody else made, after checking that every file is sound and that it plays every preset.
+
+    Raises:
+        GinError: says what is wrong with it; nothing is written then.
+    """
+    if not (source / LEVEL).is_file():
+        raise LevelError(f"{source} is no level: it has no {LEVEL}")
+    level = load_level(str(source))
+    check_plays(level)
+    if directory.exists() and any(directory.iterdir()):
+        raise LevelError(f"{directory} is there already and is not an empty directory; name another one")
+    _copy(source, directory)
+    return load_level(str(directory))
+
+
+def _copy(source: Path, directory: Path) -> None:
+    """Copies the files of a level beside the destination, then renames: a copy that breaks off leaves nothing half."""
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=directory.parent) as beside:
+            whole = Path(beside) / "level"
+            whole.mkdir()
+            for file in FILES:
+                shutil.copyfile(source / file, whole / file)
+            if directory.exists():
+                directory.rmdir()
+            whole.rename(directory)
+    except OSError as error:
+        raise LevelError(f"{directory} cannot be written ({error.strerror or error})") from None

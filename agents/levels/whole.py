@@ -1,0 +1,83 @@
+"""What a level learns as a whole: which of its plans are worth what, whoever sits across.
+
+Every hand against anybody counts here too, with more doubt than against that one opponent, since others differ. What is learned becomes
+the first belief about a stranger only once a sequential test on these fresh hands says so: as long as the plan that would take the
+default's place is not believed better with near certainty, a stranger meets the level as installed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from agents.levels.memory import RECORD
+from agents.levels.plans import HAND_NOISE, NUM_PLANS, better, first_belief, observe
+
+# A hand says less about everybody than about the one it was played against.
+_NOISE = 1.5 * HAND_NOISE
+# Standard deviations by which the better plan must be believed better.
+PROMOTION = 2.5
+
+
+@dataclass
+class Whole:
+    """The belief about plans against anybody.
+
+    Attributes:
+        belief: ``BELIEF[1]``.
+        default: the plan as installed.
+        first: ``BELIEF[1]`` as installed.
+        hands: that it was learned from.
+    """
+
+    belief: np.ndarray
+    default: int
+    first: np.ndarray
+    hands: int = 0
+
+    @classmethod
+    def installed(cls, mean: np.ndarray, doubt: float) -> Whole:
+        """Nothing learned."""
+        first = first_belief(np.asarray(mean, np.float64), doubt)
+        return cls(first.copy(), int(np.argmax(mean)), first)
+
+    @property
+    def promoted(self) -> int:
+        """The plan that has taken the default's place, or the default."""
+        best = int(np.argmax(self.belief["mean"][0]))
+        gain, doubt = better(self.belief, best, self.default)
+        return best if gain > PROMOTION * doubt else self.default
+
+    def start(self) -> np.ndarray:
+        """An empty record of a stranger, with the belief that play against it begins from: ``RECORD[1]``."""
+        record = np.zeros(1, RECORD)
+        belief = self.first
+        if self.promoted != self.default:
+            belief = first_belief(self.belief["mean"][0], 1.0)
+            # Strangers differ from each other as much as they were thought to before.
+            belief["cov"] = self.first["cov"]
+        record["mean"], record["cov"] = belief["mean"], belief["cov"]
+        return record
+
+    def add(self, plan: int, points: float) -> None:
+        """Learns from a hand."""
+        observe(self.belief[0], plan, points, _NOISE)
+        self.hands += 1
+
+
+def whole_json(whole: Whole) -> dict[str, list[float]]:
+    """What was learned, as plain values."""
+    return {
+        "hands": [whole.hands],
+        "mean": [round(float(x), 6) for x in whole.belief["mean"][0]],
+        "cov": [round(float(x), 6) for x in whole.belief["cov"][0].reshape(-1)],
+    }
+
+
+def whole_from(values: dict[str, list[float]], whole: Whole) -> Whole:
+    """Fills an installed ``Whole`` with plain values that have been checked to be numbers."""
+    whole.hands = int(values["hands"][0])
+    whole.belief["mean"] = np.array(values["mean"])
+    whole.belief["cov"] = np.array(values["cov"]).reshape(NUM_PLANS, NUM_PLANS)
+    return whole
