@@ -95,7 +95,6 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
         self._ready = False
         self._keyed = False
         self._mask = np.ones(NUM_ACTIONS, np.int8)
-        self._screen: Any = None
 
     @property
     def rules(self) -> Rules:
@@ -167,7 +166,7 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
         return observation, info_of(self._core, masks[0])
 
     def render(self) -> Any:
-        """The table from the learner's seat: text (``ansi``), ``uint8[height, width, 3]`` (``rgb_array``) or a window (``human``)."""
+        """The table from the learner's seat: text (``ansi``), ``uint8[600, 960, 3]`` (``rgb_array``), or printed (``human``)."""
         if self.render_mode is None:
             gym.logger.warn('render is called without a render mode; make the environment with render_mode="ansi"')
             return None
@@ -178,16 +177,8 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
             return render.to_text(self.view, opponent)
         if self.render_mode == "rgb_array":
             return render.to_image(self.view, opponent)
-        if self._screen is None:
-            self._screen = render.Screen()
-        self._screen.show(self.view, opponent)
+        render.show(self.view, opponent)
         return None
-
-    def close(self) -> None:
-        """Closes the window, if one is open."""
-        if self._screen is not None:
-            self._screen.close()
-            self._screen = None
 
 
 def _buffers() -> tuple[np.ndarray, np.ndarray]:

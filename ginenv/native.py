@@ -19,7 +19,6 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from ginenv.players import Player
 from ginenv.view import VIEW
 
 # How compiled loops find their opponents.
@@ -36,8 +35,8 @@ OPPONENT = np.dtype(
 )
 
 
-def describe(player: Player, seed: int, listens: bool, record: np.void) -> object:
-    """Writes a player into an ``OPPONENT`` record.
+def describe(player: Any, seed: int, listens: bool, record: np.void) -> object:
+    """Writes a player (``ginenv.players.Player``) into an ``OPPONENT`` record.
 
     Returns:
         Whatever must stay alive as long as the record is used: addresses in it point there.

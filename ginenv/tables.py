@@ -14,7 +14,7 @@ from ginenv.actions import NUM_ACTIONS, action_name
 from ginenv.cards import check_deck, parse_cards
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.engine import STATE, deal
-from ginenv.errors import GinError, IllegalActionError, did_you_mean
+from ginenv.errors import GinError, IllegalActionError, UnknownNameError, did_you_mean, unknown_name
 from ginenv.game import set_keys
 from ginenv.lockstep import (
     ASK,
@@ -42,6 +42,7 @@ from ginenv.view import VIEW, make_views
 
 ON_ILLEGAL = ("terminate", "raise")
 MEMORY = ("none", "env", "profile")
+RESET_OPTIONS = ("deal", "starter", "dealer", "seat")
 
 
 def choice(name: str, value: Any, allowed: Sequence[Any]) -> int:
@@ -209,11 +210,11 @@ class Tables:
             self._serve(waiting, rows, masks)
 
     def _check_options(self, options: dict[str, Any]) -> tuple[list[int] | None, int | None, int | None]:
-        known = ("deal", "starter", "dealer", "seat")
         for name in options:
-            if name not in known:
-                raise GinError(f"unknown reset option {name!r}{did_you_mean(name, known)}; known: {', '.join(known)}")
-        seats = {name: choice(name, options[name], (0, 1)) for name in known[1:] if options.get(name) is not None}
+            if name not in RESET_OPTIONS:
+                raise UnknownNameError(unknown_name("reset option", str(name), RESET_OPTIONS))
+        given = [name for name in RESET_OPTIONS[1:] if options.get(name) is not None]
+        seats = {name: choice(name, options[name], (0, 1)) for name in given}
         starter = seats.get("starter")
         if "dealer" in seats:
             if starter == seats["dealer"]:
@@ -275,6 +276,10 @@ class Tables:
         for number in range(len(self.players)):
             self._describe(number)
         self._forgetful = self.memory == "none" and any(hasattr(player, "forget") for player in self.players)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy needs; addresses and compiled code are found again."""
+        return self.__dict__ | {"_alive": [None] * len(self.players)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -1,0 +1,144 @@
+"""Gin rummy as a PettingZoo AEC environment: two agents, ``player_0`` and ``player_1``, in turn.
+
+    >>> from ginenv.adapters.pettingzoo import env
+    >>> table = env(rules="eaai", episode="hand")
+    >>> table.reset(seed=7)
+    >>> for agent in table.agent_iter():
+    ...     observation, reward, termination, truncation, info = table.last()
+    ...     over = termination or truncation
+    ...     table.step(None if over else table.action_space(agent).sample(observation["action_mask"]))
+    >>> table.agents
+    []
+
+An observation is ``{"observation": uint8[10, 4, 13], "action_mask": int8[107]}``. Deals are those of the other faces for the same
+seed. An illegal action loses, by PettingZoo's own wrapper. Needs the extra ``pettingzoo``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+from gymnasium.utils import EzPickle
+from pettingzoo import AECEnv
+from pettingzoo.utils import wrappers
+
+from ginenv.actions import NUM_ACTIONS
+from ginenv.encoding import PLANES_SHAPE
+from ginenv.env import METADATA, RENDER_MODES
+from ginenv.lockstep import ILLEGAL_REWARD
+from ginenv.rules import Rules
+from ginenv.selfplay import SelfPlay
+from ginenv.tables import RESET_OPTIONS, choice
+
+AGENTS = ("player_0", "player_1")
+
+
+def env(**options: Any) -> AECEnv:
+    """The environment with PettingZoo's usual wrappers; options as for ``GinAEC``."""
+    table = GinAEC(**options)
+    guarded = wrappers.TerminateIllegalWrapper(table, illegal_reward=ILLEGAL_REWARD[table.reward])
+    return wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(guarded))
+
+
+class GinAEC(AECEnv, EzPickle):
+    """The environment without wrappers.
+
+    Args:
+        rules: a preset's name, ``Rules``, or a dictionary of rules.
+        episode: ``"hand"`` or ``"game"``.
+        reward: as for ``HandEnv`` or ``GameEnv``.
+        render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None; the table is drawn from the seat that is to move.
+    """
+
+    metadata: dict[str, Any] = METADATA | {"name": "gin_rummy_v0", "is_parallelizable": False}
+
+    def __init__(
+        self,
+        rules: str | Rules | dict[str, Any] = "eaai",
+        episode: str = "hand",
+        reward: str = "points",
+        render_mode: str | None = None,
+    ) -> None:
+        EzPickle.__init__(self, rules, episode, reward, render_mode)
+        super().__init__()
+        if render_mode is not None:
+            choice("render_mode", render_mode, RENDER_MODES)
+        self.render_mode = render_mode
+        self.reward = reward
+        self.possible_agents = list(AGENTS)
+        self._game = SelfPlay(rules, episode, reward)
+        self._observation_space = spaces.Dict(
+            {
+                "observation": spaces.Box(0, 255, PLANES_SHAPE, np.uint8),
+                "action_mask": spaces.Box(0, 1, (NUM_ACTIONS,), np.int8),
+            }
+        )
+        self._action_spaces = {agent: spaces.Discrete(NUM_ACTIONS) for agent in AGENTS}
+
+    def observation_space(self, agent: str) -> spaces.Dict:
+        """The same for both agents."""
+        return self._observation_space
+
+    def action_space(self, agent: str) -> spaces.Discrete:
+        """``Discrete(107)`` for both agents."""
+        return self._action_spaces[agent]
+
+    def observe(self, agent: str) -> dict[str, np.ndarray]:
+        """What an agent may see; the mask is all zeros for one that is not to move."""
+        observation, mask = self._game.observe(AGENTS.index(agent))
+        return {"observation": observation, "action_mask": mask}
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Begins an episode; options as for ``HandEnv``; others are ignored, as PettingZoo's own tests send one."""
+        known = {name: value for name, value in (options or {}).items() if name in RESET_OPTIONS}
+        self._game.reset(seed, known)
+        self.agents = list(AGENTS)
+        self.rewards = dict.fromkeys(AGENTS, 0.0)
+        self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
+        self.terminations = dict.fromkeys(AGENTS, False)
+        self.truncations = dict.fromkeys(AGENTS, False)
+        self.infos = {agent: {} for agent in AGENTS}
+        self.agent_selection = AGENTS[self._game.seat]
+
+    def step(self, action: int | None) -> None:
+        """Plays an action of the agent that is selected.
+
+        Raises:
+            IllegalActionError: for an illegal one (``env()`` wraps this: there the agent loses).
+        """
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        self._game.step(action)
+        self._cumulative_rewards[agent] = 0.0
+        self.rewards = dict(zip(AGENTS, self._game.rewards, strict=True))
+        if self._game.over:
+            self.terminations = dict.fromkeys(AGENTS, True)
+            self.agent_selection = AGENTS[1 - AGENTS.index(agent)]
+        else:
+            self.agent_selection = AGENTS[self._game.seat]
+        self._accumulate_rewards()
+        if self.render_mode == "human":
+            self.render()
+
+    def render(self) -> Any:
+        """The table from the seat that is to move: text (``ansi``), a picture (``rgb_array``), or printed (``human``)."""
+        if self.render_mode is None:
+            gym.logger.warn('render is called without a render mode; make the environment with render_mode="ansi"')
+            return None
+        from ginenv import render
+
+        view, opponent = self._game.view()[0], AGENTS[1 - self._game.seat]
+        if self.render_mode == "ansi":
+            return render.to_text(view, opponent)
+        if self.render_mode == "rgb_array":
+            return render.to_image(view, opponent)
+        render.show(view, opponent)
+        return None
+
+    def close(self) -> None:
+        """Nothing to release."""
