@@ -1,0 +1,410 @@
+"""The single environment: Gymnasium's contract, what reset and step promise, illegal actions, opponents, rendering."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import sys
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import check_env
+from gymnasium.wrappers import RecordEpisodeStatistics
+
+import ginenv
+from ginenv.actions import PHASE_OVER
+from ginenv.cards import format_cards
+from ginenv.encoding import FLAT_SCALE, PLANES_SHAPE, encode_views
+from ginenv.engine import End
+from ginenv.env import GameEnv, HandEnv, TableEnv
+from ginenv.errors import CardError, GinError, IllegalActionError, UnknownNameError
+from ginenv.game import set_keys
+from ginenv.hand import Hand
+from ginenv.players import BasePlayer, make_player
+
+IDS = ("Gin/Hand-v0", "Gin/Game-v0")
+
+
+def play_episode(env: Any, rng: np.random.Generator, **reset: Any) -> tuple[list[np.ndarray], float, dict[str, Any]]:
+    """A random episode: observations, sum of rewards, last info."""
+    observation, info = env.reset(**reset)
+    observations, total, over = [observation], 0.0, False
+    while not over:
+        observation, reward, over, _, info = env.step(rng.choice(np.nonzero(info["action_mask"])[0]))
+        observations.append(observation)
+        total += reward
+    return observations, total, info
+
+
+class Slow(BasePlayer):
+    """A player that Python has to ask: the first legal action."""
+
+    name = "slow"
+
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        return ginenv.action_masks(views).argmax(axis=1)
+
+
+class Notebook(Slow):
+    """A player that remembers the games it was asked about, and is told how hands ended."""
+
+    name = "notebook"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: list[int] = []
+        self.forgotten: list[int] = []
+
+    def hands_over(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
+        assert (views["phase"] == PHASE_OVER).all()
+        self.heard.extend(views["points"].tolist())
+
+    def forget(self, slots: np.ndarray) -> None:
+        self.forgotten.extend(slots.tolist())
+
+
+@pytest.mark.parametrize("observation", ["planes", "flat"])
+@pytest.mark.parametrize("name", IDS)
+def test_gymnasiums_checker_passes(name: str, observation: str) -> None:
+    env = gym.make(name, opponent="simple", observation=observation, render_mode="ansi")
+    check_env(env.unwrapped, skip_render_check=False)
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_a_spec_survives_json(name: str) -> None:
+    env = gym.make(name, opponent="easy", rules={"preset": "eaai", "knock_limit": 5}, seat="alternate")
+    assert env.spec is not None
+    again = gym.make(gym.envs.registration.EnvSpec.from_json(env.spec.to_json()))
+    assert json.loads(env.spec.to_json())["kwargs"]["opponent"] == "easy"
+    rng, other = np.random.default_rng(0), np.random.default_rng(0)
+    first, total, _ = play_episode(env, rng, seed=5)
+    second, again_total, _ = play_episode(again, other, seed=5)
+    assert total == again_total
+    assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+def test_importing_is_light() -> None:
+    code = "import sys, ginenv; bad = {'torch', 'numba', 'tensorboard', 'agents', 'pettingzoo'} & set(sys.modules); print(sorted(bad))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_public_names_are_there() -> None:
+    for name in ginenv.__all__:
+        assert getattr(ginenv, name) is not None
+    assert "HandEnv" in dir(ginenv)
+    with pytest.raises(AttributeError, match="no attribute 'HandEnvs'"):
+        ginenv.HandEnvs  # noqa: B018
+
+
+@pytest.mark.parametrize("kind", [HandEnv, GameEnv])
+def test_the_same_seed_plays_the_same(kind: type[TableEnv]) -> None:
+    one, two = kind("formula"), kind("formula")
+    a, total, info = play_episode(one, np.random.default_rng(1), seed=11)
+    b, other_total, other_info = play_episode(two, np.random.default_rng(1), seed=11)
+    c, *_ = play_episode(two, np.random.default_rng(1), seed=12)
+    assert total == other_total and info["outcome"] == other_info["outcome"]
+    assert len(a) == len(b) and all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))
+    assert not np.array_equal(a[0], c[0])
+
+
+def test_a_seed_deals_what_it_deals_elsewhere() -> None:
+    env = HandEnv("random", rules="eaai", seat=0)
+    env.reset(seed=21)
+    states = np.zeros(1, env._core.states.dtype)
+    set_keys(states, np.random.default_rng(21))
+    assert env._core.states["key"][0] == states["key"][0]
+    assert np.array_equal(Hand.deal("eaai", seed=21).state["deck"][0], env._core.states["deck"][0])
+
+
+def test_later_episodes_follow_from_the_seed_and_differ() -> None:
+    env = HandEnv("random", seat=0)
+    hands = []
+    for _ in range(2):
+        env.reset(seed=3)
+        hands.append([int(env.view["hand"])] + [int(env.reset()[1] is not None and env.view["hand"]) for _ in range(5)])
+    assert hands[0] == hands[1]
+    assert len(set(hands[0])) == 6
+
+
+def test_an_episode_tells_what_happened() -> None:
+    env = HandEnv("simple", rules="eaai", seat=1)
+    rng = np.random.default_rng(0)
+    for seed in range(30):
+        _, total, info = play_episode(env, rng, seed=seed)
+        outcome = info["outcome"]
+        assert info["seat"] == 1 and info["opponent"] == "simple" and not info["illegal_action"]
+        assert outcome["end"] in {end.name.lower() for end in End} - {"not_over"}
+        assert total == outcome["points"]
+        assert np.sign(total) == outcome["won"]
+        assert info["action_mask"].all() and info["action_mask"].dtype == np.int8
+        state = env._core.states[0]
+        assert outcome["length"] == state["num_history"]
+        assert outcome["deadwood"] == state["deadwood"][1]
+
+
+@pytest.mark.parametrize(("reward", "scale"), [("points", 1.0), ("scaled", 0.01), ("win", None)])
+def test_rewards_of_a_hand(reward: str, scale: float | None) -> None:
+    env = HandEnv("simple", reward=reward)
+    for seed in range(5):
+        _, total, info = play_episode(env, np.random.default_rng(seed), seed=seed)
+        points = info["outcome"]["points"]
+        assert total == pytest.approx(np.sign(points) if scale is None else scale * points)
+
+
+@pytest.mark.parametrize("reward", ["points", "scaled", "win", "win+points", "total"])
+def test_rewards_of_a_game(reward: str) -> None:
+    env = GameEnv("simple", rules="ht1", reward=reward)
+    for seed in range(3):
+        _, total, info = play_episode(env, np.random.default_rng(seed), seed=seed)
+        points = int(info["score"][0] - info["score"][1])
+        game = info["game"]
+        expected = {
+            "points": points,
+            "scaled": points / 100,
+            "win": game["won"],
+            "win+points": game["won"] + points / 100,
+            "total": game["total"] - game["opponent_total"],
+        }
+        assert total == pytest.approx(expected[reward])
+        assert max(info["score"]) >= 100 and game["hands"] >= game["boxes"] + game["opponent_boxes"]
+
+
+def test_seats() -> None:
+    for seat in (0, 1):
+        env = HandEnv("random", seat=seat)
+        assert {env.reset(seed=seed)[1]["seat"] for seed in range(5)} == {seat}
+    env = HandEnv("random", seat="alternate")
+    assert [env.reset(seed=0 if k == 0 else None)[1]["seat"] for k in range(4)] == [0, 1, 0, 1]
+    env = HandEnv("random", seat="random")
+    seats = [env.reset(seed=seed)[1]["seat"] for seed in range(200)]
+    assert 70 < sum(seats) < 130
+
+
+def test_a_given_deal_is_dealt() -> None:
+    deck = np.random.default_rng(0).permutation(52)
+    env = HandEnv("random", rules="eaai", seat=0)
+    env.reset(seed=0, options={"deal": deck, "starter": 0})
+    assert int(env.view["hand"]) == sum(1 << int(card) for card in deck[:10])
+    assert env.view["upcard"] == deck[20] and env.view["started"] == 1
+    env.reset(options={"deal": format_cards(deck), "dealer": 0, "seat": 1})
+    assert env.view["started"] == 1 and env.view["upcard"] == deck[20]
+
+
+def test_bad_options_are_refused_and_nothing_is_lost() -> None:
+    env = HandEnv("random", seat=0)
+    env.reset(seed=0)
+    before = env.view.copy()
+    with pytest.raises(CardError, match="missing: AS; doubled: 2S"):
+        env.reset(options={"deal": [1, 1, *range(2, 52)]})
+    with pytest.raises(UnknownNameError, match="did you mean 'dealer'"):
+        env.reset(options={"dealr": 0})
+    with pytest.raises(GinError, match="starter is 2"):
+        env.reset(options={"starter": 2})
+    with pytest.raises(GinError, match="cannot be dealer and starter"):
+        env.reset(options={"starter": 1, "dealer": 1})
+    assert env.view == before
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "words"),
+    [
+        ("opponent", "simpel", "did you mean 'simple'"),
+        ("rules", "eai", "did you mean 'eaai'"),
+        ("seat", 2, "allowed is one of: 0, 1, 'alternate', 'random'"),
+        ("seat", "both", "allowed is one of"),
+        ("observation", "plane", "did you mean 'planes'"),
+        ("reward", "point", "did you mean 'points'"),
+        ("on_illegal", "rase", "did you mean 'raise'"),
+        ("opponent_memory", "profil", "did you mean 'profile'"),
+        ("render_mode", "rgb", "allowed is one of: 'ansi', 'rgb_array', 'human'"),
+    ],
+)
+def test_bad_arguments_are_refused(argument: str, value: Any, words: str) -> None:
+    with pytest.raises(GinError, match=words):
+        HandEnv(**{argument: value})
+
+
+def test_an_illegal_action_loses() -> None:
+    env = HandEnv("simple", rules="eaai")
+    for action in (None, -1, 107):
+        _, info = env.reset(seed=1)
+        wrong = int(np.argmin(info["action_mask"])) if action is None else action
+        _, reward, over, _, info = env.step(wrong)
+        assert over and reward == -100 and info["illegal_action"] and "outcome" not in info
+        assert info["action_mask"].all()
+        with pytest.raises(ResetNeeded):
+            env.step(0)
+
+
+def test_an_illegal_action_may_be_an_error_that_loses_nothing() -> None:
+    env = HandEnv("simple", rules="eaai", on_illegal="raise", seat=0)
+    _, info = env.reset(seed=1, options={"starter": 0})
+    before = env.view.copy()
+    with pytest.raises(IllegalActionError, match=r"'draw stock' \(104\) is not legal now; legal are: take, pass$"):
+        env.step(104)
+    with pytest.raises(IllegalActionError, match="action 1000 does not exist"):
+        env.step(1000)
+    with pytest.raises(IllegalActionError, match="no whole number"):
+        env.step("take")
+    assert env.view == before
+    assert not env.step(int(np.argmax(info["action_mask"])))[2]
+
+
+def test_a_knock_above_the_limit_is_a_discard_where_the_rules_say_so() -> None:
+    env = HandEnv("simple", rules="dg-standard", seat=0)
+    _, info = env.reset(seed=1, options={"starter": 0})
+    _, _, _, _, info = env.step(105)
+    card = int(np.argmax(info["action_mask"]))
+    assert card < 52 and not info["action_mask"][52 + card]
+    _, _, over, _, info = env.step(52 + card)
+    assert not over and not info["illegal_action"] and (int(env.view["thrown"][0]) >> card) & 1
+
+
+def test_masks_agree_in_every_dialect() -> None:
+    env = HandEnv("simple")
+    rng = np.random.default_rng(0)
+    _, info = env.reset(seed=0)
+    over = False
+    while not over:
+        assert np.array_equal(env.action_masks(), info["action_mask"].astype(bool))
+        assert np.array_equal(ginenv.action_masks(env._core.views())[0], info["action_mask"])
+        _, _, over, _, info = env.step(rng.choice(np.nonzero(info["action_mask"])[0]))
+    assert env.action_masks().all()
+
+
+def test_observations_are_the_encoded_view() -> None:
+    planes, flat = HandEnv("simple"), HandEnv("simple", observation="flat")
+    a, _ = planes.reset(seed=4)
+    b, _ = flat.reset(seed=4)
+    assert a.shape == PLANES_SHAPE and b.shape == (520,)
+    assert np.array_equal(b, a.reshape(-1) * FLAT_SCALE) and b.dtype == np.float32
+    assert np.array_equal(a.reshape(-1), encode_views(planes._core.views())[0])
+
+
+def test_no_array_is_written_twice() -> None:
+    env = HandEnv("simple")
+    observation, info = env.reset(seed=0)
+    kept, mask = observation.copy(), info["action_mask"].copy()
+    env.step(int(np.argmax(mask)))
+    assert np.array_equal(observation, kept) and np.array_equal(info["action_mask"], mask)
+
+
+def test_a_player_that_python_asks_plays_like_its_compiled_self() -> None:
+    class Asked(BasePlayer):
+        name = "asked"
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = make_player("formula")
+
+        def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+            return self.inner.act(views, slots)
+
+    fast, slow = GameEnv("formula"), GameEnv(Asked())
+    a, total, info = play_episode(fast, np.random.default_rng(2), seed=8)
+    b, slow_total, slow_info = play_episode(slow, np.random.default_rng(2), seed=8)
+    assert total == slow_total and info["game"] == slow_info["game"] and len(a) == len(b)
+    assert all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))
+
+
+def test_an_opponents_illegal_action_is_named() -> None:
+    class Cheat(Slow):
+        name = "cheat"
+
+        def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+            return np.full(len(views), 104)
+
+    env = HandEnv(Cheat(), rules="eaai", seat=0)
+    with pytest.raises(IllegalActionError, match="player 'cheat': 'draw stock'"):
+        env.reset(seed=0, options={"starter": 1})
+
+
+def test_the_opponent_hears_and_forgets() -> None:
+    for memory, expected in (("none", 4), ("env", 1), ("profile", 0)):
+        player = Notebook()
+        env = HandEnv(player, opponent_memory=memory)
+        rng = np.random.default_rng(0)
+        points = [play_episode(env, rng, **({"seed": 1} if k == 0 else {}))[1] for k in range(4)]
+        assert player.heard == [-point for point in points]
+        assert len(player.forgotten) == expected, memory
+
+
+def test_another_opponent_sits_down_at_the_next_reset() -> None:
+    env = HandEnv("random")
+    assert env.reset(seed=0)[1]["opponent"] == "random"
+    env.set_opponent("formula")
+    assert env.step(env.action_masks().argmax())[4]["opponent"] == "random"
+    assert env.reset()[1]["opponent"] == "formula"
+
+
+def test_skipped_hands_leave_results_unbiased() -> None:
+    """Two players that knock as soon as they can: what is paid and what is skipped add up to an even match."""
+    rules = {"preset": "ht2-simple", "first_turn_knock": True, "ranks": 4, "suits": 4, "hand_size": 3}
+    envs = ginenv.HandVectorEnv(256, "simple", rules)
+    player = make_player("simple")
+    _, infos = envs.reset(seed=0)
+    paid: list[float] = []
+    skipped: list[int] = []
+    while len(paid) < 6000:
+        skipped.extend(points for hands in infos["skipped"] for _, points in hands)
+        _, rewards, done, _, infos = envs.step(player.act(envs.views))
+        paid.extend(rewards[done])
+    assert len(skipped) > 500
+    assert np.mean(paid) < -1.0  # the hands that were paid alone would mislead
+    everything = np.array([*paid, *skipped])
+    assert abs(everything.mean()) < 4 * everything.std() / np.sqrt(len(everything))
+
+
+def test_an_environment_can_be_copied_in_mid_hand() -> None:
+    env = HandEnv("formula")
+    _, info = env.reset(seed=9)
+    _, _, _, _, info = env.step(int(np.argmax(info["action_mask"])))
+    twin = copy.deepcopy(env)
+    rng, other = np.random.default_rng(4), np.random.default_rng(4)
+    for one, chance in ((env, rng), (twin, other)):
+        over, now = False, info
+        while not over:
+            _, reward, over, _, now = one.step(chance.choice(np.nonzero(now["action_mask"])[0]))
+        one.last = (reward, now["outcome"])  # type: ignore[attr-defined]
+    assert env.last == twin.last  # type: ignore[attr-defined]
+
+
+def test_gymnasiums_statistics_work() -> None:
+    env = RecordEpisodeStatistics(gym.make("Gin/Hand-v0", opponent="simple"))
+    _, total, info = play_episode(env, np.random.default_rng(0), seed=0)
+    assert info["episode"]["r"] == total
+
+
+def test_step_needs_a_reset() -> None:
+    with pytest.raises(ResetNeeded):
+        HandEnv("random").step(0)
+
+
+def test_what_is_hidden_changes_no_observation() -> None:
+    """The opponent's unknown cards and the stock may be permuted; nothing that the learner gets changes."""
+    env = HandEnv("simple", rules="eaai")
+    rng = np.random.default_rng(7)
+    checked = 0
+    for seed in range(15):
+        _, info = env.reset(seed=seed)
+        over = False
+        while not over:
+            core, seat = env._core, info["seat"]
+            state = core.states.copy()
+            unseen = [card for card in range(52) if int(env.view["unseen"]) >> card & 1]
+            shuffled = rng.permutation(unseen)
+            hidden = len(unseen) - int(env.view["stock"])
+            known = int(state["known"][0][1 - seat])
+            state["hands"][0][1 - seat] = known | sum(1 << int(card) for card in shuffled[:hidden])
+            state["deck"][0][int(state["position"][0]) :] = shuffled[hidden:]
+            views = ginenv.make_views(state, seat)
+            assert np.array_equal(encode_views(views), encode_views(core.views()))
+            assert np.array_equal(ginenv.action_masks(views)[0], info["action_mask"])
+            checked += 1
+            _, _, over, _, info = env.step(rng.choice(np.nonzero(info["action_mask"])[0]))
+    assert checked > 150

@@ -1,0 +1,281 @@
+"""Faces for others: self-play, masks in libraries' dialects, PettingZoo, sb3-contrib, rendering."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import runpy
+import warnings
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium import spaces
+from gymnasium.error import ResetNeeded
+
+import ginenv
+from ginenv import render
+from ginenv.actions import PASS, PHASE_OVER, UPCARD
+from ginenv.cards import card_name, cards_of
+from ginenv.errors import IllegalActionError, UnknownNameError
+from ginenv.players import make_player
+from ginenv.table_words import last_taken, my_holding, opponent_holding
+from ginenv.wrappers import DIALECTS, MaskedObservation
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def needs(library: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(importlib.util.find_spec(library) is None, reason=f"{library} is not installed")
+
+
+# --- self-play -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("episode", ["hand", "game"])
+def test_self_play_hands_over_whoever_is_to_move(episode: str) -> None:
+    game = ginenv.SelfPlay("ht1", episode)
+    rng = np.random.default_rng(0)
+    seats = set()
+    paid = np.zeros(2)
+    game.reset(seed=7)
+    while not game.over:
+        view = game.view()[0]
+        assert view["to_move"] and view["seat"] == game.seat
+        observation, mask = game.observe()
+        other, other_mask = game.observe(1 - game.seat)
+        assert mask.any() and not other_mask.any() and not np.array_equal(observation, other)
+        seats.add(game.seat)
+        game.step(rng.choice(np.nonzero(mask)[0]))
+        assert sum(game.rewards) == 0
+        paid += game.rewards
+    assert seats == {0, 1}
+    state = game._batch._core.states[0]
+    assert paid[0] == (state["score"][0] - state["score"][1] if episode == "game" else game.view(0)[0]["points"])
+    with pytest.raises(ResetNeeded):
+        game.step(0)
+
+
+def test_self_play_deals_what_the_environment_deals() -> None:
+    game, env = ginenv.SelfPlay("eaai"), ginenv.HandEnv("random", "eaai", seat=0)
+    game.reset(seed=3)
+    env.reset(seed=3, options={"starter": 0})
+    assert game.view(0)[0]["hand"] in (env.view["hand"], ginenv.make_views(env._core.states, 1)[0]["hand"])
+
+
+def test_self_play_in_a_batch_follows_the_single_one() -> None:
+    batch, one = ginenv.SelfPlayBatch(9, "eaai"), ginenv.SelfPlay("eaai")
+    batch.reset(seed=40)
+    one.reset(seed=44)
+    ended = 0
+    for _ in range(200):
+        actions = batch.masks.argmax(axis=1)
+        observation, mask = one.observe()
+        assert np.array_equal(observation, batch.observations[4]) and np.array_equal(mask, batch.masks[4])
+        assert one.seat == batch.seats[4]
+        rewards, done = batch.step(actions)
+        one.step(int(mask.argmax()))
+        assert one.rewards[0] == rewards[4] and one.over == done[4]
+        if one.over:
+            ended += 1
+            one.reset()
+    assert ended > 0
+    with pytest.raises(IllegalActionError, match="legal are"):
+        batch.step(batch.masks.argmin(axis=1))
+
+
+# --- masks -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_masks_stand_where_the_library_looks(dialect: str) -> None:
+    env = MaskedObservation(gym.make("Gin/Hand-v0", opponent="simple"), dialect)
+    keys = {
+        "rllib": ("observations", "action_mask", np.float32),
+        "pettingzoo": ("observation", "action_mask", np.int8),
+        "torchrl": ("observation", "action_mask", np.bool_),
+        "tianshou": ("obs", "mask", np.bool_),
+    }
+    name, mask_name, dtype = keys[dialect]
+    observation, info = env.reset(seed=0)
+    over = False
+    while not over:
+        assert set(observation) == {name, mask_name} == set(env.observation_space.spaces)
+        assert env.observation_space.contains(observation)
+        assert observation[mask_name].dtype == dtype
+        assert np.array_equal(observation[mask_name].astype(np.int8), info["action_mask"])
+        observation, _, over, _, info = env.step(np.int64(observation[mask_name].argmax()))
+    assert isinstance(env.observation_space[mask_name], spaces.Box)
+
+
+def test_an_unknown_dialect_is_refused() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'rllib'"):
+        MaskedObservation(gym.make("Gin/Hand-v0", opponent="simple"), "rlib")
+
+
+# --- other libraries -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.extra
+@needs("pettingzoo")
+@pytest.mark.parametrize("episode", ["hand", "game"])
+def test_pettingzoos_own_tests_pass(episode: str) -> None:
+    from pettingzoo.test import api_test, render_test, seed_test
+
+    from ginenv.adapters import pettingzoo as adapter
+
+    def make(**options: Any) -> Any:
+        return adapter.env(episode=episode, **options)
+
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        # Said of every observation that is a dictionary with a mask, PettingZoo's own games included.
+        warnings.filterwarnings("ignore", "Observation")
+        api_test(make(), num_cycles=200)
+        seed_test(make, num_cycles=60)
+        render_test(make)
+
+
+@pytest.mark.extra
+@needs("pettingzoo")
+def test_pettingzoos_rewards_are_the_hands_points() -> None:
+    from ginenv.adapters import pettingzoo as adapter
+
+    table = adapter.env(rules="eaai")
+    player = make_player("simple")
+    for seed in range(10):
+        table.reset(seed=seed)
+        inner: Any = table.unwrapped
+        paid = dict.fromkeys(table.agents, 0.0)
+        for agent in table.agent_iter():
+            _, reward, over, _, _ = table.last()
+            paid[agent] += reward
+            table.step(None if over else int(player.act(inner._game.view())[0]))
+        assert paid["player_0"] == -paid["player_1"] == inner._game.view(0)[0]["points"]
+
+
+@pytest.mark.extra
+@needs("pettingzoo")
+def test_an_illegal_action_loses_in_pettingzoo() -> None:
+    from ginenv.adapters import pettingzoo as adapter
+
+    table = adapter.env()
+    table.reset(seed=0)
+    agent = table.agent_selection
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table.step(int(table.observe(agent)["action_mask"].argmin()))
+    assert table.terminations[agent] and table.rewards[agent] == -100
+
+
+@pytest.mark.extra
+@needs("sb3_contrib")
+def test_maskable_ppo_learns() -> None:
+    example = runpy.run_path(str(ROOT / "examples" / "maskable_ppo.py"))
+    small = {"preset": "eaai", "ranks": 7, "hand_size": 4}
+    before, wide = example["points_per_hand"](example["learn"](0, rules=small), 1000, rules=small)
+    after, narrow = example["points_per_hand"](example["learn"](10_000, rules=small), 1000, rules=small)
+    assert after - narrow > before + wide
+
+
+# --- rendering -------------------------------------------------------------------------------------------------------
+
+
+def ended(seed: int = 0, rules: str = "eaai", opponent: str = "formula") -> ginenv.HandEnv:
+    env = ginenv.HandEnv(opponent, rules)
+    player = make_player("formula")
+    env.reset(seed=seed)
+    over = False
+    while not over:
+        _, _, over, _, _ = env.step(player.act(env._core.views())[0])
+    return env
+
+
+def test_text_shows_what_the_seat_sees_and_nothing_else() -> None:
+    env = ginenv.HandEnv("formula", "eaai", render_mode="ansi")
+    player = make_player("formula")
+    for seed in range(12):
+        env.reset(seed=seed)
+        over = False
+        while not over:
+            text = env.render()
+            view = env.view
+            hidden = int(env._core.states["hands"][0][1 - int(view["seat"])]) & int(view["unseen"])
+            for card in cards_of(int(view["hand"])):
+                assert card_name(card, symbols=True) in text
+            if view["phase"] != PHASE_OVER:
+                for card in cards_of(hidden):
+                    assert card_name(card, symbols=True) not in text
+            assert f"knock at {int(view['limit'])}" in text and f"{int(view['stock'])} cards" in text
+            _, _, over, _, _ = env.step(player.act(env._core.views())[0])
+
+
+def test_melds_are_marked_by_kind() -> None:
+    for seed in range(20):
+        view = ended(seed, rules="gc").view
+        mine, theirs = my_holding(view), opponent_holding(view)
+        for holding in (mine, theirs):
+            for kind, cards in holding.melds:
+                ranks, suits = {card % 13 for card in cards}, {card // 13 for card in cards}
+                assert len(ranks) == 1 if kind == "set" else len(suits) == 1
+                assert len(cards) >= 3
+        if view["shown"]:
+            assert (mine.deadwood, theirs.deadwood) == (view["deadwood"][0], view["deadwood"][1])
+
+
+def test_the_last_card_taken_is_named() -> None:
+    env = ginenv.HandEnv("random", "eaai", seat=0)
+    env.reset(seed=0, options={"starter": 0})
+    assert last_taken(env.view) is None
+    upcard = int(env.view["upcard"])
+    env.step(UPCARD)
+    assert last_taken(env.view) == (0, upcard)
+    game = ginenv.SelfPlay("eaai")
+    game.reset(seed=0, options={"starter": 1})
+    for _ in range(2):
+        game.step(PASS)
+    assert last_taken(game.view(1)[0]) == (0, None) and last_taken(game.view(0)[0]) == (1, None)
+
+
+@pytest.mark.parametrize("rules", ["eaai", "ht1", "ht2-simple", "gr-oklahoma", "openspiel"])
+def test_pictures_of_whole_hands(rules: str) -> None:
+    env = ginenv.HandEnv("random", rules, render_mode="rgb_array")
+    _, info = env.reset(seed=1)
+    rng = np.random.default_rng(0)
+    over, steps = False, 0
+    while not over:
+        _, _, over, _, info = env.step(rng.choice(np.nonzero(info["action_mask"])[0]))
+        steps += 1
+        if steps % 20 == 1 or over:
+            picture = env.render()
+            assert picture.shape == (render.HEIGHT, render.WIDTH, 3) and picture.dtype == np.uint8
+            assert picture.std() > 20
+            assert isinstance(render.to_text(env.view), str)
+
+
+def test_human_mode_prints_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    env = ginenv.HandEnv("simple", render_mode="human")
+    env.reset(seed=0)
+    assert "pile" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(importlib.util.find_spec("moviepy") is None, reason="moviepy is not installed")
+def test_record_video(tmp_path: Path) -> None:
+    env = gym.wrappers.RecordVideo(gym.make("Gin/Hand-v0", opponent="simple", render_mode="rgb_array"), str(tmp_path))
+    _, info = env.reset(seed=0)
+    over = False
+    while not over:
+        _, _, over, _, info = env.step(int(info["action_mask"].argmax()))
+    env.close()
+    assert list(tmp_path.glob("*.mp4"))
+
+
+def test_frames_can_be_collected() -> None:
+    env = gym.wrappers.RenderCollection(gym.make("Gin/Hand-v0", opponent="simple", render_mode="rgb_array"))
+    _, info = env.reset(seed=0)
+    for _ in range(3):
+        _, _, _, _, info = env.step(int(info["action_mask"].argmax()))
+    frames: Any = env.render()
+    assert len(frames) == 4 and not np.array_equal(frames[0], frames[-1])

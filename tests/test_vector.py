@@ -1,0 +1,224 @@
+"""The vector environment: the same as a list of single ones, in both autoreset modes, and what it hands out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
+
+import ginenv
+from ginenv.errors import GinError, IllegalActionError
+from ginenv.players import BasePlayer, make_player
+
+MODES = {"same_step": AutoresetMode.SAME_STEP, "next_step": AutoresetMode.NEXT_STEP}
+KINDS = {"Gin/Hand-v0": ginenv.HandEnv, "Gin/Game-v0": ginenv.GameEnv}
+
+
+def assert_same(one: Any, other: Any, where: str = "") -> None:
+    if isinstance(one, dict):
+        assert one.keys() == other.keys(), (where, one.keys() ^ other.keys())
+        for key in one:
+            assert_same(one[key], other[key], f"{where}/{key}")
+    elif isinstance(one, np.ndarray):
+        assert one.shape == other.shape and one.dtype == other.dtype, where
+        if one.dtype == object:
+            for a, b in zip(one, other, strict=True):
+                assert_same(a, b, where)
+        else:
+            assert np.array_equal(one, other), where
+    elif isinstance(one, tuple) and one and isinstance(one[0], np.ndarray):
+        for a, b in zip(one, other, strict=True):
+            assert_same(a, b, where)
+    else:
+        assert one == other, where
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", KINDS)
+def test_it_is_a_list_of_single_environments(name: str, mode: str) -> None:
+    """Observations, rewards, ends and infos, key by key, against Gymnasium's own vectorizer."""
+    options = {"opponent": "knocker", "rules": "ht1", "seat": "alternate", "reward": "points"}
+    envs: Any = gym.make_vec(name, num_envs=5, autoreset_mode=mode, **options)
+    several = SyncVectorEnv([lambda: KINDS[name](**options)] * 5, autoreset_mode=MODES[mode])
+    assert envs.metadata["autoreset_mode"] is MODES[mode]
+    one, other = envs.reset(seed=5), several.reset(seed=5)
+    assert_same(one, other)
+    rng = np.random.default_rng(0)
+    ends = illegal = 0
+    for step in range(400):
+        actions = np.array([rng.choice(np.nonzero(mask)[0]) for mask in one[-1]["action_mask"]])
+        if step % 50 == 7:
+            actions[3] = (actions[3] + 17) % 107
+        one, other = envs.step(actions), several.step(actions)
+        for a, b in zip(one, other, strict=True):
+            assert_same(a, b)
+        ends += one[2].sum()
+        illegal += one[-1].get("final_info", one[-1])["illegal_action"].sum()
+        if step == 200:
+            assert_same(envs.reset(), several.reset())
+            one = (None, envs.reset()[1])
+            several.reset()
+    assert ends > 20 and illegal > 0
+
+
+def test_one_table_of_many_plays_like_one_alone() -> None:
+    envs = ginenv.HandVectorEnv(64, "formula")
+    _, infos = envs.reset(seed=100)
+    alone = ginenv.HandEnv("formula")
+    observation, info = alone.reset(seed=137)
+    for _ in range(300):
+        actions = infos["action_mask"].argmax(axis=1)
+        action = int(info["action_mask"].argmax())
+        assert action == actions[37]
+        rows, rewards, done, _, infos = envs.step(actions)
+        observation, reward, over, _, info = alone.step(action)
+        assert rewards[37] == reward and done[37] == over
+        if over:
+            observation, info = alone.reset()
+        assert np.array_equal(rows[37], observation)
+
+
+def test_golden_results() -> None:
+    """Fixed seeds, the same numbers on every machine and at every batch size."""
+    totals = []
+    for sizes in ((48,), (16, 16, 16)):
+        hands = points = steps = 0
+        start = 0
+        for size in sizes:
+            envs = ginenv.HandVectorEnv(size, "formula", "eaai", seat="alternate")
+            _, infos = envs.reset(seed=start)
+            start += size
+            for _ in range(200):
+                actions = infos["action_mask"].argmax(axis=1)
+                _, rewards, done, _, infos = envs.step(actions)
+                hands += int(done.sum())
+                points += int(rewards.sum())
+                steps += size
+        totals.append((hands, points, steps))
+    assert totals[0] == totals[1]
+
+
+def test_several_opponents_are_asked_in_batches() -> None:
+    class Asked(BasePlayer):
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
+            self.calls: list[int] = []
+
+        def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+            assert slots is not None and (slots % 3 == (0 if self.name == "a" else 1)).all()
+            self.calls.append(len(views))
+            return ginenv.action_masks(views).argmax(axis=1)
+
+    a, b = Asked("a"), Asked("b")
+    envs = ginenv.HandVectorEnv(30, [a, b, "simple"], "eaai", seat=0)
+    _, infos = envs.reset(seed=0)
+    assert infos["opponent"].tolist() == ["a", "b", "simple"] * 10
+    for _ in range(60):
+        _, _, _, _, infos = envs.step(infos["action_mask"].argmax(axis=1))
+    assert max(a.calls) > 5 and max(b.calls) > 5
+    envs.set_opponent("random", envs=[0])
+    for _ in range(120):
+        _, _, _, _, infos = envs.step(infos["action_mask"].argmax(axis=1))
+    assert infos["opponent"][0] == "random" and infos["opponent"][3] == "a"
+
+
+def test_a_batch_that_python_asks_equals_the_compiled_one() -> None:
+    class Asked(BasePlayer):
+        name = "knocker"
+
+        def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+            return make_player("knocker").act(views, slots)
+
+    fast, slow = ginenv.GameVectorEnv(8, "knocker"), ginenv.GameVectorEnv(8, Asked())
+    one, other = fast.reset(seed=1), slow.reset(seed=1)
+    for _ in range(150):
+        actions = one[-1]["action_mask"].argmax(axis=1)
+        one, other = fast.step(actions), slow.step(actions)
+        for a, b in zip(one, other, strict=True):
+            assert_same(a, b)
+
+
+def test_final_values_belong_to_the_old_episode() -> None:
+    envs = ginenv.HandVectorEnv(32, "simple")
+    _, infos = envs.reset(seed=0)
+    seen = 0
+    for _ in range(200):
+        rows, rewards, done, truncated, infos = envs.step(infos["action_mask"].argmax(axis=1))
+        assert not truncated.any()
+        if not done.any():
+            assert "final_info" not in infos
+            continue
+        final = infos["final_info"]
+        assert np.array_equal(infos["_final_info"], done) and np.array_equal(final["_outcome"], done)
+        assert np.array_equal(final["outcome"]["points"][done], rewards[done])
+        assert (final["action_mask"][done] == 1).all() and (infos["action_mask"].sum(axis=1) < 107).all()
+        for lane in np.nonzero(done)[0]:
+            seen += 1
+            old = infos["final_obs"][lane]
+            assert old.shape == rows[lane].shape and not np.array_equal(old, rows[lane])
+            assert rows[lane, 9, 0, 10] <= 2  # actions so far in the new hand
+    assert seen > 50
+
+
+def test_arrays_are_fresh_unless_asked_otherwise() -> None:
+    for copy in (True, False):
+        envs = ginenv.HandVectorEnv(4, "simple", copy=copy)
+        first, infos = envs.reset(seed=0)
+        mask = infos["action_mask"]
+        kept, kept_mask = first.copy(), mask.copy()
+        for _ in range(5):
+            _, _, _, _, infos = envs.step(infos["action_mask"].argmax(axis=1))
+        assert np.array_equal(first, kept) == copy and np.array_equal(mask, kept_mask) == copy
+
+
+def test_illegal_actions() -> None:
+    envs = ginenv.HandVectorEnv(4, "simple", on_illegal="raise")
+    _, infos = envs.reset(seed=0)
+    before = envs.views
+    actions = infos["action_mask"].argmax(axis=1)
+    actions[2] = infos["action_mask"][2].argmin()
+    with pytest.raises(IllegalActionError, match=r"is not legal now; legal are: .* at table 2"):
+        envs.step(actions)
+    assert (envs.views == before).all()
+    with pytest.raises(IllegalActionError, match="4 whole numbers"):
+        envs.step(np.zeros(3, np.int64))
+    with pytest.raises(IllegalActionError, match="4 whole numbers"):
+        envs.step(np.zeros(4))
+
+
+def test_bad_arguments_are_refused() -> None:
+    with pytest.raises(GinError, match="num_envs is 0"):
+        ginenv.HandVectorEnv(0)
+    with pytest.raises(GinError, match="did you mean 'same_step'"):
+        ginenv.HandVectorEnv(2, autoreset_mode="samestep")
+    with pytest.raises(GinError, match="3 seeds are given for 2"):
+        ginenv.HandVectorEnv(2, "random").reset(seed=[1, 2, 3])
+
+
+def test_flat_observations_and_statistics() -> None:
+    flat, planes = ginenv.HandVectorEnv(3, "simple", observation="flat"), ginenv.HandVectorEnv(3, "simple")
+    rows, _ = flat.reset(seed=1)
+    cells, _ = planes.reset(seed=1)
+    assert rows.dtype == np.float32 and flat.observation_space.contains(rows)
+    assert planes.observation_space.contains(cells)
+    envs = RecordEpisodeStatistics(ginenv.HandVectorEnv(8, "simple"))
+    _, infos = envs.reset(seed=0)
+    total = 0.0
+    for _ in range(150):
+        _, rewards, _, _, infos = envs.step(infos["action_mask"].argmax(axis=1))
+        total += rewards.sum()
+    assert len(envs.return_queue) > 5
+    assert envs.episode_count == len(envs.return_queue)
+    assert sum(envs.return_queue) == total
+
+
+def test_render_shows_every_table() -> None:
+    envs = ginenv.HandVectorEnv(2, "simple", render_mode="ansi")
+    envs.reset(seed=0)
+    frames = envs.render()
+    assert frames is not None and len(frames) == 2 and all("knock at 10" in frame for frame in frames)
