@@ -7,13 +7,16 @@ python evaluate.py A                                  one player against the pan
 from __future__ import annotations
 
 import os
+import runpy
 import signal
 import sys
+from pathlib import Path
 
 import tyro
 from rich.console import Console
 
-from agents.arena.configs import PANEL, MatchConfig, TournamentConfig, parse_rules
+from agents.arena.configs import PANEL, ConformConfig, MatchConfig, StressConfig, TournamentConfig, parse_rules
+from agents.arena.conform import check
 from agents.arena.matches import play_match
 from agents.arena.report import report
 from agents.arena.sequential import SequentialTest
@@ -25,9 +28,15 @@ from agents.arena.show import (
     standings_tables,
     this_command,
 )
+from agents.arena.stress import run as run_stress
 from agents.arena.tournament import Tournament
 from agents.config import load_config
 from agents.files import write_json, write_text
+from agents.levels.adaptation import AdaptationConfig
+from agents.levels.adaptation import run as run_adaptation
+from agents.levels.report import adaptation_tables
+from agents.levels.report import report as adaptation_report
+from agents.outside import BotLimits
 from ginenv.errors import GinError
 
 
@@ -95,7 +104,55 @@ def tournament(arguments: list[str], console: Console) -> None:
     console.print(f"results: {config.out / 'results.json'}, report: {config.out / 'report.html'}")
 
 
-COMMANDS = {"tournament": tournament}
+def conform(arguments: list[str], console: Console) -> None:
+    """Plays a program through every phase and says what is wrong."""
+    config = tyro.cli(ConformConfig, prog="evaluate.py conform", args=arguments)
+    limits = BotLimits(start_seconds=config.seconds, seconds=config.seconds)
+    with console.status("playing through every phase …"):
+        found = check(config.program.removeprefix("cmd:"), config.hands, limits)
+    asked = ", ".join(f"{phase} {count:,}" for phase, count in found.asked.items())
+    console.print(f"decisions asked: {asked}; {found.ms_per_decision:.3f} ms each")
+    for note in found.notes:
+        console.print(f"note: {note}", highlight=False)
+    for sentence in found.wrong:
+        console.print(f"wrong: {sentence}", highlight=False)
+    if found.wrong:
+        sys.exit(f"evaluate.py: the program does not conform ({len(found.wrong)} findings)")
+    console.print("the program conforms")
+
+
+def stress(arguments: list[str], console: Console) -> None:
+    """Plays matches against many bad programs and says whether all were survived."""
+    config = tyro.cli(StressConfig, prog="evaluate.py stress", args=arguments)
+    script = Path(__file__).parent / "examples" / "bad_bots.py"
+    kinds = list(runpy.run_path(str(script))["KINDS"])
+    with progress_bar(console, config.bots, "bad bots") as tick:
+        result = run_stress(script, [kind for kind in kinds if kind != "noise"], config.bots, config.threads, tick)
+    for kind, named in result.faults.items():
+        console.print(
+            f"{kind:16} {', '.join(f'{name} {count}' for name, count in named.most_common()) or '–'}", highlight=False
+        )
+    summary = (
+        f"{config.bots:,} bad bots in {result.seconds:.0f} s: {len(result.unnamed)} without a fault named, "
+        f"{result.left_behind} processes left behind"
+    )
+    if result.unnamed or result.left_behind:
+        sys.exit(f"evaluate.py: {summary}; unnamed: {', '.join(sorted(set(result.unnamed)))}")
+    console.print(summary)
+
+
+def adaptation(arguments: list[str], console: Console) -> None:
+    """Measures what a level gains by learning, and writes figures and a report."""
+    config = tyro.cli(AdaptationConfig, prog="evaluate.py adaptation", args=arguments)
+    document = run_adaptation(config, lambda words: console.print(f"{config.level}: {words}"))
+    for table in adaptation_tables(document):
+        console.print(table)
+    write_json(config.out / "results.json", {"command": this_command(), **document})
+    write_text(config.out / "report.html", adaptation_report(document, this_command()))
+    console.print(f"results: {config.out / 'results.json'}, report: {config.out / 'report.html'}")
+
+
+COMMANDS = {"adaptation": adaptation, "tournament": tournament, "conform": conform, "stress": stress}
 
 
 def main() -> None:

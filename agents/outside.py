@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import json
 import weakref
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +37,7 @@ class BotLimits:
     seconds: float = 10.0
     batch: int = 256
     restarts: int = 1
-    end_seconds: float = 0.5
+    end_seconds: float = 2.0
 
 
 _OPEN: weakref.WeakSet[OutsidePlayer] = weakref.WeakSet()
@@ -74,6 +75,9 @@ class OutsidePlayer:
         self._closing: list[dict[str, Any]] = []
         self._rules: Rules | None = None
         self._faults: dict[str, dict[str, Any]] = {}
+        self._last_fault: BotFault | None = None
+        # Decisions by phase, for the conformance check.
+        self.asked: Counter[str] = Counter()
         _OPEN.add(self)
 
     def reset(self, seed: int = 0) -> None:
@@ -88,7 +92,13 @@ class OutsidePlayer:
         """Ends the program and everything that it started."""
         if self._process is not None:
             process, self._process = self._process, None
-            process.close(b'{"type":"bye"}', self.limits.end_seconds)
+            told, self._closing = self._closing, []
+            status = process.close(_line({"type": "bye", "games": told}), self.limits.end_seconds)
+            if status is None:
+                words = f"was still running {self.limits.end_seconds:g} s after it had been told to go"
+                self._blame(BotFault("ending", words), 0)
+            elif status:
+                self._blame(BotFault("ending", f"ended with status {status} when it was told to go"), 0)
 
     def take_faults(self) -> list[dict[str, Any]]:
         """What went wrong since this was asked last: player, kind, count, and the first case in words."""
@@ -96,12 +106,13 @@ class OutsidePlayer:
         self._faults = {}
         return faults
 
-    def _blame(self, fault: BotFault, forfeits: int) -> None:
+    def _blame(self, fault: BotFault, forfeits: int, times: int = 1) -> None:
         entry = self._faults.setdefault(
             fault.kind, {"player": self.name, "kind": fault.kind, "count": 0, "forfeits": 0, "first": fault.words}
         )
-        entry["count"] += 1
+        entry["count"] += times
         entry["forfeits"] += forfeits
+        self._last_fault = fault
 
     def _start(self, rules: Rules) -> None:
         self._starts += 1
@@ -145,7 +156,9 @@ class OutsidePlayer:
         start = 0
         while start < len(views):
             if self._process is None and self._starts > self.limits.restarts:
-                self._blame(BotFault("crash", "the program may not be started again"), len(views) - start)
+                # It may not be started again: what is left is lost to the fault that ended it.
+                assert self._last_fault is not None
+                self._blame(self._last_fault, len(views) - start, times=0)
                 break
             end = min(len(views), start + self._batch)
             try:
@@ -175,6 +188,7 @@ class OutsidePlayer:
                 discards, knocks, _ = view["legal"]
                 asked["legal"] = [action_name(card) for card in range(KNOCK) if (discards | knocks) >> card & 1]
             games.append(asked)
+            self.asked[asked["phase"]] += 1
         told, self._closing = self._closing, []
         for slot, view, answer in zip(slots, views, self._answers(told + games, slots), strict=True):
             answers.append(self._read_action(slot, view, answer))
@@ -196,6 +210,7 @@ class OutsidePlayer:
             places.append(i)
         if not games:
             return
+        self.asked["knock"] += len(games)
         replies = self._answers(games, [game["slot"] for game in games])
         for i, game, reply in zip(places, games, replies, strict=True):
             answers[i] = self._read_action(slots[i], views[i], reply, game["legal"])

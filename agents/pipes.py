@@ -17,9 +17,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-# A program whose answer is longer than this is out of its mind.
-MAX_LINE = 4_000_000
+# A full batch is answered in some 15 kB. A line longer than the first is a flood at once, longer than the second when time is up.
+MAX_LINE = 1_000_000
+_LONG_LINE = 65_536
 _STDERR_KEPT = 2000
+# How often a silent program is looked at: is it there at all?
+_LOOK_SECONDS = 0.25
 # Inherited by all that the program starts, and so what finds those that left its process group.
 _MARK = "GINENV_BOT"
 
@@ -32,7 +35,7 @@ class BotFault(Exception):
         words: what happened, as a sentence.
     """
 
-    KINDS = ("cannot start", "handshake", "crash", "timeout", "rubbish", "flood", "unasked", "illegal move")
+    KINDS = ("cannot start", "handshake", "crash", "timeout", "rubbish", "flood", "unasked", "illegal move", "ending")
 
     def __init__(self, kind: str, words: str):
         super().__init__(f"{kind}: {words}")
@@ -124,6 +127,8 @@ class LineProcess:
         try:
             while True:
                 left = deadline - time.monotonic()
+                if left <= 0 and len(self._buffer) > _LONG_LINE:
+                    raise BotFault("flood", f"{len(self._buffer):,} bytes without an end of the line in {seconds:g} s")
                 if left <= 0:
                     state = (
                         "did not read its input"
@@ -133,7 +138,11 @@ class LineProcess:
                     raise BotFault(
                         "timeout", f"no answer in {seconds:g} s" + (f"; {state}" if self._buffer or writing else "")
                     )
-                for fd, _ in self._poll.poll(left * 1000):
+                ready = self._poll.poll(min(left, _LOOK_SECONDS) * 1000)
+                if not ready and self._process.poll() is not None:
+                    # What it left behind may hold its output open, so the end of the output is not waited for.
+                    raise self._crash()
+                for fd, _ in ready:
                     if fd == self._stdin:
                         try:
                             rest = rest[os.write(fd, rest) :]
@@ -162,6 +171,12 @@ class LineProcess:
                 with contextlib.suppress(KeyError):
                     self._poll.unregister(self._stdin)
 
+    def _write_all(self, text: bytes, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        rest = memoryview(text)
+        while rest and select.select([], [self._stdin], [], max(0.0, deadline - time.monotonic()))[1]:
+            rest = rest[os.write(self._stdin, rest) :]
+
     def _receive(self) -> None:
         try:
             text = os.read(self._stdout, 1 << 20)
@@ -171,11 +186,15 @@ class LineProcess:
             raise self._crash()
         self._buffer += text
 
-    def close(self, farewell: bytes = b"", seconds: float = 0.0) -> None:
-        """Ends the program and all that it started: politely if there is time, then by force."""
+    def close(self, farewell: bytes = b"", seconds: float = 0.0) -> int | None:
+        """Ends the program and all that it started: politely if there is time, then by force.
+
+        Returns:
+            The program's status; None if it had to be forced.
+        """
         if farewell and self._process.poll() is None:
             with contextlib.suppress(OSError):
-                os.write(self._stdin, farewell + b"\n")
+                self._write_all(farewell + b"\n", seconds)
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             if stream is not None:
                 with contextlib.suppress(OSError):
@@ -183,10 +202,12 @@ class LineProcess:
         if seconds:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(seconds)
+        status = self._process.poll()
         with contextlib.suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         kill_marked(self._token)
+        return status
 
 
 def kill_marked(token: str) -> int:

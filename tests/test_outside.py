@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from agents.arena import play_match
+from agents.arena.conform import check
+from agents.arena.stress import run
 from agents.outside import BotLimits, OutsidePlayer
 from agents.protocol import Reader, Teller, legal_texts
 from ginenv.actions import parse_action
@@ -239,12 +241,9 @@ def test_a_bad_bot_forfeits_is_named_and_leaves_nothing_behind(kind, fault, monk
     assert not set(processes_of(f"BAD_BOT_TEST={kind}-{os.getpid()}")) - {os.getpid()}
 
 
-@pytest.mark.parametrize("kind", ["stubborn", "crash-on-exit", "noise"])
-def test_what_does_not_disturb_the_games_costs_nothing(kind, monkeypatch):
-    monkeypatch.setenv("BAD_BOT_TEST", f"{kind}-{os.getpid()}")
-    result = play_match(bad_bot(kind), "simple", pairs=2, limits=QUICK)
+def test_a_flood_of_error_output_costs_nothing():
+    result = play_match(bad_bot("noise"), "simple", pairs=2, limits=BotLimits())
     assert not result.faults and not result.games["forfeits"].any()
-    assert not set(processes_of(f"BAD_BOT_TEST={kind}-{os.getpid()}")) - {os.getpid()}
 
 
 def test_a_restarted_program_is_told_the_hand_again(logger, tmp_path):
@@ -274,3 +273,61 @@ def test_a_program_that_does_not_exist_is_a_fault_and_not_an_error():
     result = play_match("cmd:no-such-program-here", "random", pairs=2, limits=QUICK)
     assert result.faults[0]["kind"] == "cannot start" and "no-such-program-here" in result.faults[0]["first"]
     assert (result.games["winner"] == 1).all()
+
+
+def test_a_program_that_will_not_end_is_named_and_ended(monkeypatch):
+    monkeypatch.setenv("BAD_BOT_TEST", f"ending-{os.getpid()}")
+    for kind, words in (("stubborn", "was still running"), ("crash-on-exit", "ended with status 1")):
+        result = play_match(bad_bot(kind), "simple", pairs=2, limits=BotLimits(end_seconds=3.0))
+        assert [fault["kind"] for fault in result.faults] == ["ending"] and words in result.faults[0]["first"]
+        assert not result.games["forfeits"].any()
+    assert not set(processes_of(f"BAD_BOT_TEST=ending-{os.getpid()}")) - {os.getpid()}
+
+
+def test_conformance_says_in_words_what_is_wrong(logger):
+    good = check(logger()[0].removeprefix("cmd:"), hands=8)
+    assert not good.wrong and good.asked["discard"] and good.asked["layoff"]
+    assert any("spread" in note for note in good.notes)
+    bad = check(bad_bot("illegal").removeprefix("cmd:"), hands=2)
+    assert len(bad.wrong) == 1 and "illegal move" in bad.wrong[0] and '"legal" list' in bad.wrong[0]
+    late = check(bad_bot("wrong-protocol").removeprefix("cmd:"), hands=2)
+    assert len(late.wrong) == 1 and "spoken here is 1" in late.wrong[0]
+
+
+def test_many_bad_bots_at_once_leave_nothing_behind():
+    kinds = ["crash", "illegal", "orphan", "no-json"]
+    result = run(ROOT / "examples" / "bad_bots.py", kinds, 8, 4, lambda done: None)
+    assert not result.unnamed and result.left_behind == 0
+    assert {kind: set(named) for kind, named in result.faults.items()}["no-json"] == {"rubbish"}
+
+
+TEE = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from template_bot import choose
+log = open(sys.argv[2], "w", encoding="utf-8")
+for line in sys.stdin:
+    log.write("→ " + line)
+    log.flush()
+    message = json.loads(line)
+    if message["type"] == "hello":
+        answer = {"type": "ready", "protocol": 1, "name": "template"}
+    elif message["type"] == "act":
+        answers = [{"slot": g["slot"], "action": choose(g)} for g in message["games"] if "legal" in g]
+        answer = {"type": "answers", "id": message["id"], "answers": answers}
+    else:
+        break
+    log.write("← " + json.dumps(answer) + chr(10))
+    log.flush()
+    print(json.dumps(answer), flush=True)
+"""
+
+
+def test_the_transcript_in_the_specification_is_what_happens(tmp_path):
+    script, log = tmp_path / "tee.py", tmp_path / "log.txt"
+    script.write_text(TEE, encoding="utf-8")
+    play_match(command(script, ROOT / "examples", log), "simple", pairs=1, unit="hands", seed=28)
+    text = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
+    documented = [line for line in text.splitlines() if line[:2] in ("→ ", "← ")]
+    assert documented == log.read_text(encoding="utf-8").splitlines()
+    assert any("lay off" in line for line in documented) and '"bye"' in documented[-1]

@@ -102,3 +102,29 @@ class TournamentConfig(Config):
     bot_restarts: int = Field(1, ge=0)
     resamples: int = Field(500, gt=1)
     out: Path = Path("runs/tournament")
+
+
+class ConformConfig(Config):
+    """Checks whether a program keeps to the line protocol.
+
+    Attributes:
+        program: the program and its arguments, with or without cmd: in front.
+        hands: hands in each stage of the check.
+        seconds: what it is allowed for getting ready and for each line.
+    """
+
+    program: Annotated[str, tyro.conf.Positional]
+    hands: int = Field(40, gt=1)
+    seconds: float = Field(10.0, gt=0)
+
+
+class StressConfig(Config):
+    """Plays matches against bad programs of every kind that examples/bad_bots.py knows.
+
+    Attributes:
+        bots: how many.
+        threads: matches at once.
+    """
+
+    bots: int = Field(1000, gt=0)
+    threads: int = Field(8, gt=0)

@@ -216,19 +216,25 @@ def _make(spec: str | Player, settings: MatchSettings) -> Player:
     return make_player(spec, settings.seed)
 
 
-def _close(players: Iterable[Player]) -> None:
+def _close(players: Iterable[Player]) -> list[dict[str, Any]]:
+    """Ends programs from outside; returns what they did wrong at it."""
+    faults = []
     for player in players:
         if isinstance(player, OutsidePlayer):
             player.close()
+            faults += player.take_faults()
+    return faults
 
 
 def play_part(specs: tuple[str, str], settings: MatchSettings, first: int, pairs: int) -> Part:
     """Plays some pairs between players of these names, made for it and closed after it."""
     players = (_make(specs[0], settings), _make(specs[1], settings))
     try:
-        return play_pairs(players, settings, first, pairs)
+        part = play_pairs(players, settings, first, pairs)
     finally:
-        _close(players)
+        faults = _close(players)
+    part.faults += faults
+    return part
 
 
 def start_worker() -> None:
@@ -361,13 +367,14 @@ def play_match(
         pass
     finally:
         parts.close()
-        _close(player for player, spec in zip(own, (a, b), strict=False) if isinstance(spec, str))
+        faults = _close(player for player, spec in zip(own, (a, b), strict=False) if isinstance(spec, str))
     if not finished:
         raise KeyboardInterrupt
     if until is None or result is None:
         result = join_parts(names, settings, finished, pairs)
     if until is not None:
         result.verdict = until.words(result.verdict, names)
+    result.faults = summed([*result.faults, *faults])
     result.elapsed = time.perf_counter() - began
     return result
 
@@ -394,12 +401,12 @@ def join_parts(names: tuple[str, str], settings: MatchSettings, parts: list[Part
         style=style,
         seconds=(float(seconds[0]), float(seconds[1])),
         luck=np.concatenate([part.luck for part in parts if part.luck is not None]) if settings.luck else None,
-        faults=_summed(fault for part in parts for fault in part.faults),
+        faults=summed(fault for part in parts for fault in part.faults),
         wanted=wanted,
     )
 
 
-def _summed(faults: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def summed(faults: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Faults of all parts, one entry for each player and kind."""
     entries: dict[tuple[str, str], dict[str, Any]] = {}
     for fault in faults:

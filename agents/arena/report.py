@@ -18,8 +18,9 @@ main{max-width:1080px;margin:0 auto;padding:40px 24px 80px}h1{font-size:30px;lin
 h2{font-size:19px;margin:0 0 4px}p.lead{color:var(--soft);margin:0 0 28px}p.note{color:var(--soft);margin:0 0 14px;font-size:13.5px}
 section{background:var(--card);border:1px solid var(--line);border-radius:12px;padding:22px 24px;margin:0 0 22px;overflow-x:auto}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:14px}th,td{padding:6px 10px;text-align:right;white-space:nowrap}
-th{font-weight:600;color:var(--soft);font-size:13px}th.name,td.name{text-align:left;font-weight:600;color:var(--ink)}
+th{font-weight:600;color:var(--soft);font-size:13px;white-space:normal;vertical-align:bottom;line-height:1.25}th.name,td.name{text-align:left;font-weight:600;color:var(--ink)}
 tr+tr td{border-top:1px solid var(--line)}table.cross td{border:2px solid var(--card);border-radius:6px;min-width:74px;text-align:center}
+table.cross td.name{text-align:left}
 td small{display:block;color:var(--soft);font-size:11px;line-height:1.2}table.cross td small{color:inherit;opacity:.75}
 .warn{border-color:var(--warm);border-left-width:5px}svg text{fill:var(--ink);font:13px system-ui,sans-serif}
 svg .soft{fill:var(--soft);font-size:12px}svg .grid{stroke:var(--line)}svg .bar{stroke:var(--accent);stroke-width:3;stroke-linecap:round}

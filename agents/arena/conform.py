@@ -1,0 +1,103 @@
+"""Does a program keep to the line protocol? Played through every phase, and told in words what is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from agents.arena.matches import play_match
+from agents.outside import BotLimits, OutsidePlayer
+from agents.seeds import Domain
+
+# Rules that between them have every phase, and opponents that lead into them: hands against random go to the end of the
+# stock, those against simple end by knocks.
+_STAGES = (
+    ("eaai", "simple", "the offer of the first upcard, draws, discards, knocks"),
+    ("eaai", "random", "long hands, the end of the stock"),
+    ("ht1", "simple", "choosing a spread, laying off card by card"),
+    ("gc", "simple", "laying off card by card"),
+    ("ht2-simple", "simple", "eleven cards for the starter"),
+    ("gr-oklahoma", "simple", "a limit set by the upcard, gin by itself"),
+    ({"preset": "openspiel", "knock_limit": 0}, "random", "the wall: the last upcard may be taken to knock"),
+    ("dg-standard", "formula", "bonuses and a long game"),
+)
+_PHASES = ("upcard", "draw", "discard", "spread", "layoff", "wall")
+
+_ADVICE = {
+    "cannot start": "Check the command; it is split as a shell would, but no shell runs it.",
+    "handshake": 'Answer the first line with {"type": "ready", "protocol": 1}, and flush your output.',
+    "crash": "The program has to read lines until its input ends or it is told bye.",
+    "timeout": "Answer every act line with one line, and flush your output after each.",
+    "rubbish": 'Answer with {"type": "answers", "id": ID OF THE QUESTION, "answers": [{"slot": N, "action": TEXT}, ...]}.',
+    "flood": "One line of answer for one line of question; debugging output belongs on standard error.",
+    "unasked": "Say nothing that was not asked; debugging output belongs on standard error.",
+    "illegal move": 'Choose from the "legal" list of the question.',
+    "ending": "Leave the loop when the input ends or a bye comes, with status 0.",
+}
+
+
+@dataclass
+class Conformance:
+    """What came of it.
+
+    Attributes:
+        wrong: sentences; none for a program that conforms.
+        notes: what is worth knowing and not wrong.
+        asked: decisions by phase.
+        ms_per_decision: wall-clock, both processes.
+    """
+
+    wrong: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    asked: dict[str, int] = field(default_factory=dict)
+    ms_per_decision: float = 0.0
+
+
+def check(command: str, hands: int = 40, limits: BotLimits | None = None) -> Conformance:
+    """Plays a program through every phase.
+
+    Args:
+        command: the program and its arguments, without ``cmd:``.
+        hands: hands in each stage.
+        limits: what it is allowed.
+    """
+    found = Conformance(asked=dict.fromkeys(_PHASES, 0))
+    seconds = decisions = 0.0
+    faults: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+    for rules, opponent, what in _STAGES:
+        player = OutsidePlayer(command, limits=limits)
+        result = play_match(
+            player, opponent, rules=rules, pairs=max(1, hands // 2), unit="hands", domain=Domain.TEST, forfeit="hand"
+        )
+        player.close()
+        for phase, count in player.asked.items():
+            found.asked[phase] = found.asked.get(phase, 0) + count
+        seconds += result.seconds[0]
+        decisions += int(result.style["decisions"][0])
+        for fault in [*result.faults, *player.take_faults()]:
+            faults.setdefault(fault["kind"], []).append((what, fault))
+        if "cannot start" in faults or "handshake" in faults:
+            break
+    for kind, cases in faults.items():
+        times = sum(fault["count"] for _, fault in cases)
+        where = "; ".join(dict.fromkeys(what for what, _ in cases))
+        found.wrong.append(
+            f"{kind}, {'once' if times == 1 else f'{times} times'}, in: {where}. First: {cases[0][1]['first']}. {_ADVICE[kind]}"
+        )
+    found.ms_per_decision = 1000 * seconds / max(1.0, decisions)
+    for phase in _PHASES:
+        if not found.asked[phase]:
+            found.notes.append(f"was never asked in the phase {phase!r}: its own play did not lead there")
+    if not found.wrong and not _same_alone(command, limits):
+        found.notes.append("plays otherwise when games come one at a time: it draws its own luck, or mixes up games")
+    return found
+
+
+def _same_alone(command: str, limits: BotLimits | None) -> bool:
+    """Whether the same deals come out the same with one game in play as with several."""
+    results = []
+    for batch in (1, 16):
+        player = OutsidePlayer(command, limits=limits)
+        results.append(play_match(player, "simple", pairs=8, unit="hands", batch=batch, domain=Domain.TEST))
+        player.close()
+    return bool((results[0].games == results[1].games).all())

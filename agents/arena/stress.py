@@ -1,0 +1,87 @@
+"""Very many bad bots against a good one: the arena has to finish, name each fault, and leave no process behind."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shlex
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from agents.arena.matches import play_match
+from agents.outside import BotLimits
+from ginenv.errors import GinError
+
+_MARK = "GINENV_STRESS"
+_LIMITS = BotLimits(start_seconds=6.0, seconds=2.0, restarts=0, end_seconds=2.0)
+
+
+@dataclass
+class StressResult:
+    """What became of the bots.
+
+    Attributes:
+        faults: for each kind of bot, how often which fault was named.
+        unnamed: bots with no fault named.
+        left_behind: processes that outlived their match.
+        seconds: all in all.
+    """
+
+    faults: dict[str, Counter[str]]
+    unnamed: list[str]
+    left_behind: int
+    seconds: float
+
+
+def run(script: Path, kinds: list[str], bots: int, threads: int, tick: Callable[[int], None]) -> StressResult:
+    """Plays a match with each of many bad bots, several at once (they mostly wait).
+
+    Args:
+        script: a program that takes a kind and a seed.
+        kinds: kinds of bots, taken in turn.
+        bots: how many.
+        threads: matches at once.
+        tick: told how many are done.
+
+    Raises:
+        GinError: if the script does not exist.
+    """
+    if not script.is_file():
+        raise GinError(f"{script} does not exist; it comes with the sources, in examples/")
+    began = time.perf_counter()
+    token = secrets.token_hex(8)
+    os.environ[_MARK] = token
+    faults: dict[str, Counter[str]] = {kind: Counter() for kind in kinds}
+    unnamed = []
+
+    def play(number: int) -> tuple[str, list[str]]:
+        kind = kinds[number % len(kinds)]
+        command = shlex.join([sys.executable, str(script), kind, str(number)])
+        result = play_match(f"cmd:{command}", "simple", pairs=2, seed=number, limits=_LIMITS)
+        assert result.games["done"].all()
+        return kind, [fault["kind"] for fault in result.faults]
+
+    with ThreadPoolExecutor(threads) as pool:
+        for done, (kind, named) in enumerate(pool.map(play, range(bots)), 1):
+            faults[kind].update(named)
+            if not named:
+                unnamed.append(kind)
+            tick(done)
+    return StressResult(faults, unnamed, _left_behind(token), time.perf_counter() - began)
+
+
+def _left_behind(token: str) -> int:
+    wanted = f"{_MARK}={token}".encode()
+    count = 0
+    for entry in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            count += wanted in entry.read_bytes().split(b"\0")
+        except OSError:
+            continue
+    # This process itself got the mark after it was started, so its own entry does not show it.
+    return count
