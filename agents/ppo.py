@@ -26,6 +26,7 @@ import torch
 from torch import Tensor, distributed, nn
 from torch.nn import functional
 
+from agents.advice import NUM_ADVICE
 from agents.config import TrainConfig
 from agents.files import write_atomic
 from agents.network_player import NetworkPlayer
@@ -100,10 +101,11 @@ class Trainer:
         self.device = torch.device(config.device)
         units = config.device != "cpu" or has_bfloat16_units()
         self.bfloat16 = config.bfloat16 == "yes" or (config.bfloat16 == "auto" and units)
-        self.actor = Actor(config.network.actor, self.habits).to(self.device)
+        self.advice = NUM_ADVICE if config.network.advice else 0
+        self.actor = Actor(config.network.actor, self.habits, self.advice).to(self.device)
         if start is not None:
-            self.actor.load_state_dict(start.state_dict())
-        self.critic = Critic(config.network.critic, self.habits).to(self.device)
+            self.actor.load_wider(start)
+        self.critic = Critic(config.network.critic, self.habits, self.advice).to(self.device)
         self.average = copy.deepcopy(self.actor)
         self.optimisers = {
             "actor": torch.optim.AdamW(self.actor.parameters(), lr=config.learning_rate, weight_decay=0, fused=True),
@@ -121,6 +123,7 @@ class Trainer:
             config.gin_only,
             config.commit,
             config.reward == "game",
+            config.network.advice,
         )
         self.generator = torch.Generator().manual_seed(config.seed + 17 * self.rank)
         self.selves: list[Actor] = []
@@ -157,7 +160,7 @@ class Trainer:
         config, rollout = self.config, self.rollout
         self._cloning = self.decisions < config.clone_decisions
         frozen = FrozenActor(self.actor, self.bfloat16)
-        width = OBSERVATION_SIZE + NUM_CONDITIONS + self.habits
+        width = OBSERVATION_SIZE + NUM_CONDITIONS + self.habits + self.advice
         inputs = torch.zeros((config.games, width), dtype=frozen.dtype, device=self.device)
         shaping = config.shaping * max(0.0, 1 - self.decisions / config.shaping_decisions)
         rollout.tally[:] = 0
@@ -170,7 +173,10 @@ class Trainer:
             inputs[:, :OBSERVATION_SIZE] = torch.from_numpy(rollout.obs[tick])
             inputs[:, OBSERVATION_SIZE] = torch.from_numpy(rollout.conditions[tick, :, 0])
             if self.habits:
-                inputs[:, -self.habits :] = self.habits_of(tick)
+                start = OBSERVATION_SIZE + NUM_CONDITIONS
+                inputs[:, start : start + self.habits] = self.habits_of(tick)
+            if self.advice:
+                inputs[:, -self.advice :] = torch.from_numpy(rollout.advice[tick])
             rollout.sample(tick, frozen(inputs).cpu().numpy())
             for kind, player in enumerate(self.pool + self.self_players):
                 waiting = rollout.waiting_for(kind)
@@ -242,20 +248,33 @@ class Trainer:
         clipped = ratio.clamp(1 - self.config.clip, 1 + self.config.clip)
         return -torch.min(ratio * part["advantages"], clipped * part["advantages"]).mean()
 
-    def _flat_habits(self, ticks: int) -> dict[str, Tensor]:
-        if not self.habits:
-            return {}
-        return {"habits": torch.cat([self.habits_of(tick) for tick in range(ticks)])}
+    def _flat_extras(self, ticks: int) -> dict[str, Tensor]:
+        """What the networks read besides observations, flattened: numbers about the opponents, advice, or nothing."""
+        extras = {}
+        if self.habits:
+            extras["habits"] = torch.cat([self.habits_of(tick) for tick in range(ticks)])
+        if self.advice:
+            extras["advice"] = torch.from_numpy(self.rollout.advice[:ticks].reshape(-1, self.advice))
+        return extras
 
     def _inputs(self, part: dict[str, Tensor], hand: Tensor) -> tuple[Tensor, Tensor]:
-        """What the actor reads ``[B, 521 + habits]`` and what the critic reads ``[B, 574 + habits]``, converted once for both."""
-        joined = torch.cat((part["obs"], part["conditions"], hand.view(torch.uint8)), 1)
-        critic = joined.to(self.device, torch.bfloat16 if self.bfloat16 else torch.float32)
+        """What the actor reads ``[B, 521 + extras]`` and what the critic reads ``[B, 574 + extras]``, converted once for both."""
+        kind = torch.bfloat16 if self.bfloat16 else torch.float32
+        critic = torch.cat((part["obs"], part["conditions"], hand.view(torch.uint8)), 1).to(self.device, kind)
         actor = critic[:, : OBSERVATION_SIZE + NUM_CONDITIONS]
-        if self.habits:
-            habits = part["habits"].to(critic)
-            actor, critic = torch.cat((actor, habits), 1), torch.cat((critic, habits), 1)
+        more = [part[name].to(critic) for name in ("habits", "advice") if name in part]
+        if more:
+            actor, critic = torch.cat((actor, *more), 1), torch.cat((critic, *more), 1)
         return actor, critic
+
+    def inputs_of(self, rows: np.ndarray) -> tuple[Tensor, Tensor]:
+        """What the actor and the critic read in some rows of the last batch, flattened."""
+        rollout = self.rollout
+        part = {
+            "obs": torch.from_numpy(rollout.obs[:-1].reshape(-1, OBSERVATION_SIZE)[rows]),
+            "conditions": torch.from_numpy(rollout.conditions[:-1].reshape(-1, 2)[rows]),
+        } | {name: value[torch.from_numpy(rows)] for name, value in self._flat_extras(rollout.ticks).items()}
+        return self._inputs(part, expand_cards(torch.from_numpy(rollout.hidden[:-1].reshape(-1)[rows])))
 
     def _values(self, committed: np.ndarray | None = None) -> np.ndarray:
         """The critic's values of all half-moves and of the states after them, ``[ticks + 1, games]``.
@@ -268,7 +287,7 @@ class Trainer:
             "obs": torch.from_numpy(rollout.obs.reshape(-1, OBSERVATION_SIZE)),
             "conditions": torch.from_numpy(rollout.conditions.reshape(-1, 2)),
             "hidden": torch.from_numpy(rollout.hidden.reshape(-1)),
-        } | self._flat_habits(rollout.ticks + 1)
+        } | self._flat_extras(rollout.ticks + 1)
         if committed is not None:
             index = torch.from_numpy(committed)
             flat = {name: value[index] for name, value in flat.items()}
@@ -305,7 +324,7 @@ class Trainer:
         flat |= {
             name: torch.from_numpy(batch[name].reshape(-1)) for name in ("advantages", "returns", "next", "waiting")
         }
-        flat |= self._flat_habits(rollout.ticks)
+        flat |= self._flat_extras(rollout.ticks)
         chosen = flat["advantages"][torch.from_numpy(rows)]
         mean, deviation = chosen.mean().item(), chosen.std().item() + 1e-6
         sums: dict[str, float] = {}
@@ -506,7 +525,7 @@ class Trainer:
         )
         self.selves = []
         for weights in saved["selves"]:
-            actor = Actor(self.config.network.actor, self.habits)
+            actor = Actor(self.config.network.actor, self.habits, self.advice)
             actor.load_state_dict(weights)
             self.selves.append(actor)
         self._rebuild_selves()

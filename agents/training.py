@@ -18,6 +18,7 @@ from agents.arena.matches import play_match
 from agents.arena.results import MatchResult
 from agents.checkpoint import load_checkpoint, save_checkpoint
 from agents.config import TrainConfig
+from agents.diagnostics import tell
 from agents.files import write_json
 from agents.network_player import NetworkPlayer
 from agents.networks import FrozenActor
@@ -142,6 +143,7 @@ class Run:
         self.curve.append(point)
         write_json(self.out / "curve.json", self.curve)
         results = "  ".join(f"{name} {100 * entry['games_won']:.1f}%" for name, entry in point["panel"].items())
+        tell(self.writer, trainer)
         print(f"panel at {trainer.decisions / 1e6:.1f}M: {results}", flush=True)
         about = self._about(point)
         save_checkpoint(self.out / "last", trainer.average, config.network.actor, about)
