@@ -1,0 +1,134 @@
+"""Settings of the search, checked, and as the records that compiled code reads."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from agents.config import Config
+from agents.heuristics import style
+from agents.search.kernels import BELIEFS, SETTINGS
+from agents.search.playout import POLICY
+from agents.search.worlds import MODEL
+
+
+class SearchConfig(Config):
+    """Everything that decides what the search plays; ``configs/search.yaml`` holds the same numbers.
+
+    Attributes:
+        worlds: worlds for each decision.
+        particles: hands that are weighed before the worlds are drawn from them.
+        belief: what hands are drawn from: ``bayes`` (weighed by the opponent's choices), the ``network``'s head, or ``uniform``.
+        pricing: an outcome is worth the chance to win the ``game``, or ``points``.
+        candidates: discards that are searched, best first by the prior.
+        prior: what is played unless something is better: ``style`` (a formula), or the policy of a ``network``.
+        network: checkpoint whose policy or belief is used; may stay empty without either.
+        gate: standard errors by which a candidate must beat the prior's choice.
+        stop: standard errors behind the best at which a candidate is dropped.
+        first_round: share of the worlds that every candidate sees; then the rest doubles.
+        knock_edge: value added to knocking, for what playouts leave out.
+        ahead: of the prior: weight of the deadwood expected one draw later.
+        gin: of the prior: points that a draw to gin counts for in it.
+        danger: of the prior: points for a discard that the opponent surely wants.
+        early_knock: of the prior: most deadwood to knock with in the first ``early_turns`` turns; then it plays for gin.
+        early_turns: of the prior.
+        own_knock: of the playouts, the own seat: most deadwood to knock with in its first ``own_turns`` turns.
+        own_turns: of the playouts, the own seat.
+        own_late: of the playouts, the own seat: most deadwood to knock with after them.
+        opponent_bar: of the playouts: points by which an upcard must lower the opponent's deadwood to be taken (99: melds only).
+        ways: of the playouts: points for each live card that would make a meld with a card and one other.
+        wanted: of the playouts: points for a card next to one that the other side took.
+        cold: of the playouts: points off for a card next to one that the other side threw or refused.
+        camps: probability that the opponent never knocks below gin, before anything was seen of it.
+        adapt: whether hands that ended change ``camps`` within a game.
+        refuse: of the opponent's model: probability to refuse an upcard that makes a meld.
+        take: of the opponent's model: probability to take one that does not.
+        pair: of the opponent's model: points for which a card with a partner is kept.
+        heat: of the opponent's model: points of discard cost that make a choice e times less likely.
+        floor: of the opponent's model: part of the discards that follows no model.
+        melded: of the opponent's model: probability to break a meld.
+        declines: of the opponent's model: probability not to knock when it could, besides camping.
+        threads: views are shared out among this many threads.
+    """
+
+    worlds: int = Field(128, ge=1, le=65536)
+    particles: int = Field(1024, ge=1, le=1 << 20)
+    belief: Literal["uniform", "bayes", "network"] = "bayes"
+    pricing: Literal["game", "points"] = "game"
+    candidates: int = Field(8, ge=1, le=11)
+    prior: Literal["style", "network"] = "style"
+    network: str = ""
+    gate: float = Field(0.5, ge=0)
+    stop: float = Field(2.0, gt=0)
+    first_round: float = Field(0.25, gt=0, le=1)
+    knock_edge: float = Field(0.0, ge=-1, le=1)
+    ahead: float = Field(3.0, ge=0)
+    gin: float = Field(0.0, ge=0)
+    danger: float = Field(4.0, ge=0)
+    early_knock: int = Field(10, ge=0, le=10)
+    early_turns: int = Field(4, ge=0, le=99)
+    own_knock: int = Field(0, ge=0, le=10)
+    own_turns: int = Field(99, ge=0, le=99)
+    own_late: int = Field(0, ge=0, le=10)
+    opponent_bar: float = Field(99.0, ge=0)
+    ways: float = Field(0.8, ge=0)
+    wanted: float = Field(2.0, ge=0)
+    cold: float = Field(1.0, ge=0)
+    camps: float = Field(0.2, ge=0, le=1)
+    adapt: bool = True
+    refuse: float = Field(0.1, gt=0, lt=1)
+    take: float = Field(0.05, gt=0, lt=1)
+    pair: float = Field(4.0, ge=0)
+    heat: float = Field(2.5, gt=0)
+    floor: float = Field(0.15, ge=0, le=1)
+    melded: float = Field(0.03, gt=0, le=1)
+    declines: float = Field(0.3, gt=0, le=1)
+    threads: int = Field(1, ge=1, le=256)
+
+    @property
+    def uses_network(self) -> bool:
+        """Whether a checkpoint is needed."""
+        return self.belief == "network" or self.prior == "network"
+
+    def settings(self) -> np.ndarray:
+        """``SETTINGS[1]``."""
+        record = np.zeros(1, SETTINGS)
+        for name in ("worlds", "particles", "candidates", "first_round", "stop", "gate", "knock_edge"):
+            record[name] = getattr(self, name)
+        for name in ("ahead", "gin", "danger"):
+            record[name] = getattr(self, name)
+        record["belief"] = BELIEFS.index(self.belief)
+        record["game_pricing"] = self.pricing == "game"
+        record["policy"] = self.prior == "network"
+        return record
+
+    def model(self) -> np.ndarray:
+        """``MODEL[1]``: how the opponent is believed to choose."""
+        record = np.zeros(1, MODEL)
+        for name in MODEL.names or ():
+            record[name] = getattr(self, name)
+        return record
+
+    def policies(self) -> np.ndarray:
+        """``POLICY[3]``: the own seat's, an opponent that knocks at its first chance, one that camps on gin."""
+        records = np.zeros(3, POLICY)
+        for name in ("ways", "wanted", "cold"):
+            records[name] = getattr(self, name)
+        records["bar"] = [99.0, self.opponent_bar, 99.0]
+        records["knock"] = [self.own_knock, 10, 0]
+        records["turns"] = [self.own_turns, 99, 99]
+        records["late"] = [self.own_late, 10, 0]
+        return records
+
+    def style(self) -> np.ndarray:
+        """The prior as ``STYLE[1]``."""
+        return style(
+            "knocker",
+            knock=self.early_knock,
+            turns=self.early_turns,
+            ahead=self.ahead,
+            gin=self.gin,
+            danger=self.danger,
+        )

@@ -1,0 +1,308 @@
+"""One decision: candidates, worlds, playouts, prices, and which candidate is worth its place.
+
+Three kernels, called one after the other for each view (as one they would take a minute to compile): ``propose``, ``imagine`` and
+``compare``. None of them holds Python's lock, and all scratch memory is their caller's.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agents.equity import bank_chance
+from agents.search.playout import choose, copy_state
+from agents.search.worlds import believe, believe_logits, believe_uniform, draw_worlds
+from agents.style_kernels import (
+    choose_lay_off,
+    danger_of,
+    deadwood_ahead,
+    least_deadwood,
+    unit,
+)
+from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_LAYOFF, PHASE_OVER, PHASE_SPREAD, STOCK
+from ginenv.engine import NOBODY, apply
+from ginenv.game import score_hand
+from ginenv.jit import ctz, kernel, mix, popcount
+from ginenv.melds import deadwood
+from ginenv.rules import R_HAND_SIZE, R_TARGET
+
+MAX_CANDIDATES = 24
+BELIEFS = ("uniform", "bayes", "network")
+BELIEF_UNIFORM, BELIEF_BAYES, BELIEF_NETWORK = range(3)
+
+# The numbers of a configuration that compiled code needs.
+SETTINGS = np.dtype(
+    [
+        ("worlds", np.int64),
+        ("particles", np.int64),
+        ("candidates", np.int64),
+        ("belief", np.int64),
+        ("game_pricing", np.int64),
+        ("first_round", np.float64),  # share of the worlds that every candidate sees
+        ("stop", np.float64),  # standard errors behind the best at which a candidate is dropped
+        ("gate", np.float64),  # standard errors by which a candidate must beat the prior's choice
+        ("knock_edge", np.float64),  # value added to knocking, for what playouts leave out
+        ("ahead", np.float64),  # prior: weight of the deadwood expected one draw later
+        ("gin", np.float64),  # prior: points that a draw to gin counts for in it
+        ("danger", np.float64),  # prior: points for a discard that the opponent surely wants
+        ("policy", np.int64),  # 1 when the logits of a network's policy are the prior
+    ],
+    align=True,
+)
+
+# What the search found about one candidate.
+CANDIDATE = np.dtype(
+    [
+        ("action", np.int64),
+        ("prior", np.float64),  # rank by the prior: its cost, lower is better
+        ("value", np.float64),  # mean over the worlds seen: chance to win the game, or points / 100
+        ("error", np.float64),  # standard error of the difference to the chosen candidate (0 for that one)
+        ("worlds", np.int64),  # how many worlds it saw
+    ],
+    align=True,
+)
+
+
+@kernel
+def discard_cost(v, p, card):
+    """What the prior thinks of a discard: deadwood left, deadwood expected one draw later, and danger (lower is better)."""
+    bit = np.int64(1) << card
+    rest = v.hand & ~bit
+    left = deadwood(rest)
+    chance = (v.rules[R_HAND_SIZE] - popcount(v.known[1])) / max(1, popcount(v.unseen))
+    cold = v.thrown[1] | v.refused[1]
+    cost = left + p.ahead * deadwood_ahead(rest, v.unseen, left, p.gin)
+    return cost + p.danger * danger_of(card, v.unseen, v.known[1], cold, chance)
+
+
+@kernel
+def _add(found, count, action, prior):
+    c = found[count]
+    c.action = action
+    c.prior = prior
+    c.value = 0.0
+    c.error = 0.0
+    c.worlds = 0
+    return count + 1
+
+
+@kernel
+def list_candidates(v, p, logits, row, found):
+    """The actions worth searching, best first by the prior.
+
+    Args:
+        v: the view.
+        p: a ``SETTINGS`` record.
+        logits: ``float32[n, 107]`` of a network's policy, used where ``p.policy`` is 1.
+        row: of this view in them.
+        found: ``CANDIDATE[MAX_CANDIDATES]``, written.
+
+    Returns:
+        How many there are; a single one needs no search.
+    """
+    count = 0
+    if v.phase == PHASE_LAYOFF:
+        return _add(found, 0, np.int64(choose_lay_off(v)), 0.0)
+    if v.legal[1]:
+        cards, left = least_deadwood(v.hand, v.legal[1])
+        if left == 0:
+            # Gin: nothing can be better.
+            return _add(found, 0, KNOCK + ctz(cards), 0.0)
+    others = v.legal[2]
+    while others:
+        action = STOCK + ctz(others)
+        count = _add(found, count, action, -np.float64(logits[row, action]) if p.policy else 0.0)
+        others &= others - 1
+    rest = v.legal[0]
+    while rest:
+        card = ctz(rest)
+        rest &= rest - 1
+        if p.policy:
+            prior = -np.float64(logits[row, card])
+        elif v.phase == PHASE_DISCARD:
+            prior = discard_cost(v, p, card)
+        else:
+            prior = 0.0
+        count = _add(found, min(count, MAX_CANDIDATES - 3), card, prior)
+    _sort(found, count)
+    count = min(count, p.candidates)
+    if v.legal[1]:
+        # To knock with more deadwood than need be only matters for what can be laid off; two such cards are plenty.
+        knocks = v.legal[1]
+        for _ in range(2):
+            if knocks:
+                cards = least_deadwood(v.hand, knocks)[0]
+                card = ctz(cards)
+                knocks &= ~(np.int64(1) << card)
+                count = _add(found, count, KNOCK + card, -np.float64(logits[row, KNOCK + card]) if p.policy else 1e6)
+        if p.policy:
+            _sort(found, count)
+    return count
+
+
+@kernel
+def _sort(found, count):
+    for i in range(1, count):
+        action = found[i].action
+        prior = found[i].prior
+        j = i
+        while j > 0 and found[j - 1].prior > prior:
+            found[j].action = found[j - 1].action
+            found[j].prior = found[j - 1].prior
+            j -= 1
+        found[j].action = action
+        found[j].prior = prior
+
+
+@kernel
+def price(s, seat, game_pricing, values, layout, index):
+    """What the end of a hand is worth to a seat: its chance to win the game, or points / 100 (also where a hand is the game)."""
+    if not game_pricing or s.rules[R_TARGET] == 0:
+        if s.winner == NOBODY:
+            return 0.0
+        return s.points / 100.0 if s.winner == seat else -s.points / 100.0
+    score_hand(s)
+    if s.game_over:
+        return 0.5 if s.game_winner == NOBODY else (1.0 if s.game_winner == seat else 0.0)
+    other = 1 - seat
+    return bank_chance(
+        values, layout, index, np.int64(s.score[seat]), np.int64(s.score[other]), s.boxes[seat], s.boxes[other]
+    )
+
+
+@kernel
+def _difference(values, a, b, count):
+    """Mean of a - b over the first worlds, and its standard error."""
+    total = 0.0
+    squares = 0.0
+    for w in range(count):
+        d = values[a, w] - values[b, w]
+        total += d
+        squares += d * d
+    mean = total / count
+    variance = max(0.0, squares / count - mean * mean)
+    return mean, np.sqrt(variance / max(1, count - 1))
+
+
+@kernel
+def compare(found, count, first, seat, p, policies, caution, worlds, work, values, bank, layout, index):
+    """Plays the candidates out on the same worlds, drops those that cannot win any more, and says which is best.
+
+    Args:
+        found: ``CANDIDATE``; value, error and worlds are written.
+        count: how many candidates.
+        first: index of the prior's choice, which stays unless another is better by the gate.
+        seat: the seat that decides.
+        p: ``SETTINGS[1]``.
+        policies: ``POLICY[3]``: its own, an opponent that knocks, one that camps on gin.
+        caution: ``uint8[W]``, 1 where the world's opponent camps on gin.
+        worlds: ``STATE[W]``.
+        work: ``STATE[1]`` scratch.
+        values: ``float64[MAX_CANDIDATES, W]`` scratch.
+        bank: the equity tables, one after the other.
+        layout: where each lies.
+        index: which one prices this game.
+
+    Returns:
+        Index of the chosen candidate.
+    """
+    total = worlds.shape[0]
+    low = 0
+    high = min(total, max(16, int(total * p[0].first_round)))
+    alive = (np.int64(1) << count) - 1
+    s = work[0]
+    while True:
+        best = -1
+        for i in range(count):
+            if not (alive >> i) & 1:
+                continue
+            edge = p[0].knock_edge if KNOCK <= found[i].action < STOCK else 0.0
+            sum_before = found[i].value * low
+            for w in range(low, high):
+                copy_state(s, worlds[w])
+                other = 2 if caution[w] else 1
+                action = found[i].action
+                # One call of the engine for the candidate and for all that follows keeps this quick to compile.
+                while True:
+                    apply(s, action)
+                    if s.phase == PHASE_OVER:
+                        break
+                    action = choose(s, policies[0 if s.turn == seat else other])
+                values[i, w] = price(s, seat, p[0].game_pricing, bank, layout, index) + edge
+                sum_before += values[i, w]
+            found[i].value = sum_before / high
+            found[i].worlds = high
+            if best < 0 or found[i].value > found[best].value:
+                best = i
+        for i in range(count):
+            if i != best and (alive >> i) & 1:
+                mean, error = _difference(values, i, best, high)
+                if mean + p[0].stop * error < 0 or (mean == 0 and error == 0 and i != first):
+                    alive &= ~(np.int64(1) << i)
+        if alive & (alive - 1) == 0 or high == total:
+            break
+        low, high = high, min(total, 2 * high)
+    if best != first and (alive >> first) & 1:
+        mean, error = _difference(values, best, first, high)
+        if mean <= p[0].gate * error:
+            best = first
+    for i in range(count):
+        shared = min(found[i].worlds, found[best].worlds)
+        found[i].error = _difference(values, i, best, shared)[1] if i != best else 0.0
+    return best
+
+
+@kernel
+def imagine(views, n, p, model, belief, camps, seed, turns, hands, weights, worlds, caution):
+    """Draws the worlds of a decision.
+
+    Args:
+        views: ``VIEW[N]``.
+        n: the view that decides.
+        p: ``SETTINGS[1]``.
+        model: ``MODEL[1]``.
+        belief: ``float32[N, 52]``, logits of the opponent's cards, used by the network's belief alone.
+        camps: probability that the opponent camps on gin.
+        seed: uint64 of the player.
+        turns: ``TURN[MAX_TURNS]`` scratch.
+        hands: ``int64[P]``, written: hands of the opponent.
+        weights: ``float64[P]``, written: how likely each is.
+        worlds: ``STATE[W]``, written.
+        caution: ``uint8[W]``, written: 1 where the world's opponent camps on gin.
+    """
+    v = views[n]
+    word = mix(v.luck ^ mix(seed))
+    if p[0].belief == BELIEF_BAYES:
+        word = believe(v, model[0], turns, hands, weights, word)
+    elif p[0].belief == BELIEF_NETWORK:
+        word = believe_logits(v, belief, n, hands, weights, word)
+    else:
+        word = believe_uniform(v, hands, weights, word)
+    word = draw_worlds(v, hands, weights, worlds, word)
+    for w in range(worlds.shape[0]):
+        caution[w] = unit(mix(word + np.uint64(w))) < camps
+
+
+@kernel
+def propose(views, n, p, wanted, logits, found):
+    """The candidates of a decision and what the prior would play.
+
+    Args:
+        views: ``VIEW[N]``.
+        n: the view that decides.
+        p: ``SETTINGS[1]``.
+        wanted: the style's action, the prior where no network is.
+        logits: ``float32[N, 107]`` of a network's policy.
+        found: ``CANDIDATE[MAX_CANDIDATES]``, written.
+
+    Returns:
+        How many candidates there are, and the index of the prior's choice.
+    """
+    v = views[n]
+    count = list_candidates(v, p[0], logits, n, found)
+    first = 0
+    if count > 1 and not p[0].policy:
+        for i in range(count):
+            # The prior's discard is the first of the list, which is sorted by its cost.
+            if found[i].action == wanted and (wanted >= KNOCK or v.phase == PHASE_SPREAD):
+                first = i
+    return count, first

@@ -1,0 +1,59 @@
+"""What a trained network brings to the search: its policy as prior, its head for the opponent's hand as belief."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from agents.advice import add_advice
+from agents.checkpoint import load_checkpoint
+from agents.networks import NUM_CONDITIONS, FrozenActor, has_bfloat16_units
+from ginenv.encoding import OBSERVATION_SIZE, encode
+from ginenv.errors import GinError
+from ginenv.jit import kernel
+
+
+@kernel
+def _encode_all(views, obs, conditions):
+    for i in range(views.shape[0]):
+        encode(views[i], obs, i)
+        conditions[i] = 1 if views[i].declined > 0 else 0
+
+
+class NetworkPrior:
+    """Logits of a checkpoint's policy and of its guess at the opponent's cards, for a batch of views.
+
+    Args:
+        path: of the checkpoint.
+
+    Raises:
+        GinError: if no checkpoint is named.
+        CheckpointError: if it cannot be used.
+    """
+
+    def __init__(self, path: str) -> None:
+        if not path:
+            raise GinError("search: prior=network and belief=network need a checkpoint: network=DIRECTORY")
+        actor, _ = load_checkpoint(Path(path))
+        self.actor = FrozenActor(actor, has_bfloat16_units())
+
+    def __call__(self, views: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``VIEW[n]`` to ``float32[n, 107]`` and ``float32[n, 52]``."""
+        inputs = self.inputs(views)
+        return self.actor(inputs).numpy(), self.actor(inputs, "belief").numpy()
+
+    def inputs(self, views: np.ndarray) -> torch.Tensor:
+        """What the actor reads: ``[n, 521]``; a seat that declined a knock is told to play for gin, as in training."""
+        n = len(views)
+        obs = np.empty((n, OBSERVATION_SIZE), np.uint8)
+        conditions = np.empty(n, np.uint8)
+        _encode_all(views, obs, conditions)
+        width = OBSERVATION_SIZE + NUM_CONDITIONS + self.actor.habits + self.actor.advice
+        inputs = torch.zeros((n, width), dtype=self.actor.dtype)
+        inputs[:, :OBSERVATION_SIZE] = torch.from_numpy(obs)
+        inputs[:, OBSERVATION_SIZE] = torch.from_numpy(conditions)
+        if self.actor.advice:
+            add_advice(inputs, views)
+        return inputs

@@ -1,0 +1,245 @@
+"""The search as a player."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from agents.config import parse_config
+from agents.equity import EquityBank, equity_bank
+from agents.search.config import SearchConfig
+from agents.search.kernels import CANDIDATE, MAX_CANDIDATES, compare, imagine, propose
+from agents.search.worlds import MAX_TURNS, TURN
+from agents.style_kernels import act_batch
+from ginenv.engine import STATE, End
+from ginenv.players import BasePlayer
+from ginenv.rules import R_TARGET, Rules
+from ginenv.view import VIEW
+
+
+class Scratch:
+    """The memory that one thread searches in."""
+
+    def __init__(self, config: SearchConfig) -> None:
+        particles = max(config.particles if config.belief == "bayes" else config.worlds, config.worlds)
+        self.turns = np.zeros(MAX_TURNS, TURN)
+        self.hands = np.zeros(particles, np.int64)
+        self.weights = np.zeros(particles)
+        self.worlds = np.zeros(config.worlds, STATE)
+        self.work = np.zeros(1, STATE)
+        self.caution = np.zeros(config.worlds, np.uint8)
+        self.values = np.zeros((MAX_CANDIDATES, config.worlds))
+        self.found = np.zeros(MAX_CANDIDATES, CANDIDATE)
+
+
+@lru_cache(maxsize=4)
+def _bank(blocks: tuple[bytes, ...]) -> EquityBank:
+    return equity_bank([Rules.from_block(np.frombuffer(block, np.int16)) for block in blocks])
+
+
+class Tables:
+    """Equity tables of the rules that were met, found by their block."""
+
+    def __init__(self) -> None:
+        self.known: dict[bytes, int] = {}
+        self.bank = EquityBank(np.zeros(1, np.float32), np.zeros((1, 3), np.int64))
+
+    def of(self, views: np.ndarray) -> np.ndarray:
+        """Which table prices each view: ``int64[n]``."""
+        blocks = np.ascontiguousarray(views["rules"])
+        if (blocks == blocks[0]).all():
+            return np.full(len(views), self._index(blocks[0].tobytes()), np.int64)
+        return np.array([self._index(block.tobytes()) for block in blocks], np.int64)
+
+    def _index(self, block: bytes) -> int:
+        if block not in self.known:
+            self.known[block] = len(self.known)
+            self.bank = _bank(tuple(self.known))
+        return self.known[block]
+
+
+class SearchPlayer(BasePlayer):
+    """Deals the unseen cards in many consistent ways, finishes each, and plays what wins the game most often.
+
+    A function of the views, the seed and the number of worlds, at any batch size; where it adapts within a game, also of the
+    hands that ended in that game's slot.
+
+    Args:
+        config: what is searched and how.
+        seed: mixed with the views' own random words.
+    """
+
+    name = "search"
+
+    def __init__(self, config: SearchConfig | None = None, seed: int = 0) -> None:
+        super().__init__(seed)
+        self.config = config or SearchConfig()
+        self.settings = self.config.settings()
+        self.model = self.config.model()
+        self.policies = self.config.policies()
+        self.style = self.config.style()
+        self.tables = Tables()
+        self.scratch = [Scratch(self.config) for _ in range(self.config.threads)]
+        self.pool = ThreadPoolExecutor(self.config.threads) if self.config.threads > 1 else None
+        self.habits: dict[int, tuple[float, float]] = {}
+        self.network: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
+        if self.config.uses_network:
+            # Only what uses a network needs torch.
+            from agents.search.network import NetworkPrior
+
+            self.network = NetworkPrior(self.config.network)
+
+    def reset(self, seed: int = 0) -> None:
+        """Takes a new seed and forgets what it saw of opponents."""
+        self.seed = seed
+        self.habits.clear()
+
+    def hands_over(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
+        """Counts, for each game, how often the opponent ended a hand below gin and with gin."""
+        if slots is None or not self.config.adapt:
+            return
+        theirs = views["knocker"] == 1
+        for view, slot in zip(views[theirs], np.asarray(slots)[theirs], strict=True):
+            knocks, gins = self.habits.get(int(slot), (0.0, 0.0))
+            if view["end"] == End.GIN:
+                gins += 1
+            else:
+                knocks += 1
+            self.habits[int(slot)] = (knocks, gins)
+
+    def camps_of(self, n: int, slots: np.ndarray | None) -> np.ndarray:
+        """Probability that each opponent never knocks below gin, by Bayes' rule from how its hands ended."""
+        prior = self.config.camps
+        camps = np.full(n, prior)
+        if slots is None or not self.habits:
+            return camps
+        for i, slot in enumerate(np.asarray(slots).tolist()):
+            knocks, gins = self.habits.get(slot, (0.0, 0.0))
+            camper = prior * _CAMPER_GIN**gins * (1 - _CAMPER_GIN) ** knocks
+            knocker = (1 - prior) * _KNOCKER_GIN**gins * (1 - _KNOCKER_GIN) ** knocks
+            camps[i] = camper / (camper + knocker)
+        return camps
+
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        """Chooses for every view: ``VIEW[n]`` to ``int64[n]``."""
+        views = np.atleast_1d(views)
+        assert views.dtype == VIEW
+        actions = np.zeros(len(views), np.int64)
+        if not len(views):
+            return actions
+        job = _Job(self, views, slots)
+        if self.pool is None or len(views) == 1:
+            job.decide(0, len(views), self.scratch[0], actions)
+            return actions
+        bounds = np.linspace(0, len(views), self.config.threads + 1).astype(int)
+        waiting = [
+            self.pool.submit(job.decide, int(low), int(high), scratch, actions)
+            for low, high, scratch in zip(bounds[:-1], bounds[1:], self.scratch, strict=True)
+        ]
+        for part in waiting:
+            part.result()
+        return actions
+
+    def examine(self, view: np.ndarray) -> Findings:
+        """What the search finds about one position.
+
+        Args:
+            view: ``VIEW[1]``, of a seat that is to move.
+        """
+        scratch = self.scratch[0]
+        count, first, best = _Job(self, view, None).look(0, scratch)
+        if count == 1:
+            imagine(
+                view, 0, self.settings, self.model, np.zeros((1, 52), np.float32), 0.0, np.uint64(0),
+                scratch.turns, scratch.hands, scratch.weights, scratch.worlds, scratch.caution,
+            )  # fmt: skip
+        found = scratch.found[:count].copy()
+        errors = np.array(
+            [
+                np.std(scratch.values[i, :seen]) / np.sqrt(seen) if seen else 0.0
+                for i, seen in enumerate(found["worlds"])
+            ]
+        )
+        return Findings(found, errors, first, best, scratch.hands.copy(), scratch.weights.copy())
+
+    def prices_games(self, view: np.ndarray) -> bool:
+        """Whether an outcome of this position is worth the chance to win the game, not points."""
+        return self.config.pricing == "game" and bool(view["rules"][0, R_TARGET])
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a search found.
+
+    Attributes:
+        candidates: ``CANDIDATE[k]``.
+        errors: ``float64[k]``, standard errors of their values.
+        prior: index of what would be played without search.
+        best: index of what is played.
+        hands: ``int64[P]``, sampled hands of the opponent.
+        weights: ``float64[P]``, how likely each is.
+    """
+
+    candidates: np.ndarray
+    errors: np.ndarray
+    prior: int
+    best: int
+    hands: np.ndarray
+    weights: np.ndarray
+
+
+class _Job:
+    """A batch of views and all that deciding them takes, shared by the threads."""
+
+    def __init__(self, player: SearchPlayer, views: np.ndarray, slots: np.ndarray | None) -> None:
+        self.player = player
+        self.views = views
+        self.camps = player.camps_of(len(views), slots)
+        if player.network is not None:
+            self.logits, self.belief = player.network(views)
+        else:
+            self.logits, self.belief = np.zeros((1, 107), np.float32), np.zeros((1, 52), np.float32)
+        self.wanted = np.zeros(len(views), np.int64)
+        if player.network is None or player.config.prior == "style":
+            index = np.zeros(len(views), np.int64)
+            act_batch(views, player.style, index, np.uint64(0), self.wanted)
+        # Points need no tables, and some take seconds to solve.
+        priced = player.config.pricing == "game"
+        self.table = player.tables.of(views) if priced else np.zeros(len(views), np.int64)
+        self.bank = player.tables.bank
+
+    def decide(self, low: int, high: int, scratch: Scratch, actions: np.ndarray) -> None:
+        """Decides the views from ``low`` to ``high`` in the memory of one thread."""
+        for n in range(low, high):
+            _, _, best = self.look(n, scratch)
+            actions[n] = scratch.found["action"][best]
+
+    def look(self, n: int, scratch: Scratch) -> tuple[int, int, int]:
+        """Searches one view: number of candidates, index of the prior's choice, index of the chosen one."""
+        player = self.player
+        count, first = propose(self.views, n, player.settings, self.wanted[n], self.logits, scratch.found)
+        if count == 1:
+            return 1, 0, 0
+        imagine(
+            self.views, n, player.settings, player.model, self.belief, self.camps[n], np.uint64(player.seed % 2**64),
+            scratch.turns, scratch.hands, scratch.weights, scratch.worlds, scratch.caution,
+        )  # fmt: skip
+        best = compare(
+            scratch.found, count, first, int(self.views["seat"][n]), player.settings, player.policies, scratch.caution,
+            scratch.worlds, scratch.work, scratch.values, self.bank.values, self.bank.layout, self.table[n],
+        )  # fmt: skip
+        return count, first, best
+
+
+# Share of gins among the hands that campers and knockers end; no camper is certain, so that one knock does not settle it.
+_CAMPER_GIN, _KNOCKER_GIN = 0.9, 0.15
+
+
+def make_search(seed: int = 0, **options: Any) -> SearchPlayer:
+    """A search with changed settings: ``search:worlds=512,belief=uniform``."""
+    return SearchPlayer(parse_config(options, SearchConfig, "search"), seed)

@@ -1,0 +1,326 @@
+"""The search: honest worlds, the belief's arithmetic, determinism, switches, legality, and what explain says."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from agents.checkpoint import save_checkpoint
+from agents.config import ConfigError, load_config
+from agents.heuristics import make_simple, make_style
+from agents.networks import Actor
+from agents.search import SearchConfig, SearchPlayer, make_search
+from agents.search.explain import explain, main, picture, tables
+from agents.search.kernels import imagine
+from agents.search.player import Scratch
+from agents.search.worlds import MAX_TURNS, TURN, card_chances, read_turns
+from ginenv.actions import KNOCK, PASS, PHASE_OVER, STOCK, UPCARD, parse_action
+from ginenv.cards import cards_of, mask_of, parse_card, parse_cards
+from ginenv.engine import STATE, End, apply, deal, is_legal, shuffle
+from ginenv.errors import GinError
+from ginenv.game import next_hand, score_hand, start_game
+from ginenv.rules import PRESETS, get_rules
+from ginenv.text import format_view
+from ginenv.view import VIEW, make_views
+
+QUICK = {"worlds": 8, "particles": 16}
+
+
+def states_of(rules="eaai", count=1, key=5):
+    states = np.zeros(count, STATE)
+    states["rules"] = get_rules(rules).block
+    states["key"] = np.arange(count) + key
+    states["luck"] = [[1, 2]]
+    for i in range(count):
+        start_game(states[i])
+    return states
+
+
+def mid_hand(count=40, rules="eaai", moves=(3, 25)):
+    """States some way into a hand between two simple players."""
+    states = states_of(rules, count)
+    player = make_simple()
+    for i in range(count):
+        for _ in range(moves[0] + i % (moves[1] - moves[0])):
+            before = states[i].copy()
+            view = make_views(states[i : i + 1], int(states["turn"][i]))
+            apply(states[i], int(player.act(view)[0]))
+            if states["phase"][i] == PHASE_OVER:
+                states[i] = before
+                break
+    return states
+
+
+def worlds_of(view, belief="bayes", logits=None, worlds=32, camps=0.5):
+    player = SearchPlayer(SearchConfig(worlds=worlds, particles=64))
+    player.settings["belief"] = ("uniform", "bayes", "network").index(belief)
+    scratch = Scratch(player.config)
+    logits = np.zeros((1, 52), np.float32) if logits is None else logits
+    imagine(
+        view, 0, player.settings, player.model, logits, camps, np.uint64(1),
+        scratch.turns, scratch.hands, scratch.weights, scratch.worlds, scratch.caution,
+    )  # fmt: skip
+    return scratch
+
+
+@pytest.mark.parametrize("belief", ["uniform", "bayes", "network"])
+def test_permuting_the_hidden_cards_changes_no_world(belief):
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(1, 52)).astype(np.float32)
+    for state in mid_hand(12):
+        seat = int(state["turn"])
+        other = 1 - seat
+        view = make_views(np.array([state]), seat)
+        hidden = rng.permutation(cards_of(int(view["unseen"][0])))
+        count = int(state["hands"][other] & ~state["known"][other]).bit_count()
+        changed = state.copy()
+        changed["hands"][other] = state["known"][other] | mask_of(hidden[:count])
+        changed["deck"][state["position"] :] = hidden[count:]
+        other_view = make_views(np.array([changed]), seat)
+        assert (changed["hands"] != state["hands"]).any()
+        one, two = worlds_of(view, belief, logits), worlds_of(other_view, belief, logits)
+        assert one.worlds.tobytes() == two.worlds.tobytes()
+        assert one.caution.tobytes() == two.caution.tobytes()
+
+
+@pytest.mark.parametrize("rules", ["eaai", "gr-oklahoma", "ht2-simple", "openspiel"])
+def test_the_seat_cannot_tell_a_world_from_the_truth(rules):
+    for state in mid_hand(16, rules):
+        seat = int(state["turn"])
+        view = make_views(np.array([state]), seat)
+        scratch = worlds_of(view)
+        seen = make_views(scratch.worlds, seat)
+        for name in VIEW.names:
+            if name != "luck":
+                assert (seen[name] == view[name][0]).all(), name
+        for world in scratch.worlds[:4]:
+            stock = world["deck"][world["position"] : get_rules(rules).num_cards]
+            assert mask_of(stock.tolist()) | int(world["hands"][1 - seat]) == int(
+                view["unseen"][0] | view["known"][0, 1]
+            )
+            assert int(world["hands"][1 - seat]).bit_count() == 10
+            assert world["echoed"] == state["echoed"]
+
+
+def played(starter, hands, upcard, actions, drawn=()):
+    """A state after some actions from a given deal; ``drawn`` lies on top of the stock."""
+    state = states_of()
+    first, second = (parse_cards(hand) for hand in hands)
+    front = [*first, *second, parse_card(upcard), *parse_cards(" ".join(drawn))]
+    state["deck"][0] = front + [card for card in range(52) if card not in front]
+    deal(state[0], starter)
+    for action in actions:
+        number = parse_action(action)
+        assert is_legal(state[0], number), action
+        apply(state[0], number)
+    return state
+
+
+def test_the_opponents_turns_are_read_off_the_record():
+    hands = ("AS 3S 5S 7S 9S JS KS 2C 4C 6C", "2D 4D 6D 8D TD QD AH 3H 5H 7H")
+    state = played(0, hands, "KH", ("pass", "pass", "discard KS", "take", "discard QD", "draw stock"), ("8C", "9C"))
+    turns = np.zeros(MAX_TURNS, TURN)
+    view = make_views(state, 0)
+    assert read_turns(view[0], turns) == 2
+    refused, turn = turns[0], turns[1]
+    assert (refused["top"], refused["took"], refused["thrown"]) == (parse_card("KH"), 0, -1)
+    assert (turn["top"], turn["took"], turn["thrown"]) == (parse_card("KS"), 1, parse_card("QD"))
+    assert turn["before"] == 0
+
+
+def test_the_belief_knows_more_than_even_chances():
+    gain = 0.0
+    chances = np.zeros(52)
+    states = mid_hand(60, moves=(12, 22))
+    for state in states:
+        seat = int(state["turn"])
+        view = make_views(np.array([state]), seat)
+        player = SearchPlayer(SearchConfig(particles=512, worlds=8))
+        scratch = Scratch(player.config)
+        imagine(
+            view, 0, player.settings, player.model, np.zeros((1, 52), np.float32), 0.0, np.uint64(1),
+            scratch.turns, scratch.hands, scratch.weights, scratch.worlds, scratch.caution,
+        )  # fmt: skip
+        card_chances(scratch.hands, scratch.weights, chances)
+        assert np.isclose(chances.sum(), 10)
+        unseen = int(view["unseen"][0])
+        even = (10 - int(view["known"][0, 1]).bit_count()) / unseen.bit_count()
+        held = np.array([int(state["hands"][1 - seat]) >> card & 1 for card in cards_of(unseen)])
+        guess = chances[cards_of(unseen)]
+        gain += np.sum((held - even) ** 2) - np.sum((held - guess) ** 2)
+    assert gain / len(states) > 0.05
+
+
+def views_of(count=24):
+    states = mid_hand(count)
+    return make_views(states, states["turn"])
+
+
+def test_a_batch_changes_nothing_and_neither_do_threads():
+    views = views_of()
+    player = make_search(3, **QUICK)
+    whole = player.act(views)
+    assert (whole == [player.act(views[i : i + 1])[0] for i in range(len(views))]).all()
+    assert (whole == make_search(3, threads=3, **QUICK).act(views)).all()
+    assert (whole == make_search(3, **QUICK).act(views)).all()
+
+
+def test_another_seed_samples_other_worlds():
+    views = views_of()
+    assert (make_search(3, worlds=2).act(views) != make_search(4, worlds=2).act(views)).any()
+
+
+def test_with_an_unreachable_gate_the_prior_is_played():
+    views = views_of()
+    stubborn = make_search(0, gate=1e9, stop=1e9, **QUICK)
+    for i in range(len(views)):
+        found = stubborn.examine(views[i : i + 1])
+        assert found.best == found.prior
+    assert (stubborn.act(views) != make_search(0, gate=0, **QUICK).act(views)).any()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"belief": "uniform"},
+        {"pricing": "points"},
+        {"candidates": 1},
+        {"camps": 1.0},
+        {"own_knock": 10},
+        {"first_round": 1.0},
+    ],
+)
+def test_each_switch_reaches_the_decision(change):
+    views = views_of(12)
+    base = make_search(0, worlds=64, particles=64)
+    other = make_search(0, worlds=64, particles=64, **change)
+    values = [
+        [list(player.examine(views[i : i + 1]).candidates["value"]) for i in range(12)] for player in (base, other)
+    ]
+    assert values[0] != values[1]
+
+
+def test_a_network_is_prior_and_belief(tmp_path):
+    save_checkpoint(tmp_path / "net", Actor((16,)), (16,), {})
+    views = views_of(8)
+    player = make_search(0, prior="network", belief="network", network=str(tmp_path / "net"), **QUICK)
+    assert (player.act(views) == [player.act(views[i : i + 1])[0] for i in range(8)]).all()
+    assert player.network is not None
+    logits, _ = player.network(views)
+    for i in range(8):
+        found = player.examine(views[i : i + 1])
+        assert found.prior == 0
+        actions = found.candidates["action"]
+        assert logits[i][actions[0]] == logits[i][actions].max()
+
+
+def test_a_network_needs_a_checkpoint():
+    with pytest.raises(GinError, match="network=DIRECTORY"):
+        make_search(belief="network")
+
+
+@pytest.mark.parametrize("rules", PRESETS)
+def test_every_action_is_legal(rules):
+    states = states_of(rules, 3, key=11)
+    # Two that let hands go on for long, so that the end of the stock is reached, and one that knocks.
+    players = (make_search(1, pricing="points", **QUICK), make_style(2, "camper" if rules == "openspiel" else "simple"))
+    phases = set()
+    for i in range(3):
+        for _ in range(2):
+            while states["phase"][i] != PHASE_OVER:
+                seat = int(states["turn"][i])
+                phases.add(int(states["phase"][i]))
+                action = int(players[(seat + i) % 2].act(make_views(states[i : i + 1], seat))[0])
+                assert is_legal(states[i], action)
+                apply(states[i], action)
+            score_hand(states[i])
+            if states["game_over"][i]:
+                break
+            next_hand(states[i])
+    assert len(phases) >= 2
+
+
+def test_spreads_and_lay_offs_by_hand_are_decided():
+    rules = get_rules({"preset": "ht1", "hand_size": 10})
+    states = np.zeros(1, STATE)
+    states["rules"] = rules.block
+    player = make_search(0, pricing="points", **QUICK)
+    spreads = lay_offs = 0
+    for key in range(400):
+        states["key"] = key
+        states["hand_no"] = 0
+        shuffle(states[0])
+        deal(states[0], 0)
+        knocker = make_style(key, "simple")
+        while states["phase"][0] != PHASE_OVER:
+            seat = int(states["turn"][0])
+            view = make_views(states, seat)
+            by_hand = view["phase"][0] in (3, 4)
+            action = int((player if by_hand else knocker).act(view)[0])
+            assert is_legal(states[0], action)
+            spreads += view["phase"][0] == 3
+            lay_offs += view["phase"][0] == 4
+            apply(states[0], action)
+        if spreads and lay_offs:
+            break
+    assert spreads and lay_offs
+
+
+def test_gin_is_declared_and_a_won_game_is_taken():
+    hands = ("AS 2S 3S 4S 5D 6D 7D 9C 9H 9D", "KD KC QH JS TC 8S 8C 6H 4H 2H")
+    state = played(0, hands, "KH", ("pass", "pass"), ("QS",))
+    assert make_search(0, **QUICK).act(make_views(state, 0))[0] == KNOCK + parse_card("QS")
+    # One point is enough at 99 to 99, and two deadwood in the first turn are hardly ever undercut.
+    hands = ("AS 3S 4S 5S 5D 6D 7D 9C 9H 9D", "KD KC QH JS TC 8S 8C 6H 4H 2H")
+    state = played(0, hands, "KH", ("pass", "pass"), ("QC",))
+    state["score"] = 99
+    found = make_search(0, worlds=64).examine(make_views(state, 0))
+    assert found.candidates["action"][found.best] == KNOCK + parse_card("QC")
+    assert found.candidates["value"][found.best] > 0.9
+
+
+def test_habits_seen_in_a_game_change_what_is_believed():
+    player = make_search(0, **QUICK)
+    view = make_views(states_of(), 0)
+    view["knocker"] = 1
+    before = player.camps_of(1, np.array([7]))[0]
+    view["end"] = int(End.GIN)
+    player.hands_over(view, np.array([7]))
+    assert player.camps_of(1, np.array([7]))[0] > before
+    assert player.camps_of(1, np.array([8]))[0] == before
+    view["end"] = int(End.KNOCK)
+    for _ in range(2):
+        player.hands_over(view, np.array([7]))
+    assert player.camps_of(1, np.array([7]))[0] < before
+    player.reset(0)
+    assert player.camps_of(1, np.array([7]))[0] == before
+
+
+def test_the_configuration_file_holds_the_defaults():
+    assert load_config("configs/search.yaml", model=SearchConfig) == SearchConfig()
+    with pytest.raises(ConfigError, match="belief"):
+        make_search(belief="guess")
+
+
+def test_explain_says_what_the_search_found(tmp_path, capsys):
+    view = views_of(9)[8:9]
+    about = explain(view, make_search(0, **QUICK))
+    assert about["candidates"][0]["action"] == about["action"]
+    assert np.isclose(np.sum(about["belief"]), 10, atol=0.01)
+    assert [table.row_count for table in tables(about)] == [len(about["candidates"]), 4]
+    assert picture(about).size[0] > 600
+    png = tmp_path / "why.png"
+    main([format_view(view), "--json", "--png", str(png), "--set", "worlds=8", "particles=16"])
+    assert json.loads(capsys.readouterr().out) == about
+    assert png.read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(SystemExit, match="explain: "):
+        main(["ginview1 nonsense"])
+
+
+def test_draws_are_searched_too():
+    states = states_of(count=4)
+    found = make_search(0, **QUICK).examine(make_views(states[:1], int(states["turn"][0])))
+    assert sorted(found.candidates["action"]) == [UPCARD, PASS]
+    assert STOCK not in found.candidates["action"]
