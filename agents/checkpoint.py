@@ -54,6 +54,7 @@ def save_checkpoint(directory: str | Path, actor: Actor, widths: tuple[int, ...]
         "observation_size": OBSERVATION_SIZE,
         "conditions": NUM_CONDITIONS,
         "habits": actor.habits,
+        "advice": actor.advice,
         "actions": NUM_ACTIONS,
         "widths": list(widths),
         "weights_sha256": _digest(directory / WEIGHTS),
@@ -114,7 +115,7 @@ def load_checkpoint(directory: str | Path) -> tuple[Actor, dict[str, Any]]:
         raise CheckpointError(f"checkpoint {directory}: {WEIGHTS} is truncated or not the file that {CARD} describes")
     try:
         tensors: dict[str, Tensor] = load_file(str(path))
-        actor = Actor(card["widths"], card["habits"])
+        actor = Actor(card["widths"], card["habits"], card.get("advice", 0))
         actor.load_state_dict({name: value.float() for name, value in tensors.items()})
     except (SafetensorError, RuntimeError, KeyError, TypeError) as error:
         reason = str(error).splitlines()[0]

@@ -27,10 +27,12 @@ class NetworkConfig(Config):
     Attributes:
         actor: widths of the actor's hidden layers.
         critic: widths of the critic's hidden layers.
+        advice: whether both read what the best built-in bot's arithmetic says (``agents.advice``).
     """
 
     actor: tuple[int, ...] = (256, 256)
     critic: tuple[int, ...] = (256, 256)
+    advice: bool = False
 
 
 class PoolMember(Config):

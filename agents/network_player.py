@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from agents.advice import add_advice
 from agents.checkpoint import load_checkpoint
 from agents.networks import NUM_CONDITIONS, FrozenActor, has_bfloat16_units
 from agents.rollout import bind_to_gin, sample_actions
@@ -75,9 +76,12 @@ class NetworkPlayer(BasePlayer):
         words = np.empty(n, np.uint64)
         _prepare(views, self.commits, self.seed & 0xFFFFFFFF, obs, conditions, legal, words)
         # Numbers about the opponent stay 0: nothing is known.
-        inputs = torch.zeros((n, OBSERVATION_SIZE + NUM_CONDITIONS + self.actor.habits), dtype=self.actor.dtype)
+        width = OBSERVATION_SIZE + NUM_CONDITIONS + self.actor.habits + self.actor.advice
+        inputs = torch.zeros((n, width), dtype=self.actor.dtype)
         inputs[:, :OBSERVATION_SIZE] = torch.from_numpy(obs)
         inputs[:, OBSERVATION_SIZE] = torch.from_numpy(conditions)
+        if self.actor.advice:
+            add_advice(inputs, views)
         logits = self.actor(inputs).numpy()
         if self.temperature not in (0.0, 1.0):
             logits /= self.temperature

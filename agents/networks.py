@@ -18,6 +18,7 @@ from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE
 
 NUM_CONDITIONS = 1
+ADVICE_SCALE = 1 / 64
 # Far below any logit of a legal action, yet not so far that exp() meets denormal numbers, which are slow.
 ILLEGAL = -60.0
 
@@ -25,7 +26,7 @@ ILLEGAL = -60.0
 class _Trunk(nn.Module):
     """Linear layers with ReLU; the scale of the observation's bytes is folded into the first one."""
 
-    def __init__(self, inputs: int, widths: Sequence[int]) -> None:
+    def __init__(self, inputs: int, widths: Sequence[int], advice: int = 0) -> None:
         super().__init__()
         sizes = [inputs, *widths]
         self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(sizes))
@@ -35,6 +36,7 @@ class _Trunk(nn.Module):
             nn.init.zeros_(layer.bias)
         scale = torch.ones(inputs)
         scale[:OBSERVATION_SIZE] = torch.from_numpy(FLAT_SCALE)
+        scale[inputs - advice :] = ADVICE_SCALE
         self.register_buffer("scale", scale, persistent=False)
         self.scale: Tensor
 
@@ -52,12 +54,13 @@ class Actor(nn.Module):
     Args:
         widths: of the hidden layers.
         habits: how many numbers about the opponent it reads.
+        advice: how many bytes of advice (``agents.advice``) it reads, after everything else.
     """
 
-    def __init__(self, widths: Sequence[int], habits: int = 0) -> None:
+    def __init__(self, widths: Sequence[int], habits: int = 0, advice: int = 0) -> None:
         super().__init__()
-        self.habits = habits
-        self.trunk = _Trunk(OBSERVATION_SIZE + NUM_CONDITIONS + habits, widths)
+        self.habits, self.advice = habits, advice
+        self.trunk = _Trunk(OBSERVATION_SIZE + NUM_CONDITIONS + habits + advice, widths, advice)
         self.policy = nn.Linear(widths[-1], NUM_ACTIONS)
         self.belief = nn.Linear(widths[-1], 52)
         self.next_action = nn.Linear(widths[-1], NUM_ACTIONS)
@@ -76,6 +79,14 @@ class Actor(nn.Module):
         head = x[:guesses]
         return self.policy(x), self.belief(head), self.next_action(head)
 
+    def load_wider(self, other: Actor) -> None:
+        """Takes the weights of an actor of the same widths that reads no advice; the new inputs begin with no influence."""
+        weights = other.state_dict()
+        first = weights["trunk.layers.0.weight"]
+        missing = self.advice - other.advice
+        weights["trunk.layers.0.weight"] = functional.pad(first, (0, missing))
+        self.load_state_dict(weights)
+
     def logits(self, inputs: Tensor) -> Tensor:
         """The policy's logits alone, ``[B, 107]``."""
         return self.policy(self.trunk(inputs))
@@ -87,11 +98,12 @@ class Critic(nn.Module):
     Args:
         widths: of the hidden layers.
         habits: how many numbers about the opponent it reads.
+        advice: how many bytes of advice it reads, after everything else.
     """
 
-    def __init__(self, widths: Sequence[int], habits: int = 0) -> None:
+    def __init__(self, widths: Sequence[int], habits: int = 0, advice: int = 0) -> None:
         super().__init__()
-        self.trunk = _Trunk(OBSERVATION_SIZE + 2 * NUM_CONDITIONS + 52 + habits, widths)
+        self.trunk = _Trunk(OBSERVATION_SIZE + 2 * NUM_CONDITIONS + 52 + habits + advice, widths, advice)
         self.value = nn.Linear(widths[-1], 1)
         nn.init.orthogonal_(self.value.weight, 0.1)
         nn.init.zeros_(self.value.bias)
@@ -120,7 +132,7 @@ class FrozenActor:
 
     def __init__(self, actor: Actor, bfloat16: bool) -> None:
         self.dtype = torch.bfloat16 if bfloat16 else torch.float32
-        self.habits = actor.habits
+        self.habits, self.advice = actor.habits, actor.advice
         layers = list(actor.trunk.layers)
         with torch.no_grad():
             weights = [layer.weight.detach().clone() for layer in layers]  # type: ignore[union-attr]

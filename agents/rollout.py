@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from agents.advice import NUM_ADVICE, Adviser
 from agents.equity import EquityBank, bank_chance, equity_bank
 from agents.seeds import Domain, deal_keys
 from ginenv.actions import KNOCK, PASS, PHASE_LAYOFF, PHASE_OVER, PHASE_SPREAD, STOCK
@@ -380,6 +381,7 @@ class Rollout:
         kind_shares: share of games in which one seat is the k-th fixed opponent.
         gin_only: share of hands that a learning seat plays for gin only.
         commit: chance that declining a knock commits the seat to gin.
+        advice: whether the networks read advice.
         by_game: reward the change in the chance to win the game instead of points.
     """
 
@@ -393,6 +395,7 @@ class Rollout:
         gin_only: float,
         commit: float,
         by_game: bool,
+        advice: bool = False,
     ) -> None:
         self.games, self.ticks = games, ticks
         self.blocks, self.cumulative = training_rules(rules)
@@ -417,6 +420,8 @@ class Rollout:
         self.hidden = np.zeros((ticks + 1, games), np.int64)
         self.conditions = np.zeros((ticks + 1, games, 2), np.uint8)
         self.turns = np.zeros((ticks + 1, games), np.uint8)
+        self.adviser = Adviser() if advice else None
+        self.advice = np.zeros((ticks + 1, games, NUM_ADVICE if advice else 0), np.uint8)
         self.learns = np.zeros(shape, np.uint8)
         self.actions = np.zeros(shape, np.int64)
         self.logps = np.zeros(shape, np.float32)
@@ -437,6 +442,8 @@ class Rollout:
             self.states, self.views, self.gin_only, self.obs[tick], self.legal[tick], self.hidden[tick],
             self.conditions[tick], self.turns[tick],
         )  # fmt: skip
+        if self.adviser is not None:
+            self.adviser(self.views, self.advice[tick])
         if tick < self.ticks:
             _learner_rows(self.kinds, self.seats, self.turns[tick], self.legal[tick], self.learns[tick])
             _knock_worth(

@@ -66,6 +66,7 @@ STYLE = np.dtype(
     align=True,
 )
 
+OUTLOOK = 105
 _UNIT = 2.0**-53
 # A discard this much worse in deadwood than the best one is not looked at further.
 _MARGIN = 12.0
@@ -312,15 +313,40 @@ def knock_bar(v, st):
 
 
 @kernel
-def _cheapest(v, st, allowed, word):
-    """The discard of least cost: deadwood left, what a draw may bring, danger, and the style's leanings."""
-    hand = v.hand
+def _outlook(v, st):
+    """What the costs of all discards share: live cards, known cards, cold cards, the chance of a card to be held, the weight ahead."""
     known = v.known[1] if st.infer else np.int64(0)
     # What it forgot counts as live again.
     live = (v.unseen | v.pile_cards | v.known[1]) & ~(remembered(v, st.memory) | known)
     cold = v.thrown[1] | v.refused[1] if st.infer else np.int64(0)
     chance = (v.rules[R_HAND_SIZE] - popcount(known)) / max(1, popcount(live))
     ahead = st.ahead * st.decay ** (turn_of(v) - 1)
+    return live, known, cold, chance, ahead
+
+
+@kernel
+def _cost(hand, st, card, left, live, known, cold, chance, ahead):
+    """The cost of a discard that leaves ``left`` points: what a draw may bring, danger, and the style's leanings."""
+    bit = np.int64(1) << card
+    cost = left + st.high * card_points(card)
+    if ahead > 0:
+        cost += ahead * deadwood_ahead(hand & ~bit, live, left, st.gin)
+    if st.danger > 0:
+        cost += st.danger * danger_of(card, live, known, cold, chance)
+    if st.ways > 0:
+        cost += st.ways * live_ways(card, hand, live)
+    if st.pairs > 0 and hand & ~bit & (RANK_COLUMN << (card % 13)):
+        cost += st.pairs
+    if st.runs > 0 and ((card % 13 > 0 and hand & (bit >> 1)) or (card % 13 < 12 and hand & (bit << 1))):
+        cost += st.runs
+    return cost
+
+
+@kernel
+def _cheapest(v, st, allowed, word):
+    """The discard of least cost: deadwood left, what a draw may bring, danger, and the style's leanings."""
+    hand = v.hand
+    live, known, cold, chance, ahead = _outlook(v, st)
     least = least_deadwood(hand, allowed)[1]
     best = 1e9
     chosen = np.int64(ctz(allowed))
@@ -332,23 +358,46 @@ def _cheapest(v, st, allowed, word):
         left = deadwood(hand & ~bit)
         if left > least + _MARGIN:
             continue
-        cost = left + st.high * card_points(card)
-        if ahead > 0:
-            cost += ahead * deadwood_ahead(hand & ~bit, live, left, st.gin)
-        if st.danger > 0:
-            cost += st.danger * danger_of(card, live, known, cold, chance)
-        if st.ways > 0:
-            cost += st.ways * live_ways(card, hand, live)
-        if st.pairs > 0 and hand & ~bit & (RANK_COLUMN << (card % 13)):
-            cost += st.pairs
-        if st.runs > 0 and ((card % 13 > 0 and hand & (bit >> 1)) or (card % 13 < 12 and hand & (bit << 1))):
-            cost += st.runs
+        cost = _cost(hand, st, card, left, live, known, cold, chance, ahead)
         if st.noise > 0:
             cost += st.noise * unit(mix(word + np.uint64(card)))
         if cost < best:
             best = cost
             chosen = card
     return chosen
+
+
+@kernel
+def outlook_rows(v, st, out, row):
+    """What a style's arithmetic says of a view, as ``OUTLOOK`` bytes in ``out[row]``: for a network that reads it as advice.
+
+    Bytes 0 to 51: by card, 64 for the discard of least cost, less 4 for each point of cost more. Bytes 52 to 103: the same, falling by
+    half for each 0.7 points. Byte 104: 64 when the style would take the upcard.
+    """
+    for k in range(OUTLOOK):
+        out[row, k] = 0
+    if v.phase == PHASE_DISCARD:
+        hand = v.hand
+        allowed = v.legal[0] | v.legal[1]
+        if allowed == 0:
+            return
+        live, known, cold, chance, ahead = _outlook(v, st)
+        best = 1e9
+        for again in range(2):
+            rest = allowed
+            while rest:
+                card = ctz(rest)
+                bit = rest & -rest
+                rest ^= bit
+                left = deadwood(hand & ~bit)
+                cost = _cost(hand, st, card, left, live, known, cold, chance, ahead)
+                if again:
+                    out[row, card] = max(0.0, 64 - 4 * (cost - best))
+                    out[row, 52 + card] = 64 * np.exp(best - cost)
+                elif cost < best:
+                    best = cost
+    elif v.legal[2] & 2 and _wants(v, st):
+        out[row, 104] = 64
 
 
 @kernel
