@@ -156,6 +156,8 @@ for _name, _target in {
     "population": "agents.levels.population:PopulationPlayer",
     "search": "agents.search:make_search",
     "checkpoint": "agents.network_player:load_player",
+    "openspiel-simple": "agents.peers:OpenSpielSimple",
+    "rlcard-novice": "agents.peers:RlcardNovice",
     "cmd": "agents.outside:OutsidePlayer",
 }.items():
     register_player(_name, _target)
