@@ -1,0 +1,216 @@
+"""What is reported about training: beliefs against counting, what TensorBoard is told, curves."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from agents import belief_report, diagnostics
+from agents.belief_report import BeliefMeter, card_rows, counting_chances, log_losses, measure_belief
+from agents.checkpoint import save_checkpoint
+from agents.config import parse_config
+from agents.dmc import finished_rows
+from agents.networks import Actor, FrozenActor
+from agents.ppo import Trainer
+from agents.seeds import Domain
+from agents.witness import Decisions, watch_hands
+from ginenv.players import make_player
+from ginenv.rules import get_rules
+
+# Hands of an untrained policy are long; a batch holds some of them whole.
+TINY = {
+    "games": 24,
+    "ticks": 200,
+    "minibatch": 512,
+    "network": {"actor": [16], "critic": [16]},
+    "pool": [{"player": "simple"}],
+    "pool_share": 0.5,
+    "selves_share": 0,
+    "threads": 1,
+    "bfloat16": "no",
+}
+
+
+def tiny_trainer() -> Trainer:
+    return Trainer(parse_config(TINY))
+
+
+def batches(trainer: Trainer, count: int) -> None:
+    target = trainer.batches + count
+    trainer.run(lambda figures: trainer.batches < target)
+
+
+@pytest.fixture(scope="module")
+def watched() -> list[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
+    """Decisions of both sides in some hands between bots, copied."""
+    kept: list[tuple[int, np.ndarray, np.ndarray, np.ndarray]] = []
+
+    def keep(d: Decisions) -> None:
+        kept.append((d.side, d.pairs.copy(), d.views.copy(), d.hidden.copy()))
+
+    players = (make_player("camper", 1), make_player("simple", 2))
+    style = watch_hands(players, get_rules("eaai"), 20, 5, Domain.TEST, keep)
+    assert style["hands"].tolist() == [40, 40]
+    assert style["decisions"].tolist() == [sum(len(k[2]) for k in kept if k[0] == side) for side in (0, 1)]
+    return kept
+
+
+def test_the_witness_is_told_the_hand_that_the_view_hides(watched: list) -> None:
+    for _, pairs, views, hidden in watched:
+        assert pairs.min() >= 0 and pairs.max() < 20
+        held = card_rows(hidden)
+        assert (held.sum(1) == 10).all()
+        # Whatever is hidden is either unseen or was taken from the pile before everybody's eyes.
+        assert np.array_equal(hidden & ~views["unseen"], views["known"][:, 1])
+        for seen in ("hand", "pile_cards"):
+            assert not (hidden & views[seen]).any() and not (views["unseen"] & views[seen]).any()
+
+
+def test_counting_is_as_good_as_counting_can_be(watched: list) -> None:
+    for _, _, views, hidden in watched:
+        unseen = card_rows(views["unseen"]).sum(1)
+        unknown = card_rows(hidden & views["unseen"]).sum(1)
+        chances = counting_chances(views)
+        assert np.allclose(chances * unseen, unknown)
+        counted = log_losses(chances[:, None], views, hidden)
+        entropy = -unseen * (chances * np.log(chances) + (1 - chances) * np.log(1 - chances))
+        assert np.allclose(counted, entropy)
+        for other in (chances * 0.9, np.minimum(0.99, chances * 1.1)):
+            assert (log_losses(other[:, None], views, hidden) > counted).all()
+
+
+def test_only_cards_that_nobody_could_place_count(watched: list) -> None:
+    _, _, views, hidden = watched[-1]
+    chances = np.full((len(views), 52), 0.3)
+    wild = np.where(card_rows(views["unseen"]), 0.3, 0.999)
+    assert np.array_equal(log_losses(chances, views, hidden), log_losses(wild, views, hidden))
+    assert log_losses(card_rows(hidden), views, hidden).max() < 1e-6
+
+
+def test_a_network_without_training_is_worse_than_counting() -> None:
+    actor = FrozenActor(Actor([16]), False)
+    meter = measure_belief(actor, "simple", get_rules("eaai"), 40, 3)
+    below = meter.below(3)
+    assert below.high < 0
+    assert meter.loss(3).mean == pytest.approx(np.log(2), abs=0.02)
+    assert meter.views[0] > 70 and meter.views[0] >= meter.views[5]
+
+
+def test_what_is_learned_shows_as_below_counting(watched: list, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A guess that leans towards the truth is measured as a gain, and one that says what counting says as none."""
+    for lean, low, high in ((0.0, -1e-9, 1e-9), (1.0, 0.1, 0.9)):
+        meter = BeliefMeter(FrozenActor(Actor([4]), False), 20)
+        for side, pairs, views, hidden in watched:
+            odds = np.log(counting_chances(views) / (1 - counting_chances(views)))[:, None]
+            guess = odds + lean * np.where(card_rows(hidden), 1, -1)
+            # The word of luck tells a decision from all others.
+            told = dict(zip(views["luck"].tolist(), guess, strict=True))
+            monkeypatch.setattr(
+                belief_report,
+                "belief_logits",
+                lambda _, rows, told=told: np.stack([told[word] for word in rows["luck"].tolist()]),
+            )
+            meter(Decisions(side, pairs, views, hidden, np.zeros(len(views), np.int64)))
+        assert low <= meter.below(2).mean <= high
+
+
+def test_the_belief_report_writes_every_opponent_by_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_checkpoint(tmp_path / "net", Actor([8]), [8], {"decisions": 5})
+    arguments = ["belief_report", str(tmp_path / "net"), "--out", str(tmp_path / "belief.json"), "--pairs", "20"]
+    monkeypatch.setattr(sys, "argv", arguments)
+    belief_report.main()
+    found = json.loads((tmp_path / "belief.json").read_text())
+    assert set(found["opponents"]) == {"itself", "simple", "knocker", "easy"}
+    for entry in found["opponents"].values():
+        assert [row["turn"] for row in entry["turns"]][:3] == [1, 2, 3]
+        assert entry["bar"]["reached"] is False
+    assert found["checkpoint"]["decisions"] == 5 and found["hands"] == 40
+
+
+def test_entropy_of_a_policy_without_preferences_is_one_in_every_phase() -> None:
+    trainer = tiny_trainer()
+    with torch.no_grad():
+        trainer.actor.policy.weight.zero_()
+    batches(trainer, 1)
+    with torch.no_grad():
+        trainer.actor.policy.weight.zero_()
+        trainer.actor.policy.bias.zero_()
+    found = diagnostics.entropies(trainer)
+    assert {"upcard", "draw", "discard"} <= set(found)
+    assert all(value == pytest.approx(1, abs=1e-3) for name, value in found.items() if name != "knock")
+
+
+def test_calibration_compares_values_with_what_hands_brought() -> None:
+    trainer = tiny_trainer()
+    batches(trainer, 2)
+    groups = diagnostics.calibration(trainer)
+    assert groups is not None
+    predicted, real, errors = groups
+    assert (np.diff(predicted) >= 0).all() and (errors > 0).all()
+    rollout = trainer.rollout
+    ended = np.ones_like(rollout.done)
+    finished_rows(rollout.done, ended)
+    slow = []
+    for tick, game in np.argwhere(ended[:50] == 1):
+        total = 0.0
+        for later in range(tick, rollout.ticks):
+            total += rollout.rewards[later, game]
+            if rollout.done[later, game]:
+                break
+        slow.append(total if rollout.turns[tick, game] == 0 else -total)
+    assert real.mean() == pytest.approx(np.mean(slow), abs=0.01)
+
+
+def test_style_tells_when_and_with_what_it_knocks() -> None:
+    style = watch_hands(
+        (make_player("simple", 1), make_player("camper", 1)), get_rules("eaai"), 60, 1, Domain.TEST, lambda d: None
+    )
+    early, late = (diagnostics.style_figures(style[[side, side]]) for side in (0, 1))
+    assert early["knock_share/turn_05"] == 1 and 0 < early["knock_deadwood/turn_05"] <= 10
+    assert late["gin_rate"] > early["gin_rate"] and late["knock_rate"] < early["knock_rate"]
+
+
+class Writer:
+    """Remembers what TensorBoard would be told."""
+
+    def __init__(self) -> None:
+        self.told: dict[str, object] = {}
+
+    def add_scalar(self, name: str, value: float, step: int) -> None:
+        assert np.isfinite(value), name
+        self.told[name] = value
+
+    def add_image(self, name: str, image: np.ndarray, step: int, dataformats: str) -> None:
+        assert image.dtype == np.uint8 and image.shape[2] == 3 and dataformats == "HWC"
+        self.told[name] = image
+
+    def add_text(self, name: str, text: str, step: int) -> None:
+        self.told[name] = text
+
+
+def test_the_whole_story_is_told_and_changes_nothing_of_the_run() -> None:
+    plain, told = tiny_trainer(), tiny_trainer()
+    writer = Writer()
+    for trainer in (plain, told):
+        batches(trainer, 2)
+        if trainer is told:
+            diagnostics.tell(writer, trainer)  # type: ignore[arg-type]
+        batches(trainer, 1)
+    for one, other in zip(plain.actor.parameters(), told.actor.parameters(), strict=True):
+        assert torch.equal(one, other)
+    assert plain.rollout.states.tobytes() == told.rollout.states.tobytes()
+    for name in (
+        "entropy/discard",
+        "calibration/error",
+        "style/gin_rate",
+        "belief/turn_03/counting",
+        "belief_below_counting/turn_03",
+    ):
+        assert name in writer.told
+    assert {"belief", "knocks", "calibration"} <= set(writer.told)
+    assert "ginrecord 1 hand" in str(writer.told["hand"]) and "result: " in str(writer.told["hand"])
