@@ -48,7 +48,10 @@ class LevelSettings(Config):
         doubt: standard deviation of that belief.
         boldness: factor on it when a plan is drawn; 0 takes what is believed to be best.
         insight: how far it infers the worth of plans from an opponent's habits (0: not at all).
-        worlds: worlds it searches for each decision; 0 plays from the network alone.
+        bot: leaves draws and discards to the best compiled bot, by the hand's plan; the network then only guides what is played with
+            ``bot`` off.
+        noise: of that bot: points by which a discard may be worse than the best one.
+        worlds: worlds it searches for each discard; 0 searches nothing.
     """
 
     title: str = Field(min_length=1, max_length=40)
@@ -63,6 +66,8 @@ class LevelSettings(Config):
     doubt: float = Field(3.0, gt=0, le=50)
     boldness: float = Field(0.7, ge=0, le=3)
     insight: float = Field(0.0, ge=0, le=2)
+    bot: bool = False
+    noise: float = Field(0.0, ge=0, le=50)
     worlds: int = Field(0, ge=0, le=4096)
 
     @property

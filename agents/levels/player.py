@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from agents.heuristics import StylePlayer, style
 from agents.levels.card import Level, LevelError, load_level
 from agents.levels.choice import LEANING, choose, prepare
 from agents.levels.habits import COUNTS, NUM_HABITS
@@ -77,6 +78,10 @@ class LevelPlayer(BasePlayer):
         self.manner = level.settings.manner
         self.actor = FrozenActor(level.actor, has_bfloat16_units())
         self.search = _search(level) if level.settings.worlds else None
+        self.bot = _bot(level) if level.settings.bot else None
+        for helper in (self.bot, self.search):
+            if helper is not None:
+                helper.reset(seed)
         population = level.population
         self.within = np.maximum(population.prior * np.square(population.spread), 1e-4).astype(np.float32)
         self._rows: dict[int, int] = {}
@@ -120,6 +125,9 @@ class LevelPlayer(BasePlayer):
     def reset(self, seed: int = 0) -> None:
         """Takes a new seed and forgets what no profile keeps."""
         super().reset(seed)
+        for helper in (self.bot, self.search):
+            if helper is not None:
+                helper.reset(seed)
         if self.profile is None:
             self._rows.clear()
             self._empty(np.arange(len(self.records)))
@@ -169,6 +177,16 @@ class LevelPlayer(BasePlayer):
         rows = self.rows_of(slots, n)
         tables = np.zeros(n, np.int64) if slots is None else np.asarray(slots, np.int64)
         plans, _, known = self._hand_plans(tables, rows)
+        actions = self._chosen(views, tables, plans, known) if self.bot is None else self.bot.act(views, plans)
+        if self.search is not None:
+            found = views["phase"] == PHASE_DISCARD
+            if found.any():
+                actions[found] = self.search.act(views[found], None if slots is None else tables[found])
+        return actions
+
+    def _chosen(self, views: np.ndarray, tables: np.ndarray, plans: np.ndarray, known: np.ndarray) -> np.ndarray:
+        """What the network's policy chooses within the level's bounds."""
+        n = len(views)
         observations = np.empty((n, OBSERVATION_SIZE), np.uint8)
         conditions = np.empty(n, np.uint8)
         legal, words = np.empty((n, 3), np.int64), np.empty(n, np.uint64)
@@ -182,10 +200,6 @@ class LevelPlayer(BasePlayer):
         logits = self.actor(inputs).numpy()
         actions = np.empty(n, np.int64)
         choose(views, self.manner[0], self._leanings(tables), logits, legal, words, actions)
-        if self.search is not None:
-            found = views["phase"] == PHASE_DISCARD
-            if found.any():
-                actions[found] = self.search.act(views[found], None if slots is None else tables[found])
         return actions
 
     # --- learning ---------------------------------------------------------------------------------------------------------------
@@ -233,6 +247,16 @@ def _chances(slots: np.ndarray, seed: int, which: int) -> np.ndarray:
     out = np.zeros(len(slots))
     _lean(slots, seed, which, out)
     return out
+
+
+def _bot(level: Level) -> StylePlayer:
+    """The best compiled bot, one style for each plan."""
+    settings = level.settings
+    styles = np.repeat(
+        style("knocker", memory=settings.memory, infer=int(settings.notices > 0), noise=settings.noise), NUM_PLANS
+    )
+    styles["turns"] = TURNS
+    return StylePlayer(styles)
 
 
 def _search(level: Level) -> Player:

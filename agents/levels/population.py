@@ -56,7 +56,9 @@ class Population:
 
     def features(self, counts: np.ndarray) -> np.ndarray:
         """What the network reads: ``float32[n, H]``, distances from the mean in standard deviations, 0 without evidence."""
-        return np.clip((self.rates(counts) - self.mean) / self.spread, -FAR, FAR).astype(np.float32)
+        hits, chances = counts["hits"], counts["chances"]
+        moved = (hits - chances * self.mean) / (chances + self.prior)
+        return np.clip(moved / self.spread, -FAR, FAR).astype(np.float32)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, by the habits' names."""

@@ -6,6 +6,8 @@ import html
 import json
 from typing import Any
 
+from rich.table import Table
+
 from agents.levels.adaptation import BIN
 
 _CSS = """
@@ -70,6 +72,31 @@ def _rows(heading: str, rows: dict[str, dict[str, Any]]) -> str:
         for name, row in rows.items()
     )
     return f"<table><tr><th>{_text(heading)}</th>{head}</tr>{body}</table>"
+
+
+def adaptation_tables(document: dict[str, Any]) -> list[Table]:
+    """The same figures for a terminal."""
+    table = Table(title=f"what {document['level']} gains by learning, points a hand")
+    windows = list(document["mean_gain"])
+    for heading in ("opponent", "frozen", *(f"hands {window.replace('_', '–')}" for window in windows)):
+        table.add_column(heading, justify="left" if heading == "opponent" else "right")
+    for name, row in document["opponents"].items():
+        table.add_row(name, _number(row["frozen"]), *(_number(row[f"gain_{window}"]) for window in windows))
+    table.add_section()
+    table.add_row("mean", "", *(_number(document["mean_gain"][window]) for window in windows))
+    for name, control in document["controls"].items():
+        if "largest difference" in control:
+            table.add_row(name, "", f"{control['largest difference']:.0f}")
+        elif "mean" in control:
+            table.add_row(name, "", _number(control))
+        else:
+            table.add_row(name, "", *(_number(control[window]) for window in windows))
+    harm = Table(title="no harm: gain over all hands")
+    harm.add_column("opponent")
+    harm.add_column("gain", justify="right")
+    for name, value in document["no_harm"].items():
+        harm.add_row(name, _number(value))
+    return [table, harm]
 
 
 def report(document: dict[str, Any], command: str) -> str:
