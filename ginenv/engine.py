@@ -109,7 +109,11 @@ STATE = np.dtype(
         ("points", np.int32),  # points of this hand to its winner
         ("hand_no", np.int32),  # hands dealt before this one in the game
         ("boxes", np.uint8, (2,)),  # hands won in the game
-        ("declined", np.uint8, (2,)),  # turns of this hand in which a seat could have knocked and did not
+        (
+            "declined",
+            np.uint8,
+            (2,),
+        ),  # turns (but an eleven/ten deal's first) in which a seat could have knocked and did not
         ("deadwood", np.uint8, (2,)),  # final deadwood, lay-offs counted, once the hand is over
         ("drawn_hands", np.uint8),  # hands drawn in a row
         ("game_over", np.uint8),
@@ -495,6 +499,15 @@ def _may_knock(s, seat, card, first):
 
 
 @kernel
+def _could_knock(s, seat):
+    """Whether a knock was among the legal actions of this turn."""
+    knocks = knock_discards(s.hands[seat], np.int64(s.limit))
+    if s.taken != NO_CARD and not s.rules[R_DISCARD_TAKEN]:
+        knocks &= ~(np.int64(1) << s.taken)
+    return knocks != 0
+
+
+@kernel
 def _discard(s, seat, card, knocks):
     bit = np.int64(1) << card
     # This action is in the history already.
@@ -503,7 +516,7 @@ def _discard(s, seat, card, knocks):
         _set_limit(s, card)
     if knocks:
         knocks = _may_knock(s, seat, card, first)
-    elif knock_discards(s.hands[seat], np.int64(s.limit)):
+    elif not first and _could_knock(s, seat):
         s.declined[seat] += 1
     s.hands[seat] &= ~bit
     s.known[seat] &= ~bit

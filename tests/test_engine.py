@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 
 from benchmarks.sampling import ALL_RULES, eager, play_on, positions
-from ginenv.actions import KNOCK, NUM_ACTIONS, PHASE_NAMES, STOCK
+from ginenv.actions import KNOCK, NUM_ACTIONS, PASS, PHASE_NAMES, STOCK
 from ginenv.engine import MAX_HISTORY, MAX_PILE, NO_CARD, NOBODY, STATE, End, is_legal
 from ginenv.errors import GinError, IllegalActionError
 from ginenv.hand import Hand, Match, canonical, same_state
@@ -288,3 +290,21 @@ def test_a_game_books_hands_and_deals_on():
         match.push(STOCK)
     copy = match.copy()
     assert copy.score == match.score and copy.sheet() == match.sheet()
+
+
+def test_declined_counts_the_turns_in_which_a_legal_knock_was_not_made() -> None:
+    rng = random.Random(1)
+    declines = 0
+    for seed in range(120):
+        hand = Hand.deal("eaai" if seed % 2 else "ht2-simple", seed=seed)
+        expected = [0, 0]
+        while actions := hand.legal_actions():
+            plain = [action for action in actions if not KNOCK <= action < STOCK]
+            draws = [action for action in plain if action in (STOCK, PASS)]
+            view = make_views(hand.state, int(hand.state["turn"][0]))[0]
+            if view["legal"][1] and plain and view["num_history"]:
+                expected[int(view["seat"])] += 1
+            hand.push(rng.choice(draws or plain or actions))
+        assert hand.state["declined"][0].tolist() == expected
+        declines += sum(expected)
+    assert declines > 5
