@@ -32,10 +32,6 @@ from agents.arena.stress import run as run_stress
 from agents.arena.tournament import Tournament
 from agents.config import load_config
 from agents.files import write_json, write_text
-from agents.levels.adaptation import AdaptationConfig
-from agents.levels.adaptation import run as run_adaptation
-from agents.levels.report import adaptation_tables
-from agents.levels.report import report as adaptation_report
 from agents.outside import BotLimits
 from ginenv.errors import GinError
 
@@ -143,12 +139,16 @@ def stress(arguments: list[str], console: Console) -> None:
 
 def adaptation(arguments: list[str], console: Console) -> None:
     """Measures what a level gains by learning, and writes figures and a report."""
+    # Levels need torch, which takes a second to import and no other command needs.
+    from agents.levels.adaptation import AdaptationConfig, run
+    from agents.levels.report import adaptation_tables, report_adaptation
+
     config = tyro.cli(AdaptationConfig, prog="evaluate.py adaptation", args=arguments)
-    document = run_adaptation(config, lambda words: console.print(f"{config.level}: {words}"))
+    document = run(config, lambda words: console.print(f"{config.level}: {words}"))
     for table in adaptation_tables(document):
         console.print(table)
     write_json(config.out / "results.json", {"command": this_command(), **document})
-    write_text(config.out / "report.html", adaptation_report(document, this_command()))
+    write_text(config.out / "report.html", report_adaptation(document, this_command()))
     console.print(f"results: {config.out / 'results.json'}, report: {config.out / 'report.html'}")
 
 

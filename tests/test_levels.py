@@ -33,7 +33,7 @@ from agents.levels.plans import HAND_NOISE, NUM_PLANS, TURNS, better, draw_plan,
 from agents.levels.player import LevelPlayer
 from agents.levels.population import Population, PopulationPlayer, observe_population, typical
 from agents.levels.profile import Profile, profile_path, read_learned, reset_level
-from agents.levels.report import report
+from agents.levels.report import report_adaptation
 from agents.levels.responses import best_responses, foresight, smoothed
 from agents.levels.series import play_series
 from agents.levels.suite import HABITUAL, Switcher, habitual
@@ -245,7 +245,7 @@ def test_a_belief_finds_the_better_plan_and_keeps_its_doubt_positive() -> None:
     rng = np.random.default_rng(3)
     worth = np.array([-4.0, -2.0, 0.0, 1.0, 2.0])
     shares = []
-    for trial in range(8):
+    for _ in range(8):
         belief = first_belief(np.array([0.0, -1, -2, -2.5, -3]), 3.0)
         played = []
         for hand in range(400):
@@ -558,7 +558,7 @@ def test_the_benchmark_compares_on_the_same_deals_and_reports(level: Level) -> N
     assert list(document["opponents"]) == list(HABITUAL) and len(document["no_harm"]) == 4
     assert document["controls"]["numbers blanked, less frozen"]["largest difference"] == 0
     assert document["mean_gain"]["51_60"]["low"] < document["mean_gain"]["51_60"]["high"]
-    page = report(json.loads(json.dumps(document)), "a command")
+    page = report_adaptation(json.loads(json.dumps(document)), "a command")
     assert page.count("<svg") == 1 and "scatterbrain" in page and "a command" in page
 
 

@@ -99,7 +99,7 @@ def adaptation_tables(document: dict[str, Any]) -> list[Table]:
     return [table, harm]
 
 
-def report(document: dict[str, Any], command: str) -> str:
+def report_adaptation(document: dict[str, Any], command: str) -> str:
     """The report of ``adaptation.results``."""
     mean = {"all opponents with habits": {f"gain_{key}": value for key, value in document["mean_gain"].items()}}
     controls = {
