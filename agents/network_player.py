@@ -18,8 +18,8 @@ from ginenv.errors import GinError
 from ginenv.jit import kernel, mix
 from ginenv.players import BasePlayer, Player
 
-# Below this many views the cast to bfloat16 costs more than it saves.
-_SMALL_BATCH = 16
+# The strongest network that was trained; its JSON has the command, the curve and the table.
+SHIPPED = Path(__file__).parent / "data" / "network"
 # The file that makes a checkpoint's directory a level's (``agents.levels.card``).
 LEVEL = "level.json"
 
@@ -89,6 +89,13 @@ class NetworkPlayer(BasePlayer):
         sample_actions(logits, legal, words, self.temperature == 0, actions, np.empty(n, np.float32))
         _arithmetic(views, actions)
         return actions
+
+
+def make_network(seed: int = 0, temperature: float = 1.0, commits: bool = True) -> NetworkPlayer:
+    """The player of the network that ships with the package, ``data/network``."""
+    player = load_player(str(SHIPPED), seed, temperature, commits)
+    player.name = "network"
+    return player
 
 
 def load_player(path: str, seed: int = 0, temperature: float = 1.0, commits: bool = True) -> Player:

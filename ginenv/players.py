@@ -155,6 +155,7 @@ for _name, _target in {
     "level-4": "agents.levels.player:make_level_4",
     "population": "agents.levels.population:PopulationPlayer",
     "search": "agents.search:make_search",
+    "network": "agents.network_player:make_network",
     "checkpoint": "agents.network_player:load_player",
     "openspiel-simple": "agents.peers:OpenSpielSimple",
     "rlcard-novice": "agents.peers:RlcardNovice",
