@@ -13,7 +13,7 @@ import numpy as np
 import ginenv
 from benchmarks.peers_openspiel import random_hands_observed
 from benchmarks.throughput import Throughput, compare, measure
-from ginenv.jit import below, kernel, mix
+from ginenv.jit import below, kernel, mix, nth_bit, popcount
 
 NUM_ENVS = 1024
 STEPS = 100
@@ -21,19 +21,17 @@ RULES = "eaai"
 
 
 @kernel
-def _choose(masks, actions, seed):
-    """A legal action for every row of masks, evenly."""
-    for i in range(masks.shape[0]):
-        count = np.int8(0)
-        for action in range(masks.shape[1]):
-            count = np.int8(count + masks[i, action])
-        left = below(mix(np.uint64(seed) * np.uint64(1_000_003) + np.uint64(i)), count)
-        for action in range(masks.shape[1]):
-            if masks[i, action]:
-                if left == 0:
-                    actions[i] = action
-                    break
-                left -= 1
+def _choose(packed, actions, seed):
+    """A legal action for every row of packed masks, evenly."""
+    for i in range(packed.shape[0]):
+        low = np.int64(0)
+        high = np.int64(0)
+        for k in range(7):
+            low |= np.int64(packed[i, k]) << (8 * k)
+            high |= np.int64(packed[i, 7 + k]) << (8 * k)
+        count = popcount(low)
+        n = below(mix(np.uint64(seed) * np.uint64(1_000_003) + np.uint64(i)), count + popcount(high))
+        actions[i] = nth_bit(low, n) if n < count else 56 + nth_bit(high, n - count)
 
 
 class _Player:
@@ -45,7 +43,7 @@ class _Player:
 
     def choose(self, masks: np.ndarray) -> np.ndarray:
         self.calls += 1
-        _choose(masks, self.actions, self.calls)
+        _choose(np.packbits(masks, axis=1, bitorder="little"), self.actions, self.calls)
         return self.actions
 
 

@@ -27,7 +27,7 @@ from ginenv.lockstep import MAX_SKIPPED
 from ginenv.tables import Tables
 
 END_NAMES = np.array([end.name.lower() for end in End], dtype=object)
-# Columns of the numbers that _facts writes.
+# The numbers that _write_facts writes, in order; then how the hand ended.
 _OUTCOME = ("points", "won", "knocker", "deadwood", "opponent_deadwood", "length")
 _GAME = ("won", "hands", "boxes", "opponent_boxes", "total", "opponent_total")
 _END = len(_OUTCOME) + len(_GAME)
@@ -41,31 +41,26 @@ def _write_facts(r, facts, i):
     facts[3, i] = r.deadwood[0]
     facts[4, i] = r.deadwood[1]
     facts[5, i] = r.length
-    facts[12, i] = r.end
-
-
-@kernel
-def _write_game(r, facts, i):
     facts[6, i] = r.game_won
     facts[7, i] = r.hands
     facts[8, i] = r.boxes[0]
     facts[9, i] = r.boxes[1]
     facts[10, i] = r.total[0]
     facts[11, i] = r.total[1]
+    facts[12, i] = r.end
 
 
 @kernel
-def _survey(records, where, seats, illegal, closed, games):
-    """Seats and flags of the tables asked about; how many closed a hand, how many of these hands were skipped, ended games."""
+def _survey(records, seats, illegal, closed, games):
+    """Seats and flags of some records; how many closed a hand, how many of these hands were skipped, ended games."""
     num_closed = 0
     num_skipped = 0
     num_games = 0
     for i in range(records.shape[0]):
         r = records[i]
-        asked = where[i]
-        seats[i] = r.seat if asked else 0
-        illegal[i] = asked and r.illegal != 0
-        closed[i] = asked and r.closed > 0
+        seats[i] = r.seat
+        illegal[i] = r.illegal != 0
+        closed[i] = r.closed > 0
         games[i] = closed[i] and r.finished != 0 and r.illegal == 0
         if closed[i]:
             num_closed += 1
@@ -75,13 +70,16 @@ def _survey(records, where, seats, illegal, closed, games):
 
 
 @kernel
-def _facts(records, closed, games, facts):
-    """Writes the facts of hands that ended and of games that ended; other places stay as they are."""
+def _fill_facts(records, facts):
     for i in range(records.shape[0]):
-        if closed[i]:
-            _write_facts(records[i], facts, i)
-            if games[i]:
-                _write_game(records[i], facts, i)
+        _write_facts(records[i], facts, i)
+
+
+def _facts_of(records: np.ndarray) -> np.ndarray:
+    """The numbers of hands and games that ended: ``int64[13, k]``."""
+    facts = np.empty((_END + 1, len(records)), np.int64)
+    _fill_facts(records, facts)
+    return facts
 
 
 def _skipped(record: np.void) -> tuple[tuple[str, int], ...]:
@@ -104,9 +102,7 @@ def info_of(tables: Tables, mask: np.ndarray) -> dict[str, Any]:
         info["score"] = record["score"].astype(np.int64)
     if tables.closed[0]:
         info["skipped"] = _skipped(record)
-        facts = np.zeros((_END + 1, 1), np.int64)
-        _facts(tables.tables, np.ones(1, bool), np.ones(1, bool), facts)
-        numbers = facts[:, 0].tolist()
+        numbers = _facts_of(tables.tables)[:, 0].tolist()
         info["outcome"] = {"end": END_NAMES[numbers[_END]], **dict(zip(_OUTCOME, numbers, strict=False))}
         if tables.is_game and record["finished"] and not record["illegal"]:
             info["game"] = dict(zip(_GAME, numbers[len(_OUTCOME) :], strict=False))
@@ -126,61 +122,84 @@ class Reporter:
         self._unskipped = _constant(tables.num_tables, ())
         self._names: tuple[str, np.ndarray] | None = None
 
-    def infos(self, records: np.ndarray, masks: np.ndarray, where: np.ndarray | None = None) -> dict[str, Any]:
+    def infos(self, records: np.ndarray, masks: np.ndarray, lanes: np.ndarray | None = None) -> dict[str, Any]:
         """The ``info`` of a batch, in the form of Gymnasium's vector environments.
 
         Args:
-            records: records with the fields of ``INFO``: the tables themselves, or what was set aside of ended episodes.
+            records: ``[k]`` records with the fields of ``INFO``: of the tables themselves, or what was set aside of ended episodes.
             masks: ``int8[n, 107]``, kept.
-            where: ``bool[n]``, the tables that it is about; all when left out.
+            lanes: ``[k]`` the tables that it is about; all when left out.
         """
         core = self._tables
-        whole = where is None
-        where = self._everywhere if whole else where
-        seats = np.empty(core.num_tables, np.int64)
-        illegal, closed, games = np.empty((3, core.num_tables), bool)
-        num_closed, num_skipped, num_games = _survey(records, where, seats, illegal, closed, games)
-        skipped = self._unskipped if whole else _chosen(self._unskipped, where)
+        scatter = _Scatter(core.num_tables, lanes, self._everywhere)
+        seats = np.empty(len(records), np.int64)
+        illegal, closed, games = np.empty((3, len(records)), bool)
+        num_closed, num_skipped, num_games = _survey(records, seats, illegal, closed, games)
+        skipped = self._unskipped[: len(records)]
         if num_skipped:
             skipped = skipped.copy()
-            for lane in np.nonzero(closed & (records["skips"] > 0))[0]:
-                skipped[lane] = _skipped(records[lane])
-        infos = {
-            "action_mask": masks,
-            "_action_mask": where,
-            "seat": seats,
-            "_seat": where,
-            "opponent": self._opponents(records, None if whole else where),
-            "_opponent": where,
-            "illegal_action": illegal,
-            "_illegal_action": where,
-            "skipped": skipped,
-            "_skipped": where,
-        }
+            for row in np.nonzero(closed & (records["skips"] > 0))[0]:
+                skipped[row] = _skipped(records[row])
+        infos: dict[str, Any] = {"action_mask": masks, "_action_mask": scatter.where}
+        scatter.add(infos, "seat", seats)
+        scatter.add(infos, "opponent", self._opponents(records))
+        scatter.add(infos, "illegal_action", illegal)
+        scatter.add(infos, "skipped", skipped)
         if core.is_game:
-            score = records["score"].astype(np.int64)
-            infos |= {"score": score if whole else score * where[:, None], "_score": where}
+            scatter.add(infos, "score", records["score"].astype(np.int64))
         if num_closed:
-            facts = np.zeros((_END + 1, core.num_tables), np.int64)
-            _facts(records, closed, games, facts)
-            outcome: dict[str, Any] = {"end": _chosen(END_NAMES[facts[_END]], closed), "_end": closed}
-            _add(outcome, _OUTCOME, facts, closed)
-            infos |= {"outcome": outcome, "_outcome": closed}
+            rows = np.nonzero(closed)[0]
+            facts = _facts_of(records[rows])
+            at = _Scatter(core.num_tables, rows if lanes is None else lanes[rows], None)
+            infos |= {"outcome": {}, "_outcome": at.where}
+            at.add(infos["outcome"], "end", END_NAMES[facts[_END]])
+            at.add_all(infos["outcome"], _OUTCOME, facts)
             if core.is_game and num_games:
-                game: dict[str, Any] = {}
-                _add(game, _GAME, facts[len(_OUTCOME) :], games)
-                infos |= {"game": game, "_game": games}
+                ended = games[rows]
+                at = _Scatter(core.num_tables, at.lanes[ended], None)
+                infos |= {"game": {}, "_game": at.where}
+                at.add_all(infos["game"], _GAME, facts[len(_OUTCOME) :, ended])
         return infos
 
-    def _opponents(self, records: np.ndarray, where: np.ndarray | None) -> np.ndarray:
+    def _opponents(self, records: np.ndarray) -> np.ndarray:
         names = self._tables.names
         if len(names) > 1:
-            column = names[records["opponent"]]
+            return names[records["opponent"]]
+        if self._names is None or self._names[0] != names[0]:
+            self._names = (names[0], _constant(self._tables.num_tables, names[0]))
+        return self._names[1][: len(records)]
+
+
+class _Scatter:
+    """Puts columns of some tables into columns of all; where all are meant, they are that already."""
+
+    def __init__(self, num_tables: int, lanes: np.ndarray | None, everywhere: np.ndarray | None) -> None:
+        self.num_tables = num_tables
+        self.lanes: Any = lanes
+        if lanes is None:
+            self.where: Any = everywhere
         else:
-            if self._names is None or self._names[0] != names[0]:
-                self._names = (names[0], _constant(len(records), names[0]))
-            column = self._names[1]
-        return column if where is None else _chosen(column, where)
+            self.where = np.zeros(num_tables, bool)
+            self.where[lanes] = True
+
+    def add(self, target: dict[str, Any], name: str, values: np.ndarray) -> None:
+        """Adds a column and its mask."""
+        if self.lanes is not None:
+            # Of objects, zeros are None, as Gymnasium has it.
+            shape = (self.num_tables, *values.shape[1:])
+            column = np.empty(shape, object) if values.dtype == object else np.zeros(shape, values.dtype)
+            column[self.lanes] = values
+            values = column
+        target[name] = values
+        target[f"_{name}"] = self.where
+
+    def add_all(self, target: dict[str, Any], names: tuple[str, ...], rows: np.ndarray) -> None:
+        """Adds a column for each row of numbers."""
+        columns = np.zeros((len(names), self.num_tables), np.int64)
+        columns[:, self.lanes] = rows[: len(names)]
+        for name, column in zip(names, columns, strict=True):
+            target[name] = column
+            target[f"_{name}"] = self.where
 
 
 def _constant(count: int, value: Any) -> np.ndarray:
@@ -189,15 +208,3 @@ def _constant(count: int, value: Any) -> np.ndarray:
         column[i] = value
     column.flags.writeable = False
     return column
-
-
-def _chosen(values: np.ndarray, where: np.ndarray) -> np.ndarray:
-    column = np.full(len(where), None, dtype=object)
-    column[where] = values[where]
-    return column
-
-
-def _add(target: dict[str, Any], names: tuple[str, ...], facts: np.ndarray, where: np.ndarray) -> None:
-    for row, name in enumerate(names):
-        target[name] = facts[row]
-        target[f"_{name}"] = where

@@ -198,12 +198,12 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         infos = self._reporter.infos(core.tables, self._masks)
         if self._same_step and done.any():
             ended = np.nonzero(done)[0]
-            final_obs = np.full(self.num_envs, None, dtype=object)
+            final_obs = np.empty(self.num_envs, dtype=object)
             for lane, observation in zip(ended.tolist(), self._observations(core.final_rows[ended]), strict=True):
                 final_obs[lane] = observation
             masks = np.zeros_like(self._masks)
             masks[ended] = 1
-            final_info = self._reporter.infos(core.finals, masks, done)
+            final_info = self._reporter.infos(core.finals[ended], masks, ended)
             infos |= {"final_obs": final_obs, "_final_obs": done, "final_info": final_info, "_final_info": done}
         return infos
 
