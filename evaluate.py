@@ -15,7 +15,15 @@ from pathlib import Path
 import tyro
 from rich.console import Console
 
-from agents.arena.configs import PANEL, ConformConfig, MatchConfig, StressConfig, TournamentConfig, parse_rules
+from agents.arena.configs import (
+    PANEL,
+    ConformConfig,
+    ExploitConfig,
+    MatchConfig,
+    StressConfig,
+    TournamentConfig,
+    parse_rules,
+)
 from agents.arena.conform import check
 from agents.arena.matches import play_match
 from agents.arena.report import report
@@ -152,7 +160,36 @@ def adaptation(arguments: list[str], console: Console) -> None:
     console.print(f"results: {config.out / 'results.json'}, report: {config.out / 'report.html'}")
 
 
-COMMANDS = {"adaptation": adaptation, "tournament": tournament, "conform": conform, "stress": stress}
+def exploit(arguments: list[str], console: Console) -> None:
+    """Trains best responses against a frozen player and reports what the best of them wins on fresh deals."""
+    # Learning needs torch, which the other commands can do without.
+    from agents.arena.exploit import exploit as train_and_measure
+
+    config = tyro.cli(ExploitConfig, prog="evaluate.py exploit", args=arguments)
+    with progress_bar(console, config.seeds * config.budget, "training best responses") as tick:
+        result, responses = train_and_measure(config, tick)
+    for response in responses:
+        curve = "  ".join(f"{done / 1e6:.2f}M {points:+.2f} ± {half:.2f}" for done, points, half in response.curve)
+        console.print(f"seed {response.seed}, points a hand on deals kept for choosing: {curve}", highlight=False)
+    for table in match_tables(result):
+        console.print(table)
+    console.print(
+        f"a best response trained with {config.budget:,} decisions wins {result.points.text()} points a hand and "
+        f"{result.share.text(percent=True)} of the games against {config.agent}: a lower bound of what can be won",
+        highlight=False,
+    )
+    document = {"config": config.model_dump(mode="json"), "curves": {r.seed: r.curve for r in responses}}
+    write_json(config.out, document | results_document([result]))
+    console.print(f"results: {config.out}")
+
+
+COMMANDS = {
+    "adaptation": adaptation,
+    "tournament": tournament,
+    "conform": conform,
+    "stress": stress,
+    "exploit": exploit,
+}
 
 
 def main() -> None:

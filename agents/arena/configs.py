@@ -10,7 +10,7 @@ import tyro
 from pydantic import Field
 
 from agents.config import Config
-from ginenv.errors import RulesError
+from ginenv.errors import GinError, RulesError
 from ginenv.rules import Rules, get_rules
 
 PANEL = ("random", "easy", "simple", "formula")
@@ -128,3 +128,48 @@ class StressConfig(Config):
 
     bots: int = Field(1000, gt=0)
     threads: int = Field(8, gt=0)
+
+
+def parse_count(text: str) -> int:
+    """A number written as 20000000, 20_000_000, 500k or 20m.
+
+    Raises:
+        GinError: if it is none.
+    """
+    scale = {"k": 1_000, "m": 1_000_000}.get(text[-1:].lower(), 1)
+    try:
+        number = int(float(text[:-1]) * scale) if scale > 1 else int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise GinError(f"{text!r} is no number of decisions; allowed are forms such as 500000, 500k and 20m")
+    return number
+
+
+class ExploitConfig(Config):
+    """Trains best responses against a frozen player and says how much they win: a lower bound of how much can be won.
+
+    Attributes:
+        agent: the frozen player: a name, or a checkpoint's directory.
+        decisions: decisions of the best response to train with, for each seed; 500k and 20m are understood.
+        seeds: how many best responses to train; the one that does best on deals kept for choosing is reported.
+        rules: a preset.
+        games: games on fresh deals behind the figure.
+        base: training configuration to start from.
+        points: times that the curve is measured on the way.
+        out: where the results go, as JSON.
+    """
+
+    agent: Annotated[str, tyro.conf.Positional]
+    decisions: str = "20m"
+    seeds: int = Field(3, gt=0)
+    rules: str = "eaai"
+    games: int = Field(4000, gt=1)
+    base: Path = Path("configs/exploit.yaml")
+    points: int = Field(10, gt=0)
+    out: Path = Path("runs/exploit.json")
+
+    @property
+    def budget(self) -> int:
+        """``decisions`` as a number."""
+        return parse_count(self.decisions)
