@@ -194,7 +194,9 @@ COMMANDS = {
 
 def main() -> None:
     """Runs what the command line asks for; an error is one sentence and a non-zero exit."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        # Both print what there is. Set anew, since a shell starts background jobs with interrupts ignored.
+        signal.signal(stop, signal.default_int_handler)
     name, rest = (sys.argv[1:2] or [""])[0], sys.argv[2:]
     try:
         if name in COMMANDS:
