@@ -623,7 +623,7 @@ class Program:
         self.master = master
         self.screen = self.read()
 
-    def read(self, patience: float = 240.0) -> str:
+    def read(self, patience: float = 600.0) -> str:
         """What is shown up to the next prompt, or the end."""
         raw, ends = b"", time.monotonic() + patience
         while time.monotonic() < ends:
