@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 import torch
 
-from agents import belief_report, diagnostics
+from agents import belief_report, curves, diagnostics
 from agents.belief_report import BeliefMeter, card_rows, counting_chances, log_losses, measure_belief
 from agents.checkpoint import save_checkpoint
 from agents.config import parse_config
@@ -19,6 +20,7 @@ from agents.networks import Actor, FrozenActor
 from agents.ppo import Trainer
 from agents.seeds import Domain
 from agents.witness import Decisions, watch_hands
+from ginenv.errors import GinError
 from ginenv.players import make_player
 from ginenv.rules import get_rules
 
@@ -214,3 +216,49 @@ def test_the_whole_story_is_told_and_changes_nothing_of_the_run() -> None:
         assert name in writer.told
     assert {"belief", "knocks", "calibration"} <= set(writer.told)
     assert "ginrecord 1 hand" in str(writer.told["hand"]) and "result: " in str(writer.told["hand"])
+
+
+def curve(*shares: float) -> list[dict]:
+    return [
+        {
+            "decisions": 1_000_000 * k,
+            "minutes": 0.5 * k,
+            "panel": {
+                "simple": {"games_won": share, "half_width": 0.05},
+                "a<b": {"games_won": 0.1, "half_width": 0.02},
+            },
+        }
+        for k, share in enumerate(shares)
+    ]
+
+
+def test_curves_are_drawn_over_decisions_and_minutes(tmp_path: Path, monkeypatch, capsys) -> None:
+    for name, points in (("ppo", curve(0.1, 0.4, 0.6)), ("dmc", curve(0.1, 0.2))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "curve.json").write_text(json.dumps(points))
+    files = [str(tmp_path / name / "curve.json") for name in ("ppo", "dmc")]
+    monkeypatch.setattr(sys, "argv", ["curves", *files, "--out", str(tmp_path / "c.svg")])
+    curves.main()
+    root = ElementTree.parse(tmp_path / "c.svg").getroot()
+    lines = [line.attrib["points"].split() for line in root.iter("{http://www.w3.org/2000/svg}polyline")]
+    assert [len(line) for line in lines] == 2 * [3, 3, 2, 2]
+    heights = [float(point.split(",")[1]) for point in lines[0]]
+    assert heights == sorted(heights, reverse=True)
+    words = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"ppo", "dmc", "against simple", "against a<b", "decisions", "minutes"} <= set(words)
+    out = capsys.readouterr().out
+    assert "ppo: half of the games against simple: after 1 minutes, 2.0 M decisions" in out
+    assert "dmc: half of the games against simple: not yet" in out
+
+
+def test_what_is_no_curve_is_refused(tmp_path: Path) -> None:
+    for text in ("[]", "{}", "[1]", "no"):
+        (tmp_path / "curve.json").write_text(text)
+        with pytest.raises(GinError, match="curve"):
+            curves.read_curve(tmp_path / "curve.json")
+
+
+@pytest.mark.parametrize("high", [0.3, 1, 7, 37.2, 100, 48e6, 1e9])
+def test_ticks_are_few_and_reach_far(high: float) -> None:
+    found = curves.ticks(high)
+    assert 2 <= len(found) <= 7 and found[0] == 0 and found[-1] <= high * 1.0001 and found[-1] >= high / 2
