@@ -5,6 +5,7 @@ python -m agents.levels learned level-2 --home DIRECTORY --opponent NAME
 python -m agents.levels reset level-2 --home DIRECTORY
 python -m agents.levels export level-2 DIRECTORY
 python -m agents.levels import DIRECTORY DESTINATION
+python -m agents.levels variety level-2
 python -m agents.levels build --config configs/levels_installed.yaml --out agents/levels/installed
 """
 
@@ -16,10 +17,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
+from agents.heuristics import make_formula
 from agents.levels.build import build_levels
 from agents.levels.card import NAMES, load_level
 from agents.levels.profile import reset_level
 from agents.levels.transfer import export_level, import_level
+from agents.levels.variety import measure_variety
 from agents.levels.words import what_did_you_learn
 from ginenv.errors import GinError
 
@@ -41,10 +46,25 @@ def _parser() -> argparse.ArgumentParser:
     taken = commands.add_parser("import", help="take in a level that somebody else made, after checking it")
     taken.add_argument("source", type=Path)
     taken.add_argument("directory", type=Path)
+    variety = commands.add_parser("variety", help="how differently a level plays the same deals, and what that costs")
+    variety.add_argument("level")
+    variety.add_argument("--deals", type=int, default=100)
+    variety.add_argument("--plays", type=int, default=1000, help="of each deal")
+    variety.add_argument("--hands", type=int, default=20000, help="hands for the cost")
     build = commands.add_parser("build", help="make levels of a training run")
     build.add_argument("--config", type=Path, required=True)
     build.add_argument("--out", type=Path, required=True)
     return parser
+
+
+def _variety(name: str, deals: int, plays: int, hands: int) -> str:
+    level = load_level(name)
+    seen = measure_variety(level, make_formula(1), deals, plays, hands)
+    return (
+        f"{level.name}, {deals} deals {plays} times against formula: median {np.median(seen.different):.0f} different hands, "
+        f"commonest hand {100 * np.median(seen.commonest):.1f} % in the median deal, {100 * seen.commonest.max():.1f} % in the worst; "
+        f"variety costs {seen.cost.text()} points a hand ({hands} hands)"
+    )
 
 
 def run(arguments: Sequence[str]) -> str:
@@ -59,6 +79,8 @@ def run(arguments: Sequence[str]) -> str:
         return "\n".join(cards)
     if chosen.command == "learned":
         return what_did_you_learn(chosen.home, load_level(chosen.level), chosen.opponent)
+    if chosen.command == "variety":
+        return _variety(chosen.level, chosen.deals, chosen.plays, chosen.hands)
     if chosen.command == "reset":
         return reset_level(chosen.home, load_level(chosen.level))
     if chosen.command == "export":

@@ -156,7 +156,11 @@ def _split(points: np.ndarray, count: int) -> list[np.ndarray]:
 def _play(player: Player, opponents: Sequence[Player], series: int, hands: int, seed: int) -> list[np.ndarray]:
     for opponent in opponents:
         opponent.reset(seed)
-    table = Table(opponents, series)
+    table: Player = Table(opponents, series)
+    if all(type(opponent) is StylePlayer for opponent in opponents):
+        # One call for all of them: series i is played by style i.
+        styles = [np.repeat(opponent.styles, series) for opponent in opponents if isinstance(opponent, StylePlayer)]
+        table = StylePlayer(np.concatenate(styles), seed + 1)
     points = play_series(player, table, series=series * len(opponents), hands=hands, seed=seed)
     return _split(points, len(opponents))
 

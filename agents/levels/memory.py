@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from agents.levels.habits import COUNTS, NUM_HABITS, count
-from agents.levels.plans import HAND_NOISE, NUM_PLANS, observe
+from agents.levels.plans import DRIFT, HAND_NOISE, NUM_PLANS, observe
 from ginenv.jit import kernel
 
 RECORD = np.dtype(
@@ -30,8 +30,8 @@ RECORD = np.dtype(
 )
 # A hand keeps this share of its weight with every hand that follows: what counts is the last hundred or two.
 FADE = 0.993
-# The same for the governor's comparison, which has to notice a change within some twenty hands.
-GAIN_FADE = 0.95
+# The same for the governor's comparison, which has to notice a change within some ten hands.
+GAIN_FADE = 0.85
 # Hands until the comparison says anything.
 MIN_HANDS = 6
 # Standard deviations of doubt before what was learned is set aside.
@@ -88,7 +88,7 @@ def learn(v, record, fresh, mean, prior, within, plan, shift):
     points = np.float64(v.points)
     record.plans[plan, 0] += 1
     record.plans[plan, 1] += points
-    observe(record, plan, points - shift, HAND_NOISE)
+    observe(record, plan, points - shift, HAND_NOISE, DRIFT)
 
 
 @kernel

@@ -26,7 +26,7 @@ OPPONENT_SPREAD = 8.0
 # Plans this far apart in the list are half alike.
 _REACH = 1.2
 # Opponents change: what is known of a plan grows uncertain by this much a hand (points, standard deviation).
-_DRIFT = 0.08
+DRIFT = 0.06
 
 
 def first_belief(mean: np.ndarray, doubt: float) -> np.ndarray:
@@ -45,8 +45,16 @@ def first_belief(mean: np.ndarray, doubt: float) -> np.ndarray:
 
 
 @kernel
-def observe(b, plan, points, noise):
-    """Updates a ``BELIEF`` by the points of a hand that was played by a plan; ``noise`` is their standard deviation."""
+def observe(b, plan, points, noise, drift):
+    """Updates a ``BELIEF`` by the points of a hand that was played by a plan.
+
+    Args:
+        b: the belief.
+        plan: of the hand.
+        points: of the hand.
+        noise: standard deviation of a hand's points around what its plan is worth.
+        drift: by how many points a hand the worth of plans may change (standard deviation).
+    """
     total = b.cov[plan, plan] + noise * noise
     miss = (points - b.mean[plan]) / total
     column = np.empty(NUM_PLANS)
@@ -57,7 +65,7 @@ def observe(b, plan, points, noise):
         for j in range(NUM_PLANS):
             b.cov[k, j] -= column[k] * column[j] / total
     for k in range(NUM_PLANS):
-        b.cov[k, k] += _DRIFT * _DRIFT
+        b.cov[k, k] += drift * drift
 
 
 @kernel

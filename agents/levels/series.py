@@ -86,6 +86,7 @@ def play_series(
     domain: Domain = Domain.SESSION,
     after: Callable[[np.ndarray, np.ndarray, np.ndarray], None] | None = None,
     first: int = 0,
+    same_deal: bool = False,
 ) -> np.ndarray:
     """Plays series of hands; each player is told of every hand that ends, with the series as slot.
 
@@ -99,6 +100,7 @@ def play_series(
         domain: which stream the deals come from.
         after: called with the player's final views, the series and the numbers of the hands that ended.
         first: number of the first series.
+        same_deal: every series gets the deals of the first and the same luck of the opponent; only the player's own luck differs.
 
     Returns:
         ``int16[series, hands]``, points of every hand to the player.
@@ -109,6 +111,8 @@ def play_series(
     block = get_rules(rules).block
     keys = deal_keys(domain, seed, first, series)
     lucks = luck_words(domain, seed, first, series)
+    if same_deal:
+        keys[:], lucks[:, 1] = keys[0], lucks[0, 1]
     states = np.zeros(series, STATE)
     views = np.zeros((2, series), VIEW)
     lanes = np.zeros((2, series), np.int64)

@@ -62,7 +62,7 @@ class Whole:
 
     def add(self, plan: int, points: float) -> None:
         """Learns from a hand."""
-        observe(self.belief[0], plan, points, _NOISE)
+        observe(self.belief[0], plan, points, _NOISE, 0.0)
         self.hands += 1
 
 
