@@ -26,6 +26,9 @@ class SearchConfig(Config):
         prior: what is played unless something is better: ``style`` (a formula), or the policy of a ``network``.
         network: checkpoint whose policy or belief is used; may stay empty without either.
         gate: standard errors by which a candidate must beat the prior's choice.
+        trust: spread of the true values of discards that the prior calls equal; gains are shrunk towards the prior by it (0: not).
+        slope: value that a point of the prior's cost stands for in that.
+        logit_slope: the same for a logit of a network's policy.
         stop: standard errors behind the best at which a candidate is dropped.
         first_round: share of the worlds that every candidate sees; then the rest doubles.
         knock_edge: value added to knocking, for what playouts leave out.
@@ -61,6 +64,9 @@ class SearchConfig(Config):
     prior: Literal["style", "network"] = "style"
     network: str = ""
     gate: float = Field(0.5, ge=0)
+    trust: float = Field(0.012, ge=0, le=1)
+    slope: float = Field(0.002, ge=0, le=1)
+    logit_slope: float = Field(0.01, ge=0, le=1)
     stop: float = Field(2.0, gt=0)
     first_round: float = Field(0.25, gt=0, le=1)
     knock_edge: float = Field(0.0, ge=-1, le=1)
@@ -95,12 +101,13 @@ class SearchConfig(Config):
     def settings(self) -> np.ndarray:
         """``SETTINGS[1]``."""
         record = np.zeros(1, SETTINGS)
-        for name in ("worlds", "particles", "candidates", "first_round", "stop", "gate", "knock_edge"):
+        for name in ("worlds", "particles", "candidates", "first_round", "stop", "gate", "trust", "knock_edge"):
             record[name] = getattr(self, name)
         for name in ("ahead", "gin", "danger"):
             record[name] = getattr(self, name)
         record["belief"] = BELIEFS.index(self.belief)
         record["game_pricing"] = self.pricing == "game"
+        record["slope"] = self.logit_slope if self.prior == "network" else self.slope
         record["policy"] = self.prior == "network"
         return record
 
