@@ -323,13 +323,13 @@ def test_series_do_not_depend_on_each_other(level: Level) -> None:
 
 
 def test_the_governor_notices_a_change_and_the_level_forgets(level: Level) -> None:
-    first, then = style("takes-none", knock=0, late=0), style("takes-all", high=3.0)
+    first, then = style("takes-all", high=3.0), style("formula")
     player = LevelPlayer(level, 1)
     hands = 60
     play_series(player, Switcher(first, first, 0), series=6, hands=hands, seed=5)
     steady = player.records["failures"][1:7].copy()
     player.forget(np.arange(6))
-    play_series(player, Switcher(first, then, hands - 25), series=6, hands=hands, seed=5)
+    play_series(player, Switcher(first, then, hands - 20), series=6, hands=hands, seed=5)
     assert steady.sum() <= 1 < player.records["failures"][1:7].sum()
 
 
