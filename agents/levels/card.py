@@ -47,6 +47,7 @@ class LevelSettings(Config):
         plans: what it believes, as installed, that each plan of ``plans.TURNS`` brings, in points a hand.
         doubt: standard deviation of that belief.
         boldness: factor on it when a plan is drawn; 0 takes what is believed to be best.
+        heeds: how far its network heeds an opponent's habits (0: not at all, the numbers it reads stay 0).
         insight: how far it infers the worth of plans from an opponent's habits (0: not at all).
         bot: leaves draws and discards to the best compiled bot, by the hand's plan; the network then only guides what is played with
             ``bot`` off.
@@ -65,6 +66,7 @@ class LevelSettings(Config):
     plans: tuple[float, ...] = Field((0.0,) * NUM_PLANS, min_length=NUM_PLANS, max_length=NUM_PLANS)
     doubt: float = Field(3.0, gt=0, le=50)
     boldness: float = Field(0.7, ge=0, le=3)
+    heeds: float = Field(1.0, ge=0, le=1)
     insight: float = Field(0.0, ge=0, le=2)
     bot: bool = False
     noise: float = Field(0.0, ge=0, le=50)

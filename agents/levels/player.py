@@ -158,7 +158,7 @@ class LevelPlayer(BasePlayer):
         shifts = settings.insight * (known @ self.level.foresight)
         plans = np.zeros(len(rows), np.int64)
         _plan_hands(self.seed & 0xFFFFFFFF, slots, self.records, read, shifts, settings.boldness, plans)
-        return plans, shifts, known
+        return plans, shifts, known * np.float32(settings.heeds)
 
     def _leanings(self, slots: np.ndarray) -> np.ndarray:
         """The leanings of each game's session: ``LEANING[n]``."""
