@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, distributed, nn
+from torch import Tensor, nn
 from torch.nn import functional
 
 from agents.advice import NUM_ADVICE
@@ -32,6 +32,7 @@ from agents.files import write_atomic
 from agents.network_player import NetworkPlayer
 from agents.networks import ILLEGAL, NUM_CONDITIONS, Actor, Critic, FrozenActor, has_bfloat16_units
 from agents.rollout import Rollout, generalised_advantages, next_actions
+from agents.workers import Workers
 from ginenv.actions import KNOCK, NUM_ACTIONS, STOCK
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.errors import GinError
@@ -39,6 +40,7 @@ from ginenv.players import Player, make_player
 
 RESUME = "resume.pt"
 KEPT_RESUMES = 3
+NO_BATCHES = -1
 # A batch that moves the policy this far has broken it.
 COLLAPSE_KL = 0.5
 # Log-odds of knocking are not pushed beyond this: 3 per cent of the decisions go the other way and keep both arms known.
@@ -91,14 +93,12 @@ class Trainer:
 
     def __init__(self, config: TrainConfig, out: Path | None = None, start: Actor | None = None) -> None:
         self.config, self.out = config, out
-        self.rank = int(os.environ.get("RANK", "0"))
-        self.world = int(os.environ.get("WORLD_SIZE", "1"))
-        if self.world > 1 and not distributed.is_initialized():
-            distributed.init_process_group("gloo" if config.device == "cpu" else "nccl")
+        self.workers = Workers(config.device)
+        self.rank = self.workers.rank
         if config.threads:
             torch.set_num_threads(config.threads)
         torch.manual_seed(config.seed)
-        self.device = torch.device(config.device)
+        self.device = self.workers.device
         units = config.device != "cpu" or has_bfloat16_units()
         self.bfloat16 = config.bfloat16 == "yes" or (config.bfloat16 == "auto" and units)
         self.advice = NUM_ADVICE if config.network.advice else 0
@@ -140,7 +140,7 @@ class Trainer:
     # --- the loop ---------------------------------------------------------------------------------------------------------------
 
     def run(self, after_batch: Callable[[dict[str, float]], bool]) -> None:
-        """Trains until the decisions are spent or ``after_batch`` (called with the batch's figures) returns ``False``."""
+        """Trains until the decisions are spent or ``after_batch`` (called with the batch's figures) returns ``False`` in a process."""
         while self.decisions < self.config.decisions:
             started = time.perf_counter()
             self._keep_selves()
@@ -151,7 +151,7 @@ class Trainer:
             self._check(figures)
             self.batches += 1
             self.seconds += time.perf_counter() - started
-            if not after_batch(figures):
+            if self.workers.any(not after_batch(figures)):
                 break
 
     @torch.no_grad()
@@ -306,7 +306,9 @@ class Trainer:
         config, rollout = self.config, self.rollout
         clock = time.perf_counter()
         rows = np.flatnonzero(rollout.learns.reshape(-1))
-        self.decisions += len(rows) * self.world
+        # Every process must take as many steps of the same size; the few rows that one has more than another wait in vain.
+        count = self.workers.least(len(rows))
+        self.decisions += int(self.workers.total(len(rows))[0])
         progress = min(1.0, self.decisions / config.decisions)
         rate = config.learning_rate * self.speed * (1 - (1 - config.learning_rate_end) * progress)
         entropy_weight = config.entropy + (config.entropy_end - config.entropy) * progress
@@ -325,13 +327,15 @@ class Trainer:
             name: torch.from_numpy(batch[name].reshape(-1)) for name in ("advantages", "returns", "next", "waiting")
         }
         flat |= self._flat_extras(rollout.ticks)
-        chosen = flat["advantages"][torch.from_numpy(rows)]
-        mean, deviation = chosen.mean().item(), chosen.std().item() + 1e-6
+        chosen = flat["advantages"][torch.from_numpy(rows)].double()
+        number, total, squares = self.workers.total(len(rows), chosen.sum().item(), chosen.square().sum().item())
+        mean = total / max(1, number)
+        deviation = math.sqrt(max(0.0, squares - number * mean * mean) / max(1, number - 1)) + 1e-6
         sums: dict[str, float] = {}
         steps = 0
         for epoch in range(config.epochs):
-            order = torch.from_numpy(rows)[torch.randperm(len(rows), generator=self.generator)]
-            for start in range(0, len(rows) - config.minibatch // 2, config.minibatch):
+            order = torch.from_numpy(rows)[torch.randperm(len(rows), generator=self.generator)][:count]
+            for start in range(0, count - config.minibatch // 2, config.minibatch):
                 index = order[start : start + config.minibatch]
                 part = {name: value[index].to(self.device) for name, value in flat.items()}
                 part["advantages"] = (part["advantages"] - mean) / deviation
@@ -344,6 +348,10 @@ class Trainer:
         figures = {name: total / max(1, steps) for name, total in sums.items() if not name.startswith("last_")}
         # Divergence of the last epoch is what the batch has moved the policy; steer the step size by it.
         figures["kl"] = sums.get("last_kl", 0.0) * config.epochs / max(1, steps)
+        spread = batch["returns"].reshape(-1)[rows]
+        missed = spread - batch["values"].reshape(-1)[rows]
+        figures["explained_variance"] = float(1 - missed.var() / (spread.var() + 1e-9))
+        figures = self.workers.mean(figures)
         if self.cloning:
             # The actions were another's, so nothing can be said of a divergence.
             figures["kl"] = 0.0
@@ -351,17 +359,16 @@ class Trainer:
             self.speed = max(0.05, self.speed / 1.2)
         elif figures["kl"] < config.target_kl / 1.5:
             self.speed = min(2.0, self.speed * 1.1)
-        spread = batch["returns"].reshape(-1)[rows]
-        missed = spread - batch["values"].reshape(-1)[rows]
-        figures["explained_variance"] = float(1 - missed.var() / (spread.var() + 1e-9))
-        choices = np.isfinite(batch["waiting"])
-        if choices.any():
-            taken = rollout.actions[choices]
-            figures["knock_share"] = float(((taken >= KNOCK) & (taken < STOCK)).mean())
-            figures["waiting_cost"] = float(batch["waiting"][choices].mean())
+        could = np.isfinite(batch["waiting"])
+        taken, costs = rollout.actions[could], batch["waiting"][could]
+        knocked = int(((taken >= KNOCK) & (taken < STOCK)).sum())
+        choices, knocked, cost = self.workers.total(len(taken), knocked, float(costs.sum()))
+        if choices:
+            figures["knock_share"] = knocked / choices
+            figures["waiting_cost"] = cost / choices
         figures["learning_rate"] = rate
         figures["entropy_weight"] = entropy_weight
-        hands, gins, knocks, length, undercuts, deadwood = (int(value) for value in rollout.tally)
+        hands, gins, knocks, length, undercuts, deadwood = self.workers.total(*rollout.tally)
         figures |= {
             "hands": hands,
             "gin_rate": gins / max(1, hands),
@@ -369,7 +376,7 @@ class Trainer:
             "undercut_rate": undercuts / max(1, knocks),
             "knock_deadwood": deadwood / max(1, knocks),
             "hand_length": length / max(1, hands),
-            "rows": len(rows),
+            "rows": number,
         }
         self.shares["learning"] += time.perf_counter() - clock
         return figures
@@ -427,14 +434,7 @@ class Trainer:
         self.optimisers[name].zero_grad()
         loss.backward()
         parameters = [parameter for parameter in network.parameters() if parameter.grad is not None]
-        if self.world > 1:
-            flat = torch.cat([parameter.grad.reshape(-1) for parameter in parameters])  # type: ignore[union-attr]
-            distributed.all_reduce(flat)
-            flat /= self.world
-            offset = 0
-            for parameter in parameters:
-                parameter.grad.copy_(flat[offset : offset + parameter.numel()].view_as(parameter))  # type: ignore[union-attr]
-                offset += parameter.numel()
+        self.workers.average_gradients(parameters)
         nn.utils.clip_grad_norm_(parameters, self.config.gradient_norm)
         self.optimisers[name].step()
 
@@ -497,7 +497,8 @@ class Trainer:
             )
         self._restore(copy.deepcopy(self._safe))
         self.speed /= 2
-        print(f"batch {self.batches}: {reason}; rolled back by up to 20 batches, learning rate halved", flush=True)
+        if self.rank == 0:
+            print(f"batch {self.batches}: {reason}; rolled back by up to 20 batches, learning rate halved", flush=True)
 
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to continue bit for bit: tensors and plain values only."""
@@ -538,13 +539,36 @@ class Trainer:
         """Writes the resume file, keeping the last three."""
         if self.out is None:
             return
-        name = RESUME if self.rank == 0 else f"resume-{self.rank}.pt"
+        name = self._resume_name
         for age in range(KEPT_RESUMES - 1, 0, -1):
             older = self.out / f"{name}.{age}"
             newer = self.out / (f"{name}.{age - 1}" if age > 1 else name)
             if newer.exists():
                 newer.replace(older) if age > 1 else older.unlink(missing_ok=True) or os.link(newer, older)
         write_atomic(self.out / name, lambda temporary: torch.save(self.state_dict(), temporary))
+
+    @property
+    def _resume_name(self) -> str:
+        return RESUME if self.rank == 0 else f"resume-{self.rank}.pt"
+
+    def _common_resume(self) -> Path | None:
+        """This process's file of the latest batch that every process has kept; a crash may have come between two files of a batch.
+
+        Raises:
+            GinError: if files are there but no batch is common to all.
+        """
+        assert self.out is not None
+        paths = [self.out / f"{self._resume_name}{age}" for age in ("", *(f".{k}" for k in range(1, KEPT_RESUMES)))]
+        kept = self.workers.gather([_batches_of(path) for path in paths])
+        common = set.intersection(*(set(batches) for batches in kept)) - {NO_BATCHES}
+        if common:
+            return paths[kept[self.rank].index(max(common))]
+        if any(batches != [NO_BATCHES] * KEPT_RESUMES for batches in kept):
+            raise GinError(
+                f"the resume files of {self.workers.world} processes have no batch in common; "
+                "allowed is as many processes as the run had before, or a fresh start"
+            )
+        return None
 
     def resume(self) -> bool:
         """Continues from the resume file in ``out`` if there is one.
@@ -554,8 +578,10 @@ class Trainer:
         """
         if self.out is None:
             return False
-        path = self.out / (RESUME if self.rank == 0 else f"resume-{self.rank}.pt")
-        if not path.exists():
+        path = self.out / self._resume_name
+        if self.workers.world > 1:
+            path = self._common_resume()
+        if path is None or not path.exists():
             return False
         try:
             self.load_state_dict(torch.load(path, map_location=self.device, weights_only=True))
@@ -570,6 +596,14 @@ class Trainer:
     def parameters_per_second(self) -> float:
         """Decisions per second since the run began."""
         return self.decisions / max(1e-9, self.seconds)
+
+
+def _batches_of(path: Path) -> int:
+    """How many batches a resume file holds, or ``NO_BATCHES`` for a file that is missing or damaged."""
+    try:
+        return int(torch.load(path, map_location="cpu", weights_only=True, mmap=True)["batches"])
+    except Exception:
+        return NO_BATCHES
 
 
 def numbers(figures: dict[str, float]) -> dict[str, float]:

@@ -6,6 +6,7 @@ import importlib.metadata
 import json
 import platform
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,7 @@ class Run:
                 self.curve = json.loads((out / "curve.json").read_text())
                 self.console.print(f"resumed at {self.trainer.decisions:,} decisions")
             self.writer = SummaryWriter(str(out / "tensorboard"))
+        self.stopping = False
         self.began = time.time()
         self.first_decisions = self.trainer.decisions
         self.last_print = self.last_save = time.time()
@@ -80,15 +82,19 @@ class Run:
         """Trains to the end, or until Ctrl-C or a termination signal; in each case the state is saved and the average exported."""
         for stop in (signal.SIGINT, signal.SIGTERM):
             # Set anew, since a shell starts background jobs with interrupts ignored.
-            signal.signal(stop, signal.default_int_handler)
-        try:
-            self.trainer.run(self._after_batch)
-        except KeyboardInterrupt:
-            self.console.print("interrupted; saving")
+            signal.signal(stop, self._ask_to_stop)
+        self.trainer.run(self._after_batch)
         self.trainer.save()
         if self.main:
             self._panel()
             self.writer.close()
+        self.trainer.workers.close()
+
+    def _ask_to_stop(self, *_: object) -> None:
+        """The first signal ends the run after its batch, in all processes alike; a second one ends this process at once."""
+        if self.stopping:
+            sys.exit("stopped at once; the run goes on from its last resume file")
+        self.stopping = True
 
     def _after_batch(self, figures: dict[str, float]) -> bool:
         trainer, now = self.trainer, time.time()
@@ -104,10 +110,13 @@ class Run:
             if now - self.last_panel > self.config.panel_every * 60:
                 self._panel()
                 self.last_panel = time.time()
-        if now - self.last_save > self.config.save_every * 60:
+        # While the panel is measured the other processes wait here; all save the same batch.
+        if trainer.workers.any(now - self.last_save > self.config.save_every * 60):
             trainer.save()
             self.last_save = time.time()
-        return not (self.config.minutes and minutes >= self.config.minutes)
+        if self.stopping and self.main:
+            print("interrupted; saving", flush=True)
+        return not (self.stopping or (self.config.minutes and minutes >= self.config.minutes))
 
     def _progress(self, figures: dict[str, float], speed: float, minutes: float) -> None:
         trainer, config = self.trainer, self.config
@@ -119,7 +128,8 @@ class Run:
         print(
             f"{trainer.decisions / 1e6:8.1f}M decisions  {speed / 1e3:5.1f}k/s  {max(0.0, left):5.1f} min left  "
             f"kl {figures['kl']:.4f}  entropy {figures['entropy']:.3f}  gin {figures['gin_rate']:.2f}  "
-            f"knock dw {figures['knock_deadwood']:.1f}  knocks {figures.get('knock_share', 1):.2f}  ev {figures['explained_variance']:.2f}  "
+            f"knock dw {figures['knock_deadwood']:.1f}  knocks {figures.get('knock_share', 1):.2f}  "
+            f"ev {figures['explained_variance']:.2f}  "
             f"lr {figures['learning_rate']:.1e}  [{shares}]",
             flush=True,
         )

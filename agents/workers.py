@@ -1,0 +1,86 @@
+"""Several processes that train one network: what they have to agree on.
+
+Started by ``torchrun``, every process plays its own games and computes gradients on its own minibatches; gradients are averaged, so
+all hold the same weights after every step. Whatever decides how many steps are taken, how large, or whether to go on must be the same
+everywhere: a process that leaves the loop alone leaves the others waiting for ever. With one process everything here is the identity.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, distributed
+
+
+class Workers:
+    """The processes of a run, as seen from one of them.
+
+    Args:
+        device: where tensors that are exchanged live.
+
+    Attributes:
+        rank: number of this process.
+        world: how many there are.
+    """
+
+    def __init__(self, device: str) -> None:
+        self.rank = int(os.environ.get("RANK", "0"))
+        self.world = int(os.environ.get("WORLD_SIZE", "1"))
+        self.device = torch.device(device)
+        if self.world == 1:
+            return
+        if self.device.type == "cuda" and self.device.index is None:
+            self.device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+            torch.cuda.set_device(self.device)
+        if not distributed.is_initialized():
+            distributed.init_process_group("nccl" if self.device.type == "cuda" else "gloo")
+
+    def _reduced(self, numbers: Sequence[float], operation: distributed.ReduceOp.RedOpType) -> list[float]:
+        if self.world == 1:
+            return [float(number) for number in numbers]
+        tensor = torch.tensor(numbers, dtype=torch.float64, device=self.device)
+        distributed.all_reduce(tensor, operation)
+        return tensor.tolist()
+
+    def total(self, *numbers: float) -> list[float]:
+        """The sum over all processes of each number."""
+        return self._reduced(numbers, distributed.ReduceOp.SUM)
+
+    def mean(self, figures: dict[str, float]) -> dict[str, float]:
+        """The mean over all processes of each figure; every process must bring the same ones."""
+        return {name: value / self.world for name, value in zip(figures, self.total(*figures.values()), strict=True)}
+
+    def least(self, number: int) -> int:
+        """The least of all processes' numbers."""
+        return int(self._reduced([number], distributed.ReduceOp.MIN)[0])
+
+    def any(self, wish: bool) -> bool:
+        """Whether some process wishes it."""
+        return self._reduced([float(wish)], distributed.ReduceOp.MAX)[0] > 0
+
+    def gather(self, numbers: Sequence[int]) -> list[list[int]]:
+        """All processes' numbers, of which each brings as many."""
+        mine = torch.tensor(numbers, dtype=torch.int64, device=self.device)
+        if self.world == 1:
+            return [mine.tolist()]
+        found = [torch.empty_like(mine) for _ in range(self.world)]
+        distributed.all_gather(found, mine)
+        return [tensor.tolist() for tensor in found]
+
+    def average_gradients(self, parameters: Sequence[Tensor]) -> None:
+        """Replaces the gradients by their mean over all processes."""
+        if self.world == 1:
+            return
+        gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+        flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
+        distributed.all_reduce(flat)
+        flat /= self.world
+        for gradient, part in zip(gradients, flat.split([g.numel() for g in gradients]), strict=True):
+            gradient.copy_(part.view_as(gradient))
+
+    def close(self) -> None:
+        """Leaves the group."""
+        if self.world > 1:
+            distributed.destroy_process_group()

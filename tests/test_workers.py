@@ -1,0 +1,136 @@
+"""Several processes that train one network: the same learning as one with twice the batch, and a lost worker is replaced."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from agents.config import parse_config
+from agents.ppo import NO_BATCHES, Trainer
+from agents.workers import Workers
+from ginenv.errors import GinError
+
+WORKER = Path(__file__).parent / "training_worker.py"
+BATCHES = 5
+GAMES = 16
+
+
+def torchrun(out: Path, deadly: int) -> str:
+    """Two processes that train together; worker 1 dies once after a batch."""
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "--max-restarts=1"]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(WORKER.parent.parent)}
+    done = subprocess.run(
+        [*command, str(WORKER), str(out), str(BATCHES), str(deadly)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stderr
+
+
+@pytest.fixture(scope="module")
+def together(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What two processes wrote that ran to the end undisturbed."""
+    out = tmp_path_factory.mktemp("together")
+    torchrun(out, -1)
+    return out
+
+
+def flat(saved: dict) -> torch.Tensor:
+    return torch.cat([saved[name][key].reshape(-1) for name in ("actor", "critic", "average") for key in saved[name]])
+
+
+def ends(out: Path) -> list[dict]:
+    return [torch.load(out / f"end-{rank}.pt", weights_only=True) for rank in (0, 1)]
+
+
+@pytest.mark.slow
+def test_all_processes_hold_the_same_network_and_play_different_deals(together: Path) -> None:
+    zero, one = ends(together)
+    assert torch.equal(flat(zero), flat(one))
+    for name in ("decisions", "speed", "batches"):
+        assert zero[name] == one[name]
+    assert zero["batches"] == BATCHES and zero["speed"] != 1
+    first = [np.load(together / f"first-{rank}.npz") for rank in (0, 1)]
+    dealt = [{row.tobytes() for row in each["obs"][0, :, :52]} for each in first]
+    assert not dealt[0] & dealt[1]
+    learned = [torch.load(together / f"resume{name}.pt", weights_only=True)["decisions"] for name in ("", "-1")]
+    assert learned[0] == learned[1] > 2 * int(first[0]["learns"].sum())
+
+
+@pytest.mark.slow
+def test_two_processes_learn_what_one_learns_from_both_batches(together: Path) -> None:
+    """The same gradient, up to rounding: advantages are normalised over both, and gradients are means over both."""
+    sys.path.insert(0, str(WORKER.parent))
+    from training_worker import CONFIG, ROWS
+
+    first = [np.load(together / f"first-{rank}.npz") for rank in (0, 1)]
+    count = 2 * int(first[0]["learns"].sum())
+    trainer = Trainer(parse_config({**CONFIG, "games": 2 * GAMES, "minibatch": count}))
+    for name in ROWS:
+        getattr(trainer.rollout, name)[:] = np.concatenate([each[name] for each in first], axis=1)
+    names = [name for name in first[0].files if name.startswith("batch_")]
+    trainer.learn({name[6:]: np.concatenate([each[name] for each in first], axis=1) for name in names})
+    moments = [trainer.optimisers[name].state[p]["exp_avg"].reshape(-1) for name in ("actor", "critic") for p in
+               getattr(trainer, name).parameters() if p in trainer.optimisers[name].state]  # fmt: skip
+    alone = torch.cat(moments)
+    both = torch.load(together / "gradient-0.pt", weights_only=True)
+    assert alone.abs().max() > 1e-3
+    assert torch.allclose(alone, both, atol=1e-5 * float(alone.abs().max()), rtol=1e-3)
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_is_restarted_from_the_last_common_batch(together: Path, tmp_path: Path) -> None:
+    """Bit for bit what comes out undisturbed, although the other process may have saved a batch more than the lost one."""
+    torchrun(tmp_path, 3)
+    assert (tmp_path / "died").exists()
+    for disturbed, whole in zip(ends(tmp_path), ends(together), strict=True):
+        assert disturbed["decisions"] == whole["decisions"]
+        assert torch.equal(flat(disturbed), flat(whole))
+
+
+TINY = {
+    "games": 8,
+    "ticks": 8,
+    "minibatch": 32,
+    "network": {"actor": [8], "critic": [8]},
+    "threads": 1,
+    "bfloat16": "no",
+}
+
+
+class Pair(Workers):
+    """Pretends to be one of two processes, the other of which has kept the batches that it is given."""
+
+    def __init__(self, other: list[int]) -> None:
+        super().__init__("cpu")
+        self.other = other
+
+    def gather(self, numbers):
+        return [list(numbers), self.other]
+
+
+def test_the_latest_batch_that_all_have_kept_is_chosen(tmp_path: Path) -> None:
+    trainer = Trainer(parse_config(TINY), tmp_path)
+    for _ in range(3):
+        target = trainer.batches + 1
+        trainer.run(lambda figures, target=target: trainer.batches < target)
+        trainer.save()
+    for other, expected in (([3, 2, 1], "resume.pt"), ([2, 1, NO_BATCHES], "resume.pt.1"), ([4, 3, 2], "resume.pt")):
+        trainer.workers = Pair(other)
+        assert trainer._common_resume() == tmp_path / expected
+    (tmp_path / "resume.pt").write_bytes(b"half")
+    trainer.workers = Pair([3, 2, 1])
+    assert trainer._common_resume() == tmp_path / "resume.pt.1"
+    trainer.workers = Pair([NO_BATCHES] * 3)
+    with pytest.raises(GinError, match="no batch in common"):
+        trainer._common_resume()
