@@ -171,7 +171,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(CORES)
     small = {"network.actor": WIDTHS, "network.critic": WIDTHS}
-    same = {**small, "games": GAMES, "ticks": TICKS, "epochs": EPOCHS, "minibatch": MINIBATCH}
+    same = {**small, "network.advice": False, "games": GAMES, "ticks": TICKS, "epochs": EPOCHS, "minibatch": MINIBATCH}
     units = has_bfloat16_units()
     measurements: dict[str, Callable[[], dict[str, float]]] = {
         "MaskablePPO on nothing, 2 x 256, 3 epochs": lambda: maskable_ppo(options.batches),
