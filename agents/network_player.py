@@ -93,7 +93,7 @@ class NetworkPlayer(BasePlayer):
 
 def make_network(seed: int = 0, temperature: float = 1.0, commits: bool = True) -> NetworkPlayer:
     """The player of the network that ships with the package, ``data/network``."""
-    player = load_player(str(SHIPPED), seed, temperature, commits)
+    player = load_network(str(SHIPPED), seed, temperature, commits)
     player.name = "network"
     return player
 
@@ -109,5 +109,14 @@ def load_player(path: str, seed: int = 0, temperature: float = 1.0, commits: boo
         from agents.levels.player import make_level
 
         return make_level(seed, path)
+    return load_network(path, seed, temperature, commits)
+
+
+def load_network(path: str, seed: int = 0, temperature: float = 1.0, commits: bool = True) -> NetworkPlayer:
+    """The player of a checkpoint's network.
+
+    Raises:
+        CheckpointError: if the checkpoint cannot be used.
+    """
     actor, _ = load_checkpoint(path)
     return NetworkPlayer(FrozenActor(actor, has_bfloat16_units()), seed, temperature, commits, Path(path).name)

@@ -47,7 +47,7 @@ from ginenv.engine import STATE
 from ginenv.errors import GinError
 from ginenv.game import start_game
 from ginenv.melds import deadwood
-from ginenv.players import make_player
+from ginenv.players import Player, make_player
 from ginenv.rules import PRESETS, get_rules
 from ginenv.view import VIEW
 
@@ -87,13 +87,13 @@ def level(directory: Path) -> Level:
     return load_level(str(directory))
 
 
-def hands_of(player: object, opponent: object, hands: int, seed: int = 1, series: int = 1) -> list[np.void]:
+def hands_of(player: Player, opponent: Player, hands: int, seed: int = 1, series: int = 1) -> list[np.void]:
     """Final views of some hands, the first player's."""
     shown: list[np.void] = []
     play_series(
         player, opponent, series=series, hands=hands, seed=seed,
         after=lambda views, slots, numbers: shown.extend(views.copy()),
-    )  # type: ignore[arg-type]  # fmt: skip
+    )  # fmt: skip
     return shown
 
 
@@ -551,7 +551,7 @@ def test_training_imitates_then_learns_and_only_then_knows_an_opponent(tmp_path:
 
 
 def test_the_benchmark_compares_on_the_same_deals_and_reports(level: Level) -> None:
-    config = AdaptationConfig(level="small", series=2, hands=60, ceiling_hands=80, harm_series=2)
+    config = AdaptationConfig(level="small", series=2, hands=60, ceiling_hands=80, harm_series=2, worlds=-1, seed=0)
     document = results(config, level, measure(config, level))
     assert list(document["opponents"]) == list(HABITUAL) and len(document["no_harm"]) == 4
     assert document["controls"]["numbers blanked, less frozen"]["largest difference"] == 0
