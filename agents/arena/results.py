@@ -42,6 +42,8 @@ class Estimate:
         """``53.1 % (51.9 to 54.3)`` or ``+1.24 (+0.31 to +2.17)``."""
         if np.isnan(self.mean):
             return "–"
+        if np.isnan(self.half):
+            return (f"{100 * self.mean:.1f} %" if percent else f"{self.mean:+.2f}") + " (one pair, no interval)"
         if percent:
             return f"{100 * self.mean:.1f} % ({100 * self.low:.1f} to {100 * self.high:.1f})"
         return f"{self.mean:+.2f} ({self.low:+.2f} to {self.high:+.2f})"
