@@ -21,6 +21,7 @@ from agents.checkpoint import WEIGHTS, save_checkpoint
 from agents.config import parse_config
 from agents.files import write_json
 from agents.heuristics import StylePlayer, make_formula, make_simple, style
+from agents.levels import adaptation
 from agents.levels import profile as profiles
 from agents.levels.__main__ import run as command
 from agents.levels.adaptation import AdaptationConfig, Table, measure, results
@@ -550,8 +551,10 @@ def test_training_imitates_then_learns_and_only_then_knows_an_opponent(tmp_path:
     assert (again.answers == trainer.answers).all() and (again.blocks == trainer.blocks).all()
 
 
-def test_the_benchmark_compares_on_the_same_deals_and_reports(level: Level) -> None:
-    config = AdaptationConfig(level="small", series=2, hands=60, ceiling_hands=80, harm_series=2, worlds=-1, seed=0)
+def test_the_benchmark_compares_on_the_same_deals_and_reports(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adaptation, "_AFTERWARDS", 3)
+    monkeypatch.setattr(adaptation, "_BLANK_HANDS", 12)
+    config = AdaptationConfig(level="small", series=2, hands=60, ceiling_hands=10, harm_series=2, worlds=-1, seed=0)
     document = results(config, level, measure(config, level))
     assert list(document["opponents"]) == list(HABITUAL) and len(document["no_harm"]) == 4
     assert document["controls"]["numbers blanked, less frozen"]["largest difference"] == 0

@@ -37,6 +37,8 @@ WINDOWS = ((0, 50), (50, 200), (200, 500))
 BIN = 25
 # Hands against the next opponent after having adapted to another.
 _AFTERWARDS = 100
+# Hands in which a level without numbers must play as frozen.
+_BLANK_HANDS = 60
 
 
 class AdaptationConfig(Config):
@@ -213,8 +215,8 @@ def measure(config: AdaptationConfig, level: Level, progress: Any = lambda words
         _controls(config, level, learner, opponents, measured, progress)
     if config.ceiling_hands:
         progress("ceiling")
-        each = max(1, config.ceiling_hands // 100)
-        records = true_records(level, opponents, each, 100, seed)
+        length = min(100, config.ceiling_hands)
+        records = true_records(level, opponents, config.ceiling_hands // length, length, seed)
         knowing = _knowing(level, records, series, seed)
         measured.controls["knows the habits from the first hand"] = _play(knowing, opponents, series, hands, seed)
         _best_responses(config, opponents, measured)
@@ -254,8 +256,8 @@ def _controls(
     measured.afterwards = [a - b for a, b in zip(after, plain, strict=True)]
     progress("control: numbers blanked")
     few = min(20, series)
-    blank = _play(LevelPlayer(level, seed, blank=True), opponents, few, 60, seed)
-    same = _play(LevelPlayer(level, seed, learn=False), opponents, few, 60, seed)
+    blank = _play(LevelPlayer(level, seed, blank=True), opponents, few, _BLANK_HANDS, seed)
+    same = _play(LevelPlayer(level, seed, learn=False), opponents, few, _BLANK_HANDS, seed)
     measured.controls["numbers blanked, less frozen"] = [a - b for a, b in zip(blank, same, strict=True)]
 
 
