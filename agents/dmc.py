@@ -58,9 +58,8 @@ class DeepMonteCarlo(Trainer):
         predicted = logits.gather(1, part["actions"][:, None]).squeeze(1) * TEMPERATURE
         loss = functional.smooth_l1_loss(predicted, part["returns"])
         self._descend("actor", self.actor, loss)
+        self._average_weights()
         with torch.no_grad():
-            for ours, theirs in zip(self.average.parameters(), self.actor.parameters(), strict=True):
-                ours.lerp_(theirs, 1 - self.config.average)
             logps = functional.log_softmax(logits.masked_fill(~legal, ILLEGAL), 1)
             log_ratio = logps.gather(1, part["actions"][:, None]).squeeze(1) - part["logps"]
             return {

@@ -133,6 +133,7 @@ class Trainer:
         self.seconds = 0.0
         self.speed = 1.0  # factor on the learning rate that follows the target divergence
         self.rollbacks = 0
+        self.steps = 0  # gradient steps
         self.shares = {"engine": 0.0, "inference": 0.0, "learning": 0.0}
         self._safe: dict[str, Any] | None = None
         self._cloning = False
@@ -417,9 +418,8 @@ class Trainer:
         value_loss = functional.smooth_l1_loss(values.float(), part["returns"])
         self._descend("actor", self.actor, actor_loss)
         self._descend("critic", self.critic, value_loss)
+        self._average_weights()
         with torch.no_grad():
-            for ours, theirs in zip(self.average.parameters(), self.actor.parameters(), strict=True):
-                ours.lerp_(theirs, 1 - config.average)
             return {
                 "policy_loss": policy_loss.item(),
                 "value_loss": value_loss.item(),
@@ -429,6 +429,14 @@ class Trainer:
                 "kl": (ratio - 1 - log_ratio).mean().item(),
                 "clip_fraction": ((ratio - 1).abs() > config.clip).float().mean().item(),
             }
+
+    @torch.no_grad()
+    def _average_weights(self) -> None:
+        """Moves the average towards the actor: early in a run quickly, so that it is no older than what there is to average."""
+        self.steps += 1
+        decay = min(self.config.average, self.steps / (self.steps + 10))
+        for ours, theirs in zip(self.average.parameters(), self.actor.parameters(), strict=True):
+            ours.lerp_(theirs, 1 - decay)
 
     def _descend(self, name: str, network: nn.Module, loss: Tensor) -> None:
         self.optimisers[name].zero_grad()
@@ -514,6 +522,7 @@ class Trainer:
             "batches": self.batches,
             "seconds": self.seconds,
             "speed": self.speed,
+            "steps": self.steps,
             "widths": list(self.config.network.actor),
         }
 
@@ -533,7 +542,7 @@ class Trainer:
         self.generator.set_state(saved["generator"])
         torch.set_rng_state(saved["torch"])
         self.decisions, self.batches = saved["decisions"], saved["batches"]
-        self.seconds, self.speed = saved["seconds"], saved["speed"]
+        self.seconds, self.speed, self.steps = saved["seconds"], saved["speed"], saved["steps"]
 
     def save(self) -> None:
         """Writes the resume file, keeping the last three."""
