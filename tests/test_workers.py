@@ -23,7 +23,7 @@ GAMES = 16
 
 def torchrun(out: Path, deadly: int) -> str:
     """Two processes that train together; worker 1 dies once after a batch."""
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "--max-restarts=1"]
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "--max-restarts=3"]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(WORKER.parent.parent)}
     done = subprocess.run(
         [*command, str(WORKER), str(out), str(BATCHES), str(deadly)],
