@@ -1,7 +1,7 @@
 # On a fresh machine this needs make, and python3 with its venv module; nothing else.
 #
 #   make train    set up, train the quick preset, export it, and print how the export does against the bots
-#   make test     set up, then lint, formatting, types and tests
+#   make test     set up, then lint, formatting, types and tests (the slow ones of several processes: pytest -m slow)
 #   make setup    only the environment, in .venv
 #   make peers    add the public engines that tests and benchmarks compare with
 #   make format   put the sources into the form that `make test` asks for
@@ -62,7 +62,7 @@ format: $(SETUP)
 	$(BIN)/ruff format .
 
 test: lint
-	$(BIN)/pytest --numprocesses $(JOBS)
+	$(BIN)/pytest --numprocesses $(JOBS) -m "not slow"
 
 bench: $(PEERS)
 	$(BIN)/python -m benchmarks.peers_openspiel
