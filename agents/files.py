@@ -34,7 +34,11 @@ def write_atomic(path: str | Path, write: Callable[[str], None]) -> None:
 
 def write_text(path: str | Path, text: str) -> None:
     """Writes a text file atomically."""
-    write_atomic(path, lambda temporary: Path(temporary).write_text(text, encoding="utf-8") and None)
+
+    def write(temporary: str) -> None:
+        Path(temporary).write_text(text, encoding="utf-8")
+
+    write_atomic(path, write)
 
 
 def write_json(path: str | Path, value: Any) -> None:

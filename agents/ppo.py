@@ -369,7 +369,7 @@ class Trainer:
             figures["waiting_cost"] = cost / choices
         figures["learning_rate"] = rate
         figures["entropy_weight"] = entropy_weight
-        hands, gins, knocks, length, undercuts, deadwood = self.workers.total(*rollout.tally)
+        hands, gins, knocks, length, undercuts, deadwood = self.workers.total(*rollout.tally)  # pyright: ignore[reportArgumentType]
         figures |= {
             "hands": hands,
             "gin_rate": gins / max(1, hands),

@@ -180,7 +180,7 @@ def picture(about: dict[str, Any]) -> Image.Image:
 
 def main(arguments: list[str] | None = None) -> None:
     """Explains the position of the command line; an error is one sentence and a non-zero exit."""
-    parser = argparse.ArgumentParser(prog="python -m agents.search.explain", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m agents.search.explain", description=__doc__.splitlines()[0])  # pyright: ignore[reportOptionalMemberAccess]
     parser.add_argument("view", help="a position as one seat sees it: a line that begins with ginview1")
     parser.add_argument("--config", type=Path, help=f"settings of the search (default: {CONFIG} where it exists)")
     parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="change single settings")

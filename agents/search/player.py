@@ -78,7 +78,7 @@ class SearchPlayer(BasePlayer):
 
     def __init__(self, config: SearchConfig | None = None, seed: int = 0) -> None:
         super().__init__(seed)
-        self.config = config or SearchConfig()
+        self.config = SearchConfig() if config is None else config  # pyright: ignore[reportCallIssue]
         self.settings = self.config.settings()
         self.model = self.config.model()
         self.policies = self.config.policies()
