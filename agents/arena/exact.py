@@ -54,6 +54,9 @@ def _information_sets(views: np.ndarray) -> np.ndarray:
     """A 64-bit hash of all that each view shows but its luck: equal exactly for deals that look the same (``uint64[n]``)."""
     views = views.copy()
     views["luck"] = 0
+    # What stands behind the ends of pile and history is left from earlier hands.
+    for name, count in (("pile", "num_pile"), ("history", "num_history")):
+        views[name][np.arange(views[name].shape[1]) >= views[count][:, None]] = 0
     words = np.zeros((len(views), -(-views.dtype.itemsize // 8) * 8), np.uint8)
     words[:, : views.dtype.itemsize] = views.view(np.uint8).reshape(len(views), -1)
     hashed = np.zeros(len(views), np.uint64)
