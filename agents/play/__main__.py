@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -104,4 +105,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    # Set anew, since a shell starts background jobs with interrupts ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(main())
