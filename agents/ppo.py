@@ -1,7 +1,7 @@
 """Self-play by proximal policy optimisation, in one process or several.
 
 The loop reads from top to bottom in ``Trainer.run``: collect a batch of half-moves from thousands of games in lock-step, compute
-advantages with a critic that sees both hands, take gradient steps, average the weights, measure, save.
+advantages with a critic that sees both hands and the stock, take gradient steps, average the weights, measure, save.
 
 What is particular to this game (``learning.md`` in the documentation has the reasons):
 
@@ -30,7 +30,7 @@ from agents.advice import NUM_ADVICE
 from agents.config import TrainConfig
 from agents.files import write_atomic
 from agents.network_player import NetworkPlayer
-from agents.networks import ILLEGAL, NUM_CONDITIONS, Actor, Critic, FrozenActor, has_bfloat16_units
+from agents.networks import ILLEGAL, NUM_CONDITIONS, NUM_FUTURE, Actor, Critic, FrozenActor, has_bfloat16_units
 from agents.rollout import Rollout, generalised_advantages, next_actions
 from agents.workers import Workers
 from ginenv.actions import KNOCK, NUM_ACTIONS, STOCK
@@ -259,9 +259,10 @@ class Trainer:
         return extras
 
     def _inputs(self, part: dict[str, Tensor], hand: Tensor) -> tuple[Tensor, Tensor]:
-        """What the actor reads ``[B, 521 + extras]`` and what the critic reads ``[B, 574 + extras]``, converted once for both."""
+        """What the actor reads ``[B, 521 + extras]`` and what the critic reads ``[B, 678 + extras]``, converted once for both."""
         kind = torch.bfloat16 if self.bfloat16 else torch.float32
-        critic = torch.cat((part["obs"], part["conditions"], hand.view(torch.uint8)), 1).to(self.device, kind)
+        critic = torch.cat((part["obs"], part["conditions"], hand.view(torch.uint8), part["future"]), 1)
+        critic = critic.to(self.device, kind)
         actor = critic[:, : OBSERVATION_SIZE + NUM_CONDITIONS]
         more = [part[name].to(critic) for name in ("habits", "advice") if name in part]
         if more:
@@ -274,6 +275,7 @@ class Trainer:
         part = {
             "obs": torch.from_numpy(rollout.obs[:-1].reshape(-1, OBSERVATION_SIZE)[rows]),
             "conditions": torch.from_numpy(rollout.conditions[:-1].reshape(-1, 2)[rows]),
+            "future": torch.from_numpy(rollout.future[:-1].reshape(-1, NUM_FUTURE)[rows]),
         } | {name: value[torch.from_numpy(rows)] for name, value in self._flat_extras(rollout.ticks).items()}
         return self._inputs(part, expand_cards(torch.from_numpy(rollout.hidden[:-1].reshape(-1)[rows])))
 
@@ -287,6 +289,7 @@ class Trainer:
         flat = {
             "obs": torch.from_numpy(rollout.obs.reshape(-1, OBSERVATION_SIZE)),
             "conditions": torch.from_numpy(rollout.conditions.reshape(-1, 2)),
+            "future": torch.from_numpy(rollout.future.reshape(-1, NUM_FUTURE)),
             "hidden": torch.from_numpy(rollout.hidden.reshape(-1)),
         } | self._flat_extras(rollout.ticks + 1)
         if committed is not None:
@@ -321,6 +324,7 @@ class Trainer:
             "legal": torch.from_numpy(rollout.legal[:-1].reshape(-1, 3)),
             "hidden": torch.from_numpy(rollout.hidden[:-1].reshape(-1)),
             "conditions": torch.from_numpy(rollout.conditions[:-1].reshape(-1, 2)),
+            "future": torch.from_numpy(rollout.future[:-1].reshape(-1, NUM_FUTURE)),
             "actions": torch.from_numpy(rollout.actions.reshape(-1)),
             "logps": torch.from_numpy(rollout.logps.reshape(-1)),
         }

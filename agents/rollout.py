@@ -1,7 +1,7 @@
 """Thousands of games in lock-step: the part of training that no network takes part in.
 
 All games make one half-move per tick. ``Rollout`` keeps the states and writes what a batch needs (observations, legal actions,
-the hidden hand for the critic, rewards) into arrays ``[ticks, games]``; there is no Python per game.
+the hidden hand and the stock for the critic, rewards) into arrays ``[ticks, games]``; there is no Python per game.
 
 A hand is one episode. Rewards are kept from seat 0's side, since the game is zero-sum: one sequence of half-moves serves both seats.
 """
@@ -12,8 +12,9 @@ import numpy as np
 
 from agents.advice import NUM_ADVICE, Adviser
 from agents.equity import EquityBank, bank_chance, equity_bank
+from agents.networks import NUM_FUTURE
 from agents.seeds import Domain, deal_keys
-from ginenv.actions import KNOCK, PASS, PHASE_LAYOFF, PHASE_OVER, PHASE_SPREAD, STOCK
+from ginenv.actions import KNOCK, PASS, PHASE_DISCARD, PHASE_LAYOFF, PHASE_OVER, PHASE_SPREAD, STOCK
 from ginenv.encoding import OBSERVATION_SIZE, encode
 from ginenv.engine import NOBODY, STATE, apply, next_word
 from ginenv.game import next_hand, score_hand, start_game
@@ -28,6 +29,8 @@ POINT = 1 / 50
 GAME = 2.5
 NO_EQUITY = EquityBank(np.zeros(1, np.float32), np.zeros((0, 3), np.int64))
 LEARNER = -1
+# What the critic is told of the stock fades with the turns until a card is drawn.
+FUTURE_DECAY = 0.8
 # Training deals live in a domain of their own (``agents.seeds``); here the keys are made inside the kernel.
 _TRAIN_BITS = np.uint64(int(Domain.TRAIN) << 60)
 _CHOICE_SALT = np.uint64(0x0DD5_0F_0A_6A_3E)
@@ -54,7 +57,22 @@ def bind_to_gin(hand, discards, knocks):
 
 
 @kernel
-def _observe(states, views, gin_only, obs, legal, hidden, conditions, turns):
+def _look_ahead(s, row):
+    """Writes the order of the stock, ``uint8[104]``: first the cards that the seat to move would draw, then the other's."""
+    row[:] = 0
+    side = 1 if s.phase == PHASE_DISCARD else 0
+    weight = 255.0
+    for position in range(s.position, 52):
+        row[52 * side + s.deck[position]] = np.uint8(weight)
+        if side == 1:
+            weight *= FUTURE_DECAY
+        side = 1 - side
+        if weight < 8:
+            return
+
+
+@kernel
+def _observe(states, views, gin_only, obs, legal, hidden, future, conditions, turns):
     for i in range(states.shape[0]):
         s = states[i]
         v = views[i]
@@ -67,6 +85,7 @@ def _observe(states, views, gin_only, obs, legal, hidden, conditions, turns):
         legal[i, 1] = v.legal[1]
         legal[i, 2] = v.legal[2]
         hidden[i] = s.hands[1 - seat]
+        _look_ahead(s, future[i])
         conditions[i, 0] = gin_only[i, seat]
         conditions[i, 1] = gin_only[i, 1 - seat]
         turns[i] = seat
@@ -418,6 +437,7 @@ class Rollout:
         self.obs = np.zeros((ticks + 1, games, OBSERVATION_SIZE), np.uint8)
         self.legal = np.zeros((ticks + 1, games, 3), np.int64)
         self.hidden = np.zeros((ticks + 1, games), np.int64)
+        self.future = np.zeros((ticks + 1, games, NUM_FUTURE), np.uint8)
         self.conditions = np.zeros((ticks + 1, games, 2), np.uint8)
         self.turns = np.zeros((ticks + 1, games), np.uint8)
         self.adviser = Adviser() if advice else None
@@ -440,7 +460,7 @@ class Rollout:
         """Writes what the seats to move see into row ``tick`` of the arrays, and what their knocks would be worth."""
         _observe(
             self.states, self.views, self.gin_only, self.obs[tick], self.legal[tick], self.hidden[tick],
-            self.conditions[tick], self.turns[tick],
+            self.future[tick], self.conditions[tick], self.turns[tick],
         )  # fmt: skip
         if self.adviser is not None:
             self.adviser(self.views, self.advice[tick])

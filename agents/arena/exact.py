@@ -50,17 +50,19 @@ def _deal_all(states, starter):
         deal(states[i], starter)
 
 
+# What a seat knows and what it may do: the rest of a view follows from these, or is no part of a single hand (scores, the seat's
+# number, luck).
+_KNOWN = ("hand", "known", "thrown", "refused", "legal", "started", "phase", "upcard", "taken", "drawn", "declined", "stock")
+
+
 def _information_sets(views: np.ndarray) -> np.ndarray:
-    """A 64-bit hash of all that each view shows but its luck: equal exactly for deals that look the same (``uint64[n]``)."""
-    views = views.copy()
-    views["luck"] = 0
-    # What stands behind the ends of pile and history is left from earlier hands.
-    for name, count in (("pile", "num_pile"), ("history", "num_history")):
-        views[name][np.arange(views[name].shape[1]) >= views[count][:, None]] = 0
-    words = np.zeros((len(views), -(-views.dtype.itemsize // 8) * 8), np.uint8)
-    words[:, : views.dtype.itemsize] = views.view(np.uint8).reshape(len(views), -1)
+    """A 64-bit hash of what each seat knows: equal exactly for deals that look the same to it (``uint64[n]``)."""
+    columns = [views[name].reshape(len(views), -1).astype(np.uint64) for name in _KNOWN]
+    history = views["history"].astype(np.uint64)
+    # What stands behind the end of the history is left from earlier hands.
+    columns.append(np.where(np.arange(history.shape[1]) < views["num_history"][:, None], history + np.uint64(1), 0))
     hashed = np.zeros(len(views), np.uint64)
-    for column in words.view(np.uint64).T:
+    for column in np.hstack(columns).T.astype(np.uint64):
         hashed = (hashed ^ column) * np.uint64(0x9E3779B97F4A7C15)
         hashed ^= hashed >> np.uint64(29)
     return hashed
@@ -151,8 +153,5 @@ class ExactResponse(BasePlayer):
         return values
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
-        """Plays what was found; the score and the number of the hand do not matter for a single hand."""
-        views = views.copy()
-        for name in ("score", "boxes", "hand_no", "drawn_hands", "seat"):
-            views[name] = 0
+        """Plays what was found."""
         return np.array([self.policy[key] for key in _information_sets(views).tolist()], np.int64)
