@@ -24,6 +24,10 @@ SHIPPED = Path(__file__).parent / "data" / "network"
 LEVEL = "level.json"
 
 
+# Temperature at which checkpoints play: nearly the most probable action, yet not always the same one. Chosen by matches (LOG.md).
+PLAYED = 0.1
+
+
 @kernel
 def _prepare(views, commits, seed, obs, conditions, legal, words):
     """Observations, conditions and legal actions of a batch; a seat that declined a knock plays for gin, as in training."""
@@ -91,14 +95,14 @@ class NetworkPlayer(BasePlayer):
         return actions
 
 
-def make_network(seed: int = 0, temperature: float = 1.0, commits: bool = True) -> NetworkPlayer:
+def make_network(seed: int = 0, temperature: float = PLAYED, commits: bool = True) -> NetworkPlayer:
     """The player of the network that ships with the package, ``data/network``."""
     player = load_network(str(SHIPPED), seed, temperature, commits)
     player.name = "network"
     return player
 
 
-def load_player(path: str, seed: int = 0, temperature: float = 1.0, commits: bool = True) -> Player:
+def load_player(path: str, seed: int = 0, temperature: float = PLAYED, commits: bool = True) -> Player:
     """The player of a checkpoint's directory; of a level's directory the level.
 
     Raises:
@@ -112,7 +116,7 @@ def load_player(path: str, seed: int = 0, temperature: float = 1.0, commits: boo
     return load_network(path, seed, temperature, commits)
 
 
-def load_network(path: str, seed: int = 0, temperature: float = 1.0, commits: bool = True) -> NetworkPlayer:
+def load_network(path: str, seed: int = 0, temperature: float = PLAYED, commits: bool = True) -> NetworkPlayer:
     """The player of a checkpoint's network.
 
     Raises:

@@ -2,7 +2,7 @@
 
 The actor sees an observation (``ginenv.encoding``, 520 bytes) and a condition (one float: 1 when the seat plays for gin only), and
 one that adapts also numbers about its opponent, all 0 where nothing is known. The critic, used in training alone, sees the same and
-the opponent's hand and condition and the order of the stock as well.
+the opponent's hand and condition and what the stock will bring as well.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE
 
 NUM_CONDITIONS = 1
 ADVICE_SCALE = 1 / 64
-# The critic is told in which order the stock will come, in bytes: a card's is the larger the sooner it falls to the seat to move (first
-# 52) or to the other (last 52) if neither takes an upcard. Luck that the critic foresees is no noise in what the policy learns.
-NUM_FUTURE = 104
-FUTURE_SCALE = 1 / 255
+# The critic is told what the next cards of the stock will do to both hands (``agents.rollout``), in bytes of deadwood. Luck that the
+# critic foresees is no noise in what the policy learns.
+NUM_FUTURE = 12
+FUTURE_SCALE = 1 / 32
 # Far below any logit of a legal action, yet not so far that exp() meets denormal numbers, which are slow.
 ILLEGAL = -60.0
 
@@ -99,7 +99,7 @@ class Actor(nn.Module):
 
 
 class Critic(nn.Module):
-    """The value of a hand to the seat to move, both hands and the order of the stock known.
+    """The value of a hand to the seat to move, both hands and what the stock will bring known.
 
     Args:
         widths: of the hidden layers.
@@ -116,7 +116,7 @@ class Critic(nn.Module):
         nn.init.zeros_(self.value.bias)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Values ``[B]`` of ``[B, 678 + habits]``: observation, both conditions, the opponent's hand, the stock, the numbers."""
+        """Values ``[B]`` of ``[B, 586 + habits]``: observation, both conditions, the opponent's hand, the stock, the numbers."""
         return self.value(self.trunk(inputs)).squeeze(-1)
 
 

@@ -259,7 +259,7 @@ class Trainer:
         return extras
 
     def _inputs(self, part: dict[str, Tensor], hand: Tensor) -> tuple[Tensor, Tensor]:
-        """What the actor reads ``[B, 521 + extras]`` and what the critic reads ``[B, 678 + extras]``, converted once for both."""
+        """What the actor reads ``[B, 521 + extras]`` and what the critic reads ``[B, 586 + extras]``, converted once for both."""
         kind = torch.bfloat16 if self.bfloat16 else torch.float32
         critic = torch.cat((part["obs"], part["conditions"], hand.view(torch.uint8), part["future"]), 1)
         critic = critic.to(self.device, kind)

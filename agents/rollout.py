@@ -14,13 +14,14 @@ from agents.advice import NUM_ADVICE, Adviser
 from agents.equity import EquityBank, bank_chance, equity_bank
 from agents.networks import NUM_FUTURE
 from agents.seeds import Domain, deal_keys
+from agents.style_kernels import most_points, of_points
 from ginenv.actions import KNOCK, PASS, PHASE_DISCARD, PHASE_LAYOFF, PHASE_OVER, PHASE_SPREAD, STOCK
 from ginenv.encoding import OBSERVATION_SIZE, encode
-from ginenv.engine import NOBODY, STATE, apply, next_word
+from ginenv.engine import NOBODY, STATE, STOCK_LEFT, apply, next_word
 from ginenv.game import next_hand, score_hand, start_game
 from ginenv.jit import ctz, kernel, mix, popcount, record_copy
-from ginenv.melds import deadwood
-from ginenv.rules import get_rules
+from ginenv.melds import deadwood, melded_cards, points_of
+from ginenv.rules import R_HAND_SIZE, R_RANKS, R_SUITS, get_rules
 from ginenv.view import VIEW, look
 
 # One point of a hand as a reward (a hand's result has a standard deviation of 25 to 30 points), and a whole game: a hand moves the
@@ -29,8 +30,6 @@ POINT = 1 / 50
 GAME = 2.5
 NO_EQUITY = EquityBank(np.zeros(1, np.float32), np.zeros((0, 3), np.int64))
 LEARNER = -1
-# What the critic is told of the stock fades with the turns until a card is drawn.
-FUTURE_DECAY = 0.8
 # Training deals live in a domain of their own (``agents.seeds``); here the keys are made inside the kernel.
 _TRAIN_BITS = np.uint64(int(Domain.TRAIN) << 60)
 _CHOICE_SALT = np.uint64(0x0DD5_0F_0A_6A_3E)
@@ -57,18 +56,39 @@ def bind_to_gin(hand, discards, knocks):
 
 
 @kernel
+def _deadwood_of_best(cards, size):
+    """Deadwood of about the best ``size`` of some cards: of a best arrangement of all, the highest loose ones go."""
+    loose = cards & ~melded_cards(cards)
+    spare = popcount(cards) - size
+    left = points_of(loose)
+    while spare > 0 and loose:
+        points = most_points(loose)
+        highest = loose & of_points(points)
+        loose &= ~(highest & -highest)
+        left -= points
+        spare -= 1
+    return left
+
+
+@kernel
 def _look_ahead(s, row):
-    """Writes the order of the stock, ``uint8[104]``: first the cards that the seat to move would draw, then the other's."""
-    row[:] = 0
-    side = 1 if s.phase == PHASE_DISCARD else 0
-    weight = 255.0
-    for position in range(s.position, 52):
-        row[52 * side + s.deck[position]] = np.uint8(weight)
-        if side == 1:
-            weight *= FUTURE_DECAY
-        side = 1 - side
-        if weight < 8:
-            return
+    """Writes what the next cards of the stock will do to both hands, ``uint8[12]``.
+
+    The deadwood after 0 to 5 more turns if neither side takes an upcard and each keeps the best of what it gets: first of the seat to
+    move, then of the other.
+    """
+    seat = np.int64(s.turn)
+    size = np.int64(s.rules[R_HAND_SIZE])
+    drawn = 1 if s.phase == PHASE_DISCARD else 0
+    last = np.int64(s.rules[R_RANKS]) * s.rules[R_SUITS] - STOCK_LEFT
+    for side in range(2):
+        cards = s.hands[seat if side == 0 else 1 - seat]
+        position = np.int64(s.position) + ((1 - drawn) if side else drawn)
+        for k in range(NUM_FUTURE // 2):
+            row[side * (NUM_FUTURE // 2) + k] = min(np.int64(255), _deadwood_of_best(cards, size))
+            if position < last:
+                cards |= np.int64(1) << s.deck[position]
+            position += 2
 
 
 @kernel

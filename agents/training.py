@@ -21,7 +21,7 @@ from agents.checkpoint import load_checkpoint, save_checkpoint
 from agents.config import TrainConfig
 from agents.diagnostics import tell
 from agents.files import write_json
-from agents.network_player import NetworkPlayer
+from agents.network_player import PLAYED, NetworkPlayer
 from agents.networks import FrozenActor
 from agents.ppo import Trainer, numbers
 from agents.seeds import Domain
@@ -137,7 +137,7 @@ class Run:
     def _panel(self) -> None:
         """Measures the averaged actor against the panel, draws the curve, and keeps the best and the last checkpoint."""
         trainer, config = self.trainer, self.config
-        player = NetworkPlayer(FrozenActor(trainer.average, trainer.bfloat16), seed=7)
+        player = NetworkPlayer(FrozenActor(trainer.average, trainer.bfloat16), seed=7, temperature=PLAYED)
         point: dict[str, Any] = {
             "decisions": trainer.decisions,
             "minutes": trainer.seconds / 60,

@@ -52,7 +52,20 @@ def _deal_all(states, starter):
 
 # What a seat knows and what it may do: the rest of a view follows from these, or is no part of a single hand (scores, the seat's
 # number, luck).
-_KNOWN = ("hand", "known", "thrown", "refused", "legal", "started", "phase", "upcard", "taken", "drawn", "declined", "stock")
+_KNOWN = (
+    "hand",
+    "known",
+    "thrown",
+    "refused",
+    "legal",
+    "started",
+    "phase",
+    "upcard",
+    "taken",
+    "drawn",
+    "declined",
+    "stock",
+)
 
 
 def _information_sets(views: np.ndarray) -> np.ndarray:
