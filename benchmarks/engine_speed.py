@@ -9,19 +9,13 @@ lay-offs. The environments' steps are measured by `benchmarks.env_speed`.
 from __future__ import annotations
 
 import argparse
-import datetime
-import json
-import os
-import platform
-import sys
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks import peers_openspiel, peers_rlcard
-from benchmarks.throughput import Throughput, compare, measure
+from benchmarks.throughput import Throughput, compare, measure, write_results
 from ginenv.engine import STATE
 from ginenv.perft import Policy, play_hands
 from ginenv.rules import PRESETS
@@ -88,22 +82,8 @@ def main() -> None:
             f"{row['name']:<44} {row['hands_per_second']:>12,.0f} {row['decisions_per_second']:>14,.0f} "
             f"{row['hands_ratio']:>8,.1f}x {row['decisions_ratio']:>9,.1f}x"
         )
-    result = {
-        "command": f"python -m benchmarks.engine_speed --seconds {options.seconds:g} --rounds {options.rounds}",
-        "date": datetime.date.today().isoformat(),
-        "versions": {
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("ginenv", "numpy", "numba", "open_spiel", "rlcard")},
-        },
-        "machine": {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()},
-        "ratios_to": rows[-1]["name"],
-        "rows": rows,
-    }
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    beside = options.out.with_suffix(".tmp")
-    beside.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    os.replace(beside, options.out)
-    print(f"written to {options.out}", file=sys.stderr)
+    command = f"python -m benchmarks.engine_speed --seconds {options.seconds:g} --rounds {options.rounds}"
+    write_results(options.out, command, {"ratios_to": rows[-1]["name"], "rows": rows})
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ function that is part of what is measured; its opponent is `random` and moves in
 holds about two decisions. Printed are the learner's steps, and the ratio of these to OpenSpiel's decisions.
 """
 
+import argparse
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -12,26 +14,43 @@ import numpy as np
 
 import ginenv
 from benchmarks.peers_openspiel import random_hands_observed
-from benchmarks.throughput import Throughput, compare, measure
+from benchmarks.throughput import Throughput, compare, measure, write_results
 from ginenv.jit import below, kernel, mix, nth_bit, popcount
 
 NUM_ENVS = 1024
 STEPS = 100
 RULES = "eaai"
+RESULTS = Path(__file__).parent / "results" / "env_speed.json"
+
+
+# The 107 bytes of a mask as words, so that eight actions are counted at once.
+_WORDS = np.dtype([("words", np.uint64, (13,)), ("last", np.uint8, (3,))])
 
 
 @kernel
-def _choose(packed, actions, seed):
-    """A legal action for every row of packed masks, evenly."""
-    for i in range(packed.shape[0]):
-        low = np.int64(0)
-        high = np.int64(0)
-        for k in range(7):
-            low |= np.int64(packed[i, k]) << (8 * k)
-            high |= np.int64(packed[i, 7 + k]) << (8 * k)
-        count = popcount(low)
-        n = below(mix(np.uint64(seed) * np.uint64(1_000_003) + np.uint64(i)), count + popcount(high))
-        actions[i] = nth_bit(low, n) if n < count else 56 + nth_bit(high, n - count)
+def _choose(masks, actions, seed):
+    """A legal action for every row of masks, evenly."""
+    for i in range(masks.shape[0]):
+        words = masks[i].words
+        last = masks[i].last
+        count = np.int64(last[0]) + last[1] + last[2]
+        for k in range(13):
+            count += popcount(words[k])
+        left = below(mix(np.uint64(seed) * np.uint64(1_000_003) + np.uint64(i)), count)
+        action = 0
+        for k in range(13):
+            here = popcount(words[k])
+            if left < here:
+                action = 8 * k + (nth_bit(words[k], left) >> 3)
+                left = -1
+                break
+            left -= here
+        if left >= 0:
+            action = 104
+            while last[action - 104] == 0 or left > 0:
+                left -= last[action - 104]
+                action += 1
+        actions[i] = action
 
 
 class _Player:
@@ -43,7 +62,7 @@ class _Player:
 
     def choose(self, masks: np.ndarray) -> np.ndarray:
         self.calls += 1
-        _choose(np.packbits(masks, axis=1, bitorder="little"), self.actions, self.calls)
+        _choose(np.ascontiguousarray(masks).view(_WORDS)[:, 0], self.actions, self.calls)
         return self.actions
 
 
@@ -89,11 +108,25 @@ def single_steps(name: str = "random", seconds: float = 3.0) -> Throughput:
 
 
 def main() -> None:
-    """Print all measurements and their ratios to OpenSpiel's loop."""
+    """Prints all measurements and their ratios to OpenSpiel's loop, and writes them."""
+    parser = argparse.ArgumentParser(description="Steps a second of the environments beside OpenSpiel's decisions.")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    options = parser.parse_args()
     results = compare([random_hands_observed, vector_steps, single_steps])
     reference = results[0].decisions_per_second
+    rows = []
     for result in results:
-        print(f"{result}  {result.decisions_per_second / reference:8.1f} x")
+        ratio = result.decisions_per_second / reference
+        print(f"{result}  {ratio:8.1f} x")
+        rows.append(
+            {
+                "name": result.name,
+                "hands_per_second": result.hands_per_second,
+                "steps_per_second": result.decisions_per_second,
+                "ratio": ratio,
+            }
+        )
+    write_results(options.out, "python -m benchmarks.env_speed", {"ratios_to": results[0].name, "rows": rows})
 
 
 if __name__ == "__main__":

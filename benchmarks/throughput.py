@@ -4,9 +4,18 @@ Figures from two machines, or from two hours of one machine, cannot be compared.
 something else goes through `measure` in one run.
 """
 
+import datetime
+import os
+import platform
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from agents.files import write_json
 
 
 @dataclass(frozen=True)
@@ -80,3 +89,23 @@ def compare(measurements: Sequence[Callable[[], Throughput]], rounds: int = 3) -
     """
     results = [[measurement() for measurement in measurements] for _ in range(rounds)]
     return [max(column, key=lambda result: result.hands_per_second) for column in zip(*results, strict=True)]
+
+
+def write_results(path: Path, command: str, figures: dict[str, Any]) -> None:
+    """Writes figures with what is needed to repeat them, whole or not at all.
+
+    Args:
+        path: The JSON file.
+        command: Repeats the measurement.
+        figures: What was measured.
+    """
+    peers = ("ginenv", "numpy", "numba", "open_spiel", "rlcard")
+    about = {
+        "command": command,
+        "date": datetime.date.today().isoformat(),
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in peers}},
+        "machine": {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()},
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, about | figures)
+    print(f"written to {path}", file=sys.stderr)

@@ -27,10 +27,11 @@ from ginenv.lockstep import MAX_SKIPPED
 from ginenv.tables import Tables
 
 END_NAMES = np.array([end.name.lower() for end in End], dtype=object)
-# The numbers that _write_facts writes, in order; then how the hand ended.
+# The numbers that _write_facts writes, in order: of the hand, how it ended, of the game.
 _OUTCOME = ("points", "won", "knocker", "deadwood", "opponent_deadwood", "length")
 _GAME = ("won", "hands", "boxes", "opponent_boxes", "total", "opponent_total")
-_END = len(_OUTCOME) + len(_GAME)
+_END = len(_OUTCOME)
+_GAME_AT = _END + 1
 
 
 @kernel
@@ -41,22 +42,24 @@ def _write_facts(r, facts, i):
     facts[3, i] = r.deadwood[0]
     facts[4, i] = r.deadwood[1]
     facts[5, i] = r.length
-    facts[6, i] = r.game_won
-    facts[7, i] = r.hands
-    facts[8, i] = r.boxes[0]
-    facts[9, i] = r.boxes[1]
-    facts[10, i] = r.total[0]
-    facts[11, i] = r.total[1]
-    facts[12, i] = r.end
+    facts[6, i] = r.end
+    if facts.shape[0] > 7:
+        facts[7, i] = r.game_won
+        facts[8, i] = r.hands
+        facts[9, i] = r.boxes[0]
+        facts[10, i] = r.boxes[1]
+        facts[11, i] = r.total[0]
+        facts[12, i] = r.total[1]
 
 
 @kernel
-def _survey(records, seats, illegal, closed, games):
+def _survey(records, lanes, seats, illegal, closed, games):
     """Seats and flags of some records; how many closed a hand, how many of these hands were skipped, ended games."""
     num_closed = 0
     num_skipped = 0
     num_games = 0
-    for i in range(records.shape[0]):
+    for k in range(lanes.shape[0]):
+        i = lanes[k]
         r = records[i]
         seats[i] = r.seat
         illegal[i] = r.illegal != 0
@@ -70,15 +73,16 @@ def _survey(records, seats, illegal, closed, games):
 
 
 @kernel
-def _fill_facts(records, facts):
+def _fill_facts(records, closed, facts):
     for i in range(records.shape[0]):
-        _write_facts(records[i], facts, i)
+        if closed[i]:
+            _write_facts(records[i], facts, i)
 
 
-def _facts_of(records: np.ndarray) -> np.ndarray:
-    """The numbers of hands and games that ended: ``int64[13, k]``."""
-    facts = np.empty((_END + 1, len(records)), np.int64)
-    _fill_facts(records, facts)
+def _facts_of(records: np.ndarray, closed: np.ndarray, is_game: bool) -> np.ndarray:
+    """The numbers of hands that ended (``int64[7, n]``), and of games (``[13, n]``); zeros where none did."""
+    facts = np.zeros((_GAME_AT + len(_GAME) if is_game else _GAME_AT, len(records)), np.int64)
+    _fill_facts(records, closed, facts)
     return facts
 
 
@@ -102,10 +106,10 @@ def info_of(tables: Tables, mask: np.ndarray) -> dict[str, Any]:
         info["score"] = record["score"].astype(np.int64)
     if tables.closed[0]:
         info["skipped"] = _skipped(record)
-        numbers = _facts_of(tables.tables)[:, 0].tolist()
+        numbers = _facts_of(tables.tables, np.ones(1, bool), tables.is_game)[:, 0].tolist()
         info["outcome"] = {"end": END_NAMES[numbers[_END]], **dict(zip(_OUTCOME, numbers, strict=False))}
         if tables.is_game and record["finished"] and not record["illegal"]:
-            info["game"] = dict(zip(_GAME, numbers[len(_OUTCOME) :], strict=False))
+            info["game"] = dict(zip(_GAME, numbers[_GAME_AT:], strict=False))
     return info
 
 
@@ -118,6 +122,7 @@ class Reporter:
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
+        self._all = np.arange(tables.num_tables)
         self._everywhere = _constant(tables.num_tables, True)
         self._unskipped = _constant(tables.num_tables, ())
         self._names: tuple[str, np.ndarray] | None = None
@@ -126,39 +131,49 @@ class Reporter:
         """The ``info`` of a batch, in the form of Gymnasium's vector environments.
 
         Args:
-            records: ``[k]`` records with the fields of ``INFO``: of the tables themselves, or what was set aside of ended episodes.
+            records: ``[n]`` records with the fields of ``INFO``: of the tables themselves, or what was set aside of ended episodes.
             masks: ``int8[n, 107]``, kept.
             lanes: ``[k]`` the tables that it is about; all when left out.
         """
         core = self._tables
-        scatter = _Scatter(core.num_tables, lanes, self._everywhere)
-        seats = np.empty(len(records), np.int64)
-        illegal, closed, games = np.empty((3, len(records)), bool)
-        num_closed, num_skipped, num_games = _survey(records, seats, illegal, closed, games)
-        skipped = self._unskipped[: len(records)]
+        count = core.num_tables
+        where: Any = self._everywhere
+        if lanes is not None:
+            where = np.zeros(count, bool)
+            where[lanes] = True
+        seats = np.zeros(count, np.int64)
+        illegal, closed, games = np.zeros((3, count), bool)
+        num_closed, num_skipped, num_games = _survey(
+            records, self._all if lanes is None else lanes, seats, illegal, closed, games
+        )
+        names, skipped = self._opponents(records), self._unskipped
+        if lanes is not None:
+            # Of objects, nothing is None, as Gymnasium has it.
+            names, skipped = _at(lanes, names), _at(lanes, skipped)
         if num_skipped:
             skipped = skipped.copy()
-            for row in np.nonzero(closed & (records["skips"] > 0))[0]:
-                skipped[row] = _skipped(records[row])
-        infos: dict[str, Any] = {"action_mask": masks, "_action_mask": scatter.where}
-        scatter.add(infos, "seat", seats)
-        scatter.add(infos, "opponent", self._opponents(records))
-        scatter.add(infos, "illegal_action", illegal)
-        scatter.add(infos, "skipped", skipped)
+            for lane in np.nonzero(closed & (records["skips"] > 0))[0]:
+                skipped[lane] = _skipped(records[lane])
+        infos: dict[str, Any] = {
+            "action_mask": masks, "_action_mask": where,
+            "seat": seats, "_seat": where,
+            "opponent": names, "_opponent": where,
+            "illegal_action": illegal, "_illegal_action": where,
+            "skipped": skipped, "_skipped": where,
+        }  # fmt: skip
         if core.is_game:
-            scatter.add(infos, "score", records["score"].astype(np.int64))
+            infos["score"] = np.where(where[:, None], records["score"].astype(np.int64), 0)
+            infos["_score"] = where
         if num_closed:
+            facts = _facts_of(records, closed, core.is_game)
             rows = np.nonzero(closed)[0]
-            facts = _facts_of(records[rows])
-            at = _Scatter(core.num_tables, rows if lanes is None else lanes[rows], None)
-            infos |= {"outcome": {}, "_outcome": at.where}
-            at.add(infos["outcome"], "end", END_NAMES[facts[_END]])
-            at.add_all(infos["outcome"], _OUTCOME, facts)
+            ends = np.empty(count, object)
+            ends[rows] = END_NAMES[facts[_END, rows]]
+            infos["outcome"] = {"end": ends, "_end": closed} | _columns(_OUTCOME, facts, closed)
+            infos["_outcome"] = closed
             if core.is_game and num_games:
-                ended = games[rows]
-                at = _Scatter(core.num_tables, at.lanes[ended], None)
-                infos |= {"game": {}, "_game": at.where}
-                at.add_all(infos["game"], _GAME, facts[len(_OUTCOME) :, ended])
+                numbers = np.where(games, facts[_GAME_AT:], 0)
+                infos["game"], infos["_game"] = _columns(_GAME, numbers, games), games
         return infos
 
     def _opponents(self, records: np.ndarray) -> np.ndarray:
@@ -167,39 +182,23 @@ class Reporter:
             return names[records["opponent"]]
         if self._names is None or self._names[0] != names[0]:
             self._names = (names[0], _constant(self._tables.num_tables, names[0]))
-        return self._names[1][: len(records)]
+        return self._names[1]
 
 
-class _Scatter:
-    """Puts columns of some tables into columns of all; where all are meant, they are that already."""
+def _at(lanes: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """A column of objects that holds some lanes' values alone."""
+    column = np.empty(len(values), object)
+    column[lanes] = values[lanes]
+    return column
 
-    def __init__(self, num_tables: int, lanes: np.ndarray | None, everywhere: np.ndarray | None) -> None:
-        self.num_tables = num_tables
-        self.lanes: Any = lanes
-        if lanes is None:
-            self.where: Any = everywhere
-        else:
-            self.where = np.zeros(num_tables, bool)
-            self.where[lanes] = True
 
-    def add(self, target: dict[str, Any], name: str, values: np.ndarray) -> None:
-        """Adds a column and its mask."""
-        if self.lanes is not None:
-            # Of objects, zeros are None, as Gymnasium has it.
-            shape = (self.num_tables, *values.shape[1:])
-            column = np.empty(shape, object) if values.dtype == object else np.zeros(shape, values.dtype)
-            column[self.lanes] = values
-            values = column
-        target[name] = values
-        target[f"_{name}"] = self.where
-
-    def add_all(self, target: dict[str, Any], names: tuple[str, ...], rows: np.ndarray) -> None:
-        """Adds a column for each row of numbers."""
-        columns = np.zeros((len(names), self.num_tables), np.int64)
-        columns[:, self.lanes] = rows[: len(names)]
-        for name, column in zip(names, columns, strict=True):
-            target[name] = column
-            target[f"_{name}"] = self.where
+def _columns(names: tuple[str, ...], numbers: np.ndarray, where: np.ndarray) -> dict[str, np.ndarray]:
+    """Rows of numbers by name, each with its mask."""
+    columns = {}
+    for name, column in zip(names, numbers, strict=False):
+        columns[name] = column
+        columns[f"_{name}"] = where
+    return columns
 
 
 def _constant(count: int, value: Any) -> np.ndarray:

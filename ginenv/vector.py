@@ -6,6 +6,7 @@ Sub-environment ``i`` with seed ``s`` deals what the single environment deals wi
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,6 +28,23 @@ from ginenv.rules import Rules
 from ginenv.tables import Tables, choice
 
 _MODES = {"same_step": AutoresetMode.SAME_STEP, "next_step": AutoresetMode.NEXT_STEP}
+
+
+_NOTHING = np.empty(0, np.uint8)
+_MOST_BUFFERS = 4
+# References to a buffer that the list and the asking itself hold.
+_OWN_REFERENCES = 3
+
+
+def _unheld(buffers: list[np.ndarray], shape: tuple[int, int], dtype: type) -> np.ndarray:
+    """A buffer that neither a caller nor a view of it refers to any more, or a new one."""
+    for buffer in buffers:
+        if sys.getrefcount(buffer) <= _OWN_REFERENCES:
+            return buffer
+    buffer = np.empty(shape, dtype)
+    if len(buffers) < _MOST_BUFFERS:
+        buffers.append(buffer)
+    return buffer
 
 
 class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
@@ -100,6 +118,8 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._keyed = False
         self._rows = np.zeros((num_envs, OBSERVATION_SIZE), np.uint8)
         self._masks = np.ones((num_envs, NUM_ACTIONS), np.int8)
+        self._row_buffers: list[np.ndarray] = []
+        self._mask_buffers: list[np.ndarray] = []
 
     @property
     def rules(self) -> Rules:
@@ -187,8 +207,11 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return self._observations(self._rows), core.paid.copy(), done, np.zeros(self.num_envs, bool), infos
 
     def _new_buffers(self) -> None:
+        """Arrays to write into that nobody outside holds; fresh memory costs as much as a quarter of the step."""
         if self.copy:
-            self._rows, self._masks = np.empty_like(self._rows), np.empty_like(self._masks)
+            self._rows = self._masks = _NOTHING
+            self._rows = _unheld(self._row_buffers, (self.num_envs, OBSERVATION_SIZE), np.uint8)
+            self._masks = _unheld(self._mask_buffers, (self.num_envs, NUM_ACTIONS), np.int8)
 
     def _observations(self, rows: np.ndarray) -> np.ndarray:
         return rows * FLAT_SCALE if self._flat else rows.reshape(-1, *PLANES_SHAPE)
@@ -201,9 +224,10 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             final_obs = np.empty(self.num_envs, dtype=object)
             for lane, observation in zip(ended.tolist(), self._observations(core.final_rows[ended]), strict=True):
                 final_obs[lane] = observation
-            masks = np.zeros_like(self._masks)
-            masks[ended] = 1
-            final_info = self._reporter.infos(core.finals[ended], masks, ended)
+            # All ones once an episode is over, nothing elsewhere: one column seen as many.
+            masks = np.ndarray(self._masks.shape, np.int8, done, strides=(1, 0))
+            masks.flags.writeable = False
+            final_info = self._reporter.infos(core.finals, masks, ended)
             infos |= {"final_obs": final_obs, "_final_obs": done, "final_info": final_info, "_final_info": done}
         return infos
 
