@@ -198,6 +198,9 @@ def main() -> None:
         # Both print what there is. Set anew, since a shell starts background jobs with interrupts ignored.
         signal.signal(stop, signal.default_int_handler)
     name, rest = (sys.argv[1:2] or [""])[0], sys.argv[2:]
+    if name != "exploit":
+        # Players meet small batches, for which threads that wait for each other take longer than one; more work is for more processes.
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:
         if name in COMMANDS:
             COMMANDS[name](rest, Console())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -107,4 +108,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 if __name__ == "__main__":
     # Set anew, since a shell starts background jobs with interrupts ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Networks decide one position at a time, for which a second thread is only waited for.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     sys.exit(main())
