@@ -8,22 +8,26 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from agents.files import write_atomic, write_json
-from agents.networks import NUM_CONDITIONS, Actor
+from agents.networks import NUM_CONDITIONS, Actor, Critic
 from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import OBSERVATION_SIZE, OBSERVATION_VERSION
 from ginenv.errors import GinError
 
 FORMAT_VERSION = 1
+Network = TypeVar("Network", Actor, Critic)
 WEIGHTS = "weights.safetensors"
+# What training knew of the worth of positions with both hands open: for the search, which deals the hidden cards itself.
+CRITIC = "critic.safetensors"
 CARD = "checkpoint.json"
 
 
@@ -35,18 +39,35 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def save_checkpoint(directory: str | Path, actor: Actor, widths: tuple[int, ...], about: dict[str, Any]) -> None:
-    """Writes an actor as a checkpoint.
+def _save_weights(path: Path, network: nn.Module) -> str:
+    tensors = {name: value.detach().to(torch.bfloat16).contiguous() for name, value in network.state_dict().items()}
+    write_atomic(path, lambda temporary: save_file(tensors, temporary))
+    return _digest(path)
+
+
+def save_checkpoint(
+    directory: str | Path,
+    actor: Actor,
+    widths: tuple[int, ...],
+    about: dict[str, Any],
+    critic: Critic | None = None,
+    critic_widths: tuple[int, ...] = (),
+) -> None:
+    """Writes an actor as a checkpoint, and its critic beside it.
 
     Args:
         directory: made if need be; an older checkpoint in it is replaced, weights first.
         actor: the network.
         widths: of its hidden layers.
         about: everything that made it (rules, steps, seed, results, command); plain JSON values.
+        critic: the value network, where there is one.
+        critic_widths: of its hidden layers.
     """
     directory = Path(directory)
-    tensors = {name: value.detach().to(torch.bfloat16).contiguous() for name, value in actor.state_dict().items()}
-    write_atomic(directory / WEIGHTS, lambda temporary: save_file(tensors, temporary))
+    digest = _save_weights(directory / WEIGHTS, actor)
+    value = None
+    if critic is not None:
+        value = {"widths": list(critic_widths), "weights_sha256": _save_weights(directory / CRITIC, critic)}
     card = {
         "format": FORMAT_VERSION,
         "kind": "actor",
@@ -57,7 +78,8 @@ def save_checkpoint(directory: str | Path, actor: Actor, widths: tuple[int, ...]
         "advice": actor.advice,
         "actions": NUM_ACTIONS,
         "widths": list(widths),
-        "weights_sha256": _digest(directory / WEIGHTS),
+        "weights_sha256": digest,
+        "critic": value,
     }
     write_json(directory / CARD, card | {"about": about})
 
@@ -106,21 +128,46 @@ def load_checkpoint(directory: str | Path) -> tuple[Actor, dict[str, Any]]:
     """
     directory = Path(directory)
     card = read_card(directory)
-    path = directory / WEIGHTS
+    actor = _load(
+        directory,
+        WEIGHTS,
+        card.get("weights_sha256"),
+        lambda: Actor(card["widths"], card["habits"], card.get("advice", 0)),
+    )
+    return actor, card
+
+
+def load_critic(directory: str | Path) -> Critic:
+    """The critic of a checkpoint.
+
+    Raises:
+        CheckpointError: if it has none, or a file is missing, truncated, or does not belong to the other.
+    """
+    directory = Path(directory)
+    card = read_card(directory)
+    about = card.get("critic")
+    if not isinstance(about, dict) or not isinstance(about.get("widths"), list):
+        raise CheckpointError(f"checkpoint {directory}: it has no critic; allowed are checkpoints that training wrote")
+    digest = about.get("weights_sha256")
+    return _load(directory, CRITIC, digest, lambda: Critic(about["widths"], card["habits"], card.get("advice", 0)))
+
+
+def _load(directory: Path, name: str, digest: str | None, make: Callable[[], Network]) -> Network:
+    path = directory / name
     try:
-        digest = _digest(path)
+        found = _digest(path)
     except OSError as error:
-        raise CheckpointError(f"checkpoint {directory}: {WEIGHTS} cannot be read ({error.strerror})") from None
-    if digest != card.get("weights_sha256"):
-        raise CheckpointError(f"checkpoint {directory}: {WEIGHTS} is truncated or not the file that {CARD} describes")
+        raise CheckpointError(f"checkpoint {directory}: {name} cannot be read ({error.strerror})") from None
+    if found != digest:
+        raise CheckpointError(f"checkpoint {directory}: {name} is truncated or not the file that {CARD} describes")
     try:
         tensors: dict[str, Tensor] = load_file(str(path))
-        actor = Actor(card["widths"], card["habits"], card.get("advice", 0))
-        actor.load_state_dict({name: value.float() for name, value in tensors.items()})
+        network = make()
+        network.load_state_dict({name: value.float() for name, value in tensors.items()})
     except (SafetensorError, RuntimeError, KeyError, TypeError) as error:
         reason = str(error).splitlines()[0]
         raise CheckpointError(
-            f"checkpoint {directory}: {WEIGHTS} does not fit the network that {CARD} names ({reason})"
+            f"checkpoint {directory}: {name} does not fit the network that {CARD} names ({reason})"
         ) from None
-    actor.eval()
-    return actor, card
+    network.eval()
+    return network

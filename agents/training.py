@@ -17,7 +17,7 @@ from rich.table import Table
 
 from agents.arena.matches import play_match
 from agents.arena.results import MatchResult
-from agents.checkpoint import load_checkpoint, save_checkpoint
+from agents.checkpoint import load_checkpoint, load_critic, read_card, save_checkpoint
 from agents.config import TrainConfig
 from agents.diagnostics import tell
 from agents.files import write_json
@@ -63,6 +63,9 @@ class Run:
         self.console = Console()
         out.mkdir(parents=True, exist_ok=True)
         self.trainer = trainer(config, out, load_checkpoint(start)[0] if start else None)
+        if start and (read_card(start).get("critic") or {}).get("widths") == list(config.network.critic):
+            # Without it the policy would follow a critic that knows nothing, and forget.
+            self.trainer.critic.load_state_dict(load_critic(start).state_dict())
         resumed = resume and self.trainer.resume()
         self.main = self.trainer.rank == 0
         self.curve: list[dict[str, Any]] = []
@@ -156,9 +159,15 @@ class Run:
         tell(self.writer, trainer)
         print(f"panel at {trainer.decisions / 1e6:.1f}M: {results}", flush=True)
         about = self._about(point)
-        save_checkpoint(self.out / "last", trainer.average, config.network.actor, about)
+        self._export("last", about)
         if point["mean"] >= max(entry["mean"] for entry in self.curve):
-            save_checkpoint(self.out / "best", trainer.average, config.network.actor, about)
+            self._export("best", about)
+
+    def _export(self, name: str, about: dict[str, Any]) -> None:
+        network = self.config.network
+        save_checkpoint(
+            self.out / name, self.trainer.average, network.actor, about, self.trainer.critic, network.critic
+        )
 
     def _about(self, point: dict[str, Any]) -> dict[str, Any]:
         return {
