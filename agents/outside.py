@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import atexit
 import json
-import weakref
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from agents.arena.steps import FORFEIT
-from agents.pipes import BotFault, LineProcess, _excerpt
+from agents.pipes import FORFEIT, BotFault, LineProcess, _excerpt
 from agents.protocol import VERSION, Reader, Teller, arrangements, hello, legal_texts, may_play, question
 from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_SPREAD, action_name, parse_action
 from ginenv.cards import parse_card
@@ -40,25 +37,20 @@ class BotLimits:
     end_seconds: float = 2.0
 
 
-_OPEN: weakref.WeakSet[OutsidePlayer] = weakref.WeakSet()
-
-
-@atexit.register
-def _close_all() -> None:
-    for player in list(_OPEN):
-        player.close()
-
-
 class OutsidePlayer:
     """A program that plays over the line protocol.
 
-    It is started at the first decision. What it does wrong costs it the hand or the game in which it did so (``FORFEIT``) and is
-    written down in ``faults``; a program that cannot go on is started again as often as the limits allow.
+    It is started at the first decision. What it does wrong is an error, and is written down for ``take_faults``; in a match, which
+    can score it, it costs the hand or the game instead (``FORFEIT``). A program that cannot go on is started again as often as
+    the limits allow.
 
     Args:
         command: the program and its arguments.
         seed: told to the program.
         limits: what it is allowed.
+
+    Attributes:
+        forfeits: whether it answers ``FORFEIT`` for what the program failed to answer; the arena sets this while it plays.
     """
 
     def __init__(self, command: str, seed: int = 0, limits: BotLimits | None = None):
@@ -67,6 +59,7 @@ class OutsidePlayer:
         self.seed = seed
         self.limits = limits or BotLimits()
         self.split = False
+        self.forfeits = False
         self._process: LineProcess | None = None
         self._batch = self.limits.batch
         self._starts = 0
@@ -78,18 +71,24 @@ class OutsidePlayer:
         self._last_fault: BotFault | None = None
         # Decisions by phase, for the conformance check.
         self.asked: Counter[str] = Counter()
-        _OPEN.add(self)
 
     def reset(self, seed: int = 0) -> None:
         """Ends the program and forgets all games; the next decision starts it again with the new seed."""
         self.close()
         self.seed = seed
-        self._starts = 0
         self._tellers.clear()
-        self._closing.clear()
+
+    def forget(self, slots: np.ndarray) -> None:
+        """Hears that other hands are dealt in these slots, whatever became of the last ones."""
+        for slot in slots.tolist():
+            self._tellers.pop(slot, None)
 
     def close(self) -> None:
-        """Ends the program and everything that it started."""
+        """Ends the program and everything that it started.
+
+        The next decision starts it again; it is told then what happened in the hands that are still in play.
+        """
+        self._starts = 0
         if self._process is not None:
             process, self._process = self._process, None
             told, self._closing = self._closing, []
@@ -106,6 +105,16 @@ class OutsidePlayer:
         self._faults = {}
         return faults
 
+    def _fail(self, fault: BotFault, forfeits: int, times: int = 1) -> None:
+        """Writes down a fault that answers are missing for.
+
+        Raises:
+            GinError: where they cannot be forfeited.
+        """
+        self._blame(fault, forfeits if self.forfeits else 0, times)
+        if not self.forfeits:
+            raise GinError(f"player {self.name!r} cannot go on; {fault}")
+
     def _blame(self, fault: BotFault, forfeits: int, times: int = 1) -> None:
         entry = self._faults.setdefault(
             fault.kind, {"player": self.name, "kind": fault.kind, "count": 0, "forfeits": 0, "first": fault.words}
@@ -116,7 +125,7 @@ class OutsidePlayer:
 
     def _start(self, rules: Rules) -> None:
         self._starts += 1
-        self._process = LineProcess(self.command)
+        self._process = LineProcess(self.command, _line({"type": "bye", "games": []}), self.limits.end_seconds)
         greeting = hello(rules, self.seed, self.limits.seconds, self.limits.batch)
         answer = _parsed(self._process.exchange(_line(greeting), self.limits.start_seconds), "handshake")
         if answer.get("type") != "ready":
@@ -140,13 +149,20 @@ class OutsidePlayer:
 
     def _teller(self, slot: int, view: dict[str, Any]) -> Teller:
         teller = self._tellers.get(slot)
-        if teller is None or teller.hand_no != view["hand_no"]:
+        if teller is None or not teller.continues(view):
             teller = self._tellers[slot] = Teller(view)
         teller.update(view)
         return teller
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
-        """Asks the program; ``FORFEIT`` where it failed to give a legal answer."""
+        """Asks the program.
+
+        Returns:
+            ``int64[n]``; ``FORFEIT`` where it failed to give a legal answer, if ``forfeits`` is set.
+
+        Raises:
+            GinError: if it failed and ``forfeits`` is not set.
+        """
         numbers = (np.arange(len(views)) if slots is None else slots).tolist()
         reader = Reader(views)
         actions = np.full(len(views), FORFEIT, np.int64)
@@ -158,7 +174,7 @@ class OutsidePlayer:
             if self._process is None and self._starts > self.limits.restarts:
                 # It may not be started again: what is left is lost to the fault that ended it.
                 assert self._last_fault is not None
-                self._blame(self._last_fault, len(views) - start, times=0)
+                self._fail(self._last_fault, len(views) - start, times=0)
                 break
             end = min(len(views), start + self._batch)
             try:
@@ -172,7 +188,7 @@ class OutsidePlayer:
                     process.close()
                 # A program that never got ready has failed nowhere yet; what it would have played is lost with the last start.
                 lost = 0 if fault.kind in ("cannot start", "handshake") or process is None else end - start
-                self._blame(fault, lost)
+                self._fail(fault, lost)
                 start += lost
                 continue
             start = end
@@ -240,7 +256,7 @@ class OutsidePlayer:
     def _read_action(
         self, slot: int, view: dict[str, Any], answer: dict[str, Any], legal: list[str] | None = None
     ) -> int:
-        """The action of an answer, or FORFEIT."""
+        """The action of an answer, or ``FORFEIT``."""
         try:
             if view["phase"] == PHASE_SPREAD and "melds" in answer:
                 return _arrangement(view, answer["melds"])
@@ -253,9 +269,11 @@ class OutsidePlayer:
             if not (may_play(view, action) if fits is None else fits):
                 raise GinError(f"{text!r} is not legal; legal are: {', '.join(legal or legal_texts(view))}")
         except GinError as error:
-            self._blame(BotFault("illegal move", f"in slot {slot}: {error}"), 1)
-            return FORFEIT
-        return action
+            fault = BotFault("illegal move", f"in slot {slot}: {error}")
+        else:
+            return action
+        self._fail(fault, 1)
+        return FORFEIT
 
     def hands_over(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         """Tells the program how hands ended; the events go out with the next question."""

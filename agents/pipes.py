@@ -14,8 +14,12 @@ import shlex
 import signal
 import subprocess
 import time
+import weakref
 from pathlib import Path
 from typing import Any
+
+# What a player answers that cannot go on: where a match is played, it loses the hand or the game.
+FORFEIT = -1
 
 # A full batch is answered in some 15 kB. A line longer than the first is a flood at once, longer than the second when time is up.
 MAX_LINE = 1_000_000
@@ -47,14 +51,18 @@ class BotFault(Exception):
 class LineProcess:
     """A program that gets lines on its standard input and answers with lines on its standard output.
 
+    It ends when it is closed, and otherwise when nobody refers to it any more or the interpreter ends.
+
     Args:
         command: the program and its arguments, split as a shell would.
+        farewell: what it is told when it ends without being closed.
+        seconds: how long it has to go then.
 
     Raises:
         BotFault: if the program cannot be started.
     """
 
-    def __init__(self, command: str):
+    def __init__(self, command: str, farewell: bytes = b"", seconds: float = 0.0):
         self._token = secrets.token_hex(8)
         try:
             words = shlex.split(command)
@@ -84,6 +92,7 @@ class LineProcess:
         self._poll.register(self._stderr, select.POLLIN)
         self._buffer = b""
         self._errors = b""
+        self._finalizer = weakref.finalize(self, _end_own, os.getpid(), self._process, self._token, farewell, seconds)
 
     @property
     def pid(self) -> int:
@@ -171,12 +180,6 @@ class LineProcess:
                 with contextlib.suppress(KeyError):
                     self._poll.unregister(self._stdin)
 
-    def _write_all(self, text: bytes, seconds: float) -> None:
-        deadline = time.monotonic() + seconds
-        rest = memoryview(text)
-        while rest and select.select([], [self._stdin], [], max(0.0, deadline - time.monotonic()))[1]:
-            rest = rest[os.write(self._stdin, rest) :]
-
     def _receive(self) -> None:
         try:
             text = os.read(self._stdout, 1 << 20)
@@ -192,22 +195,40 @@ class LineProcess:
         Returns:
             The program's status; None if it had to be forced.
         """
-        if farewell and self._process.poll() is None:
-            with contextlib.suppress(OSError):
-                self._write_all(farewell + b"\n", seconds)
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
-        if seconds:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(seconds)
-        status = self._process.poll()
+        self._finalizer.detach()
+        return _end(self._process, self._token, farewell, seconds)
+
+
+def _write_all(stream: int, text: bytes, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    rest = memoryview(text)
+    while rest and select.select([], [stream], [], max(0.0, deadline - time.monotonic()))[1]:
+        rest = rest[os.write(stream, rest) :]
+
+
+def _end(process: subprocess.Popen[bytes], token: str, farewell: bytes, seconds: float) -> int | None:
+    if farewell and process.stdin is not None and process.poll() is None:
         with contextlib.suppress(OSError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        kill_marked(self._token)
-        return status
+            _write_all(process.stdin.fileno(), farewell + b"\n", seconds)
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.close()
+    if seconds:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(seconds)
+    status = process.poll()
+    with contextlib.suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    kill_marked(token)
+    return status
+
+
+def _end_own(owner: int, process: subprocess.Popen[bytes], token: str, farewell: bytes, seconds: float) -> None:
+    """Ends a program that was never closed; a fork's copy of its parent's program is not the fork's to end."""
+    if os.getpid() == owner:
+        _end(process, token, farewell, seconds)
 
 
 def kill_marked(token: str) -> int:

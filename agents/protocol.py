@@ -105,8 +105,10 @@ class Teller:
         self.hand_no: int = view["hand_no"]
         self.events: list[dict[str, Any]] = []
         self.told = 0
-        self.read = 0
+        self.history = b""
         rules = view["rules"]
+        self.seat = (view["seat"], view["started"])
+        self.hand = _own_cards(view)
         # Index 0 is the seat that is told.
         self.mover = 0 if view["started"] else 1
         self.passes = 0
@@ -127,13 +129,12 @@ class Teller:
                 taken = cards_of(view["known"][1])
                 upcard = taken[0] if taken else history[1] % NUM_CARDS
             self.pile.append(upcard)
-        mine = view["hand"] | (view["laid"] if view["knocker"] == 1 else 0)
         event = {
             "event": "deal",
             "hand": self.hand_no + 1,
             "seat": view["seat"],
             "starts": _WHO[self.mover],
-            "cards": card_names(mine),
+            "cards": card_names(self.hand),
             "upcard": None if upcard is None else _CARDS[upcard],
             "limit": view["limit"],
             "doubled": bool(view["doubled"]),
@@ -142,12 +143,26 @@ class Teller:
         }
         self.events.append(event)
 
+    def continues(self, view: dict[str, Any]) -> bool:
+        """Whether a view can be of this hand; one that was broken off is followed by another with the same number."""
+        history = view["history"]
+        if view["hand_no"] != self.hand_no or self.seat != (view["seat"], view["started"]):
+            return False
+        if not history.startswith(self.history):
+            return False
+        new = history[len(self.history) :]
+        if self.pile and UPCARD not in new and view["bottom"] != self.pile[0]:
+            return False
+        thrown = sum({1 << action % NUM_CARDS for action in new if action < STOCK})
+        return not self.hand & ~(_own_cards(view) | thrown)
+
     def update(self, view: dict[str, Any]) -> None:
         """Adds what has happened since the last view of this hand."""
         history = view["history"]
-        for i in range(self.read, len(history)):
+        for i in range(len(self.history), len(history)):
             self._step(history[i], i == len(history) - 1, view)
-        self.read = len(history)
+        self.history = history
+        self.hand = _own_cards(view)
         if view["phase"] == PHASE_OVER:
             self._finish(view)
         elif view["phase"] == PHASE_LAYOFF:
@@ -242,6 +257,11 @@ class Teller:
         events = self.events[self.told :]
         self.told = len(self.events)
         return events
+
+
+def _own_cards(view: dict[str, Any]) -> int:
+    """A seat's cards, those that it has laid off included."""
+    return view["hand"] | (view["laid"] if view["knocker"] == 1 else 0)
 
 
 def legal_texts(view: dict[str, Any]) -> list[str]:

@@ -19,7 +19,7 @@ from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
 from ginenv.errors import GinError, IllegalActionError
 from ginenv.infos import info_of
-from ginenv.players import Player
+from ginenv.players import Player, close_players
 from ginenv.rules import Rules
 from ginenv.tables import Tables, choice
 
@@ -179,6 +179,10 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
             return render.to_image(self.view, opponent)
         render.show(self.view, opponent)
         return None
+
+    def close(self) -> None:
+        """Ends what opponents have started."""
+        close_players(self._core.players)
 
 
 def _buffers() -> tuple[np.ndarray, np.ndarray]:

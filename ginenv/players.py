@@ -10,6 +10,7 @@ A player's name may carry options: ``search:worlds=128,belief=uniform``. A path 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -23,7 +24,8 @@ class Player(Protocol):
     """Whoever plays: a batch of views in, a batch of actions out.
 
     A player without memory is a pure function of the views (their ``luck`` words are its randomness, mixed with its seed), so
-    that results do not depend on how games are batched. One that learns keeps what it learned per ``slots`` entry.
+    that results do not depend on how games are batched. One that learns keeps what it learned per ``slots`` entry. One that holds
+    something open, a program for instance, has a ``close`` (see ``close_players``).
     """
 
     name: str
@@ -129,6 +131,14 @@ def make_player(spec: str | Player, seed: int = 0) -> Player:
         raise GinError(f"player {spec!r} cannot be made: {error}") from None
     player.name = spec
     return player
+
+
+def close_players(players: Iterable[Player]) -> None:
+    """Calls ``close`` of those that have one; a player may be used again after it."""
+    for player in players:
+        close = getattr(player, "close", None)
+        if callable(close):
+            close()
 
 
 def _load(target: str, spec: str) -> Any:

@@ -23,7 +23,7 @@ from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
 from ginenv.env import METADATA, RENDER_MODES, observation_space
 from ginenv.errors import GinError, IllegalActionError
 from ginenv.infos import Reporter
-from ginenv.players import Player
+from ginenv.players import Player, close_players
 from ginenv.rules import Rules
 from ginenv.tables import Tables, choice
 
@@ -240,6 +240,10 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
         draw = render.to_text if self.render_mode == "ansi" else render.to_image
         return tuple(draw(view, self._core.name_at(lane)) for lane, view in enumerate(self.views))
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Ends what opponents have started; ``close`` calls this."""
+        close_players(self._core.players)
 
 
 class HandVectorEnv(TableVectorEnv):

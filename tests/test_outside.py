@@ -1,9 +1,12 @@
+import gc
 import json
 import os
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -12,9 +15,10 @@ from agents.arena.conform import check
 from agents.arena.stress import run
 from agents.outside import BotLimits, OutsidePlayer
 from agents.protocol import Reader, Teller, legal_texts
-from ginenv.actions import parse_action
-from ginenv.cards import parse_cards
-from ginenv.engine import STATE, apply, next_word, random_action
+from ginenv.actions import NUM_ACTIONS, parse_action
+from ginenv.cards import card_name, parse_cards
+from ginenv.engine import STATE, apply, deal, next_word, random_action
+from ginenv.errors import GinError
 from ginenv.game import next_hand, score_hand, start_game
 from ginenv.players import make_player
 from ginenv.rules import PRESETS, get_rules
@@ -262,6 +266,130 @@ def test_a_restarted_program_is_told_the_hand_again(logger, tmp_path):
     player.close()
     events = events_of(lines())[4]
     assert [event["event"] for event in events][:2] == ["deal", "pass"]
+
+
+def test_the_module_can_be_the_first_that_is_imported():
+    done = subprocess.run([sys.executable, "-c", "import agents.outside"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+# The learner sits in seat 0 and the program begins, so that every reset asks it.
+ASKED_FIRST = {"starter": 1, "seat": 0}
+
+
+def test_a_program_that_fails_in_an_environment_is_an_error_in_its_own_words():
+    for kind, words in (
+        ("no-json", "rubbish: answered with what is no JSON"),
+        ("illegal", "illegal move: in slot 0: .* is not legal; legal are: "),
+        ("crash-at-start", "crash: the program ended with status"),
+    ):
+        env = gym.make("ginenv:Gin/Hand-v0", opponent=bad_bot(kind))
+        with pytest.raises(GinError, match=f"player 'cmd:.*{kind} 0' cannot go on; {words}"):
+            for seed in range(20):
+                _, info = env.reset(seed=seed)
+                over = False
+                while not over:
+                    *_, over, _, info = env.step(int(np.flatnonzero(info["action_mask"])[0]))
+        env.close()
+    player = OutsidePlayer("no-such-program-here")
+    for _ in range(3):
+        with pytest.raises(GinError, match=r"cannot start: 'no-such-program-here' cannot be started"):
+            player.act(first_views())
+    # In a match the same player costs itself the games.
+    assert (play_match(player, "random", pairs=2).games["winner"] == 1).all()
+
+
+def first_views():
+    s = np.zeros(1, STATE)
+    s["rules"] = get_rules("eaai").block
+    start_game(s[0])
+    return make_views(s, int(s["turn"][0]))
+
+
+@pytest.mark.parametrize("memory", ["none", "profile"])
+def test_a_hand_that_was_broken_off_is_followed_by_a_new_deal(memory, logger):
+    """Resets in the middle and illegal actions of the learner: what the program is told agrees with what it is asked."""
+    spec, lines = logger()
+    env = gym.make("ginenv:Gin/Hand-v0", opponent=spec, opponent_memory=memory, disable_env_checker=True)
+    for seed in range(6):
+        _, info = env.reset(seed=None if seed else 3, options=ASKED_FIRST)
+        for _ in range(seed):
+            _, _, over, _, info = env.step(int(np.flatnonzero(info["action_mask"])[-1]))
+            if over:
+                break
+        else:
+            if seed % 2:
+                assert env.step(NUM_ACTIONS - 1 if not info["action_mask"][-1] else 0)[2]
+    env.close()
+    told: list = []
+    for line in lines():
+        for game in line.get("games", ()):
+            told += game["events"]
+            if "hand" in game:
+                hand = rebuild(told)[-1]
+                assert hand["cards"] == set(game["hand"])
+                assert (hand["pile"][-1] if hand["pile"] else None) == game["upcard"]
+    assert [event["event"] for event in told].count("deal") == 6
+
+
+def test_a_hand_like_the_last_one_but_for_the_upcard_is_another_hand(logger):
+    spec, lines = logger()
+    player = OutsidePlayer(spec.removeprefix("cmd:"))
+    s = np.zeros(1, STATE)
+    s["rules"] = get_rules("eaai").block
+    for upcard in (20, 21):
+        deck = [*range(20), upcard, *(card for card in range(20, 52) if card != upcard)]
+        s["deck"][0, :52] = deck
+        deal(s[0], 0)
+        player.act(make_views(s, 0))
+    player.close()
+    assert [event["upcard"] for event in events_of(lines())[0]] == [card_name(20), card_name(21)]
+
+
+def test_an_environment_that_is_closed_ends_the_program(monkeypatch, logger):
+    mark = f"ginenv-close-{os.getpid()}"
+    monkeypatch.setenv("BAD_BOT_TEST", mark)
+    spec, lines = logger()
+    single = gym.make("ginenv:Gin/Hand-v0", opponent=spec)
+    several = gym.make_vec("ginenv:Gin/Hand-v0", num_envs=2, opponent=spec)
+    for env in (single, several):
+        env.reset(seed=1, options=ASKED_FIRST)
+        assert set(processes_of(mark)) - {os.getpid()}
+        env.close()
+        assert not set(processes_of(mark)) - {os.getpid()}
+        assert lines()[-1]["type"] == "bye"
+
+
+def test_a_program_that_nobody_closed_ends_with_its_player_and_with_the_interpreter(monkeypatch, logger):
+    mark = f"ginenv-finalize-{os.getpid()}"
+    monkeypatch.setenv("BAD_BOT_TEST", mark)
+    spec, lines = logger()
+    player = OutsidePlayer(spec.removeprefix("cmd:"))
+    player.act(first_views())
+    assert set(processes_of(mark)) - {os.getpid()}
+    del player
+    gc.collect()
+    assert not set(processes_of(mark)) - {os.getpid()}
+    assert lines()[-1]["type"] == "bye"
+    program = f"""
+import gymnasium as gym
+import ginenv
+env = gym.make("Gin/Hand-v0", opponent={spec!r})
+env.reset(seed=1, options={ASKED_FIRST!r})
+env = None
+"""
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
+    assert not set(processes_of(mark)) - {os.getpid()}
+    assert lines()[-1]["type"] == "bye"
+
+
+def test_a_player_may_be_used_again_after_it_was_closed(logger):
+    spec, lines = logger()
+    player = OutsidePlayer(spec.removeprefix("cmd:"), limits=QUICK)
+    for _ in range(3):
+        assert player.act(first_views())[0] >= 0
+        player.close()
+    assert [line["type"] for line in lines()] == ["hello", "act", "bye"]
 
 
 def test_a_forfeit_of_the_hand_lets_the_game_go_on():

@@ -187,6 +187,9 @@ def play_pairs(
     """
     play = _Lanes(players, settings, first, pairs, values)
     finished = play.total
+    outside = [player for player in players if isinstance(player, OutsidePlayer)]
+    for player in outside:
+        player.forfeits = True
     try:
         while play.done < play.total:
             if play.tick() and progress is not None:
@@ -194,7 +197,10 @@ def play_pairs(
     except KeyboardInterrupt:
         open_jobs = np.flatnonzero(play.games["done"] == 0)
         finished = int(open_jobs[0]) // 2 * 2 if len(open_jobs) else play.total
-    faults = [fault for player in players if isinstance(player, OutsidePlayer) for fault in player.take_faults()]
+    finally:
+        for player in outside:
+            player.forfeits = False
+    faults = [fault for player in outside for fault in player.take_faults()]
     luck = None if play.luck is None else np.stack([play.luck.points, play.luck.chance], axis=1)[:finished]
     return Part(play.games[:finished], play.style, play.seconds, faults, luck, finished == play.total)
 

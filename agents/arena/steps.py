@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from agents.pipes import FORFEIT
 from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_DRAW, PHASE_OVER, PHASE_UPCARD, STOCK, UPCARD
 from ginenv.engine import NOBODY, End, apply, is_legal
 from ginenv.game import next_hand, score_hand, start_game
@@ -15,8 +16,6 @@ from ginenv.jit import kernel, popcount
 from ginenv.melds import deadwood
 from ginenv.view import look
 
-# What a player answers that cannot go on: it loses the hand or the game.
-FORFEIT = -1
 MAX_TURNS = 16
 MAX_DEADWOOD = 11
 
