@@ -6,7 +6,9 @@ python evaluate.py A                                  one player against the pan
 
 from __future__ import annotations
 
+import inspect
 import os
+import re
 import runpy
 import signal
 import sys
@@ -27,6 +29,7 @@ from agents.arena.configs import (
 from agents.arena.conform import check
 from agents.arena.matches import play_match
 from agents.arena.report import report
+from agents.arena.results import MatchResult
 from agents.arena.sequential import SequentialTest
 from agents.arena.show import (
     match_tables,
@@ -39,7 +42,7 @@ from agents.arena.show import (
 from agents.arena.stress import run as run_stress
 from agents.arena.tournament import Tournament
 from agents.config import load_config
-from agents.files import write_json, write_text
+from agents.files import check_writable, write_json, write_text, writing
 from agents.outside import BotLimits
 from ginenv.errors import GinError
 
@@ -54,39 +57,67 @@ def match(arguments: list[str], console: Console) -> None:
     unit, count = ("hands", config.hands) if config.hands else ("games", config.games)
     pairs = (count + 1) // 2
     test = SequentialTest(config.margin, config.alpha, config.beta) if config.until_significant else None
-    results = []
-    for other in others:
-        with progress_bar(console, 2 * pairs, f"{first} – {other}") as tick:
-            result = play_match(
-                first,
-                other,
-                rules=parse_rules(config.rules),
-                pairs=pairs,
-                unit=unit,
-                seed=config.seed,
-                workers=config.workers,
-                batch=config.batch,
-                forfeit=config.forfeit,
-                luck=config.luck,
-                until=test,
-                progress=tick,
-            )
-        results.append(result)
-        if result.pairs < pairs and test is None:
-            console.print(f"interrupted after {result.pairs:,} of {pairs:,} pairs")
-            break
+    rules = parse_rules(config.rules)
+    check_writable(config.out)
+    results: list[MatchResult] = []
+    try:
+        for other in others:
+            with progress_bar(console, 2 * pairs, f"{first} – {other}") as tick:
+                result = play_match(
+                    first,
+                    other,
+                    rules=rules,
+                    pairs=pairs,
+                    unit=unit,
+                    seed=config.seed,
+                    workers=config.workers,
+                    batch=config.batch,
+                    forfeit=config.forfeit,
+                    luck=config.luck,
+                    until=test,
+                    progress=tick,
+                )
+            results.append(result)
+            if result.interrupted:
+                console.print(f"interrupted after {result.pairs:,} of {pairs:,} pairs")
+                break
+    except KeyboardInterrupt:
+        if not results:
+            raise
+        console.print(f"interrupted after {len(results)} of {len(others)} matches")
     for table in match_tables(results[0]) if len(others) == 1 else [panel_table(results)]:
         console.print(table)
-    write_json(config.out, results_document(results))
+    with writing(config.out):
+        write_json(config.out, results_document(results))
     console.print(f"results: {config.out}")
+
+
+def _rank() -> tuple[int, int]:
+    """This process's number and how many there are, as torchrun says them."""
+    values = []
+    for name, usual in (("RANK", "0"), ("WORLD_SIZE", "1")):
+        text = os.environ.get(name, usual)
+        if not re.fullmatch("[0-9]{1,6}", text):
+            raise GinError(f"the environment's {name} is {text!r}; allowed is a whole number from 0")
+        values.append(int(text))
+    rank, world = values
+    if rank >= world:
+        raise GinError(
+            f"the environment's RANK is {rank} and its WORLD_SIZE {world}; ranks go from 0 to WORLD_SIZE - 1"
+        )
+    return rank, world
 
 
 def tournament(arguments: list[str], console: Console) -> None:
     """Plays what is missing of a tournament and writes its results and its report."""
+    if {"-h", "--help"} & set(arguments):
+        usage = "usage: python evaluate.py tournament CONFIG.yaml [KEY=VALUE ...]"
+        console.print(f"{usage}\n\n{inspect.getdoc(TournamentConfig)}", markup=False, highlight=False)
+        return
     if not arguments:
         raise GinError("a tournament needs a configuration: python evaluate.py tournament configs/tournament.yaml")
     config = load_config(arguments[0], arguments[1:], TournamentConfig)
-    rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+    rank, world = _rank()
     played = Tournament(config, rank, world)
     share = len(played.blocks()[rank::world])
     with progress_bar(console, share, f"{config.title}, blocks") as tick:
@@ -103,8 +134,9 @@ def tournament(arguments: list[str], console: Console) -> None:
         console.print(f"[bold]warning:[/] a circle: {' beats '.join([*circle, circle[0]])}")
     if standings.missing:
         console.print(f"{standings.missing} blocks have not been played; the same command goes on with them")
-    write_json(config.out / "results.json", {"command": this_command(), **standings.to_dict()})
-    write_text(config.out / "report.html", report(standings, this_command()))
+    with writing(config.out):
+        write_json(config.out / "results.json", {"command": this_command(), **standings.to_dict()})
+        write_text(config.out / "report.html", report(standings, this_command()))
     console.print(f"results: {config.out / 'results.json'}, report: {config.out / 'report.html'}")
 
 
@@ -152,11 +184,13 @@ def adaptation(arguments: list[str], console: Console) -> None:
     from agents.levels.report import adaptation_tables, report_adaptation
 
     config = tyro.cli(AdaptationConfig, prog="evaluate.py adaptation", args=arguments)
+    check_writable(config.out / "results.json")
     document = run(config, lambda words: console.print(f"{config.level}: {words}"))
     for table in adaptation_tables(document):
         console.print(table)
-    write_json(config.out / "results.json", {"command": this_command(), **document})
-    write_text(config.out / "report.html", report_adaptation(document, this_command()))
+    with writing(config.out):
+        write_json(config.out / "results.json", {"command": this_command(), **document})
+        write_text(config.out / "report.html", report_adaptation(document, this_command()))
     console.print(f"results: {config.out / 'results.json'}, report: {config.out / 'report.html'}")
 
 
@@ -166,6 +200,7 @@ def exploit(arguments: list[str], console: Console) -> None:
     from agents.arena.exploit import exploit as train_and_measure
 
     config = tyro.cli(ExploitConfig, prog="evaluate.py exploit", args=arguments)
+    check_writable(config.out)
     with progress_bar(console, config.seeds * config.budget, "training best responses") as tick:
         result, responses = train_and_measure(config, tick)
     for response in responses:
@@ -179,7 +214,8 @@ def exploit(arguments: list[str], console: Console) -> None:
         highlight=False,
     )
     document = {"config": config.model_dump(mode="json"), "curves": {r.seed: r.curve for r in responses}}
-    write_json(config.out, document | results_document([result]))
+    with writing(config.out):
+        write_json(config.out, document | results_document([result]))
     console.print(f"results: {config.out}")
 
 

@@ -5,9 +5,16 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from ginenv.errors import GinError
+
+
+class FileError(GinError):
+    """A file that cannot be written."""
 
 
 def write_atomic(path: str | Path, write: Callable[[str], None]) -> None:
@@ -30,6 +37,35 @@ def write_atomic(path: str | Path, write: Callable[[str], None]) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def writing(path: str | Path) -> Iterator[None]:
+    """Says in one sentence what could not be written, in programs that can only end then.
+
+    Raises:
+        FileError: in place of any ``OSError`` within.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise FileError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def check_writable(path: str | Path) -> None:
+    """Refuses a place for a file before the work whose result it is to hold; makes the directories that lead there.
+
+    Raises:
+        FileError: if a file cannot be written there.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise FileError(f"{path} cannot be written: it is a directory; allowed is the name of a file")
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        os.close(handle)
+        Path(temporary).unlink()
 
 
 def write_text(path: str | Path, text: str) -> None:

@@ -1,4 +1,5 @@
 import json
+import re
 
 import numpy as np
 import pytest
@@ -151,6 +152,7 @@ def test_what_does_not_fit_is_refused_in_one_sentence():
         ({"pairs": 0}, "pairs is 0"),
         ({"rules": "eaia"}, "did you mean 'eaai'"),
         ({"forfeit": "match"}, "forfeit is 'match'"),
+        ({"rules": {"preset": []}}, r"unknown preset '\[\]'"),
     ):
         with pytest.raises(GinError, match=message):
             play_match("random", "random", **arguments)
@@ -185,3 +187,85 @@ def test_an_unknown_name_ends_the_program_with_one_sentence(monkeypatch, tmp_pat
     with pytest.raises(SystemExit, match=r"unknown player 'simle' \(did you mean 'simple'\?\)"):
         run(monkeypatch, "simle", "random", "--out", tmp_path / "x.json")
     assert not list(tmp_path.iterdir())
+
+
+class Interrupting(BasePlayer):
+    """Is stopped from the keyboard at its n-th batch of decisions."""
+
+    name = "interrupting"
+
+    def __init__(self, batches):
+        super().__init__()
+        self.left = batches
+        self.inner = make_player("simple")
+
+    def act(self, views, slots=None):
+        self.left -= 1
+        if self.left < 0:
+            raise KeyboardInterrupt
+        return self.inner.act(views, slots)
+
+
+def test_an_interrupted_match_says_so_and_keeps_its_finished_pairs():
+    result = play_match(Interrupting(100), "simple", pairs=100, unit="hands", batch=20)
+    assert result.interrupted and 0 < result.pairs < 100
+    assert not play_match("simple", "random", pairs=4, unit="hands").interrupted
+
+
+@pytest.mark.parametrize("options", [(), ("--until-significant",)])
+@pytest.mark.parametrize("batches", [5, 500])
+def test_an_interrupt_keeps_what_was_played_against_the_panel_and_stops(
+    options, batches, monkeypatch, tmp_path, capsys
+):
+    """The second opponent is interrupted before, or after, something was finished against it."""
+    played = []
+
+    def play(first, other, **settings):
+        played.append(other)
+        settings["batch"] = 2
+        return play_match(Interrupting(batches) if other == "easy" else first, other, **settings)
+
+    monkeypatch.setattr(evaluate, "play_match", play)
+    out = tmp_path / "results.json"
+    run(monkeypatch, "simple", "--hands", 600, *options, "--out", out)
+    assert played == ["random", "easy"]
+    assert "interrupted after" in capsys.readouterr().out
+    matches = json.loads(out.read_text(encoding="utf-8"))["matches"]
+    assert [match["players"][1] for match in matches] == ["random", "easy"][: 1 if batches == 5 else 2]
+    assert all(match["pairs"] for match in matches)
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_anything_is_played(monkeypatch, tmp_path):
+    monkeypatch.setattr(evaluate, "play_match", lambda *_, **__: pytest.fail("played"))
+    file = tmp_path / "file"
+    file.touch()
+    for out, reason in ((tmp_path, "it is a directory"), (file / "x.json", "")):
+        with pytest.raises(SystemExit, match=f"^evaluate.py: {re.escape(str(out))} cannot be written: {reason}"):
+            run(monkeypatch, "simple", "random", "--out", out)
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_file_that_cannot_be_written_in_the_end_is_one_sentence(monkeypatch, tmp_path):
+    out = tmp_path / "results.json"
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(evaluate, "write_json", full)
+    with pytest.raises(SystemExit, match=r"results.json cannot be written: No space left on device$"):
+        run(monkeypatch, "simple", "random", "--hands", 2, "--out", out)
+
+
+@pytest.mark.parametrize("rules", ['{"preset": []}', '{"target": ' + "9" * 5000 + "}", "{"])
+def test_rules_that_cannot_be_read_are_one_sentence(rules, monkeypatch, tmp_path):
+    with pytest.raises(SystemExit, match=r"^evaluate.py: (unknown preset|rules .* cannot be read as JSON)"):
+        run(monkeypatch, "simple", "random", "--rules", rules, "--out", tmp_path / "x.json")
+
+
+def test_help_names_every_command(monkeypatch, capsys):
+    with pytest.raises(SystemExit) as caught:
+        run(monkeypatch, "--help")
+    assert caught.value.code == 0
+    printed = capsys.readouterr().out
+    for name in evaluate.COMMANDS:
+        assert f"evaluate.py {name}" in printed

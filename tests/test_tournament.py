@@ -3,6 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import evaluate
 from agents.arena import play_match
@@ -10,7 +11,10 @@ from agents.arena.configs import TournamentConfig
 from agents.arena.ratings import circles, fit, ratings
 from agents.arena.report import report
 from agents.arena.tournament import Tournament
+from agents.checkpoint import save_checkpoint
+from agents.networks import Actor
 from ginenv.errors import GinError
+from ginenv.rules import PRESETS
 
 ROOT = Path(__file__).parent.parent
 
@@ -103,10 +107,85 @@ def test_shares_of_several_machines_add_up(tmp_path):
 
 def test_a_directory_with_another_tournament_is_refused(tmp_path):
     Tournament(config(tmp_path))
-    with pytest.raises(GinError, match="holds another tournament"):
+    with pytest.raises(GinError, match=r"holds another tournament .* other: seed"):
         Tournament(config(tmp_path, seed=4))
     with pytest.raises(GinError, match="at least 2 players"):
         Tournament(config(tmp_path / "other", players={"easy": "easy"}))
+
+
+def test_a_directory_whose_player_was_replaced_is_another_tournament(tmp_path):
+    def save(seed):
+        torch.manual_seed(seed)
+        save_checkpoint(tmp_path / "checkpoint", Actor((8,), 0), (8,), {})
+
+    path = str(tmp_path / "checkpoint")
+    players = {"simple": "simple", "trained": path}
+    save(1)
+    Tournament(config(tmp_path / "out", players=players))
+    save(1)
+    Tournament(config(tmp_path / "out", players=players))
+    save(2)
+    with pytest.raises(GinError, match=r"holds another tournament .* other: weights"):
+        Tournament(config(tmp_path / "out", players=players))
+
+
+def test_a_preset_that_means_other_rules_is_another_tournament(tmp_path, monkeypatch):
+    Tournament(config(tmp_path))
+    monkeypatch.setitem(PRESETS, "eaai", PRESETS["eaai"].replace(gin_bonus=20))
+    with pytest.raises(GinError, match=r"holds another tournament .* other: rules_hash"):
+        Tournament(config(tmp_path))
+
+
+def test_damaged_files_of_a_tournament_are_named(tmp_path):
+    tournament = Tournament(config(tmp_path, pairs=2, block=2))
+    tournament.play()
+    block = sorted((tmp_path / "blocks").iterdir())[0]
+    whole = block.read_bytes()
+    for content in (whole[: len(whole) // 2], b"", b"something else", whole.replace(b"games.npy", b"gamez.npy")):
+        block.write_bytes(content)
+        with pytest.raises(GinError, match=f"{block.name} is damaged .* played again"):
+            tournament.standings()
+    other = Tournament(config(tmp_path / "other", pairs=4, block=4))
+    other.play()
+    block.write_bytes(sorted((tmp_path / "other" / "blocks").iterdir())[0].read_bytes())
+    with pytest.raises(GinError, match="is of another version"):
+        tournament.standings()
+    block.unlink()
+    tournament.play()
+    assert tournament.standings().missing == 0
+    for content in (b'{"hash": "12', b"[]", b"\xff", b'{"hash": "12"}'):
+        (tmp_path / "tournament.json").write_bytes(content)
+        with pytest.raises(GinError, match=r"tournament.json cannot be read"):
+            Tournament(config(tmp_path, pairs=2, block=2))
+
+
+@pytest.mark.parametrize(
+    ("rank", "world", "sentence"),
+    [("x", "1", "RANK is 'x'"), ("0", "", "WORLD_SIZE is ''"), ("2", "2", "RANK is 2"), ("9" * 5000, "1", "RANK is")],
+)
+def test_a_rank_that_is_none_is_one_sentence(rank, world, sentence, tmp_path, monkeypatch):
+    monkeypatch.setenv("RANK", rank)
+    monkeypatch.setenv("WORLD_SIZE", world)
+    path = ROOT / "configs" / "tournament.yaml"
+    monkeypatch.setattr("sys.argv", ["evaluate.py", "tournament", str(path), f"out={tmp_path / 'out'}"])
+    with pytest.raises(SystemExit, match=sentence):
+        evaluate.main()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("word", ["-h", "--help"])
+def test_help_lists_what_a_tournament_can_be_told(word, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["evaluate.py", "tournament", word])
+    evaluate.main()
+    printed = capsys.readouterr().out
+    assert "tournament CONFIG.yaml" in printed
+    assert all(f"{name}:" in printed for name in TournamentConfig.model_fields)
+
+
+def test_a_directory_that_cannot_be_made_is_one_sentence(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(GinError, match="cannot be written"):
+        Tournament(config(tmp_path / "file" / "out"))
 
 
 def test_the_report_is_one_file_that_fetches_nothing_and_escapes_names(tmp_path):

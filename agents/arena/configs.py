@@ -19,6 +19,18 @@ PANEL = ("random", "easy", "simple", "formula")
 class MatchConfig(Config):
     """Plays two players against each other on mirrored deals; or one against the panel (random, easy, simple, formula).
 
+    Other commands, each with a --help of its own:
+
+    evaluate.py tournament CONFIG.yaml: everyone against everyone.
+
+    evaluate.py conform PROGRAM: does a program keep to the line protocol?
+
+    evaluate.py stress: matches against many bad programs.
+
+    evaluate.py exploit PLAYER: trains best responses against a player.
+
+    evaluate.py adaptation LEVEL: what a level gains by learning.
+
     Attributes:
         players: names, checkpoint directories, or cmd:"PROGRAM ARGUMENTS" for a program that speaks the line protocol.
         rules: a preset, or rules as JSON, for instance '{"preset": "eaai", "target": 200}'.
@@ -61,9 +73,11 @@ def parse_rules(text: str) -> Rules:
     if not text.lstrip().startswith("{"):
         return get_rules(text)
     try:
-        return get_rules(json.loads(text))
-    except json.JSONDecodeError as error:
-        raise RulesError(f"rules {text!r} cannot be read as JSON: {error}") from None
+        values = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        shown = text if len(text) <= 200 else f"{text[:200]}…"
+        raise RulesError(f"rules {shown!r} cannot be read as JSON: {error}") from None
+    return get_rules(values)
 
 
 class TournamentConfig(Config):

@@ -359,8 +359,10 @@ def play_match(
     names = (names[0], names[1])
     finished: list[Part] = []
     result = None
+    interrupted = False
     try:
         for part in parts:
+            interrupted = not part.complete
             if not len(part.games):
                 break
             finished.append(part)
@@ -370,7 +372,7 @@ def play_match(
                 if result.verdict:
                     break
     except KeyboardInterrupt:
-        pass
+        interrupted = True
     finally:
         parts.close()
         faults = _close(player for player, spec in zip(own, (a, b), strict=False) if isinstance(spec, str))
@@ -382,6 +384,7 @@ def play_match(
         result.verdict = until.words(result.verdict, names)
     result.faults = summed([*result.faults, *faults])
     result.elapsed = time.perf_counter() - began
+    result.interrupted = interrupted
     return result
 
 

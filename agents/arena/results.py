@@ -91,6 +91,7 @@ class MatchResult:
         wanted: pairs asked for; fewer are there after an interrupt or an early stop.
         verdict: what a sequential test concluded, else empty.
         elapsed: seconds of the whole match.
+        interrupted: whether somebody stopped it from outside.
     """
 
     names: tuple[str, str]
@@ -105,6 +106,7 @@ class MatchResult:
     wanted: int = 0
     verdict: str = ""
     elapsed: float = 0.0
+    interrupted: bool = False
 
     def __post_init__(self) -> None:
         """Checks the arrays' types."""

@@ -12,6 +12,8 @@ import io
 import itertools
 import json
 import multiprocessing
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -24,7 +26,8 @@ from agents.arena.configs import TournamentConfig, parse_rules
 from agents.arena.matches import MatchSettings, Part, check_names, join_parts, play_part, start_worker
 from agents.arena.ratings import circles, ratings
 from agents.arena.results import MatchResult, versions
-from agents.files import write_atomic, write_json
+from agents.arena.steps import GAME, STYLE
+from agents.files import write_atomic, write_json, writing
 from agents.outside import BotLimits
 from ginenv.errors import GinError
 
@@ -44,6 +47,24 @@ class Block:
         return f"{self.a:03}-{self.b:03}-{self.first:07}.npz"
 
 
+def _made_of(spec: str) -> dict[str, str]:
+    """Hashes of what lies in the directories that a player's name leads to: tomorrow they may hold another player."""
+    if spec.startswith("cmd:"):
+        return {}
+    hashes = {}
+    for place in filter(None, [spec, *(option.partition("=")[2] for option in spec.partition(":")[2].split(","))]):
+        # Whoever plays from a directory has loaded torch already; other tournaments do without it.
+        if (Path(place) / "level.json").is_file():
+            from agents.levels.card import digest_of
+
+            hashes[place] = digest_of(Path(place))
+        elif Path(place).is_dir() and (Path(place) / "checkpoint.json").is_file():
+            from agents.checkpoint import read_card
+
+            hashes[place] = str(read_card(place).get("weights_sha256"))
+    return hashes
+
+
 class Tournament:
     """A tournament and its directory.
 
@@ -53,7 +74,7 @@ class Tournament:
         world: how many processes share them.
 
     Raises:
-        GinError: if a name does not exist, or the directory holds another tournament.
+        GinError: if a name does not exist, or the directory holds another tournament or cannot be used.
     """
 
     def __init__(self, config: TournamentConfig, rank: int = 0, world: int = 1):
@@ -80,17 +101,24 @@ class Tournament:
     def _claim(self) -> None:
         """Refuses a directory with another tournament: blocks of both would be mixed."""
         played = {key: value for key, value in self.config.model_dump(mode="json").items() if key not in _FREE}
+        played["rules_hash"] = self.settings.rules.hash
+        played["weights"] = {place: made for spec in self.specs for place, made in _made_of(spec).items()}
         digest = hashlib.sha256(json.dumps(played, sort_keys=True).encode()).hexdigest()[:12]
         path = self.directory / "tournament.json"
         if path.exists():
-            known = json.loads(path.read_text(encoding="utf-8"))
-            if known.get("hash") != digest:
+            known = _read_claim(path)
+            if known["hash"] != digest:
+                held = known["config"]
+                others = [key for key in sorted({*held, *played}) if held.get(key) != played.get(key)]
                 raise GinError(
-                    f"{self.directory} holds another tournament ({known.get('hash')}, not {digest}); choose another out"
+                    f"{self.directory} holds another tournament ({known['hash']}, not {digest}; "
+                    f"other: {', '.join(others) or 'nothing that is named'}); choose another out"
                 )
         else:
-            write_json(path, {"hash": digest, "config": played, "versions": versions()})
-        (self.directory / "blocks").mkdir(parents=True, exist_ok=True)
+            with writing(path):
+                write_json(path, {"hash": digest, "config": played, "versions": versions()})
+        with writing(self.directory):
+            (self.directory / "blocks").mkdir(parents=True, exist_ok=True)
 
     def blocks(self) -> list[Block]:
         """All blocks: the first blocks of every match before the second ones, so that a stopped tournament is even."""
@@ -146,13 +174,21 @@ class Tournament:
         def write(temporary: str) -> None:
             Path(temporary).write_bytes(buffer.getvalue())
 
-        write_atomic(self._path(block), write)
+        with writing(self._path(block)):
+            write_atomic(self._path(block), write)
 
     def _load(self, block: Block) -> Part:
-        with np.load(self._path(block), allow_pickle=False) as held:
-            luck = held["luck"] if len(held["luck"]) else None
-            faults = json.loads(held["faults"].tobytes())
-            return Part(held["games"], held["style"], held["seconds"], faults, luck)
+        path = self._path(block)
+        try:
+            with np.load(path, allow_pickle=False) as held:
+                luck = held["luck"] if len(held["luck"]) else None
+                faults = json.loads(held["faults"].tobytes())
+                part = Part(held["games"], held["style"], held["seconds"], faults, luck)
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            raise GinError(f"the block {path} is damaged ({error}); without this file it is played again") from None
+        if part.games.dtype != GAME or part.style.dtype != STYLE or len(part.games) != 2 * block.pairs:
+            raise GinError(f"the block {path} is of another version; without this file it is played again")
+        return part
 
     def standings(self) -> Standings:
         """What the blocks that are there come to."""
@@ -168,6 +204,17 @@ class Tournament:
             for (a, b), found in parts.items()
         }
         return Standings(self.names, self.specs, matches, missing, self.config)
+
+
+def _read_claim(path: Path) -> dict[str, Any]:
+    try:
+        known = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(known["hash"], str) and isinstance(known["config"], dict):
+            return known
+        reason = "its hash or its config is none"
+    except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
+        reason = str(error)
+    raise GinError(f"{path} cannot be read, so its blocks may be of any tournament ({reason}); choose another out")
 
 
 # Changing these changes no result.
