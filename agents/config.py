@@ -139,6 +139,10 @@ class TrainConfig(Config):
     device: str = "cpu"
 
 
+# A date that does not exist and a number of thousands of digits are values that YAML's reader does not catch itself.
+_NO_YAML = (yaml.YAMLError, ValueError, RecursionError)
+
+
 def _sentence(error: ValidationError, model: type[BaseModel], source: str) -> str:
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
@@ -173,7 +177,9 @@ def load_config(path: str | Path, overrides: list[str] | None = None, model: typ
         raise ConfigError(
             f"configuration {path} cannot be read ({error.strerror}); known: {', '.join(known)}"
         ) from None
-    except yaml.YAMLError as error:
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"configuration {path} is no text in UTF-8: {error.reason} at byte {error.start}") from None
+    except _NO_YAML as error:
         raise ConfigError(f"configuration {path} is no YAML: {' '.join(str(error).split())}") from None
     if not isinstance(values, dict):
         raise ConfigError(f"configuration {path} is a {type(values).__name__}; allowed is a mapping of keys to values")
@@ -181,9 +187,17 @@ def load_config(path: str | Path, overrides: list[str] | None = None, model: typ
         key, separator, text = override.partition("=")
         if not separator:
             raise ConfigError(f"override {override!r} has no value; overrides are written key=value")
+        try:
+            value = yaml.safe_load(text)
+        except _NO_YAML as error:
+            raise ConfigError(
+                f"override {override!r} has a value that is no YAML: {' '.join(str(error).split())}"
+            ) from None
         target = values
         *parents, last = key.split(".")
         for parent in parents:
             target = target.setdefault(parent, {})
-        target[last] = yaml.safe_load(text)
+            if not isinstance(target, dict):
+                raise ConfigError(f"override {override!r}: {parent} is {target!r}, which has no keys")
+        target[last] = value
     return parse_config(values, model, str(path))

@@ -276,7 +276,7 @@ class Rules:
         """
         try:
             values = json.loads(text) if isinstance(text, str) else text
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise RulesError(f"rules cannot be read as JSON: {error}") from None
         if not isinstance(values, dict):
             raise RulesError(f"rules are a JSON object with a value for each rule, not {type(values).__name__}")
@@ -434,6 +434,6 @@ def get_rules(rules: str | Rules | dict[str, Any]) -> Rules:
     if isinstance(rules, dict):
         changes = dict(rules)
         return get_rules(changes.pop("preset", "dg-standard")).replace(**changes)
-    if rules not in PRESETS:
+    if not isinstance(rules, str) or rules not in PRESETS:
         raise RulesError(unknown_name("preset", str(rules), PRESETS))
     return PRESETS[rules]

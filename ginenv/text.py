@@ -63,6 +63,8 @@ _CARD = "[A2-9TJQK][SCDH]"
 _TOKEN = re.compile(rf"p|s|t|[k+]?{_CARD}|a\d\d")
 _FIXED = {PASS: "p", STOCK: "s", UPCARD: "t"}
 _INT32 = 2**31 - 1
+# Of a rule. No rule needs as many, and Python refuses to read numbers of thousands of digits.
+_LONGEST_VALUE = 40
 
 
 @cache
@@ -95,6 +97,10 @@ def parse_rules(text: str) -> Rules:
         field, equals, value = change.partition("=")
         if not equals or field in fields:
             raise TextError(f"{change!r} changes no rule; rules are written PRESET,field=value,field=value@HASH")
+        if len(value) > _LONGEST_VALUE:
+            raise TextError(
+                f"the rule {field!r} has a value of {len(value):,} characters; allowed are {_LONGEST_VALUE}"
+            )
         fields[field] = int(value) if value.isdecimal() else {"true": True, "false": False}.get(value, value)
     rules = get_rules(fields)
     if separator and digest != rules.hash:

@@ -285,3 +285,7 @@ def test_what_is_no_rules_is_refused():
             Rules.from_json(text)
     with pytest.raises(RulesError, match=r"unknown preset 'eaia' \(did you mean 'eaai'\?\)"):
         get_rules("eaia")
+    with pytest.raises(RulesError, match=r"unknown preset '\[\]'"):
+        get_rules({"preset": []})
+    with pytest.raises(RulesError, match="cannot be read as JSON"):
+        Rules.from_json(f'{{"target": {"9" * 5000}}}')

@@ -95,6 +95,8 @@ def test_rules_are_named_by_the_nearest_preset():
     assert rules_text(changed).startswith("eaai,undercut_bonus=20,target=150@")
     assert parse_rules(rules_text(changed)) == changed
     assert parse_rules("gr,target=0") == PRESETS["gr"].replace(target=0)
+    with pytest.raises(TextError, match=r"the rule 'target' has a value of 5,000 characters"):
+        parse_rules("gr,target=" + "9" * 5000)
     for rules in ALL_RULES.values():
         # Rules that mean the same share a block, and it is the block that a state holds.
         assert np.array_equal(Rules.from_block(rules.block).block, rules.block)

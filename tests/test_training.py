@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+import train
 from agents.checkpoint import CARD, WEIGHTS, CheckpointError, load_checkpoint, save_checkpoint
 from agents.config import ConfigError, load_config, parse_config
 from agents.network_player import NetworkPlayer, load_player
@@ -277,6 +278,38 @@ def test_every_shipped_configuration_loads_and_overrides_apply() -> None:
         load_config(files[0], ["games"])
     with pytest.raises(ConfigError, match="known: "):
         load_config("configs/nowhere.yaml")
+
+
+@pytest.mark.parametrize(
+    ("override", "sentence"),
+    [
+        ("decisions.foo=3", r"decisions is \d+, which has no keys"),
+        ("decisions.foo.bar=3", r"decisions is \d+, which has no keys"),
+        ("panel=[a", "has a value that is no YAML"),
+        ("games=" + "9" * 5000, "has a value that is no YAML"),
+        ("panel=2020-02-31", "has a value that is no YAML"),
+    ],
+)
+def test_an_override_that_cannot_be_read_is_refused_in_a_sentence(override: str, sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        load_config("configs/quick.yaml", [override])
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"games: 3 # \xe9\n", "no text in UTF-8"),
+        (b"games: 2020-02-31\n", "is no YAML"),
+        (b"games: [3\n", "is no YAML"),
+    ],
+)
+def test_a_file_that_is_no_configuration_ends_the_program_with_a_sentence(
+    content: bytes, sentence: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_bytes(content)
+    with pytest.raises(ConfigError, match=sentence):
+        train.load_run(path, [])
 
 
 def test_the_program_ends_with_a_sentence_and_no_traceback() -> None:

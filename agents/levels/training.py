@@ -71,7 +71,7 @@ def is_level_config(path: Path) -> bool:
     """Whether a configuration file asks for the learning loop of the levels."""
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+    except (OSError, ValueError, RecursionError, yaml.YAMLError):
         return False  # Whoever loads it says what is wrong.
     return isinstance(values, dict) and values.get("kind") == "levels"
 
