@@ -14,10 +14,11 @@ import torch
 
 from agents.belief_report import TURNS, BeliefMeter, belief_logits, card_rows
 from agents.dmc import finished_rows
+from agents.losses import expand_legal
 from agents.network_player import NetworkPlayer
 from agents.networks import ILLEGAL, FrozenActor
 from agents.pictures import belief_picture, calibration_picture, knock_picture
-from agents.ppo import Trainer, expand_legal
+from agents.ppo import Trainer
 from agents.rollout import generalised_advantages
 from agents.seeds import Domain
 from agents.witness import watch_hands

@@ -15,8 +15,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from agents.losses import expand_legal
 from agents.networks import ILLEGAL
-from agents.ppo import Trainer, expand_legal
+from agents.ppo import Trainer
 from ginenv.jit import kernel
 
 # A result better by this much (in rewards; 2 points of a hand) is e times as likely to be explored.

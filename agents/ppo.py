@@ -29,11 +29,12 @@ from torch.nn import functional
 from agents.advice import NUM_ADVICE
 from agents.config import TrainConfig
 from agents.files import write_atomic
+from agents.losses import expand_cards, expand_legal, knock_decision_loss
 from agents.network_player import NetworkPlayer
 from agents.networks import ILLEGAL, NUM_CONDITIONS, NUM_FUTURE, Actor, Critic, FrozenActor, has_bfloat16_units
 from agents.rollout import Rollout, generalised_advantages, next_actions
 from agents.workers import Workers
-from ginenv.actions import KNOCK, NUM_ACTIONS, STOCK
+from ginenv.actions import KNOCK, STOCK
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.errors import GinError
 from ginenv.players import Player, make_player
@@ -43,41 +44,8 @@ KEPT_RESUMES = 3
 NO_BATCHES = -1
 # A batch that moves the policy this far has broken it.
 COLLAPSE_KL = 0.5
-# Log-odds of knocking are not pushed beyond this: 3 per cent of the decisions go the other way and keep both arms known.
-MOST_ODDS = 3.5
 # One row in this many trains the heads that guess.
 GUESSING_PART = 4
-_CARDS = torch.arange(52)
-
-
-def expand_cards(masks: Tensor) -> Tensor:
-    """Masks ``int64[B]`` as booleans ``[B, 52]``."""
-    return ((masks[:, None] >> _CARDS.to(masks.device)) & 1).bool()
-
-
-def expand_legal(legal: Tensor) -> Tensor:
-    """Legal actions ``int64[B, 3]`` as booleans ``[B, 107]``."""
-    others = ((legal[:, 2:3] >> _CARDS[:3].to(legal.device)) & 1).bool()
-    return torch.cat([expand_cards(legal[:, 0]), expand_cards(legal[:, 1]), others], 1)
-
-
-def knock_decision_loss(logits: Tensor, legal: Tensor, waiting: Tensor) -> Tensor:
-    """Pushes the choice between knocking and playing on for gin towards the better arm, with a force that does not fade.
-
-    A softmax that always knocks no longer feels its own gradient, and every self-play run ends there. So the difference of both arms
-    acts on the log-odds themselves (as in neural replicator dynamics, Hennes et al. 2020), which are kept within bounds.
-
-    Args:
-        logits: ``[B, 107]``.
-        legal: ``[B, 107]``.
-        waiting: ``[B]`` how much better knocking is, NaN where there is no choice.
-    """
-    rows = torch.isfinite(waiting).nonzero().squeeze(1)
-    kept = logits[rows].masked_fill(~legal[rows], ILLEGAL)
-    odds = kept[:, KNOCK:STOCK].logsumexp(1) - kept[:, :KNOCK].logsumexp(1)
-    cost = waiting[rows]
-    free = torch.where(cost > 0, odds < MOST_ODDS, odds > -MOST_ODDS)
-    return -(cost * odds * free).sum() / len(waiting)
 
 
 class Trainer:
@@ -617,21 +585,3 @@ def _batches_of(path: Path) -> int:
         return int(torch.load(path, map_location="cpu", weights_only=True, mmap=True)["batches"])
     except Exception:
         return NO_BATCHES
-
-
-def numbers(figures: dict[str, float]) -> dict[str, float]:
-    """Figures sorted into TensorBoard's groups: ``charts/...`` for play and speed, ``losses/...`` for learning."""
-    losses = {
-        "policy_loss",
-        "value_loss",
-        "belief_loss",
-        "next_action_loss",
-        "entropy",
-        "kl",
-        "clip_fraction",
-        "explained_variance",
-    }
-    return {f"{'losses' if name in losses else 'charts'}/{name}": value for name, value in figures.items()}
-
-
-__all__ = ["NUM_ACTIONS", "Trainer", "numbers"]

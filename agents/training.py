@@ -23,9 +23,24 @@ from agents.diagnostics import tell
 from agents.files import write_json
 from agents.network_player import PLAYED, NetworkPlayer
 from agents.networks import FrozenActor
-from agents.ppo import Trainer, numbers
+from agents.ppo import Trainer
 from agents.seeds import Domain
 from ginenv.rules import get_rules
+
+
+def numbers(figures: dict[str, float]) -> dict[str, float]:
+    """Figures sorted into TensorBoard's groups: ``charts/...`` for play and speed, ``losses/...`` for learning."""
+    losses = {
+        "policy_loss",
+        "value_loss",
+        "belief_loss",
+        "next_action_loss",
+        "entropy",
+        "kl",
+        "clip_fraction",
+        "explained_variance",
+    }
+    return {f"{'losses' if name in losses else 'charts'}/{name}": value for name, value in figures.items()}
 
 
 def measure(player: Any, opponent: str, config: TrainConfig, seed: int) -> MatchResult:

@@ -14,9 +14,10 @@ import torch
 import train
 from agents.checkpoint import CARD, WEIGHTS, CheckpointError, load_checkpoint, save_checkpoint
 from agents.config import ConfigError, load_config, parse_config
+from agents.losses import expand_cards, expand_legal
 from agents.network_player import NetworkPlayer, load_player
 from agents.networks import Actor, FrozenActor
-from agents.ppo import Trainer, expand_cards, expand_legal
+from agents.ppo import Trainer
 from agents.rollout import Rollout, generalised_advantages, next_actions, sample_actions
 from ginenv.errors import GinError
 from ginenv.players import make_player

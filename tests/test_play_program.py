@@ -1,0 +1,250 @@
+"""The table in the terminal as a program behind a pseudo-terminal."""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+from agents.play.__main__ import main
+from agents.play.commands import GROUPS, parse_command
+from agents.play.store import Home, StoreError
+from ginenv.errors import GinError
+from tests.desk_scenes import FITS, KNOCKS, MANY_WAYS, NO_MELD, deck, prepared
+
+
+class Program:
+    """``python -m agents.play`` behind a pseudo-terminal."""
+
+    PROMPT = re.compile(r"(?:> |\(yes/no[^)\n]*\) )$")
+    ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|\r")
+
+    def __init__(self, *arguments: str) -> None:
+        master, slave = pty.openpty()
+        environment = os.environ | {"TERM": "xterm", "COLUMNS": "100", "LINES": "50", "PYTHONIOENCODING": "utf-8"}
+        self.sent: list[str] = []
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "agents.play", *arguments],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            cwd=Path(__file__).parents[1],
+            env=environment,
+            start_new_session=True,
+            # The controlling terminal, so that Ctrl-C interrupts as at a desk.
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
+        os.close(slave)
+        self.master = master
+        self.screen = self.read()
+
+    def read(self, patience: float = 600.0) -> str:
+        """What is shown up to the next prompt, or the end."""
+        raw, ends = b"", time.monotonic() + patience
+        while time.monotonic() < ends:
+            if not select.select([self.master], [], [], 0.5)[0]:
+                continue
+            try:
+                chunk = os.read(self.master, 65536)
+            except OSError:
+                chunk = b""
+            if not chunk:
+                return self._plain(raw)
+            raw += chunk
+            if self.PROMPT.search(self._plain(raw)):
+                return self._plain(raw)
+        raise AssertionError(f"no prompt came: {self._plain(raw)[-2000:]}")
+
+    def _plain(self, raw: bytes) -> str:
+        return self.ESCAPES.sub("", raw.decode("utf-8", "replace"))
+
+    def say(self, line: str) -> str:
+        self.sent.append(line)
+        os.write(self.master, f"{line}\n".encode())
+        self.screen = self.read()
+        return self.screen
+
+    def leave(self, key: bytes) -> tuple[str, int]:
+        os.write(self.master, key)
+        shown = self.read()
+        return shown, self.end()
+
+    def end(self) -> int:
+        status = self.process.wait(60)
+        os.close(self.master)
+        return status
+
+
+def person(screen: str) -> str:
+    """What somebody would type who follows the hints and otherwise does the first thing that is offered."""
+    if "yes/no" in screen.splitlines()[-1]:
+        return "yes"
+    if screen.endswith("next hand> "):
+        return ""
+    hints = re.findall(r"Hint: (discard|knock with|take the upcard|draw from the stock)(?: the (\S\S))?", screen)
+    if hints:
+        return {"discard": "d ", "knock with": "k ", "take the upcard": "t", "draw from the stock": "s"}[
+            hints[-1][0]
+        ] + hints[-1][1]
+    return "pass" if "or pass" in screen.splitlines()[-2] else "h"
+
+
+def test_a_whole_game_behind_a_pseudo_terminal_with_every_command(tmp_path):
+    home = Home(tmp_path)
+    for name, game in {
+        "Spreader": prepared("ht1", deck(MANY_WAYS, NO_MELD, "KD", "KC"), 0),
+        "Layer": prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1),
+        "Ginny": prepared("eaai", deck("3S 3C 3D 3H 8S 9S TS 4H 5H 6H", NO_MELD, "KD", "KC"), 0),
+    }.items():
+        file = home.create(name)
+        file.game = game.to_json()
+        file.save()
+        file.close()
+    (tmp_path / "desk.json").unlink()
+    program = Program("--home", str(tmp_path), "--opponent", "simple")
+    assert "Players: Ginny, Layer, Spreader" in program.screen
+    assert "Ann sits at the table" in program.say("Ann")
+    for line, expected in [
+        ("help", "play to gin"),
+        ("?", "lay off no more"),
+        ("rules", "gc-oklahoma"),
+        ("rules dg-standard", "The rules are dg-standard"),
+        ("rule", "undercut_bonus"),
+        ("rule target 40", "dg-standard,target=40"),
+        ("opponent", "formula"),
+        ("opponent formulla", "did you mean 'formula'"),
+        ("opponent formula", "Your opponent is formula"),
+        ("options", "always_resume"),
+        ("set easy_game on", "easy_game is on now"),
+        ("player Spreader", "Spreader sits at the table"),
+        ("resume", "take the K♦ or pass"),
+        ("p", "knock with the"),
+        ("knock KC", "spread 1"),
+        ("spread 2", "knock by Spreader"),
+        ("next hand", "hand 2"),
+        ("menu", "Spreader sits"),
+        ("switch Layer", "Layer sits"),
+        ("r", "formula passes on the K♦"),
+        ("pass", "lay off"),
+        ("l 7S", "lay off"),
+        ("lay off JS", "lay off 3♥"),
+        ("done", "knock by formula"),
+        ("score", "laid off in hand 1"),
+        ("player Ginny", "Ginny sits"),
+        ("resume", "take the K♦ or pass"),
+        ("p", "gin with the K♣"),
+        ("gin", "gin by Ginny"),
+        ("create Temp", "Temp sits"),
+        ("players", "* Temp"),
+        ("player Ann", "Ann sits"),
+        ("remove Temp", "Remove 'Temp'"),
+        ("yes", "Temp is gone"),
+        ("learned level-1", "level-1||no hand seen yet"),
+        ("reset level-1", "level-1"),
+        ("y", "level-1"),
+        ("new", "hand 1"),
+    ]:
+        shown = program.say(line)
+        assert any(words in shown for words in expected.split("||")), f"{line}: {shown}"
+    # A whole game: looking around at the first discard, then by the hints.
+    looked, turns = False, 0
+    while not program.screen.endswith("menu> "):
+        turns += 1
+        assert turns < 2000
+        if not looked and "Your turn: discard" in program.screen:
+            looked = True
+            for line in (
+                "sort value descending",
+                "u",
+                "v",
+                "move 1 3",
+                "show",
+                "w",
+                "score",
+                "g",
+                "play to gin",
+                "stats",
+            ):
+                program.say(line)
+            card = re.findall(r"^Ann +(\S\S)", program.say("show"), re.MULTILINE)[-1]
+            assert " by formula (easy game)" in program.say(f"knock {card}") or "no knock" in program.screen
+        else:
+            program.say(person(program.screen))
+    assert "the game." in program.screen and "boxes" in program.screen
+    assert "formula (easy game)" in program.say("statistics")
+    assert "1 " in program.say("records")
+    assert "step 1 of" in program.say("replay")
+    assert "step 2 of" in program.say("")
+    program.say("q")
+    assert "no statistics of gr" in (program.say("reset statistics gr") and program.say("yes"))
+    assert "They start anew" in (program.say("reset stats") and program.say("yes"))
+    assert "not played a hand yet" in program.say("statistics")
+    shown = program.say("quit")
+    assert "Good-bye" in shown and program.end() == 0
+    used = set()
+    for line in program.sent:
+        try:
+            used.add(parse_command(line)[0])
+        except GinError:
+            assert line in ("", "yes", "y", "Ann")
+    # "take" and "stock" are the hints' doing; both come up in any game.
+    assert used >= {command.name for _, group in GROUPS for command in group}
+
+
+def test_a_game_goes_on_after_a_kill_and_after_both_ways_to_leave(tmp_path):
+    program = Program(
+        "new", "--home", str(tmp_path), "--player", "Ann", "--seed", "5", "--rules", "gr", "--opponent", "easy"
+    )
+    for _ in range(7):
+        program.say(person(program.screen))
+    table = program.say("show").split("\n\n")[-1]
+    with pytest.raises(StoreError, match="sits at another table already"):
+        Home(tmp_path).open("Ann")
+    os.killpg(program.process.pid, signal.SIGKILL)
+    program.end()
+    program = Program("resume", "--home", str(tmp_path))
+    assert program.screen.split("\n\n")[-1] == table
+    shown, status = program.leave(b"\x03")
+    assert "Saved; 'resume' goes on with the game." in shown and status == 0 and "Traceback" not in shown
+
+
+def test_the_end_of_input_saves_and_leaves(tmp_path, monkeypatch, capsys):
+    answers = iter(["Ann", "new"])
+
+    def read(prompt: str) -> str:
+        try:
+            return next(answers)
+        except StopIteration:
+            raise EOFError from None
+
+    monkeypatch.setattr("builtins.input", read)
+    assert main(["--home", str(tmp_path), "--seed", "3", "--freeze"]) == 0
+    assert "Saved; 'resume' goes on with the game." in capsys.readouterr().out
+    file = Home(tmp_path).open("Ann")
+    assert file.game is not None and not file.options.learning
+    file.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["replay", "nowhere.gin"], "nowhere.gin cannot be read"),
+        (["--player", "a|b"], "is no name for a player"),
+        (["--player", "Ann", "--rules", "dg-standart"], "did you mean 'dg-standard'"),
+        (["--what-did-you-learn", "formula"], "'formula' is no level"),
+        (["--reset", "formula"], "'formula' is no level"),
+        (["--home", "/dev/null/x"], "cannot be used"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence_and_a_status(tmp_path, capsys, arguments, message):
+    assert main(["--home", str(tmp_path), *arguments]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("error: ") and message in error and error.count("\n") == 1
