@@ -27,7 +27,7 @@ from agents.advice import add_advice
 from agents.arena.results import Estimate, ratio, versions
 from agents.checkpoint import load_checkpoint
 from agents.files import write_json
-from agents.network_player import NetworkPlayer
+from agents.network_player import PLAYED, NetworkPlayer
 from agents.networks import NUM_CONDITIONS, FrozenActor, has_bfloat16_units
 from agents.seeds import Domain
 from agents.witness import Decisions, watch_hands
@@ -141,8 +141,8 @@ class BeliefMeter:
 def measure_belief(actor: FrozenActor, opponent: str | None, rules: Rules, pairs: int, seed: int) -> BeliefMeter:
     """Plays an actor against a style (or itself) and measures its beliefs."""
     meter = BeliefMeter(actor, pairs)
-    other = make_player(opponent, seed) if opponent else NetworkPlayer(actor, seed + 1)
-    watch_hands((NetworkPlayer(actor, seed), other), rules, pairs, seed, Domain.EVAL, meter)
+    other = make_player(opponent, seed) if opponent else NetworkPlayer(actor, seed + 1, PLAYED)
+    watch_hands((NetworkPlayer(actor, seed, PLAYED), other), rules, pairs, seed, Domain.EVAL, meter)
     return meter
 
 

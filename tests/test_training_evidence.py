@@ -13,10 +13,11 @@ import torch
 
 from agents import belief_report, curves, diagnostics
 from agents.belief_report import BeliefMeter, card_rows, counting_chances, log_losses, measure_belief
-from agents.checkpoint import save_checkpoint
+from agents.checkpoint import CRITIC, CheckpointError, load_critic, save_checkpoint
 from agents.config import parse_config
 from agents.dmc import finished_rows
-from agents.networks import Actor, FrozenActor
+from agents.knock_report import knock_shares
+from agents.networks import Actor, Critic, FrozenActor
 from agents.ppo import Trainer
 from agents.seeds import Domain
 from agents.witness import Decisions, watch_hands
@@ -262,3 +263,31 @@ def test_what_is_no_curve_is_refused(tmp_path: Path) -> None:
 def test_ticks_are_few_and_reach_far(high: float) -> None:
     found = curves.ticks(high)
     assert 2 <= len(found) <= 7 and found[0] == 0 and found[-1] <= high * 1.0001 and found[-1] >= high / 2
+
+
+def test_shares_of_knocks_are_by_own_turn_and_deadwood_and_leave_gin_out():
+    could, did = np.zeros((20, 11), np.int64), np.zeros((20, 11), np.int64)
+    could[0, 0] = did[0, 0] = 50  # gin in the first turn
+    could[1, 8], did[1, 8] = 10, 9
+    could[11, 2], did[11, 2] = 40, 1
+    entries = {(*entry["turns"], *entry["deadwood"]): entry for entry in knock_shares(could, did)}
+    assert entries[1, 2, 7, 10] == {"turns": [1, 2], "deadwood": [7, 10], "chances": 10, "knocked": 0.9}
+    assert entries[11, 12, 1, 3]["knocked"] == 1 / 40
+    assert entries[1, 2, 1, 3]["chances"] == 0 and entries[1, 2, 1, 3]["knocked"] is None
+
+
+def test_a_checkpoint_carries_its_critic_and_refuses_another(tmp_path):
+    actor, critic = Actor([16]), Critic([16])
+    save_checkpoint(tmp_path / "a", actor, (16,), {}, critic, (16,))
+    inputs = torch.rand(3, critic.trunk.layers[0].in_features)
+    found = load_critic(tmp_path / "a")
+    assert torch.allclose(found(inputs), critic(inputs), atol=0.02) and not torch.equal(
+        found(inputs), Critic([16])(inputs)
+    )
+    save_checkpoint(tmp_path / "b", actor, (16,), {})
+    with pytest.raises(CheckpointError, match="has no critic"):
+        load_critic(tmp_path / "b")
+    file = tmp_path / "a" / CRITIC
+    file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(CheckpointError, match=r"critic.safetensors is truncated"):
+        load_critic(tmp_path / "a")
