@@ -2,14 +2,13 @@
 
 A hand in play is one record of ``STATE``: everything, the whole stock order included, so that cloning, saving and sending
 are copies of bytes. Rules stand in the record too, so hands under different rules share a batch. Only this module (with
-``melds`` for the arithmetic and ``game`` for the score sheet) knows the rules; players never see a state but a view.
+``state`` for the deal, ``melds`` for the arithmetic and ``game`` for the score sheet) knows the rules; players never see a state
+but a view. Names of ``state`` that come with playing a hand can be had from here.
 
 Kernels trust their input: callers check an action against ``legal`` first.
 """
 
 from __future__ import annotations
-
-import enum
 
 import numpy as np
 
@@ -27,12 +26,11 @@ from ginenv.actions import (
     UPCARD,
 )
 from ginenv.cards import ALL_CARDS
-from ginenv.jit import below, ctz, kernel, mix, nth_bit, popcount
+from ginenv.jit import below, ctz, kernel, nth_bit, popcount
 from ginenv.melds import (
     MAX_ARRANGEMENTS,
     best_layoff,
     best_spread,
-    card_points,
     deadwood,
     deadwood_layoff,
     fits,
@@ -42,8 +40,6 @@ from ginenv.melds import (
     points_of,
 )
 from ginenv.rules import (
-    NUM_RULES,
-    R_ACE_ONE,
     R_AUTO_GIN,
     R_CHOOSE_SPREAD,
     R_DISCARD_TAKEN,
@@ -56,167 +52,61 @@ from ginenv.rules import (
     R_LENIENT_KNOCK,
     R_LIMIT,
     R_MAX_UPCARDS,
-    R_OFFER,
-    R_OKLAHOMA,
     R_RANKS,
     R_REPEAT_DRAW,
-    R_SPADE_DOUBLES,
     R_STOCK_END,
     R_SUITS,
     R_TIE_UNDERCUTS,
     R_UNDERCUT_BONUS,
 )
+from ginenv.state import (
+    MAX_HISTORY,
+    MAX_PILE,
+    NO_CARD,
+    NOBODY,
+    STATE,
+    End,
+    deal,
+    oklahoma_limit,
+    set_limit,
+    shuffle,
+)
 
-MAX_HISTORY = 192
-MAX_PILE = 32
-NO_CARD = 255
-NOBODY = 2
+__all__ = [
+    "END_LAST_UPCARD",
+    "END_VOID",
+    "END_WALL",
+    "LAYOFF_BEST",
+    "LAYOFF_BY_HAND",
+    "LAYOFF_DEADWOOD_ONLY",
+    "MAX_HISTORY",
+    "MAX_PILE",
+    "NOBODY",
+    "NO_CARD",
+    "STATE",
+    "STOCK_LEFT",
+    "End",
+    "apply",
+    "deal",
+    "is_first_discard",
+    "is_legal",
+    "layable",
+    "legal",
+    "limit_with",
+    "next_word",
+    "random_action",
+    "shuffle",
+    "stock_count",
+    "unseen_by",
+]
+
 # Two cards are left in the stock when it counts as used up, under every source's rules.
 STOCK_LEFT = 2
 # Values of R_STOCK_END and R_LAYOFF (positions in rules.STOCK_END and rules.LAYOFF).
 END_VOID, END_LAST_UPCARD, END_WALL = range(3)
 LAYOFF_BEST, LAYOFF_DEADWOOD_ONLY, LAYOFF_BY_HAND = range(3)
 
-
-class End(enum.IntEnum):
-    """Why a hand ended."""
-
-    NOT_OVER = 0
-    GIN = 1
-    KNOCK = 2
-    UNDERCUT = 3
-    TIE = 4
-    STOCK = 5
-    UPCARD_LIMIT = 6
-    REPEATED_UPCARD = 7
-
-
 _GIN, _KNOCK, _UNDERCUT, _TIE, _STOCK, _UPCARDS, _REPEATED = (int(end) for end in End if end)
-
-STATE = np.dtype(
-    [
-        ("hands", np.int64, (2,)),  # cards that each seat holds; what the defender lays off leaves its hand
-        ("known", np.int64, (2,)),  # cards that a seat took from the pile and still holds
-        ("thrown", np.int64, (2,)),  # every card that a seat has discarded in this hand
-        ("refused", np.int64, (2,)),  # upcards that a seat could have taken and did not
-        ("spread", np.int64, (4,)),  # the knocker's melds, with what is laid off on them
-        ("pile_cards", np.int64),  # the discard pile as a mask
-        ("laid", np.int64),  # cards laid off
-        ("key", np.uint64),  # the deck of hand n follows from key and n
-        ("luck", np.uint64, (2,)),  # private randomness of each seat's player; independent of key
-        ("score", np.int32, (2,)),  # points of hands so far in the game
-        ("total", np.int32, (2,)),  # final totals, bonuses included, once the game is over
-        ("points", np.int32),  # points of this hand to its winner
-        ("hand_no", np.int32),  # hands dealt before this one in the game
-        ("boxes", np.uint8, (2,)),  # hands won in the game
-        (
-            "declined",
-            np.uint8,
-            (2,),
-        ),  # turns (but an eleven/ten deal's first) in which a seat could have knocked and did not
-        ("deadwood", np.uint8, (2,)),  # final deadwood, lay-offs counted, once the hand is over
-        ("drawn_hands", np.uint8),  # hands drawn in a row
-        ("game_over", np.uint8),
-        ("game_winner", np.uint8),  # seat, or NOBODY
-        ("phase", np.uint8),
-        ("turn", np.uint8),  # seat to move
-        ("starter", np.uint8),  # seat that began the hand (the non-dealer)
-        ("limit", np.uint8),  # most deadwood to knock with in this hand
-        ("doubled", np.uint8),  # 1 when the points of this hand count twice
-        ("position", np.uint8),  # next card of the stock in the deck
-        ("num_pile", np.uint8),
-        ("taken", np.uint8),  # upcard taken in this turn, else NO_CARD
-        ("drawn", np.uint8),  # card drawn from the stock in this turn, else NO_CARD
-        ("upcards", np.uint8),  # upcards taken in the draw phase
-        ("echoed", np.uint8),  # 1 when the last turn took the upcard and discarded it again
-        ("end", np.uint8),  # End
-        ("winner", np.uint8),  # seat that scores this hand, or NOBODY
-        ("knocker", np.uint8),  # seat, or NOBODY
-        ("warned", np.uint8),  # 1 when the last action was a knock above the limit, played as a discard
-        ("num_history", np.uint8),
-        ("deck", np.uint8, (52,)),  # starter's cards, the other's, upcard (or 11th card), stock
-        # The rest stands in a view just so, and is copied in one go.
-        ("rules", np.int16, (NUM_RULES,)),
-        ("pile", np.uint8, (MAX_PILE,)),  # the discard pile from the bottom
-        ("history", np.uint8, (MAX_HISTORY,)),  # every action of the hand in order
-    ],
-    align=True,
-)
-
-
-@kernel
-def shuffle(s):
-    """The deck of hand ``hand_no`` under ``key``, into the record: the same on every machine and at every batch size."""
-    ranks = np.int64(s.rules[R_RANKS])
-    count = ranks * s.rules[R_SUITS]
-    for i in range(count):
-        s.deck[i] = 13 * (i // ranks) + i % ranks
-    seed = mix(s.key ^ mix(np.uint64(s.hand_no)))
-    for i in range(count - 1, 0, -1):
-        seed = seed + np.uint64(0x9E3779B97F4A7C15)
-        word = (seed ^ (seed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        j = np.int64(((word >> np.uint64(32)) * np.uint64(i + 1)) >> np.uint64(32))
-        s.deck[i], s.deck[j] = s.deck[j], s.deck[i]
-
-
-@kernel
-def _set_limit(s, upcard):
-    """The knock limit that an Oklahoma upcard sets, and whether it doubles the hand."""
-    value = np.int64(card_points(upcard))
-    if value == 1 and not s.rules[R_ACE_ONE]:
-        value = 0
-    s.limit = min(value, np.int64(s.rules[R_LIMIT]))
-    s.doubled = 1 if s.rules[R_SPADE_DOUBLES] and upcard < 13 else 0
-
-
-@kernel
-def deal(s, starter):
-    """Begins a hand from the deck in the record; scores and rules stay as they are."""
-    size = np.int64(s.rules[R_HAND_SIZE])
-    hand0 = np.int64(0)
-    hand1 = np.int64(0)
-    for i in range(size):
-        hand0 |= np.int64(1) << s.deck[i]
-        hand1 |= np.int64(1) << s.deck[size + i]
-    upcard = s.deck[2 * size]
-    for seat in range(2):
-        s.known[seat] = 0
-        s.thrown[seat] = 0
-        s.refused[seat] = 0
-        s.deadwood[seat] = 0
-        s.declined[seat] = 0
-    for k in range(4):
-        s.spread[k] = 0
-    s.laid = 0
-    s.points = 0
-    s.starter = starter
-    s.turn = starter
-    s.position = 2 * size + 1
-    s.drawn = NO_CARD
-    s.taken = NO_CARD
-    s.upcards = 0
-    s.echoed = 0
-    s.end = 0
-    s.winner = NOBODY
-    s.knocker = NOBODY
-    s.warned = 0
-    s.num_history = 0
-    s.limit = s.rules[R_LIMIT]
-    s.doubled = 0
-    if s.rules[R_ELEVEN_TEN]:
-        hand0 |= np.int64(1) << upcard
-        s.pile_cards = 0
-        s.num_pile = 0
-        s.phase = PHASE_DISCARD
-    else:
-        s.pile_cards = np.int64(1) << upcard
-        s.pile[0] = upcard
-        s.num_pile = 1
-        s.phase = PHASE_UPCARD if s.rules[R_OFFER] else PHASE_DRAW
-        if s.rules[R_OKLAHOMA]:
-            _set_limit(s, upcard)
-    s.hands[starter] = hand0
-    s.hands[1 - starter] = hand1
 
 
 @kernel
@@ -235,10 +125,7 @@ def is_first_discard(s):
 def limit_with(s, card):
     """The limit for a knock that discards a card; only an Oklahoma eleven/ten deal's first discard sets its own."""
     if s.rules[R_FIRST_DISCARD_LIMIT] and s.num_history == 0:
-        value = np.int64(card_points(card))
-        if value == 1 and not s.rules[R_ACE_ONE]:
-            value = 0
-        return min(value, np.int64(s.rules[R_LIMIT]))
+        return oklahoma_limit(s, card)
     return np.int64(s.limit)
 
 
@@ -513,10 +400,11 @@ def _discard(s, seat, card, knocks):
     # This action is in the history already.
     first = s.num_history == 1 and s.rules[R_ELEVEN_TEN] != 0
     if first and s.rules[R_FIRST_DISCARD_LIMIT]:
-        _set_limit(s, card)
+        set_limit(s, card)
     if knocks:
         knocks = _may_knock(s, seat, card, first)
-    elif not first and _could_knock(s, seat):
+    # A knock above the limit is a discard to the history, so it counts as one.
+    if not knocks and not first and _could_knock(s, seat):
         s.declined[seat] += 1
     s.hands[seat] &= ~bit
     s.known[seat] &= ~bit

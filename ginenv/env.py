@@ -122,7 +122,8 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
         Args:
             seed: the same seed, the same deals, here and in every other face of this package.
             options: ``deal``: the cards in the order dealt, as numbers or as text (the starter's, the other's, the upcard, the
-                stock); ``starter`` or ``dealer``: a seat; ``seat``: the learner's, for this episode.
+                stock); ``starter`` or ``dealer``: a seat; ``seat``: the learner's, for this episode. A hand that ends before the
+                learner's first move is dealt again, at the same seat; the deal and who starts are then new.
 
         Raises:
             GinError: for an option that does not exist or a value that it cannot have.
@@ -147,7 +148,7 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
         if not self._ready:
             raise ResetNeeded("step is called before reset, or after the end of the episode; call reset first")
         try:
-            core.actions[0] = operator.index(action)
+            core.take(operator.index(action))
         except (TypeError, OverflowError):
             raise IllegalActionError(f"action {action!r} is no whole number from 0 to {NUM_ACTIONS - 1}") from None
         rows, masks = _buffers()

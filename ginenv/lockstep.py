@@ -82,6 +82,7 @@ TABLE = np.dtype(
         ("fresh", np.uint8),  # set to 1 whenever an episode is dealt
         ("next_opponent", np.int32),
         ("seat_rule", np.uint8),
+        ("seat_given", np.uint8),  # 1 while the episode's seat is one that reset was asked for
         ("reward_rule", np.uint8),
         ("is_game", np.uint8),
         ("same_step", np.uint8),  # 1 when the next episode is dealt in the step that ends one
@@ -122,12 +123,24 @@ def _begin(s, t):
         t.seat = s.turn
     else:
         t.seat = t.seat_rule
+    t.seat_given = 0
     t.opponent = t.next_opponent
     t.moved = 0
     t.moved_in_hand = 0
     t.told = 0
     t.fresh = 1
     t.over = 0
+
+
+@kernel
+def _deal_again(s, t):
+    """Deals the table's next episode in place of this one: a seat that was asked for is still wanted."""
+    given = t.seat_given
+    seat = t.seat
+    _begin(s, t)
+    if given:
+        t.seat = seat
+        t.seat_given = 1
 
 
 @kernel
@@ -251,7 +264,7 @@ def _go_on(s, t, v, i):
                     if t.redeals > MOST_REDEALS:
                         return ENDLESS
                     t.reward = 0.0
-                    _begin(s, t)
+                    _deal_again(s, t)
             continue
         if t.seat_rule == _BOTH:
             t.seat = s.turn

@@ -98,6 +98,7 @@ class SelfPlayBatch:
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begins an episode at every table; options as for the environments."""
+        self._core.check_options(options)
         if seed is not None:
             for lane in range(self.num_envs):
                 self._core.seed(lane, seeding.np_random(seed + lane)[0])
@@ -127,7 +128,7 @@ class SelfPlayBatch:
             raise IllegalActionError(
                 f"actions are {self.num_envs} whole numbers, one for each table, not {actions.dtype} {actions.shape}"
             )
-        self._core.actions[:] = actions
+        self._core.take(actions)
         self._new_buffers()
         self._core.step(self._rows, self._masks)
         return self._core.paid.copy(), self._core.done.astype(bool)

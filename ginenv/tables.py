@@ -105,7 +105,7 @@ class Tables:
         self._lanes = np.zeros(num_tables, np.int64)
         self._all = np.arange(num_tables)
         self.is_game = is_game
-        # Views of fields of the tables. Actions are the learner's next ones, to be written before step.
+        # Views of fields of the tables. Actions are the learner's next ones.
         self.actions = self.paid = self.done = self.over = np.empty(0)
         self.seats = self.illegal = self.closed = np.empty(0)
         self.players: list[Player] = []
@@ -132,19 +132,38 @@ class Tables:
         if not opponents:
             raise GinError("a list of opponents is empty; it needs a name, a path or a Player")
         chosen = self._all if tables is None else np.asarray(tables, np.int64)
-        numbers = [self._number_of(make_player(opponent)) for opponent in opponents]
-        self.tables["next_opponent"][chosen] = np.array(numbers)[np.arange(len(chosen)) % len(numbers)]
+        seats = np.arange(len(chosen)) % len(opponents)
+        numbers = self._numbers_of([make_player(opponent) for opponent in opponents])
+        self.tables["next_opponent"][chosen] = np.array(numbers)[seats]
 
-    def _number_of(self, player: Player) -> int:
-        for number, known in enumerate(self.players):
-            if known is player:
-                return number
-        self.players.append(player)
+    def _numbers_of(self, players: list[Player]) -> list[int]:
+        """Where players stand in the list of players; a new one takes the place of one that no table waits for any more."""
+        wanted = set(self.tables["opponent"].tolist()) | set(self.tables["next_opponent"].tolist())
+        numbers = []
+        for player in players:
+            places = [number for number, known in enumerate(self.players) if known is player]
+            number = places[0] if places else self._place_for(player, wanted)
+            wanted.add(number)
+            numbers.append(number)
         self.names = np.array([known.name for known in self.players], dtype=object)
-        self._opponents = np.zeros(len(self.players), OPPONENT)
-        self._alive.append(None)
-        self._wire()
-        return len(self.players) - 1
+        self._forgetful = self._has_forgetful()
+        return numbers
+
+    def _place_for(self, player: Player, wanted: set[int]) -> int:
+        """A number for a new player: a former one's that is not wanted, else another; the other players' records stay."""
+        number = next((free for free in range(len(self.players)) if free not in wanted), len(self.players))
+        if number < len(self.players):
+            self.players[number] = player
+        else:
+            self.players.append(player)
+            self._alive.append(None)
+            self._opponents = np.append(self._opponents[:number], np.zeros(1, OPPONENT))
+            self.tables["opponents_at"] = self._opponents.ctypes.data
+        self._describe(number)
+        return number
+
+    def _has_forgetful(self) -> bool:
+        return self.memory == "none" and any(hasattr(player, "forget") for player in self.players)
 
     def _describe(self, number: int) -> None:
         player = self.players[number]
@@ -189,14 +208,15 @@ class Tables:
             masks: ``int8[n, 107]``, likewise.
             lanes: which tables.
             options: ``deal`` (52 cards, as numbers or text: the starter's, the other's, the upcard, the stock), ``starter`` or
-                ``dealer`` (a seat), ``seat`` (the learner's, for this episode).
+                ``dealer`` (a seat), ``seat`` (the learner's, for this episode). Where an episode ends before the learner's first
+                move and is dealt again, the seat stays; the deal and who starts are new.
             seeded: whether this reset came with a seed: the opponents begin anew.
 
         Raises:
             GinError: for an option that does not exist or a value that it cannot have.
         """
         lanes = self._all if lanes is None else lanes
-        checked = self._check_options(options or {})
+        checked = self.check_options(options)
         if seeded:
             for player in self.players:
                 player.reset(0)
@@ -209,7 +229,13 @@ class Tables:
         if waiting:
             self._serve(waiting, rows, masks)
 
-    def _check_options(self, options: dict[str, Any]) -> tuple[list[int] | None, int | None, int | None]:
+    def check_options(self, options: dict[str, Any] | None) -> tuple[list[int] | None, int | None, int | None]:
+        """The deck, the starter and the learner's seat that reset's options ask for.
+
+        Raises:
+            GinError: for an option that does not exist or a value that it cannot have.
+        """
+        options = options or {}
         for name in options:
             if name not in RESET_OPTIONS:
                 raise UnknownNameError(unknown_name("reset option", str(name), RESET_OPTIONS))
@@ -229,6 +255,7 @@ class Tables:
         """Puts a given deal, starter or seat in place of those that the key gave."""
         if seat is not None:
             self.tables["seat"][lanes] = seat
+            self.tables["seat_given"][lanes] = 1
         if deck is None and starter is None:
             return
         for lane in lanes:
@@ -237,12 +264,17 @@ class Tables:
                 state["deck"][: len(deck)] = deck
             deal(state, int(state["starter"]) if starter is None else starter)
 
-    def check(self) -> None:
-        """Refuses the actions as a whole where illegal ones are errors.
+    def take(self, actions: np.ndarray | int) -> None:
+        """Takes the learner's next actions; where illegal ones are errors it refuses them as a whole.
+
+        Callers do so before they give up the arrays of the step before, which stand as long as nothing is played.
 
         Raises:
             IllegalActionError: names the first illegal action and lists what is legal.
         """
+        self.actions[:] = actions
+        if not self.strict:
+            return
         lane = first_illegal(self.states, self.tables)
         if lane >= 0:
             view = make_views(self.states[lane : lane + 1], int(self.tables["seat"][lane]))[0]
@@ -250,9 +282,7 @@ class Tables:
             raise IllegalActionError(describe_illegal(view, int(self.actions[lane])) + where)
 
     def step(self, rows: np.ndarray, masks: np.ndarray) -> None:
-        """Plays the actions in ``self.actions``; observations and masks go to rows and masks."""
-        if self.strict:
-            self.check()
+        """Plays the actions taken; observations and masks go to rows and masks."""
         if self._forgetful:
             self.tables["fresh"] = 0
         waiting = play(*self._place(), rows, masks)
@@ -275,7 +305,7 @@ class Tables:
         self.seats, self.illegal, self.closed = self.tables["seat"], self.tables["illegal"], self.tables["closed"]
         for number in range(len(self.players)):
             self._describe(number)
-        self._forgetful = self.memory == "none" and any(hasattr(player, "forget") for player in self.players)
+        self._forgetful = self._has_forgetful()
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy needs; addresses and compiled code are found again."""

@@ -32,14 +32,20 @@ _MODES = {"same_step": AutoresetMode.SAME_STEP, "next_step": AutoresetMode.NEXT_
 
 _NOTHING = np.empty(0, np.uint8)
 _MOST_BUFFERS = 4
-# References to a buffer that the list and the asking itself hold.
-_OWN_REFERENCES = 3
+
+
+def _references(buffers: list[np.ndarray]) -> list[int]:
+    return [sys.getrefcount(buffer) for buffer in buffers]
+
+
+# References to a buffer that the list and the counting itself hold; how many these are depends on the version of Python.
+_OWN_REFERENCES = _references([_NOTHING.copy()])[0]
 
 
 def _unheld(buffers: list[np.ndarray], shape: tuple[int, int], dtype: type) -> np.ndarray:
     """A buffer that neither a caller nor a view of it refers to any more, or a new one."""
-    for buffer in buffers:
-        if sys.getrefcount(buffer) <= _OWN_REFERENCES:
+    for buffer, references in zip(buffers, _references(buffers), strict=True):
+        if references <= _OWN_REFERENCES:
             return buffer
     buffer = np.empty(shape, dtype)
     if len(buffers) < _MOST_BUFFERS:
@@ -158,6 +164,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             seed: table ``i`` gets ``seed + i``; or one seed for each.
             options: as for the single environment, the same for all tables.
         """
+        self._core.check_options(options)
         seeds = self._seeds(seed)
         for lane, one in enumerate(seeds):
             if one is not None:
@@ -199,7 +206,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             raise IllegalActionError(
                 f"actions are {self.num_envs} whole numbers, one for each environment, not {actions.dtype} {actions.shape}"
             )
-        core.actions[:] = actions
+        core.take(actions)
         self._new_buffers()
         core.step(self._rows, self._masks)
         done = core.done.astype(bool)

@@ -93,7 +93,7 @@ def test_edits_anywhere_below_a_kernel_are_seen(copied):
 def test_a_kernel_depends_on_all_that_it_imports():
     root = PACKAGE.parent
     below = {path.name for path in sources_of(PACKAGE / "game.py", root)}
-    assert {"game.py", "engine.py", "melds.py", "rules.py", "jit.py", "actions.py", "cards.py"} <= below
+    assert {"game.py", "engine.py", "state.py", "melds.py", "rules.py", "jit.py", "actions.py", "cards.py"} <= below
     assert "hand.py" not in below
     assert {"melds.py", "jit.py"} <= {path.name for path in sources_of(PACKAGE / "melds.py", root)}
 
@@ -101,9 +101,9 @@ def test_a_kernel_depends_on_all_that_it_imports():
 def test_an_edited_helper_of_the_engine_changes_what_the_engine_does(copied):
     """The case that stale caches got wrong: ``melds`` edited, ``engine`` asked."""
     program = (
-        "import numpy as np; from ginenv.engine import _set_limit, STATE; s = np.zeros(1, STATE); s['rules'] = 10; "
+        "import numpy as np; from ginenv.engine import limit_with, STATE; s = np.zeros(1, STATE); s['rules'] = 10; "
     )
-    program += "_set_limit(s[0], 6); print(s['limit'][0])"
+    program += "print(limit_with(s[0], 6))"
     assert run(copied, program) == "7"
     melds = copied / "ginenv" / "melds.py"
     text = melds.read_text()

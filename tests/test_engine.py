@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.sampling import ALL_RULES, eager, play_on, positions
 from ginenv.actions import KNOCK, NUM_ACTIONS, PASS, PHASE_NAMES, STOCK
+from ginenv.cards import parse_cards
 from ginenv.engine import MAX_HISTORY, MAX_PILE, NO_CARD, NOBODY, STATE, End, is_legal
 from ginenv.errors import GinError, IllegalActionError
 from ginenv.hand import Hand, Match, canonical, same_state
@@ -308,3 +309,16 @@ def test_declined_counts_the_turns_in_which_a_legal_knock_was_not_made() -> None
         assert hand.state["declined"][0].tolist() == expected
         declines += sum(expected)
     assert declines > 5
+
+
+def test_a_knock_above_the_limit_declines_the_knock_that_was_possible() -> None:
+    # Seat 0 holds three runs and a card, and draws another: it may knock with either of the two, and asks to with neither.
+    runs, rest = "2S 3S 4S 2C 3C 4C 2D 3D 4D", "JH QH KS"
+    deck = parse_cards(f"{runs} KH 6S 8S TS 6C 8C TC 6D 8D TD 6H {rest}")
+    deck += [card for card in range(52) if card not in deck]
+    for action, declined in (("discard KH", 1), ("knock 2S", 1), ("knock KH", 0)):
+        hand = Hand.deal("dg-standard", deck=deck, starter=0)
+        for first in ("pass", "pass", action):
+            hand.push(first)
+        assert hand.state["declined"][0].tolist() == [declined, 0], action
+        assert hand.warned == (action == "knock 2S")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
 import subprocess
 import sys
+import weakref
 from typing import Any
 
 import gymnasium as gym
@@ -185,6 +187,21 @@ def test_seats() -> None:
     assert 70 < sum(seats) < 130
 
 
+def test_a_seat_that_was_asked_for_stays_when_the_hand_is_dealt_again() -> None:
+    """Under these rules the opponent often knocks before the learner's first move."""
+    rules = {"preset": "ht2-simple", "first_turn_knock": True, "ranks": 4, "suits": 4, "hand_size": 3}
+    for seat in (0, 1):
+        env = HandEnv("simple", rules, seat="random")
+        skipped = 0
+        for seed in range(60):
+            _, info = env.reset(seed=seed, options={"seat": seat})
+            assert info["seat"] == seat
+            skipped += len(info["skipped"])
+        assert skipped > 10
+        # It was asked for in one episode, and not for the next.
+        assert {env.reset()[1]["seat"] for _ in range(20)} == {0, 1}
+
+
 def test_a_given_deal_is_dealt() -> None:
     deck = np.random.default_rng(0).permutation(52)
     env = HandEnv("random", rules="eaai", seat=0)
@@ -340,6 +357,33 @@ def test_another_opponent_sits_down_at_the_next_reset() -> None:
     env.set_opponent("formula")
     assert env.step(env.action_masks().argmax())[4]["opponent"] == "random"
     assert env.reset()[1]["opponent"] == "formula"
+
+
+def test_former_opponents_are_forgotten_and_only_new_ones_described() -> None:
+    class Counted(Slow):
+        described = 0
+
+        @property
+        def compiled(self) -> None:
+            self.described += 1
+
+    kept = Counted()
+    envs = ginenv.HandVectorEnv(2, kept)
+    envs.reset(seed=0)
+    described = kept.described
+    former: list[weakref.ref[Counted]] = []
+    for _ in range(10):
+        another = Counted()
+        former.append(weakref.ref(another))
+        envs.set_opponent(another, envs=[1])
+        envs.set_opponent(another, envs=[1])
+        envs.reset()
+        assert another.described == 1
+        del another
+    assert kept.described == described
+    gc.collect()
+    # The last one sits at its table, and the one before gave its place to none yet.
+    assert sum(one() is not None for one in former) <= 2
 
 
 def test_skipped_hands_leave_results_unbiased() -> None:

@@ -20,7 +20,7 @@ import ginenv
 from ginenv import render
 from ginenv.actions import PASS, PHASE_OVER, UPCARD
 from ginenv.cards import card_name, cards_of
-from ginenv.errors import IllegalActionError, UnknownNameError
+from ginenv.errors import GinError, IllegalActionError, UnknownNameError
 from ginenv.players import make_player
 from ginenv.table_words import last_taken, my_holding, opponent_holding
 from ginenv.wrappers import DIALECTS, MaskedObservation
@@ -83,8 +83,12 @@ def test_self_play_in_a_batch_follows_the_single_one() -> None:
             ended += 1
             one.reset()
     assert ended > 0
+    masks, observations = batch.masks.copy(), batch.observations.copy()
     with pytest.raises(IllegalActionError, match="legal are"):
         batch.step(batch.masks.argmin(axis=1))
+    with pytest.raises(GinError, match="did you mean 'seat'"):
+        batch.reset(options={"seet": 0})
+    assert np.array_equal(batch.masks, masks) and np.array_equal(batch.observations, observations)
 
 
 # --- masks -----------------------------------------------------------------------------------------------------------

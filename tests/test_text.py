@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks.sampling import ALL_RULES, mutate, play_on, positions
 from benchmarks.verify_texts import check_texts
+from ginenv.actions import KNOCK, STOCK
 from ginenv.errors import TextError
 from ginenv.hand import Hand, Match, same_state
 from ginenv.rules import PRESETS, Rules
@@ -54,6 +55,30 @@ def test_a_warned_knock_is_read_back():
     assert hand.warned and not hand.is_over
     line = format_position(hand)
     assert same_state(parse_position(line).state, hand.state)
+
+
+def test_positions_after_knocks_above_the_limit_are_read_back():
+    """Such a knock is played as a discard, also where another card could have been knocked with."""
+    rng = np.random.default_rng(17)
+    missed = 0
+    for name in (name for name, rules in ALL_RULES.items() if rules.illegal_knock == "discard"):
+        for seed in range(15):
+            hand = Hand.deal(ALL_RULES[name], seed=seed)
+            while not hand.is_over:
+                legal = hand.legal_actions()
+                above = [action + KNOCK for action in legal if action < KNOCK and action + KNOCK not in legal]
+                could_knock = any(KNOCK <= action < STOCK for action in legal)
+                bold = hand.phase == "discard" and above and rng.random() < (0.7 if could_knock else 0.2)
+                if bold:
+                    hand.push(int(rng.choice(above)))
+                    assert hand.warned and not hand.state["knocker"][0] < 2
+                else:
+                    play_on(hand, rng)
+                if hand.is_over or (bold and could_knock) or rng.random() < 0.1:
+                    assert same_state(Hand.from_bytes(hand.to_bytes()).state, hand.state)
+                    assert same_state(parse_position(format_position(hand)).state, hand.state)
+                missed += bool(bold and could_knock)
+    assert missed > 30
 
 
 @pytest.mark.parametrize("rules", ALL_RULES)

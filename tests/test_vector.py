@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from typing import Any
 
 import gymnasium as gym
@@ -11,6 +13,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 import ginenv
+from ginenv import vector
 from ginenv.errors import GinError, IllegalActionError
 from ginenv.players import BasePlayer, make_player
 
@@ -127,6 +130,40 @@ def test_several_opponents_are_asked_in_batches() -> None:
     assert infos["opponent"][0] == "random" and infos["opponent"][3] == "a"
 
 
+def test_opponents_come_and_go_at_every_table() -> None:
+    class Guest(BasePlayer):
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
+
+        def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+            assert slots is not None
+            # Whoever is asked in a step may have sat down in it.
+            assert all(self.name in (seated[slot], following[slot]) for slot in slots)
+            return ginenv.action_masks(views).argmax(axis=1)
+
+    envs = ginenv.HandVectorEnv(6, "simple", seat="random")
+    seated, following = ["simple"] * 6, ["simple"] * 6
+    rng = np.random.default_rng(5)
+    _, infos = envs.reset(seed=0)
+    ended = 0
+    for step in range(400):
+        lanes = rng.choice(6, 2, replace=False)
+        names = [f"guest {step}", ("simple", "knocker")[step % 2]]
+        if step % 3 == 0:
+            envs.set_opponent([Guest(names[0]), names[1]], envs=lanes)
+            for lane, name in zip(lanes, names, strict=True):
+                following[lane] = name
+        before = seated
+        _, _, done, _, infos = envs.step(infos["action_mask"].argmax(axis=1))
+        seated = [following[lane] if done[lane] else before[lane] for lane in range(6)]
+        assert infos["opponent"].tolist() == seated
+        for lane in np.nonzero(done)[0]:
+            assert infos["final_info"]["opponent"][lane] == before[lane]
+            ended += 1
+    assert ended > 50
+
+
 def test_a_batch_that_python_asks_equals_the_compiled_one() -> None:
     class Asked(BasePlayer):
         name = "knocker"
@@ -176,15 +213,46 @@ def test_arrays_are_fresh_unless_asked_otherwise() -> None:
         assert np.array_equal(first, kept) == copy and np.array_equal(mask, kept_mask) == copy
 
 
+@pytest.mark.parametrize("difference", [-3, -2, -1, 0, 1])
+def test_arrays_are_fresh_however_python_counts_references(monkeypatch: pytest.MonkeyPatch, difference: int) -> None:
+    """A version of Python may count more or fewer references for the same code; the constant has to follow."""
+    count = sys.getrefcount
+    monkeypatch.setattr(sys, "getrefcount", lambda thing: count(thing) + difference)
+    spec = importlib.util.spec_from_file_location("vector_under_another_python", vector.__file__)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    envs = module.HandVectorEnv(4, "simple")
+    held, infos = envs.reset(seed=0)
+    mask = infos.pop("action_mask")
+    kept, kept_mask = held.copy(), mask.copy()
+    places = []
+    for _ in range(5):
+        rows = envs.step(envs.action_masks().argmax(axis=1))[0]
+        places.append(rows.ctypes.data)
+        del rows
+    assert np.array_equal(held, kept) and np.array_equal(mask, kept_mask)
+    # What nobody holds is written again.
+    assert len(set(places)) == 1 and places[0] != held.ctypes.data
+
+
 def test_illegal_actions() -> None:
     envs = ginenv.HandVectorEnv(4, "simple", on_illegal="raise")
     _, infos = envs.reset(seed=0)
+    # After a step there is an array of old masks that nobody holds.
+    _, _, _, _, infos = envs.step(infos["action_mask"].argmax(axis=1))
     before = envs.views
     actions = infos["action_mask"].argmax(axis=1)
     actions[2] = infos["action_mask"][2].argmin()
     with pytest.raises(IllegalActionError, match=r"is not legal now; legal are: .* at table 2"):
         envs.step(actions)
     assert (envs.views == before).all()
+    assert np.array_equal(envs.action_masks(), infos["action_mask"])
+    with pytest.raises(GinError, match="did you mean 'seat'"):
+        envs.reset(seed=1, options={"seet": 0})
+    assert np.array_equal(envs.action_masks(), infos["action_mask"])
+    actions[2] = infos["action_mask"][2].argmax()
+    envs.step(actions)
     with pytest.raises(IllegalActionError, match="4 whole numbers"):
         envs.step(np.zeros(3, np.int64))
     with pytest.raises(IllegalActionError, match="4 whole numbers"):
