@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
@@ -19,7 +20,10 @@ from agents.network_player import NetworkPlayer, load_player
 from agents.networks import Actor, FrozenActor
 from agents.ppo import Trainer
 from agents.rollout import Rollout, generalised_advantages, next_actions, sample_actions
+from ginenv.actions import PHASE_DISCARD
+from ginenv.cards import mask_of
 from ginenv.errors import GinError
+from ginenv.melds import deadwood
 from ginenv.players import make_player
 
 TINY = {
@@ -317,3 +321,32 @@ def test_the_program_ends_with_a_sentence_and_no_traceback() -> None:
     done = subprocess.run([sys.executable, "train.py", "--set", "gamse=3"], capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert "did you mean 'games'" in done.stderr and "Traceback" not in done.stderr
+
+
+def least_of_ten(cards: int) -> int:
+    """Least deadwood of ten of some cards, by trying all that may go."""
+    held = [card for card in range(52) if cards >> card & 1]
+    return min(int(deadwood(mask_of(kept))) for kept in itertools.combinations(held, 10))
+
+
+def test_the_critic_is_told_what_the_stock_will_bring() -> None:
+    """The deadwood after each of the next turns is that of the best ten of the hand and what comes; rarely more, never less."""
+    rollout = Rollout(64, 2, {"eaai": 1.0}, 3, [], 0.0, 0.0, False)
+    rng = np.random.default_rng(1)
+    exact = seen = 0
+    for _ in range(12):
+        rollout.observe(0)
+        for i in range(0, 64, 8):
+            s, rows = rollout.states[i], rollout.future[0, i].reshape(2, -1)
+            seat, discards = int(s["turn"]), s["phase"] == PHASE_DISCARD
+            for side, ahead in ((0, 1 if discards else 0), (1, 0 if discards else 1)):
+                cards = int(s["hands"][seat if side == 0 else 1 - seat])
+                for turn in range(2):
+                    least = least_of_ten(cards)
+                    assert rows[side, turn] >= least
+                    exact += rows[side, turn] == least
+                    seen += 1
+                    cards |= 1 << int(s["deck"][int(s["position"]) + ahead + 2 * turn])
+        rollout.sample(0, rng.standard_normal((64, 107), np.float32))
+        rollout.advance(0, 0.0)
+    assert exact > 0.95 * seen
