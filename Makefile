@@ -5,7 +5,8 @@
 #   make setup    only the environment, in .venv
 #   make peers    add the public engines that tests and benchmarks compare with
 #   make format   put the sources into the form that `make test` asks for
-#   make bench    the benchmarks
+#   make bench    speed beside other engines, measured in one run (takes minutes)
+#   make results  the shipped network against everybody, the figures of the README (takes half an hour)
 #   make clean    remove caches and build products; distclean also removes .venv
 #
 # PYTHON=python3.12     another interpreter for the environment
@@ -28,7 +29,7 @@ PEERS := $(VENV)/.peers-done
 
 RUN := runs/quick
 
-.PHONY: setup peers train lint format test bench clean distclean
+.PHONY: setup peers train lint format test bench results clean distclean
 
 setup: $(SETUP)
 peers: $(PEERS)
@@ -65,8 +66,26 @@ test: lint
 	$(BIN)/pytest --numprocesses $(JOBS) -m "not slow"
 
 bench: $(PEERS)
-	$(BIN)/python -m benchmarks.peers_openspiel
-	$(BIN)/python -m benchmarks.peers_rlcard
+	$(BIN)/python -m benchmarks.engine_speed
+	$(BIN)/python -m benchmarks.env_speed
+	$(BIN)/python -m benchmarks.tables
+
+# The shipped network on deals that nothing was trained or chosen on: the members of its training pool, then styles kept aside.
+RIVALS := simple formula camper knocker easy style:base=prefers-runs style:base=keeps-high \
+	style:base=takes-none style:base=knocker,turns=2 style:base=camper,danger=0
+PRESETS := dg-simple dg-standard dg-oklahoma gr gr-oklahoma ht1 ht2-simple ht2-traditional gc gc-oklahoma openspiel
+GAMES := 10000
+
+results: $(SETUP)
+	for rival in $(RIVALS); do \
+	  $(BIN)/python evaluate.py network $$rival --rules eaai --games $(GAMES) --seed 31 --workers 2 \
+	    --out benchmarks/results/network-eaai-$$(echo $$rival | tr -c 'a-z0-9\n' -).json || exit 1; done
+	for rules in $(PRESETS); do \
+	  $(BIN)/python evaluate.py network formula --rules $$rules --hands $(GAMES) --seed 32 --workers 2 \
+	    --out benchmarks/results/network-rules-$$rules.json || exit 1; done
+	$(BIN)/python -m agents.knock_report network
+	$(BIN)/python -m agents.belief_report agents/data/network
+	$(BIN)/python -m benchmarks.tables
 
 clean:
 	rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
