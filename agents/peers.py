@@ -13,6 +13,7 @@ would come to next.
 
 from __future__ import annotations
 
+import importlib
 from collections import OrderedDict
 from functools import cache
 from typing import Any
@@ -74,11 +75,15 @@ _OS_UPCARD, _OS_STOCK, _OS_PASS, _OS_KNOCK = 52, 53, 54, 55
 _OS_DEALT = 20
 
 
+def _engine(name: str) -> Any:
+    """A module of an optional extra; what type checkers say must not depend on what is installed."""
+    return importlib.import_module(name)
+
+
 @cache
 def _openspiel(limit: int) -> tuple[Any, Any]:
     """A fresh state to copy, and a bot, for a knock limit."""
-    import pyspiel
-
+    pyspiel = _engine("pyspiel")
     game = pyspiel.load_game("gin_rummy", {"knock_card": limit})
     return game.new_initial_state(), pyspiel.make_simple_gin_rummy_bot(game.get_parameters(), 0)
 
@@ -136,10 +141,10 @@ class RlcardNovice(_HandPlayer):
 
     def __init__(self, seed: int = 0):
         super().__init__(seed)
-        from rlcard.games.gin_rummy.utils import action_event, utils
-        from rlcard.models.gin_rummy_rule_models import GinRummyNoviceRuleAgent
-
-        self._best_discards = GinRummyNoviceRuleAgent._get_best_discards
+        action_event = _engine("rlcard.games.gin_rummy.utils.action_event")
+        utils = _engine("rlcard.games.gin_rummy.utils.utils")
+        models = _engine("rlcard.models.gin_rummy_rule_models")
+        self._best_discards = models.GinRummyNoviceRuleAgent._get_best_discards
         self._event = action_event.DiscardAction
         # RLCard's suits stand in the order spades, hearts, diamonds, clubs; ours are spades, clubs, diamonds, hearts.
         self._cards = [utils.get_card(13 * (0, 3, 2, 1)[card // 13] + card % 13) for card in range(52)]
