@@ -85,6 +85,10 @@ def player_names() -> list[str]:
     return sorted(_REGISTRY)
 
 
+# Registered, but not by name alone: a directory or a command stands in the name's place.
+_NEED_MORE = ("checkpoint", "cmd")
+
+
 def _parse_options(text: str, spec: str) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for part in filter(None, text.split(",")):
@@ -114,21 +118,28 @@ def make_player(spec: str | Player, seed: int = 0) -> Player:
         GinError: if an option does not exist or has a value that it cannot have.
     """
     if not isinstance(spec, str):
+        if not callable(getattr(spec, "act", None)):
+            raise GinError(
+                f"{spec!r} is no player; allowed is a name, a checkpoint's directory, cmd:PROGRAM or a Player"
+            )
         return spec
     if spec.startswith("cmd:"):
         return _load(_REGISTRY["cmd"], spec)(command=spec[len("cmd:") :], seed=seed)
     if Path(spec).is_dir():
         return _load(_REGISTRY["checkpoint"], spec)(path=spec, seed=seed)
     name, _, text = spec.partition(":")
-    if name not in _REGISTRY:
-        raise UnknownNameError(
-            unknown_name("player", name, _REGISTRY) + ", or a checkpoint's directory, or cmd:PROGRAM"
-        )
+    if name not in _REGISTRY or name in _NEED_MORE:
+        if "/" in name:
+            raise UnknownNameError(f"player {spec!r}: there is no such directory")
+        known = [known for known in _REGISTRY if known not in _NEED_MORE]
+        raise UnknownNameError(unknown_name("player", name, known) + ", or a checkpoint's directory, or cmd:PROGRAM")
     options = _parse_options(text, spec)
     try:
         player = _load(_REGISTRY[name], spec)(seed=seed, **options)
     except TypeError as error:
         raise GinError(f"player {spec!r} cannot be made: {error}") from None
+    except ImportError as error:
+        raise _not_installed(spec, error) from None
     player.name = spec
     return player
 
@@ -146,7 +157,13 @@ def _load(target: str, spec: str) -> Any:
     try:
         return getattr(importlib.import_module(module), attribute)
     except ImportError as error:
-        raise GinError(f"player {spec!r} needs something that is not installed: {error}") from None
+        raise _not_installed(spec, error) from None
+
+
+def _not_installed(spec: str, error: ImportError) -> GinError:
+    return GinError(
+        f"player {spec!r} needs something that is not installed ({error}); public engines come with make peers"
+    )
 
 
 for _name, _target in {

@@ -236,6 +236,8 @@ class Tables:
             GinError: for an option that does not exist or a value that it cannot have.
         """
         options = options or {}
+        if not isinstance(options, dict):
+            raise GinError(f"reset's options are a {type(options).__name__}; allowed is a dictionary")
         for name in options:
             if name not in RESET_OPTIONS:
                 raise UnknownNameError(unknown_name("reset option", str(name), RESET_OPTIONS))

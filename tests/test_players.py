@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from agents.heuristics import BOTS, NOVICES, StylePlayer, hint, sample_styles, style
+from ginenv import players
 from ginenv.actions import (
     KNOCK,
     PASS,
@@ -466,3 +467,29 @@ def test_sampled_styles_differ_and_play_legally():
 def test_bad_options_are_refused_with_a_sentence(spec, message):
     with pytest.raises(GinError, match=message):
         make_player(spec)
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        (None, "None is no player; allowed is a name"),
+        (3, "3 is no player"),
+        ("checkpoint", "unknown player 'checkpoint'"),
+        ("runs/nowhere/best", "there is no such directory"),
+    ],
+)
+def test_what_is_no_player_is_refused_in_a_sentence(spec, sentence):
+    with pytest.raises(GinError, match=sentence):
+        make_player(spec)
+
+
+def test_a_player_whose_engine_is_missing_says_how_to_get_it(monkeypatch):
+    def missing(seed):
+        raise ModuleNotFoundError("No module named 'engine'")
+
+    monkeypatch.setitem(players._REGISTRY, "needy", "tests.nowhere:make")
+    monkeypatch.setattr(players, "_load", lambda target, spec: missing)
+    with pytest.raises(
+        GinError, match=r"not installed \(No module named 'engine'\); public engines come with make peers"
+    ):
+        make_player("needy")

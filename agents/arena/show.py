@@ -16,6 +16,7 @@ from rich.table import Table
 
 from agents.arena.results import RESULTS_VERSION, MatchResult, versions
 from agents.arena.tournament import Standings
+from ginenv.rules import PRESETS, Rules
 
 _STYLE_ROWS = (
     ("hands won", "hands_won", "{:.1%}"),
@@ -31,6 +32,11 @@ _STYLE_ROWS = (
     ("deadwood when caught", "deadwood_when_caught", "{:.2f}"),
     ("ms a decision", "ms_per_decision", "{:.4f}"),
 )
+
+
+def _name_of(rules: Rules) -> str:
+    """A preset's name, or else the hash of the rules."""
+    return next((name for name, preset in PRESETS.items() if preset == rules), rules.hash)
 
 
 @contextmanager
@@ -58,7 +64,9 @@ def match_tables(result: MatchResult) -> list[Table]:
     table.add_column()
     hands = int(result.games["hands"].sum())
     what = f"{len(result.games):,} {result.unit}" + (f", {hands:,} hands" if result.unit == "games" else "")
-    table.add_row("played", what, f"{result.pairs:,} mirrored deals, rules {result.rules.hash}, seed {result.seed}")
+    table.add_row(
+        "played", what, f"{result.pairs:,} mirrored deals, rules {_name_of(result.rules)}, seed {result.seed}"
+    )
     table.add_row(f"{result.unit} won", result.share.text(percent=True), "draws count half")
     if result.unit == "games":
         table.add_row("hands won", result.hand_share.text(percent=True), "of those that somebody won")

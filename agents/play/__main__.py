@@ -59,6 +59,8 @@ def _begin(desk: Desk, arguments: argparse.Namespace) -> None:
     for name in ("opponent", "rules"):
         if (value := getattr(arguments, name)) is not None:
             options = options.changed(name, value)
+            if name == "opponent":
+                desk.check_opponent(value)
     if arguments.freeze:
         options = options.changed("learning", "off")
     desk.file.options = options

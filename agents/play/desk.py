@@ -95,7 +95,16 @@ class Desk:
 
     # ---------------------------------------------------------------- games
 
+    def check_opponent(self, spec: str) -> None:
+        """Makes an opponent once, so that a wrong name is told now and not at the next game.
+
+        Raises:
+            GinError: if there is no such opponent.
+        """
+        self._opponent_of(spec)
+
     def _new_game(self) -> None:
+        self.check_opponent(self.file.options.opponent)
         if self.file.game is not None:
             question = "There is an unfinished game; its points are lost when you begin another. Begin?"
             if not self.terminal.confirm(question):
@@ -205,8 +214,7 @@ class Desk:
             )
             return
         options = self.file.options.changed("opponent", rest)
-        # Made once here, so that a wrong name is told now and not at the next game.
-        self._opponent_of(rest)
+        self.check_opponent(rest)
         self._change(options)
         self.terminal.say(f"Your opponent is {options.opponent_name}.{self._later()}")
 
