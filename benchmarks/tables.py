@@ -41,7 +41,7 @@ def network_table() -> list[str]:
         match = _match(path.name)
         name = match["players"][1]
         seen = "met in training" if name in SEEN else "kept aside"
-        lines.append(f"| `{name}` | {match['num_games']:,} | {_share(match)} | {_points(match)} | {seen} |")
+        lines.append(f"| `{name}` | {match['jobs']:,} | {_share(match)} | {_points(match)} | {seen} |")
     lines += ["", "| `network` against `formula` under | games won | points a hand |", "|---|---|---|"]
     for path in sorted(RESULTS.glob("network-rules-*.json")):
         match = _match(path.name)
