@@ -42,7 +42,11 @@ def network_table() -> list[str]:
         name = match["players"][1]
         seen = "met in training" if name in SEEN else "kept aside"
         lines.append(f"| `{name}` | {match['jobs']:,} | {_share(match)} | {_points(match)} | {seen} |")
-    lines += ["", "| `network` against `formula` under, 10,000 hands each | hands won | points a hand |", "|---|---|---|"]
+    lines += [
+        "",
+        "| `network` against `formula` under, 10,000 hands each | hands won | points a hand |",
+        "|---|---|---|",
+    ]
     for path in sorted(RESULTS.glob("network-rules-*.json")):
         match = _match(path.name)
         lines.append(f"| `{path.stem.removeprefix('network-rules-')}` | {_share(match)} | {_points(match)} |")
