@@ -72,6 +72,8 @@ def knock_shares(could: np.ndarray, did: np.ndarray) -> list[dict[str, Any]]:
 def main() -> None:
     """Plays, prints a table, writes the JSON."""
     arguments = tyro.cli(Arguments)
+    if arguments.pairs < 1:
+        raise GinError(f"pairs is {arguments.pairs}; allowed is a whole number from 1")
     players = (
         make_player(arguments.player, arguments.seed),
         make_player(arguments.opponent or arguments.player, arguments.seed + 1),

@@ -3,11 +3,12 @@
 The loop reads from top to bottom in ``Trainer.run``: collect a batch of half-moves from thousands of games in lock-step, compute
 advantages with a critic that sees both hands and the stock, take gradient steps, average the weights, measure, save.
 
-What is particular to this game (``learning.md`` in the documentation has the reasons):
+What is particular to this game (LOG.md has the experiments behind it):
 
 * Both seats are one zero-sum sequence; the critic values every half-move.
 * Policies of gin rummy fall into always knocking, since waiting one turn is worse than knocking at once. So declining a knock commits a
   seat to gin for the rest of the hand (mostly), and some hands are played for gin from the start; the network is told.
+* The critic is told what the stock will bring to both hands (``agents.rollout``), since most of a result is luck.
 * Step size decides: the learning rate follows a target divergence per batch.
 """
 
@@ -572,11 +573,6 @@ class Trainer:
                 f"{path.name} cannot be resumed ({reason}); older ones stand beside it as {path.name}.1 and {path.name}.2"
             ) from None
         return True
-
-    @property
-    def parameters_per_second(self) -> float:
-        """Decisions per second since the run began."""
-        return self.decisions / max(1e-9, self.seconds)
 
 
 def _batches_of(path: Path) -> int:

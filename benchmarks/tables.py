@@ -1,19 +1,18 @@
 """The README's tables, from the results files that the commands beside them wrote.
 
-`python -m benchmarks.tables` puts them between the two marks in README.md; with `--check` it says whether they stand there already.
+`python -m benchmarks.tables` puts them between the two marks in README.md; a test says whether they stand there.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 from agents.files import write_text
 
 ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
 RESULTS = ROOT / "benchmarks" / "results"
 BEGIN, END = "<!-- results -->\n", "<!-- end of results -->\n"
 # Opponents that stood in the training pool; the others were kept aside.
@@ -73,22 +72,13 @@ Rules `eaai` unless said, mirrored deals that nothing was trained or chosen on, 
     return "\n".join([about, *network_table(), "", *speed_table(), "", ""])
 
 
-def main() -> None:
-    """Writes or checks the README."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true")
-    options = parser.parse_args()
-    readme = ROOT / "README.md"
-    text = readme.read_text(encoding="utf-8")
+def readme() -> str:
+    """The README with the tables that the results files give."""
+    text = README.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
-    wanted = f"{before}{BEGIN}{results()}{END}{after}"
-    if options.check:
-        if wanted != text:
-            sys.exit("README.md does not say what benchmarks/results holds; run python -m benchmarks.tables")
-        return
-    write_text(readme, wanted)
+    return f"{before}{BEGIN}{results()}{END}{after}"
 
 
 if __name__ == "__main__":
-    main()
+    write_text(README, readme())

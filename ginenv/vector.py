@@ -231,8 +231,8 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             final_obs = np.empty(self.num_envs, dtype=object)
             for lane, observation in zip(ended.tolist(), self._observations(core.final_rows[ended]), strict=True):
                 final_obs[lane] = observation
-            # All ones once an episode is over, nothing elsewhere: one column seen as many.
-            masks = np.ndarray(self._masks.shape, np.int8, done, strides=(1, 0))
+            # All ones once an episode is over, nothing elsewhere: one column seen as many (its own, since callers may change theirs).
+            masks = np.ndarray(self._masks.shape, np.int8, done.copy(), strides=(1, 0))
             masks.flags.writeable = False
             final_info = self._reporter.infos(core.finals, masks, ended)
             infos |= {"final_obs": final_obs, "_final_obs": done, "final_info": final_info, "_final_info": done}

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import tables
+
 README = Path(__file__).resolve().parent.parent / "README.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", README.read_text(encoding="utf-8"), re.M | re.S)
 
@@ -17,3 +19,7 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```$", README.read_text(encoding="utf-8"
 def test_block_runs(block: str, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, cwd=tmp_path, timeout=120)
     assert done.returncode == 0, done.stderr
+
+
+def test_tables_say_what_the_results_files_hold() -> None:
+    assert tables.readme() == README.read_text(encoding="utf-8")

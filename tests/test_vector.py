@@ -290,3 +290,15 @@ def test_render_shows_every_table() -> None:
     envs.reset(seed=0)
     frames = envs.render()
     assert frames is not None and len(frames) == 2 and all("knock at 10" in frame for frame in frames)
+
+
+def test_what_a_caller_does_to_the_terminations_leaves_the_final_masks() -> None:
+    envs = ginenv.HandVectorEnv(64, "random")
+    _, infos = envs.reset(seed=3)
+    while True:
+        _, _, done, _, infos = envs.step(infos["action_mask"].argmax(1))
+        if done.any():
+            break
+    ended = done.copy()
+    done[:] = False
+    assert (infos["final_info"]["action_mask"] == ended[:, None]).all()
