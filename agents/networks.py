@@ -54,6 +54,19 @@ class _Trunk(nn.Module):
         return x
 
 
+def _load_wider(network: Actor | Critic, other: Actor | Critic) -> None:
+    weights = other.state_dict()
+    first = weights["trunk.layers.0.weight"]
+    # Habits and advice come last, in this order.
+    known = first.shape[1] - other.habits - other.advice
+    columns = torch.zeros(first.shape[0], known + network.habits + network.advice)
+    columns[:, :known] = first[:, :known]
+    columns[:, known : known + other.habits] = first[:, known : known + other.habits]
+    at = known + network.habits
+    columns[:, at : at + other.advice] = first[:, known + other.habits :]
+    network.load_state_dict(weights | {"trunk.layers.0.weight": columns})
+
+
 class Actor(nn.Module):
     """The policy, with heads that guess the opponent's hand and its next action.
 
@@ -86,12 +99,8 @@ class Actor(nn.Module):
         return self.policy(x), self.belief(head), self.next_action(head)
 
     def load_wider(self, other: Actor) -> None:
-        """Takes the weights of an actor of the same widths that reads no advice; the new inputs begin with no influence."""
-        weights = other.state_dict()
-        first = weights["trunk.layers.0.weight"]
-        missing = self.advice - other.advice
-        weights["trunk.layers.0.weight"] = functional.pad(first, (0, missing))
-        self.load_state_dict(weights)
+        """Takes the weights of an actor of the same widths that reads no advice or habits; those inputs begin with no influence."""
+        _load_wider(self, other)
 
     def logits(self, inputs: Tensor) -> Tensor:
         """The policy's logits alone, ``[B, 107]``."""
@@ -109,6 +118,7 @@ class Critic(nn.Module):
 
     def __init__(self, widths: Sequence[int], habits: int = 0, advice: int = 0) -> None:
         super().__init__()
+        self.habits, self.advice = habits, advice
         known = OBSERVATION_SIZE + 2 * NUM_CONDITIONS + 52
         self.trunk = _Trunk(known + NUM_FUTURE + habits + advice, widths, advice, known)
         self.value = nn.Linear(widths[-1], 1)
@@ -118,6 +128,10 @@ class Critic(nn.Module):
     def forward(self, inputs: Tensor) -> Tensor:
         """Values ``[B]`` of ``[B, 586 + habits]``: observation, both conditions, the opponent's hand, the stock, the numbers."""
         return self.value(self.trunk(inputs)).squeeze(-1)
+
+    def load_wider(self, other: Critic) -> None:
+        """Takes the weights of a critic of the same widths that reads no advice or habits; those inputs begin with no influence."""
+        _load_wider(self, other)
 
 
 def has_bfloat16_units() -> bool:
@@ -129,7 +143,33 @@ def has_bfloat16_units() -> bool:
     return bool(capability is not None and capability())
 
 
-class FrozenActor:
+class _Frozen:
+    """Weights of a trunk and of heads for calls without gradients: the inputs' scale folded in, cast once."""
+
+    def __init__(self, network: Actor | Critic, heads: dict[str, nn.Linear], bfloat16: bool) -> None:
+        self.dtype = torch.bfloat16 if bfloat16 else torch.float32
+        self.habits, self.advice = network.habits, network.advice
+        layers = list(network.trunk.layers)
+        with torch.no_grad():
+            weights = [layer.weight.detach().clone() for layer in layers]  # type: ignore[union-attr]
+            weights[0] = weights[0] * network.trunk.scale
+            self.weights = [weight.to(self.dtype) for weight in weights]
+            self.biases = [layer.bias.detach().to(self.dtype) for layer in layers]  # type: ignore[union-attr]
+            self.heads = {
+                name: (head.weight.detach().to(self.dtype), head.bias.detach().to(self.dtype))
+                for name, head in heads.items()
+            }
+
+    @torch.no_grad()
+    def outputs(self, inputs: Tensor, head: str) -> Tensor:
+        """What a head says, as float32."""
+        x = inputs.to(self.dtype)
+        for weight, bias in zip(self.weights, self.biases, strict=True):
+            x = functional.linear(x, weight, bias).relu_()
+        return functional.linear(x, *self.heads[head]).float()
+
+
+class FrozenActor(_Frozen):
     """An actor for playing: weights folded and cast once, no gradients, one call per batch.
 
     Args:
@@ -138,23 +178,21 @@ class FrozenActor:
     """
 
     def __init__(self, actor: Actor, bfloat16: bool) -> None:
-        self.dtype = torch.bfloat16 if bfloat16 else torch.float32
-        self.habits, self.advice = actor.habits, actor.advice
-        layers = list(actor.trunk.layers)
-        with torch.no_grad():
-            weights = [layer.weight.detach().clone() for layer in layers]  # type: ignore[union-attr]
-            weights[0] = weights[0] * actor.trunk.scale
-            self.weights = [weight.to(self.dtype) for weight in weights]
-            self.biases = [layer.bias.detach().to(self.dtype) for layer in layers]  # type: ignore[union-attr]
-            self.heads = {
-                name: (head.weight.detach().to(self.dtype), head.bias.detach().to(self.dtype))
-                for name, head in (("policy", actor.policy), ("belief", actor.belief), ("next", actor.next_action))
-            }
+        super().__init__(
+            actor, {"policy": actor.policy, "belief": actor.belief, "next": actor.next_action}, bfloat16
+        )
 
-    @torch.no_grad()
     def __call__(self, inputs: Tensor, head: str = "policy") -> Tensor:
         """Logits of one head as float32: ``policy [B, 107]``, ``belief [B, 52]`` or ``next [B, 107]``."""
-        x = inputs.to(self.dtype)
-        for weight, bias in zip(self.weights, self.biases, strict=True):
-            x = functional.linear(x, weight, bias).relu_()
-        return functional.linear(x, *self.heads[head]).float()
+        return self.outputs(inputs, head)
+
+
+class FrozenCritic(_Frozen):
+    """A critic for judging, as ``FrozenActor`` is an actor for playing."""
+
+    def __init__(self, critic: Critic, bfloat16: bool) -> None:
+        super().__init__(critic, {"value": critic.value}, bfloat16)
+
+    def __call__(self, inputs: Tensor) -> Tensor:
+        """Values ``float32[B]`` of ``[B, 586 + extras]``."""
+        return self.outputs(inputs, "value").squeeze(1)

@@ -21,7 +21,7 @@ from ginenv.engine import NOBODY, STATE, STOCK_LEFT, apply, next_word
 from ginenv.game import next_hand, score_hand, start_game
 from ginenv.jit import ctz, kernel, mix, popcount, record_copy
 from ginenv.melds import deadwood, melded_cards, points_of
-from ginenv.rules import R_HAND_SIZE, R_RANKS, R_SUITS, get_rules
+from ginenv.rules import R_HAND_SIZE, R_RANKS, R_SUITS, R_TARGET, get_rules
 from ginenv.view import VIEW, look
 
 # One point of a hand as a reward (a hand's result has a standard deviation of 25 to 30 points), and a whole game: a hand moves the
@@ -92,7 +92,7 @@ def _look_ahead(s, row):
 
 
 @kernel
-def _observe(states, views, gin_only, obs, legal, hidden, future, conditions, turns):
+def observe_states(states, views, gin_only, obs, legal, hidden, future, conditions, turns):
     for i in range(states.shape[0]):
         s = states[i]
         v = views[i]
@@ -227,7 +227,8 @@ _copy_state = record_copy(STATE, "hands", STATE, "hands", "history")
 @kernel
 def _book_hand(s, preset, equity, layout):
     """Books a hand that is over and returns what it was worth to seat 0: its points, or the change in the chance to win the game."""
-    if layout.shape[0] == 0:
+    if layout.shape[0] == 0 or s.rules[R_TARGET] == 0:
+        # Where there is no game, points are all there is to win.
         score_hand(s)
         if s.winner == NOBODY:
             return 0.0
@@ -478,7 +479,7 @@ class Rollout:
 
     def observe(self, tick: int, shaping: float = 0.0) -> None:
         """Writes what the seats to move see into row ``tick`` of the arrays, and what their knocks would be worth."""
-        _observe(
+        observe_states(
             self.states, self.views, self.gin_only, self.obs[tick], self.legal[tick], self.hidden[tick],
             self.future[tick], self.conditions[tick], self.turns[tick],
         )  # fmt: skip

@@ -80,7 +80,7 @@ class Run:
         self.trainer = trainer(config, out, load_checkpoint(start)[0] if start else None)
         if start and (read_card(start).get("critic") or {}).get("widths") == list(config.network.critic):
             # Without it the policy would follow a critic that knows nothing, and forget.
-            self.trainer.critic.load_state_dict(load_critic(start).state_dict())
+            self.trainer.critic.load_wider(load_critic(start))
         resumed = resume and self.trainer.resume()
         self.main = self.trainer.rank == 0
         self.curve: list[dict[str, Any]] = []

@@ -172,8 +172,6 @@ def load_level(name: str | int) -> Level:
     actor, card = load_checkpoint(directory)
     if card["weights_sha256"] != values.get("weights_sha256"):
         raise LevelError(f"level {directory}: {LEVEL} belongs to other weights than those beside it")
-    if actor.advice:
-        raise LevelError(f"level {directory}: its network reads advice, which no level gives it")
     if actor.habits not in (0, NUM_HABITS):
         raise LevelError(
             f"level {directory}: its network reads {actor.habits} habits; this version counts {NUM_HABITS}: {HABITS[0]}, ..."

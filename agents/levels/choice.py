@@ -42,7 +42,8 @@ def prepare(views, manner, turns, seed, rows, conditions, legal, words):
         v = views[i]
         encode(v, rows, i)
         blank(v, manner.memory, manner.notices, rows[i])
-        bound = turn_of(v) > turns[i]
+        # Who declined a knock plays for gin, as in training.
+        bound = v.declined > 0 or turn_of(v) > turns[i]
         conditions[i] = 1 if bound else 0
         legal[i, 0] = v.legal[0]
         legal[i, 1] = bind_to_gin(v.hand, v.legal[0], v.legal[1]) if bound else v.legal[1]

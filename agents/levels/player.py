@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from agents.advice import Adviser, add_advice
 from agents.heuristics import StylePlayer, style
 from agents.levels.card import Level, LevelError, load_level
 from agents.levels.choice import LEANING, choose, prepare
@@ -77,6 +78,7 @@ class LevelPlayer(BasePlayer):
         self.name = level.name
         self.manner = level.settings.manner
         self.actor = FrozenActor(level.actor, has_bfloat16_units())
+        self.adviser = Adviser([(level.settings.memory, level.settings.notices)])
         self.search = _search(level) if level.settings.worlds else None
         self.bot = _bot(level) if level.settings.bot else None
         for helper in (self.bot, self.search):
@@ -192,11 +194,15 @@ class LevelPlayer(BasePlayer):
         legal, words = np.empty((n, 3), np.int64), np.empty(n, np.uint64)
         seed = self.seed & 0xFFFFFFFF
         prepare(views, self.manner[0], _TURNS[plans], seed, observations, conditions, legal, words)
-        inputs = torch.zeros((n, OBSERVATION_SIZE + NUM_CONDITIONS + self.actor.habits), dtype=self.actor.dtype)
+        width = OBSERVATION_SIZE + NUM_CONDITIONS + self.actor.habits + self.actor.advice
+        inputs = torch.zeros((n, width), dtype=self.actor.dtype)
         inputs[:, :OBSERVATION_SIZE] = torch.from_numpy(observations)
         inputs[:, OBSERVATION_SIZE] = torch.from_numpy(conditions)
         if self.actor.habits:
-            inputs[:, OBSERVATION_SIZE + NUM_CONDITIONS :] = torch.from_numpy(known)
+            first = OBSERVATION_SIZE + NUM_CONDITIONS
+            inputs[:, first : first + self.actor.habits] = torch.from_numpy(known)
+        if self.actor.advice:
+            add_advice(inputs, views, self.adviser)
         logits = self.actor(inputs).numpy()
         actions = np.empty(n, np.int64)
         choose(views, self.manner[0], self._leanings(tables), logits, legal, words, actions)

@@ -17,6 +17,7 @@ import yaml
 from pydantic import Field
 from torch import Tensor
 
+from agents.advice import Adviser
 from agents.config import Config, TrainConfig
 from agents.files import write_atomic, write_json
 from agents.heuristics import StylePlayer
@@ -121,7 +122,11 @@ class LevelTrainer(Trainer):
         rng = np.random.default_rng(config.seed)
         shares = np.array([member.share for member in config.bounds])
         kinds = rng.choice(len(shares), config.games, p=shares / shares.sum())
-        self.bounds = np.array([(b.memory, b.notices) for b in config.bounds], BOUNDS)[kinds]
+        bounds = [(b.memory, b.notices) for b in config.bounds]
+        self.bounds = np.array(bounds, BOUNDS)[kinds]
+        if self.rollout.adviser is not None:
+            # Advice must not tell what a table's players do not remember.
+            self.rollout.adviser = Adviser(bounds, kinds)
         self.known = torch.zeros((config.ticks + 1, config.games, NUM_HABITS))
         self.features = np.zeros((config.games, NUM_HABITS), np.float32)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from agents.config import Config
 from agents.heuristics import style
@@ -21,10 +21,15 @@ class SearchConfig(Config):
         worlds: worlds for each decision.
         particles: hands that are weighed before the worlds are drawn from them.
         belief: what hands are drawn from: ``bayes`` (weighed by the opponent's choices), the ``network``'s head, or ``uniform``.
+        whole_hands: hands drawn from the network's head are weighed by how plausible they are as a whole.
         pricing: an outcome is worth the chance to win the ``game``, or ``points``.
         candidates: discards that are searched, best first by the prior.
         prior: what is played unless something is better: ``style`` (a formula), or the policy of a ``network``.
-        network: checkpoint whose policy or belief is used; may stay empty without either.
+        network: checkpoint whose policy, belief or critic is used; may stay empty without any.
+        judge: worlds are finished by compiled ``playouts``, or valued by the network's ``critic``.
+        half_moves: of the critic: half-moves that both sides play by the network's policy before it judges.
+        lean: of the critic: value (chance to win the game) that one nat of the policy stands for.
+        least: of the critic: candidates that the policy plays more rarely than this are left out.
         gate: standard errors by which a candidate must beat the prior's choice.
         trust: spread of the true values of discards that the prior calls equal; gains are shrunk towards the prior by it (0: not).
         slope: value that a point of the prior's cost stands for in that.
@@ -59,10 +64,15 @@ class SearchConfig(Config):
     worlds: int = Field(128, ge=1, le=65536)
     particles: int = Field(1024, ge=1, le=1 << 20)
     belief: Literal["uniform", "bayes", "network"] = "bayes"
+    whole_hands: bool = True
     pricing: Literal["game", "points"] = "game"
     candidates: int = Field(8, ge=1, le=11)
     prior: Literal["style", "network"] = "style"
     network: str = ""
+    judge: Literal["playouts", "critic"] = "playouts"
+    half_moves: int = Field(0, ge=0, le=64)
+    lean: float = Field(0.02, ge=0, le=1)
+    least: float = Field(0.002, ge=0, lt=1)
     gate: float = Field(0.5, ge=0)
     trust: float = Field(0.012, ge=0, le=1)
     slope: float = Field(0.002, ge=0, le=1)
@@ -96,7 +106,13 @@ class SearchConfig(Config):
     @property
     def uses_network(self) -> bool:
         """Whether a checkpoint is needed."""
-        return self.belief == "network" or self.prior == "network"
+        return self.belief == "network" or self.prior == "network" or self.judge == "critic"
+
+    @model_validator(mode="after")
+    def _fitting(self) -> SearchConfig:
+        if self.judge == "critic" and (self.prior != "network" or self.pricing != "game"):
+            raise ValueError("judge=critic needs prior=network and pricing=game, as its network was trained")
+        return self
 
     def settings(self) -> np.ndarray:
         """``SETTINGS[1]``."""
@@ -109,6 +125,7 @@ class SearchConfig(Config):
         record["game_pricing"] = self.pricing == "game"
         record["slope"] = self.logit_slope if self.prior == "network" else self.slope
         record["policy"] = self.prior == "network"
+        record["least"] = self.least if self.judge == "critic" else 0.0
         return record
 
     def model(self) -> np.ndarray:

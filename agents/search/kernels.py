@@ -1,7 +1,7 @@
 """One decision: candidates, worlds, playouts, prices, and which candidate is worth its place.
 
-Three kernels, called one after the other for each view (as one they would take a minute to compile): ``propose``, ``imagine`` and
-``compare``. None of them holds Python's lock, and all scratch memory is their caller's.
+Kernels called one after the other for each view (as one they would take a minute to compile): ``propose``, ``draw_hands``,
+``fill_worlds`` and ``compare``. None of them holds Python's lock, and all scratch memory is their caller's.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from agents.equity import bank_chance
+from agents.rollout import bind_to_gin
 from agents.search.playout import choose, copy_state
-from agents.search.worlds import believe, believe_logits, believe_uniform, draw_worlds
+from agents.search.worlds import believe, believe_logits, believe_uniform, describe, draw_worlds
 from agents.style_kernels import (
     choose_lay_off,
+    choose_spread,
     danger_of,
     deadwood_ahead,
     least_deadwood,
@@ -50,6 +52,7 @@ SETTINGS = np.dtype(
         ("gin", np.float64),  # prior: points that a draw to gin counts for in it
         ("danger", np.float64),  # prior: points for a discard that the opponent surely wants
         ("policy", np.int64),  # 1 when the logits of a network's policy are the prior
+        ("least", np.float64),  # of a policy: candidates that it plays more rarely are left out
     ],
     align=True,
 )
@@ -107,6 +110,9 @@ def list_candidates(v, p, logits, row, found):
     count = 0
     if v.phase == PHASE_LAYOFF:
         return _add(found, 0, np.int64(choose_lay_off(v)), 0.0)
+    if p.policy and v.phase == PHASE_SPREAD:
+        # No network learns what is exact arithmetic.
+        return _add(found, 0, np.int64(choose_spread(v)), 0.0)
     if v.legal[1]:
         cards, left = least_deadwood(v.hand, v.legal[1])
         if left == 0:
@@ -133,6 +139,9 @@ def list_candidates(v, p, logits, row, found):
     if v.legal[1]:
         # To knock with more deadwood than need be only matters for what can be laid off; two such cards are plenty.
         knocks = v.legal[1]
+        if p.policy and v.declined > 0:
+            # Networks play for gin once they declined to knock, as in training.
+            knocks = bind_to_gin(v.hand, v.legal[0], knocks)
         for _ in range(2):
             if knocks:
                 cards = least_deadwood(v.hand, knocks)[0]
@@ -141,6 +150,9 @@ def list_candidates(v, p, logits, row, found):
                 count = _add(found, count, KNOCK + card, -np.float64(logits[row, KNOCK + card]) if p.policy else 1e6)
         if p.policy:
             _sort(found, count)
+    if p.least > 0:
+        while count > 1 and found[count - 1].prior - found[0].prior > -np.log(p.least):
+            count -= 1
     return count
 
 
@@ -278,8 +290,8 @@ def compare(found, count, first, seat, p, policies, caution, worlds, work, value
 
 
 @kernel
-def imagine(views, n, p, model, belief, camps, seed, turns, hands, weights, worlds, caution):
-    """Draws the worlds of a decision.
+def draw_hands(views, n, p, model, belief, seed, turns, hands, weights):
+    """Draws hands of the opponent for a decision.
 
     Args:
         views: ``VIEW[N]``.
@@ -287,23 +299,44 @@ def imagine(views, n, p, model, belief, camps, seed, turns, hands, weights, worl
         p: ``SETTINGS[1]``.
         model: ``MODEL[1]``.
         belief: ``float32[N, 52]``, logits of the opponent's cards, used by the network's belief alone.
-        camps: probability that the opponent camps on gin.
         seed: uint64 of the player.
         turns: ``TURN[MAX_TURNS]`` scratch.
-        hands: ``int64[P]``, written: hands of the opponent.
+        hands: ``int64[P]``, written.
         weights: ``float64[P]``, written: how likely each is.
-        worlds: ``STATE[W]``, written.
-        caution: ``uint8[W]``, written: 1 where the world's opponent camps on gin.
+
+    Returns:
+        The state of the random stream.
     """
     v = views[n]
     word = mix(v.luck ^ mix(seed))
     if p[0].belief == BELIEF_BAYES:
-        word = believe(v, model[0], turns, hands, weights, word)
-    elif p[0].belief == BELIEF_NETWORK:
-        word = believe_logits(v, belief, n, hands, weights, word)
-    else:
-        word = believe_uniform(v, hands, weights, word)
-    word = draw_worlds(v, hands, weights, worlds, word)
+        return believe(v, model[0], turns, hands, weights, word)
+    if p[0].belief == BELIEF_NETWORK:
+        return believe_logits(v, belief, n, hands, weights, word)
+    return believe_uniform(v, hands, weights, word)
+
+
+@kernel
+def describe_hands(views, n, model, belief, turns, hands, features, word):
+    """What a model of whole hands reads about hands that were drawn (``agents.search.worlds.describe``)."""
+    return describe(views[n], model[0], turns, belief, n, hands, features, word)
+
+
+@kernel
+def fill_worlds(views, n, camps, hands, weights, worlds, caution, word):
+    """Worlds of a decision from its hands.
+
+    Args:
+        views: ``VIEW[N]``.
+        n: the view that decides.
+        camps: probability that the opponent camps on gin.
+        hands: ``int64[P]``, hands of the opponent.
+        weights: ``float64[P]``, how likely each is.
+        worlds: ``STATE[W]``, written.
+        caution: ``uint8[W]``, written: 1 where the world's opponent camps on gin.
+        word: uint64, state of the random stream.
+    """
+    word = draw_worlds(views[n], hands, weights, worlds, word)
     for w in range(worlds.shape[0]):
         caution[w] = unit(mix(word + np.uint64(w))) < camps
 
@@ -332,3 +365,63 @@ def propose(views, n, p, wanted, logits, found):
             if found[i].action == wanted and (wanted >= KNOCK or v.phase == PHASE_SPREAD):
                 first = i
     return count, first
+
+
+@kernel
+def branch(worlds, action, bound, out, bounds, first):
+    """Every world after an action.
+
+    Args:
+        worlds: ``STATE[W]``.
+        action: of the seat to move.
+        bound: whether that seat plays for gin from now on.
+        out: ``STATE[N]``, written from ``first`` on.
+        bounds: ``uint8[N, 2]``, written alike: who plays for gin.
+        first: see above.
+    """
+    for w in range(worlds.shape[0]):
+        s = out[first + w]
+        copy_state(s, worlds[w])
+        seat = np.int64(s.turn)
+        other = 1 - seat
+        bounds[first + w, seat] = bound
+        # Whoever holds so little and did not knock has declined to.
+        could = s.thrown[other] != 0 and deadwood(s.hands[other]) <= s.limit
+        bounds[first + w, other] = 1 if could else 0
+        apply(s, action)
+
+
+@kernel
+def settle(found, count, values, lean):
+    """Takes the candidate of the best mean over all worlds, the prior's opinion added.
+
+    Args:
+        found: ``CANDIDATE``, sorted by the prior (its cost is minus a log-probability); value, error and worlds are written.
+        count: how many candidates.
+        values: ``float64[count * W]``, candidate by candidate.
+        lean: value that one nat of the prior stands for.
+
+    Returns:
+        Index of the chosen candidate.
+    """
+    total = values.shape[0] // count
+    best = 0
+    most = -1e300
+    for i in range(count):
+        mean = 0.0
+        for w in range(total):
+            mean += values[i * total + w]
+        mean /= total
+        found[i].value = mean
+        found[i].worlds = total
+        score = mean - lean * (found[i].prior - found[0].prior)
+        if score > most:
+            most = score
+            best = i
+    for i in range(count):
+        mean = found[i].value - found[best].value
+        squares = 0.0
+        for w in range(total):
+            squares += (values[i * total + w] - values[best * total + w] - mean) ** 2
+        found[i].error = np.sqrt(squares / max(1, total - 1) / total)
+    return best

@@ -10,6 +10,8 @@ import torch
 from agents.advice import add_advice
 from agents.checkpoint import load_checkpoint
 from agents.networks import NUM_CONDITIONS, FrozenActor, has_bfloat16_units
+from agents.search.hand_features import turns_of
+from agents.search.hand_model import FrozenHandModel, load_hand_model
 from ginenv.encoding import OBSERVATION_SIZE, encode
 from ginenv.errors import GinError
 from ginenv.jit import kernel
@@ -22,27 +24,51 @@ def _encode_all(views, obs, conditions):
         conditions[i] = 1 if views[i].declined > 0 else 0
 
 
+@kernel
+def _turns_of_all(views, turns):
+    for i in range(views.shape[0]):
+        turns[i] = turns_of(views[i])
+
+
 class NetworkPrior:
     """Logits of a checkpoint's policy and of its guess at the opponent's cards, for a batch of views.
 
     Args:
         path: of the checkpoint.
+        whole_hands: whether drawn hands are weighed by the model of whole hands that stands beside the network.
 
     Raises:
         GinError: if no checkpoint is named.
         CheckpointError: if it cannot be used.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, whole_hands: bool = False) -> None:
         if not path:
             raise GinError("search: prior=network and belief=network need a checkpoint: network=DIRECTORY")
         actor, _ = load_checkpoint(Path(path))
         self.actor = FrozenActor(actor, has_bfloat16_units())
+        model = load_hand_model(path) if whole_hands else None
+        self.hands = None if model is None else FrozenHandModel(model)
+
+    @property
+    def weighs_hands(self) -> bool:
+        """Whether there is a model of whole hands."""
+        return self.hands is not None
+
+    def plausible(self, n: int, hands: np.ndarray, features: np.ndarray) -> np.ndarray:
+        """Probabilities ``float64[P]`` of hands drawn for view ``n`` of the last batch."""
+        assert self.hands is not None
+        return self.hands(n, hands, features)
 
     def __call__(self, views: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """``VIEW[n]`` to ``float32[n, 107]`` and ``float32[n, 52]``."""
         inputs = self.inputs(views)
-        return self.actor(inputs).numpy(), self.actor(inputs, "belief").numpy()
+        logits, belief = self.actor(inputs), self.actor(inputs, "belief")
+        if self.hands is not None:
+            turns = np.empty(len(views), np.int64)
+            _turns_of_all(views, turns)
+            self.hands.look(inputs[:, :OBSERVATION_SIZE].float(), belief, torch.from_numpy(turns))
+        return logits.numpy(), belief.numpy()
 
     def inputs(self, views: np.ndarray) -> torch.Tensor:
         """What the actor reads: ``[n, 521]``; a seat that declined a knock is told to play for gin, as in training."""

@@ -2,34 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from agents.config import parse_config
 from agents.equity import EquityBank, equity_bank
 from agents.search.config import SearchConfig
-from agents.search.kernels import CANDIDATE, MAX_CANDIDATES, compare, imagine, propose
+from agents.search.hand_features import NUM_FEATURES
+from agents.search.kernels import (
+    CANDIDATE,
+    MAX_CANDIDATES,
+    branch,
+    compare,
+    describe_hands,
+    draw_hands,
+    fill_worlds,
+    propose,
+    settle,
+)
 from agents.search.worlds import MAX_TURNS, TURN
 from agents.style_kernels import act_batch
+from ginenv.actions import KNOCK
 from ginenv.engine import STATE, End
 from ginenv.players import BasePlayer
 from ginenv.rules import R_TARGET, Rules
 from ginenv.view import VIEW
+
+if TYPE_CHECKING:
+    from agents.search.judge import Judge
+    from agents.search.network import NetworkPrior
 
 
 class Scratch:
     """The memory that one thread searches in."""
 
     def __init__(self, config: SearchConfig) -> None:
-        particles = max(config.particles if config.belief == "bayes" else config.worlds, config.worlds)
+        weighed = config.belief == "bayes" or (config.belief == "network" and config.whole_hands)
+        particles = max(config.particles if weighed else config.worlds, config.worlds)
         self.turns = np.zeros(MAX_TURNS, TURN)
         self.hands = np.zeros(particles, np.int64)
         self.weights = np.zeros(particles)
+        self.features = np.zeros((particles if weighed else 0, NUM_FEATURES), np.float32)
         self.worlds = np.zeros(config.worlds, STATE)
         self.work = np.zeros(1, STATE)
         self.caution = np.zeros(config.worlds, np.uint8)
@@ -87,12 +104,18 @@ class SearchPlayer(BasePlayer):
         self.scratch = [Scratch(self.config) for _ in range(self.config.threads)]
         self.pool = ThreadPoolExecutor(self.config.threads) if self.config.threads > 1 else None
         self.habits: dict[int, tuple[float, float]] = {}
-        self.network: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
+        self.network: NetworkPrior | None = None
+        self.judge: Judge | None = None
         if self.config.uses_network:
             # Only what uses a network needs torch.
+            from agents.search.judge import Judge
             from agents.search.network import NetworkPrior
 
-            self.network = NetworkPrior(self.config.network)
+            self.network = NetworkPrior(
+                self.config.network, self.config.belief == "network" and self.config.whole_hands
+            )
+            if self.config.judge == "critic":
+                self.judge = Judge(self.config.network, self.config.half_moves, seed)
 
     def reset(self, seed: int = 0) -> None:
         """Takes a new seed and forgets what it saw of opponents."""
@@ -154,10 +177,7 @@ class SearchPlayer(BasePlayer):
         scratch = self.scratch[0]
         count, first, best = _Job(self, view, None).look(0, scratch)
         if count == 1:
-            imagine(
-                view, 0, self.settings, self.model, np.zeros((1, 52), np.float32), 0.0, np.uint64(0),
-                scratch.turns, scratch.hands, scratch.weights, scratch.worlds, scratch.caution,
-            )  # fmt: skip
+            _Job(self, view, None).imagine(0, scratch)
         found = scratch.found[:count].copy()
         errors = np.array(
             [
@@ -215,6 +235,9 @@ class _Job:
 
     def decide(self, low: int, high: int, scratch: Scratch, actions: np.ndarray) -> None:
         """Decides the views from ``low`` to ``high`` in the memory of one thread."""
+        if self.player.judge is not None:
+            self._decide_by_judge(self.player.judge, low, high, scratch, actions)
+            return
         for n in range(low, high):
             _, _, best = self.look(n, scratch)
             actions[n] = scratch.found["action"][best]
@@ -225,17 +248,120 @@ class _Job:
         count, first = propose(self.views, n, player.settings, self.wanted[n], self.logits, scratch.found)
         if count == 1:
             return 1, 0, 0
-        imagine(
-            self.views, n, player.settings, player.model, self.belief, self.camps[n], np.uint64(player.seed % 2**64),
-            scratch.turns, scratch.hands, scratch.weights, scratch.worlds, scratch.caution,
-        )  # fmt: skip
+        if player.judge is not None:
+            branches = self._branch(n, count, scratch)
+            values = branches.judged(player.judge, self.bank)
+            best = int(settle(scratch.found, count, values, player.config.lean))
+            scratch.values[:count] = values.reshape(count, -1)
+            return count, 0, best
+        self.imagine(n, scratch)
         best = compare(
             scratch.found, count, first, int(self.views["seat"][n]), player.settings, player.policies, scratch.caution,
             scratch.worlds, scratch.work, scratch.values, self.bank.values, self.bank.layout, self.table[n],
         )  # fmt: skip
         return count, first, best
 
+    def imagine(self, n: int, scratch: Scratch) -> None:
+        """Draws hands of the opponent, weighs them, and makes the worlds of a view."""
+        player = self.player
+        seed = np.uint64(player.seed % 2**64)
+        word = draw_hands(
+            self.views, n, player.settings, player.model, self.belief, seed, scratch.turns, scratch.hands,
+            scratch.weights,
+        )  # fmt: skip
+        if player.network is not None and player.network.weighs_hands:
+            word = describe_hands(
+                self.views,
+                n,
+                player.model,
+                self.belief,
+                scratch.turns,
+                scratch.hands,
+                scratch.features,
+                np.uint64(word),
+            )
+            scratch.weights[:] = player.network.plausible(n, scratch.hands, scratch.features)
+        fill_worlds(
+            self.views, n, self.camps[n], scratch.hands, scratch.weights, scratch.worlds, scratch.caution,
+            np.uint64(word),
+        )  # fmt: skip
 
+    def _branch(self, n: int, count: int, scratch: Scratch) -> _Branches:
+        """The worlds of a view after each of its candidates."""
+        view = self.views[n]
+        self.imagine(n, scratch)
+        total = len(scratch.worlds)
+        branches = _Branches(np.zeros(count * total, STATE), np.zeros((count * total, 2), np.uint8))
+        for i in range(count):
+            action = int(scratch.found["action"][i])
+            bound = view["declined"] > 0 or (view["legal"][1] != 0 and action < KNOCK)
+            branch(scratch.worlds, action, int(bound), branches.states, branches.bounds, i * total)
+        branches.seats = np.full(count * total, int(view["seat"]), np.int64)
+        branches.tables = np.full(count * total, self.table[n], np.int64)
+        return branches
+
+    def _decide_by_judge(self, judge: Judge, low: int, high: int, scratch: Scratch, actions: np.ndarray) -> None:
+        """Decides views in groups, since a judge is quickest with many worlds at once."""
+        group: list[tuple[int, int, np.ndarray, _Branches]] = []
+        waiting = 0
+        for n in range(low, high):
+            count, _ = propose(self.views, n, self.player.settings, self.wanted[n], self.logits, scratch.found)
+            if count == 1:
+                actions[n] = scratch.found["action"][0]
+                continue
+            branches = self._branch(n, count, scratch)
+            group.append((n, count, scratch.found[:count].copy(), branches))
+            waiting += len(branches.states)
+            if waiting >= _GROUP:
+                self._judge_group(judge, group, actions)
+                group, waiting = [], 0
+        if group:
+            self._judge_group(judge, group, actions)
+
+    def _judge_group(
+        self, judge: Judge, group: list[tuple[int, int, np.ndarray, _Branches]], actions: np.ndarray
+    ) -> None:
+        values = _Branches.joined([branches for _, _, _, branches in group]).judged(judge, self.bank)
+        at = 0
+        for n, count, found, branches in group:
+            part = values[at : at + len(branches.states)]
+            actions[n] = found["action"][settle(found, count, part, self.player.config.lean)]
+            at += len(branches.states)
+
+
+@dataclass
+class _Branches:
+    """Worlds after candidates.
+
+    Attributes:
+        states: ``STATE[n]``.
+        bounds: ``uint8[n, 2]``, who plays for gin.
+        seats: ``int64[n]``, to whom they are worth what is asked.
+        tables: ``int64[n]``, which table prices each.
+    """
+
+    states: np.ndarray
+    bounds: np.ndarray
+    seats: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    tables: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @classmethod
+    def joined(cls, parts: list[_Branches]) -> _Branches:
+        """All worlds of some branches."""
+        return cls(
+            np.concatenate([part.states for part in parts]),
+            np.concatenate([part.bounds for part in parts]),
+            np.concatenate([part.seats for part in parts]),
+            np.concatenate([part.tables for part in parts]),
+        )
+
+    def judged(self, judge: Judge, bank: EquityBank) -> np.ndarray:
+        """Their values."""
+        return judge(self.states, self.bounds, self.seats, bank.values, bank.layout, self.tables)
+
+
+# Worlds that are judged together.
+_GROUP = 16384
 # Share of gins among the hands that campers and knockers end; no camper is certain, so that one knock does not settle it.
 _CAMPER_GIN, _KNOCKER_GIN = 0.9, 0.15
 

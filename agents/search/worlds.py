@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from agents.search.hand_features import hand_features
 from agents.style_kernels import joins_meld, unit
 from ginenv.actions import KNOCK, PASS, PHASE_LAYOFF, PHASE_SPREAD, STOCK, UPCARD
 from ginenv.engine import LAYOFF_BEST, LAYOFF_BY_HAND, NO_CARD, NOBODY, STATE, next_word
@@ -402,6 +403,30 @@ def believe_logits(v, logits, row, hands, weights, seed):
             cards |= np.int64(1) << best
         hands[i] = cards
         weights[i] = 1.0 / hands.shape[0]
+    return seed
+
+
+@kernel
+def describe(v, m, turns, logits, row, hands, features, seed):
+    """The numbers about drawn hands that a model of whole hands reads (``agents.search.hand_features``).
+
+    Args:
+        v: the view.
+        m: a ``MODEL`` record, how the opponent is believed to choose.
+        turns: ``TURN[MAX_TURNS]`` scratch.
+        logits: ``float32[n, 52]`` that the hands were drawn from.
+        row: of this view.
+        hands: ``int64[N]``.
+        features: ``float32[N, NUM_FEATURES]``, written.
+        seed: state of the random stream (uint64).
+
+    Returns:
+        The stream's new state.
+    """
+    count = read_turns(v, turns)
+    for i in range(hands.shape[0]):
+        fit, seed = weigh(hands[i], v, turns, count, m, seed)
+        hand_features(hands[i], v, logits, row, fit, features[i])
     return seed
 
 

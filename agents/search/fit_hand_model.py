@@ -1,0 +1,219 @@
+"""Trains the model of whole hands that stands beside a network (``agents.search.hand_model``).
+
+python -m agents.search.fit_hand_model CHECKPOINT --rounds 24
+
+Every round plays fresh hands, so that no hand is seen twice: the network against itself (60 %) and against built-in bots, on deals for
+training. From each position the true hand and 32 drawn ones are scored. What is reported is the surprise at the true hand among them, on
+hands that are played for this alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from rich.console import Console
+from torch import Tensor
+
+from agents.checkpoint import read_card
+from agents.network_player import load_network
+from agents.networks import has_bfloat16_units
+from agents.search.config import SearchConfig
+from agents.search.hand_features import NUM_FEATURES, hand_features, turns_of
+from agents.search.hand_model import HandModel, save_hand_model
+from agents.search.network import NetworkPrior
+from agents.search.worlds import MAX_TURNS, TURN, believe_logits, read_turns, weigh
+from agents.seeds import Domain, deal_keys, luck_words
+from ginenv.actions import PHASE_DISCARD, PHASE_OVER
+from ginenv.encoding import OBSERVATION_SIZE, encode
+from ginenv.engine import STATE, apply, deal, shuffle
+from ginenv.jit import kernel
+from ginenv.players import Player, make_player
+from ginenv.rules import get_rules
+from ginenv.view import VIEW, look
+
+DRAWN = 32
+# Hands of a round against each opponent, and the share of positions that are kept.
+OPPONENTS = {"itself": 6000, "knocker": 1200, "camper": 1200, "formula": 900, "simple": 900}
+KEPT = 0.5
+BATCH = 512
+_SEED_OF_TEST = 1 << 20
+
+
+@kernel
+def _start(states):
+    for i in range(states.shape[0]):
+        shuffle(states[i])
+        deal(states[i], i % 2)
+
+
+@kernel
+def _look(states, index, views):
+    for k in range(index.shape[0]):
+        s = states[index[k]]
+        look(s, np.int64(s.turn), views[k])
+
+
+@kernel
+def _play(states, index, actions):
+    left = 0
+    for k in range(index.shape[0]):
+        s = states[index[k]]
+        apply(s, actions[k])
+        if s.phase != PHASE_OVER:
+            index[left] = index[k]
+            left += 1
+    return left
+
+
+@kernel
+def _draw(views, logits, model, turns, seed, weights, drawn, obs, hands, features, lines):
+    """The true hands stand in ``hands[:, 0]`` already; draws the others, and writes the numbers about all."""
+    for i in range(views.shape[0]):
+        v = views[i]
+        encode(v, obs, i)
+        lines[i] = turns_of(v)
+        seed = believe_logits(v, logits, i, drawn, weights, seed)
+        count = read_turns(v, turns)
+        for k in range(hands.shape[1]):
+            if k > 0:
+                hands[i, k] = drawn[k - 1]
+            fit, seed = weigh(hands[i, k], v, turns, count, model[0], seed)
+            hand_features(hands[i, k], v, logits, i, fit, features[i, k])
+
+
+@dataclass
+class Hands:
+    """Positions with the true hand and drawn ones, as ``HandModel`` reads them; the true hand is the first."""
+
+    obs: Tensor
+    belief: Tensor
+    hands: Tensor
+    features: Tensor
+    turns: Tensor
+
+    def scores(self, model: HandModel, rows: Tensor | slice) -> Tensor:
+        """The model's scores of some positions, as float32."""
+        with torch.autocast("cpu", torch.bfloat16, enabled=has_bfloat16_units()):
+            found = model(self.obs[rows], self.belief[rows], self.hands[rows], self.features[rows], self.turns[rows])
+        return found.float()
+
+
+def positions(player: Player, opponent: Player, hands: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Views of one seat in fresh hands, and the opponent's true hand in each."""
+    states = np.zeros(hands, STATE)
+    states["rules"] = get_rules("eaai").block
+    states["key"] = deal_keys(Domain.TRAIN, seed, 0, hands)
+    states["luck"] = luck_words(Domain.TRAIN, seed, 0, hands)
+    rng = np.random.default_rng(seed)
+    states["score"] = rng.integers(0, 100, (hands, 2))
+    seats = rng.integers(0, 2, hands)
+    _start(states)
+    room, index = np.zeros(hands, VIEW), np.arange(hands)
+    seen, held = [], []
+    while len(index):
+        views = room[: len(index)]
+        _look(states, index, views)
+        turns = states["turn"][index].astype(np.int64)
+        mine = turns == seats[index]
+        kept = mine & (rng.random(len(index)) < KEPT) & (views["phase"] <= PHASE_DISCARD)
+        seen.append(views[kept].copy())
+        held.append(states["hands"][index[kept], 1 - turns[kept]])
+        actions = np.zeros(len(index), np.int64)
+        for side, who in ((mine, player), (~mine, opponent)):
+            if side.any():
+                actions[side] = who.act(views[side])
+        index = index[: _play(states, index, actions)]
+    return np.concatenate(seen), np.concatenate(held)
+
+
+def gather(checkpoint: str, seed: int, share: float = 1.0) -> Hands:
+    """Positions of one round.
+
+    Args:
+        checkpoint: whose hands and whose draws.
+        seed: of deals and players.
+        share: of the hands of a round.
+    """
+    prior, player = NetworkPrior(checkpoint), load_network(checkpoint, seed)
+    parts = []
+    for k, (name, count) in enumerate(OPPONENTS.items()):
+        opponent = load_network(checkpoint, seed + 1) if name == "itself" else make_player(name, seed=seed)
+        views, held = positions(player, opponent, max(2, int(count * share)), 16 * seed + k)
+        belief = prior(views)[1]
+        n = len(views)
+        hands, features = np.zeros((n, 1 + DRAWN), np.int64), np.zeros((n, 1 + DRAWN, NUM_FEATURES), np.float32)
+        hands[:, 0] = held
+        obs, lines = np.zeros((n, OBSERVATION_SIZE), np.uint8), np.zeros(n, np.int64)
+        _draw(
+            views, belief, SearchConfig().model(), np.zeros(MAX_TURNS, TURN), np.uint64(16 * seed + k),  # pyright: ignore[reportCallIssue]
+            np.zeros(DRAWN), np.zeros(DRAWN, np.int64), obs, hands, features, lines,
+        )  # fmt: skip
+        parts.append((obs, belief, hands, features, lines))
+    return Hands(*(torch.from_numpy(np.concatenate(columns)) for columns in zip(*parts, strict=True)))
+
+
+@torch.no_grad()
+def surprise(model: HandModel, hands: Hands) -> float:
+    """Mean of minus the logarithm of the true hand's probability among those drawn; log(33) for a model that knows nothing."""
+    total = 0.0
+    for start in range(0, len(hands.obs), 2048):
+        scores = hands.scores(model, slice(start, start + 2048))
+        total += float((scores.logsumexp(1) - scores[:, 0]).sum())
+    return total / len(hands.obs)
+
+
+def fit(checkpoint: str, rounds: int, seed: int, console: Console) -> tuple[HandModel, list[float]]:
+    """Trains a model; also the surprise after every fourth round."""
+    torch.manual_seed(seed)
+    model = HandModel()
+    optimiser = torch.optim.AdamW(model.parameters(), lr=0.003, weight_decay=1e-4)
+    test = gather(checkpoint, _SEED_OF_TEST + seed, 0.25)
+    curve = [surprise(model, test)]
+    began = time.perf_counter()
+    for number in range(rounds):
+        hands = gather(checkpoint, seed + 1 + number)
+        order = torch.randperm(len(hands.obs))
+        for start in range(0, len(order) - BATCH + 1, BATCH):
+            progress = (number + start / len(order)) / rounds
+            for group in optimiser.param_groups:
+                group["lr"] = 0.003 * min(1.0, 20 * progress + 0.1) * (1 - 0.97 * progress)
+            scores = hands.scores(model, order[start : start + BATCH])
+            loss = (scores.logsumexp(1) - scores[:, 0]).mean()
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+        if number % 4 == 3 or number == rounds - 1:
+            curve.append(surprise(model, test))
+            left = (time.perf_counter() - began) / (number + 1) * (rounds - number - 1) / 60
+            console.print(
+                f"round {number + 1} of {rounds}: surprise {curve[-1]:.4f} (drawn as they are {curve[0]:.4f}), {left:.0f} min left"
+            )
+    return model, curve
+
+
+def main() -> None:
+    """Trains and writes the model."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("checkpoint", help="directory of a network; the model is written into it")
+    parser.add_argument("--rounds", type=int, default=24)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    console = Console()
+    card = read_card(asked.checkpoint)
+    model, curve = fit(asked.checkpoint, asked.rounds, asked.seed, console)
+    about = {
+        "command": f"python -m agents.search.fit_hand_model CHECKPOINT --rounds {asked.rounds} --seed {asked.seed}",
+        "surprise": [round(value, 4) for value in curve],
+        "drawn": DRAWN,
+        "opponents": OPPONENTS,
+    }
+    save_hand_model(Path(asked.checkpoint), model, card["weights_sha256"], about)
+
+
+if __name__ == "__main__":
+    main()

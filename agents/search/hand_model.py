@@ -1,0 +1,138 @@
+"""Which whole hands an opponent holds: a small network that weighs hands drawn card by card.
+
+It is trained to tell true hands among drawn ones (noise-contrastive estimation, Gutmann and Hyvärinen 2010), so that its scores are
+the logarithm of how much more often a hand truly occurs than it is drawn. What a seat sees is read once for each position; a drawn hand
+then costs a product of 64 by 256 numbers. Only drawn hands are looked at in play, never the true one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from torch.nn import functional
+
+from agents.checkpoint import CheckpointError
+from agents.files import write_atomic, write_json
+from agents.networks import has_bfloat16_units
+from agents.search.hand_features import MOST_TURNS, NUM_FEATURES
+from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE, OBSERVATION_VERSION
+
+WEIGHTS, CARD = "hand_model.safetensors", "hand_model.json"
+FORMAT_VERSION = 1
+_SEEN, _HAND, _LAST = 256, 256, 64
+_CARDS = torch.arange(52)
+
+
+class HandModel(nn.Module):
+    """Scores of hands: the logarithm of how much more plausible each is than the others drawn for the same view."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen = nn.Linear(OBSERVATION_SIZE + 52, _SEEN)
+        self.context = nn.Linear(_SEEN, _HAND)
+        self.single = nn.Linear(_SEEN, 52)
+        self.hand = nn.Linear(52 + NUM_FEATURES, _HAND, bias=False)
+        self.last = nn.Linear(_HAND, _LAST)
+        self.out = nn.Linear(_LAST, 1)
+        self.by_turn = nn.Embedding(MOST_TURNS + 1, NUM_FEATURES)
+        for layer in (self.out, self.single, self.by_turn):
+            nn.init.zeros_(layer.weight)
+        self.register_buffer("scale", torch.from_numpy(FLAT_SCALE.astype(np.float32)), persistent=False)
+        self.scale: Tensor
+
+    def forward(self, obs: Tensor, belief: Tensor, hands: Tensor, features: Tensor, turns: Tensor) -> Tensor:
+        """Scores ``[B, K]``.
+
+        Args:
+            obs: ``[B, 520]`` the observation's bytes.
+            belief: ``[B, 52]`` logits of the cards, from the network's head.
+            hands: ``int64[B, K]`` masks.
+            features: ``[B, K, NUM_FEATURES]`` (``agents.search.hand_features``).
+            turns: ``int64[B]`` cards that the opponent has thrown, ``MOST_TURNS`` at most.
+        """
+        seen = functional.relu(self.seen(torch.cat([obs.float() * self.scale, belief], 1)))
+        cards = ((hands[:, :, None] >> _CARDS) & 1).to(features.dtype)
+        x = functional.relu(self.context(seen)[:, None] + self.hand(torch.cat([cards, features], 2)))
+        scores = self.out(functional.relu(self.last(x))).squeeze(2)
+        scores = scores + (cards * self.single(seen)[:, None]).sum(2)
+        return scores + (features * self.by_turn(turns)[:, None]).sum(2)
+
+
+class FrozenHandModel:
+    """A model for weighing, without gradients: reads a batch of views once, then scores drawn hands view by view."""
+
+    def __init__(self, model: HandModel) -> None:
+        self.model = model
+        kind = torch.bfloat16 if has_bfloat16_units() else torch.float32
+        with torch.no_grad():
+            self.kind = kind
+            self.hand = model.hand.weight.detach().to(kind)
+            self.last = (model.last.weight.detach().to(kind), model.last.bias.detach().to(kind))
+            self.out = model.out.weight.detach()[0].to(kind)
+        self.context = self.single = self.by_turn = torch.zeros(0)
+
+    @torch.no_grad()
+    def look(self, obs: Tensor, belief: Tensor, turns: Tensor) -> None:
+        """Reads what all views of a batch show: ``[n, 520]``, ``[n, 52]``, ``int64[n]``."""
+        model = self.model
+        seen = functional.relu(model.seen(torch.cat([obs * model.scale, belief], 1)))
+        self.context = model.context(seen).to(self.kind)
+        self.single = torch.cat([model.single(seen), model.by_turn(turns)], 1)
+
+    @torch.no_grad()
+    def __call__(self, n: int, hands: np.ndarray, features: np.ndarray) -> np.ndarray:
+        """Probabilities of hands drawn for view ``n`` of the batch: ``int64[P]``, ``float32[P, F]`` to ``float64[P]``."""
+        cards = ((torch.from_numpy(hands)[:, None] >> _CARDS) & 1).float()
+        inputs = torch.cat([cards, torch.from_numpy(features)], 1)
+        x = functional.linear(inputs.to(self.kind), self.hand, self.context[n]).relu_()
+        scores = (functional.linear(x, *self.last).relu_() @ self.out).float() + inputs @ self.single[n]
+        return torch.softmax(scores.double(), 0).numpy()
+
+
+def save_hand_model(directory: Path, model: HandModel, network_sha256: str, about: dict[str, Any]) -> None:
+    """Writes a model beside the network whose drawn hands it weighs."""
+    tensors = {name: value.detach().to(torch.bfloat16).contiguous() for name, value in model.state_dict().items()}
+    write_atomic(directory / WEIGHTS, lambda temporary: save_file(tensors, temporary))
+    digest = hashlib.sha256((directory / WEIGHTS).read_bytes()).hexdigest()
+    write_json(
+        directory / CARD,
+        {
+            "format": FORMAT_VERSION,
+            "kind": "hand model",
+            "observation_version": OBSERVATION_VERSION,
+            "weights_sha256": digest,
+            "network_sha256": network_sha256,
+            "about": about,
+        },
+    )
+
+
+def load_hand_model(directory: str | Path) -> HandModel | None:
+    """The model beside a network; ``None`` where there is none.
+
+    Raises:
+        CheckpointError: if a file is missing, truncated or of another version.
+    """
+    directory = Path(directory)
+    if not (directory / CARD).exists():
+        return None
+    try:
+        card = json.loads((directory / CARD).read_text(encoding="utf-8"))
+        found = hashlib.sha256((directory / WEIGHTS).read_bytes()).hexdigest()
+        expected = (FORMAT_VERSION, "hand model", OBSERVATION_VERSION, found)
+        if tuple(card[key] for key in ("format", "kind", "observation_version", "weights_sha256")) != expected:
+            raise CheckpointError(f"checkpoint {directory}: {WEIGHTS} is truncated or of another version than {CARD}")
+        model = HandModel()
+        model.load_state_dict({name: value.float() for name, value in load_file(str(directory / WEIGHTS)).items()})
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        reason = str(error).splitlines()[0]
+        raise CheckpointError(f"checkpoint {directory}: its hand model cannot be used ({reason})") from None
+    return model.eval()
