@@ -90,7 +90,7 @@ class TrainConfig(Config):
         panel_games: games against each of them per measurement.
         panel_every: minutes between two measurements.
         save_every: minutes between two resume files.
-        threads: threads of the matrix library (0: its own choice).
+        threads: that share the rows of passes and gradient steps on the CPU (0: as many as the matrix library would take).
         bfloat16: matrix products in bfloat16 (``auto``: where the processor has units for it).
         device: where the networks live.
     """

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from torch import Tensor
 from torch.nn import functional
 
-from agents.losses import expand_legal
+from agents.losses import Weights, expand_legal
 from agents.networks import ILLEGAL
 from agents.ppo import Trainer
 from ginenv.jit import kernel
@@ -49,16 +48,18 @@ class DeepMonteCarlo(Trainer):
         finished_rows(self.rollout.done, self.rollout.learns)
         return batch
 
-    def _step(self, part: dict[str, Tensor], entropy_weight: float) -> dict[str, float]:
+    def _step(self, flat: dict[str, np.ndarray], rows: np.ndarray, weights: Weights) -> dict[str, float]:
         """One gradient step towards the results."""
+        part = self._part(flat, rows)
         legal = expand_legal(part["legal"])
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bfloat16):
-            inputs, _ = self._inputs(part, torch.zeros((len(legal), 52), dtype=torch.bool))
-            logits, _, _ = self.actor(inputs, 1)
+            logits, _, _ = self.actor(self.inputs_of(rows)[0], 1)
         logits = logits.float()
         predicted = logits.gather(1, part["actions"][:, None]).squeeze(1) * TEMPERATURE
         loss = functional.smooth_l1_loss(predicted, part["returns"])
-        self._descend("actor", self.actor, loss)
+        self.optimisers["actor"].zero_grad()
+        loss.backward()
+        self._descend("actor", self.actor)
         self._average_weights()
         with torch.no_grad():
             logps = functional.log_softmax(logits.masked_fill(~legal, ILLEGAL), 1)

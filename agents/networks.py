@@ -27,7 +27,7 @@ FUTURE_SCALE = 1 / 32
 ILLEGAL = -60.0
 
 
-class _Trunk(nn.Module):
+class Trunk(nn.Module):
     """Linear layers with ReLU; the scale of the observation's bytes is folded into the first one."""
 
     def __init__(self, inputs: int, widths: Sequence[int], advice: int = 0, future: int | None = None) -> None:
@@ -46,7 +46,12 @@ class _Trunk(nn.Module):
         self.register_buffer("scale", scale, persistent=False)
         self.scale: Tensor
 
+    def linear_layers(self) -> list[nn.Linear]:
+        """The layers, as what they are."""
+        return [layer for layer in self.layers if isinstance(layer, nn.Linear)]
+
     def forward(self, inputs: Tensor) -> Tensor:
+        """What the last layer brings out, ``[B, widths[-1]]``."""
         first, *others = self.layers
         x = functional.linear(inputs, first.weight * self.scale, first.bias).relu_()  # type: ignore[arg-type]
         for layer in others:
@@ -79,7 +84,7 @@ class Actor(nn.Module):
     def __init__(self, widths: Sequence[int], habits: int = 0, advice: int = 0) -> None:
         super().__init__()
         self.habits, self.advice = habits, advice
-        self.trunk = _Trunk(OBSERVATION_SIZE + NUM_CONDITIONS + habits + advice, widths, advice)
+        self.trunk = Trunk(OBSERVATION_SIZE + NUM_CONDITIONS + habits + advice, widths, advice)
         self.policy = nn.Linear(widths[-1], NUM_ACTIONS)
         self.belief = nn.Linear(widths[-1], 52)
         self.next_action = nn.Linear(widths[-1], NUM_ACTIONS)
@@ -120,7 +125,7 @@ class Critic(nn.Module):
         super().__init__()
         self.habits, self.advice = habits, advice
         known = OBSERVATION_SIZE + 2 * NUM_CONDITIONS + 52
-        self.trunk = _Trunk(known + NUM_FUTURE + habits + advice, widths, advice, known)
+        self.trunk = Trunk(known + NUM_FUTURE + habits + advice, widths, advice, known)
         self.value = nn.Linear(widths[-1], 1)
         nn.init.orthogonal_(self.value.weight, 0.1)
         nn.init.zeros_(self.value.bias)
@@ -178,9 +183,7 @@ class FrozenActor(_Frozen):
     """
 
     def __init__(self, actor: Actor, bfloat16: bool) -> None:
-        super().__init__(
-            actor, {"policy": actor.policy, "belief": actor.belief, "next": actor.next_action}, bfloat16
-        )
+        super().__init__(actor, {"policy": actor.policy, "belief": actor.belief, "next": actor.next_action}, bfloat16)
 
     def __call__(self, inputs: Tensor, head: str = "policy") -> Tensor:
         """Logits of one head as float32: ``policy [B, 107]``, ``belief [B, 52]`` or ``next [B, 107]``."""

@@ -15,6 +15,7 @@ What is particular to this game (LOG.md has the experiments behind it):
 from __future__ import annotations
 
 import copy
+import functools
 import math
 import os
 import time
@@ -30,9 +31,10 @@ from torch.nn import functional
 from agents.advice import NUM_ADVICE
 from agents.config import TrainConfig
 from agents.files import write_atomic
-from agents.losses import expand_cards, expand_legal, knock_decision_loss
+from agents.losses import Weights, actor_loss, guessing_rows
 from agents.network_player import NetworkPlayer
-from agents.networks import ILLEGAL, NUM_CONDITIONS, NUM_FUTURE, Actor, Critic, FrozenActor, has_bfloat16_units
+from agents.networks import NUM_FUTURE, Actor, Critic, FrozenActor, has_bfloat16_units
+from agents.passes import InputColumns, Passes, gather, read_columns
 from agents.rollout import Rollout, generalised_advantages, next_actions
 from agents.workers import Workers
 from ginenv.actions import KNOCK, STOCK
@@ -45,8 +47,6 @@ KEPT_RESUMES = 3
 NO_BATCHES = -1
 # A batch that moves the policy this far has broken it.
 COLLAPSE_KL = 0.5
-# One row in this many trains the heads that guess.
-GUESSING_PART = 4
 
 
 class Trainer:
@@ -94,6 +94,13 @@ class Trainer:
             config.reward == "game",
             config.network.advice,
         )
+        self.columns = InputColumns(self.habits, self.advice)
+        # What is known of the opponents of the seats to move, also for the state after the last tick.
+        self.known = np.zeros((config.ticks + 1, config.games, self.habits), np.float32)
+        self.passes = None
+        if self.device.type == "cpu":
+            threads = config.threads or torch.get_num_threads()
+            self.passes = Passes(self.actor, self.critic, self.columns, self.bfloat16, threads)
         self.generator = torch.Generator().manual_seed(config.seed + 17 * self.rank)
         self.selves: list[Actor] = []
         self.self_players: list[Player] = []
@@ -129,9 +136,7 @@ class Trainer:
         """Plays ``ticks`` half-moves of every game and computes advantages; arrays are ``[ticks, games]``."""
         config, rollout = self.config, self.rollout
         self._cloning = self.decisions < config.clone_decisions
-        frozen = FrozenActor(self.actor, self.bfloat16)
-        width = OBSERVATION_SIZE + NUM_CONDITIONS + self.habits + self.advice
-        inputs = torch.zeros((config.games, width), dtype=frozen.dtype, device=self.device)
+        logits_of = self._policy()
         shaping = config.shaping * max(0.0, 1 - self.decisions / config.shaping_decisions)
         rollout.tally[:] = 0
         for tick in range(config.ticks):
@@ -140,14 +145,7 @@ class Trainer:
             self.limit_observations(tick)
             self.shares["engine"] += time.perf_counter() - clock
             clock = time.perf_counter()
-            inputs[:, :OBSERVATION_SIZE] = torch.from_numpy(rollout.obs[tick])
-            inputs[:, OBSERVATION_SIZE] = torch.from_numpy(rollout.conditions[tick, :, 0])
-            if self.habits:
-                start = OBSERVATION_SIZE + NUM_CONDITIONS
-                inputs[:, start : start + self.habits] = self.habits_of(tick)
-            if self.advice:
-                inputs[:, -self.advice :] = torch.from_numpy(rollout.advice[tick])
-            rollout.sample(tick, frozen(inputs).cpu().numpy())
+            rollout.sample(tick, logits_of(np.arange(tick * config.games, (tick + 1) * config.games)))
             for kind, player in enumerate(self.pool + self.self_players):
                 waiting = rollout.waiting_for(kind)
                 if waiting.size:
@@ -207,46 +205,41 @@ class Trainer:
             if rows.size:
                 rollout.actions[tick, rows] = teacher.act(rollout.views[rows])
 
-    def habits_of(self, tick: int) -> Tensor:
-        """Numbers about the opponents of the seats to move, ``[games, habits]``, also for the state after the last tick."""
-        raise NotImplementedError
+    # --- what the networks are given, and what they answer ---------------------------------------------------------------------
 
-    def policy_loss(self, part: dict[str, Tensor], ratio: Tensor, logp: Tensor) -> Tensor:
-        """The clipped surrogate; while cloning, the surprise at the teacher's actions."""
-        if self.cloning:
-            return -logp.mean()
-        clipped = ratio.clamp(1 - self.config.clip, 1 + self.config.clip)
-        return -torch.min(ratio * part["advantages"], clipped * part["advantages"]).mean()
-
-    def _flat_extras(self, ticks: int) -> dict[str, Tensor]:
-        """What the networks read besides observations, flattened: numbers about the opponents, advice, or nothing."""
-        extras = {}
-        if self.habits:
-            extras["habits"] = torch.cat([self.habits_of(tick) for tick in range(ticks)])
-        if self.advice:
-            extras["advice"] = torch.from_numpy(self.rollout.advice[:ticks].reshape(-1, self.advice))
-        return extras
-
-    def _inputs(self, part: dict[str, Tensor], hand: Tensor) -> tuple[Tensor, Tensor]:
-        """What the actor reads ``[B, 521 + extras]`` and what the critic reads ``[B, 586 + extras]``, converted once for both."""
-        kind = torch.bfloat16 if self.bfloat16 else torch.float32
-        critic = torch.cat((part["obs"], part["conditions"], hand.view(torch.uint8), part["future"]), 1)
-        critic = critic.to(self.device, kind)
-        actor = critic[:, : OBSERVATION_SIZE + NUM_CONDITIONS]
-        more = [part[name].to(critic) for name in ("habits", "advice") if name in part]
-        if more:
-            actor, critic = torch.cat((actor, *more), 1), torch.cat((critic, *more), 1)
-        return actor, critic
-
-    def inputs_of(self, rows: np.ndarray) -> tuple[Tensor, Tensor]:
-        """What the actor and the critic read in some rows of the last batch, flattened."""
+    @property
+    def _flat(self) -> dict[str, np.ndarray]:
+        """The arrays that the networks' inputs come from, one row for each half-move and for each state after the last tick."""
         rollout = self.rollout
-        part = {
-            "obs": torch.from_numpy(rollout.obs[:-1].reshape(-1, OBSERVATION_SIZE)[rows]),
-            "conditions": torch.from_numpy(rollout.conditions[:-1].reshape(-1, 2)[rows]),
-            "future": torch.from_numpy(rollout.future[:-1].reshape(-1, NUM_FUTURE)[rows]),
-        } | {name: value[torch.from_numpy(rows)] for name, value in self._flat_extras(rollout.ticks).items()}
-        return self._inputs(part, expand_cards(torch.from_numpy(rollout.hidden[:-1].reshape(-1)[rows])))
+        rows = (rollout.ticks + 1) * rollout.games
+        return {
+            "obs": rollout.obs.reshape(rows, OBSERVATION_SIZE),
+            "conditions": rollout.conditions.reshape(rows, 2),
+            "habits": self.known.reshape(rows, self.habits),
+            "advice": rollout.advice.reshape(rows, self.advice),
+            "hidden": rollout.hidden.reshape(rows),
+            "future": rollout.future.reshape(rows, NUM_FUTURE),
+        }
+
+    def inputs_of(self, rows: np.ndarray, committed: bool = False) -> tuple[Tensor, Tensor]:
+        """What the actor ``[B, 521 + extras]`` and the critic ``[B, 586 + extras]`` read in some rows of the flattened batch.
+
+        Args:
+            rows: ``int64[B]``.
+            committed: as if the movers had to play for gin.
+        """
+        inputs = torch.empty((len(rows), self.columns.width))
+        gather(self._flat, rows, inputs.numpy(), committed)
+        inputs = inputs.to(self.device, torch.bfloat16 if self.bfloat16 else torch.float32)
+        return read_columns(inputs, self.columns.actor), read_columns(inputs, self.columns.critic)
+
+    def _policy(self) -> Callable[[np.ndarray], np.ndarray]:
+        """The present policy: from rows of the batch to logits ``float32[B, 107]``."""
+        if self.passes is not None:
+            self.passes.refresh()
+            return functools.partial(self.passes.logits, self._flat)
+        frozen = FrozenActor(self.actor, self.bfloat16)
+        return lambda rows: frozen(self.inputs_of(rows)[0]).cpu().numpy()
 
     def _values(self, committed: np.ndarray | None = None) -> np.ndarray:
         """The critic's values of all half-moves and of the states after them, ``[ticks + 1, games]``.
@@ -255,24 +248,20 @@ class Trainer:
             committed: rows (of the flattened batch) to value instead, as if their mover had to play for gin; then ``[rows]``.
         """
         rollout = self.rollout
-        flat = {
-            "obs": torch.from_numpy(rollout.obs.reshape(-1, OBSERVATION_SIZE)),
-            "conditions": torch.from_numpy(rollout.conditions.reshape(-1, 2)),
-            "future": torch.from_numpy(rollout.future.reshape(-1, NUM_FUTURE)),
-            "hidden": torch.from_numpy(rollout.hidden.reshape(-1)),
-        } | self._flat_extras(rollout.ticks + 1)
-        if committed is not None:
-            index = torch.from_numpy(committed)
-            flat = {name: value[index] for name, value in flat.items()}
-            flat["conditions"][:, 0] = 1
-        values = np.empty(flat["obs"].shape[0], np.float32)
-        with torch.no_grad(), torch.autocast(self.device.type, torch.bfloat16, enabled=self.bfloat16):
-            for start in range(0, len(values), 16384):
-                rows = slice(start, start + 16384)
-                part = {name: value[rows] for name, value in flat.items()}
-                _, inputs = self._inputs(part, expand_cards(part["hidden"]))
-                values[rows] = self.critic(inputs).float().cpu().numpy()
+        rows = np.arange((rollout.ticks + 1) * rollout.games) if committed is None else committed
+        if self.passes is not None:
+            self.passes.refresh()
+            values = self.passes.values(self._flat, rows, committed is not None)
+        else:
+            values = np.empty(len(rows), np.float32)
+            with torch.no_grad(), torch.autocast(self.device.type, torch.bfloat16, enabled=self.bfloat16):
+                for start in range(0, len(rows), 16384):
+                    part = rows[start : start + 16384]
+                    _, inputs = self.inputs_of(part, committed is not None)
+                    values[start : start + len(part)] = self.critic(inputs).float().cpu().numpy()
         return values if committed is not None else values.reshape(rollout.ticks + 1, rollout.games)
+
+    # --- learning ---------------------------------------------------------------------------------------------------------------
 
     def learn(self, batch: dict[str, np.ndarray]) -> dict[str, float]:
         """Gradient steps over a batch; returns the means of all losses."""
@@ -288,33 +277,25 @@ class Trainer:
         for optimiser in self.optimisers.values():
             for group in optimiser.param_groups:
                 group["lr"] = rate
-        flat = {
-            "obs": torch.from_numpy(rollout.obs[:-1].reshape(-1, OBSERVATION_SIZE)),
-            "legal": torch.from_numpy(rollout.legal[:-1].reshape(-1, 3)),
-            "hidden": torch.from_numpy(rollout.hidden[:-1].reshape(-1)),
-            "conditions": torch.from_numpy(rollout.conditions[:-1].reshape(-1, 2)),
-            "future": torch.from_numpy(rollout.future[:-1].reshape(-1, NUM_FUTURE)),
-            "actions": torch.from_numpy(rollout.actions.reshape(-1)),
-            "logps": torch.from_numpy(rollout.logps.reshape(-1)),
+        flat = self._flat | {
+            "legal": rollout.legal.reshape(-1, 3),
+            "actions": rollout.actions.reshape(-1),
+            "logps": rollout.logps.reshape(-1),
         }
-        flat |= {
-            name: torch.from_numpy(batch[name].reshape(-1)) for name in ("advantages", "returns", "next", "waiting")
-        }
-        flat |= self._flat_extras(rollout.ticks)
-        chosen = flat["advantages"][torch.from_numpy(rows)].double()
-        number, total, squares = self.workers.total(len(rows), chosen.sum().item(), chosen.square().sum().item())
+        flat |= {name: batch[name].reshape(-1) for name in ("advantages", "returns", "next", "waiting")}
+        chosen = flat["advantages"][rows].astype(np.float64)
+        number, total, squares = self.workers.total(len(rows), float(chosen.sum()), float(np.square(chosen).sum()))
         mean = total / max(1, number)
         deviation = math.sqrt(max(0.0, squares - number * mean * mean) / max(1, number - 1)) + 1e-6
+        flat["advantages"] = (flat["advantages"] - np.float32(mean)) / np.float32(deviation)
+        flat["waiting"] = flat["waiting"] / np.float32(deviation)
+        weights = Weights(config.clip, config.knock, entropy_weight, config.belief, config.next_action, self.cloning)
         sums: dict[str, float] = {}
         steps = 0
         for epoch in range(config.epochs):
-            order = torch.from_numpy(rows)[torch.randperm(len(rows), generator=self.generator)][:count]
+            order = rows[torch.randperm(len(rows), generator=self.generator).numpy()][:count]
             for start in range(0, count - config.minibatch // 2, config.minibatch):
-                index = order[start : start + config.minibatch]
-                part = {name: value[index].to(self.device) for name, value in flat.items()}
-                part["advantages"] = (part["advantages"] - mean) / deviation
-                part["waiting"] = part["waiting"] / deviation
-                for name, value in self._step(part, entropy_weight).items():
+                for name, value in self._step(flat, order[start : start + config.minibatch], weights).items():
                     sums[name] = sums.get(name, 0.0) + value
                     if epoch == config.epochs - 1:
                         sums[f"last_{name}"] = sums.get(f"last_{name}", 0.0) + value
@@ -355,53 +336,34 @@ class Trainer:
         self.shares["learning"] += time.perf_counter() - clock
         return figures
 
-    def _step(self, part: dict[str, Tensor], entropy_weight: float) -> dict[str, float]:
-        """One gradient step of both networks."""
-        config = self.config
-        legal = expand_legal(part["legal"])
-        hand = expand_cards(part["hidden"])
-        guesses = max(1, len(hand) // GUESSING_PART)
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bfloat16):
-            actor_inputs, critic_inputs = self._inputs(part, hand)
-            logits, belief, following = self.actor(actor_inputs, guesses)
-            values = self.critic(critic_inputs)
-        logps = functional.log_softmax(logits.float().masked_fill(~legal, ILLEGAL), 1)
-        logp = logps.gather(1, part["actions"][:, None]).squeeze(1)
-        log_ratio = logp - part["logps"]
-        ratio = log_ratio.exp()
-        policy_loss = self.policy_loss(part, ratio, logp)
-        knock_loss = knock_decision_loss(logits.float(), legal, part["waiting"])
-        # Illegal actions have probabilities below 1e-20 and add nothing.
-        entropy = (-(logps.exp() * logps).sum(1) / legal.sum(1).float().log()).mean()
-        # Only cards that the seat cannot place are worth guessing: not its own, not in the pile, not known.
-        seen = part["obs"][:guesses]
-        unknown = (seen[:, :52] + seen[:, 156:208] + seen[:, 208:260] == 0).float()
-        misses = functional.binary_cross_entropy_with_logits(belief.float(), hand[:guesses].float(), reduction="none")
-        belief_loss = (misses * unknown).sum() / unknown.sum().clamp(min=1)
-        targets = part["next"][:guesses]
-        next_loss = functional.cross_entropy(following.float(), targets, ignore_index=-1, reduction="sum")
-        next_loss = next_loss / (targets >= 0).sum().clamp(min=1)
-        actor_loss = (
-            policy_loss
-            + config.knock * knock_loss
-            - entropy_weight * entropy
-            + config.belief * belief_loss
-            + config.next_action * next_loss
-        )
-        value_loss = functional.smooth_l1_loss(values.float(), part["returns"])
-        self._descend("actor", self.actor, actor_loss)
-        self._descend("critic", self.critic, value_loss)
+    def _step(self, flat: dict[str, np.ndarray], rows: np.ndarray, weights: Weights) -> dict[str, float]:
+        """One gradient step of both networks on some rows of the flattened batch."""
+        gradients = self._gradients if self.passes is None else self.passes.gradients
+        figures = gradients(flat, rows, weights)
+        self._descend("actor", self.actor)
+        self._descend("critic", self.critic)
         self._average_weights()
-        with torch.no_grad():
-            return {
-                "policy_loss": policy_loss.item(),
-                "value_loss": value_loss.item(),
-                "belief_loss": belief_loss.item(),
-                "next_action_loss": next_loss.item(),
-                "entropy": entropy.item(),
-                "kl": (ratio - 1 - log_ratio).mean().item(),
-                "clip_fraction": ((ratio - 1).abs() > config.clip).float().mean().item(),
-            }
+        return figures
+
+    def _part(self, flat: dict[str, np.ndarray], rows: np.ndarray) -> dict[str, Tensor]:
+        """Some rows of what the losses need, as tensors."""
+        names = ("obs", "hidden", "legal", "actions", "logps", "advantages", "returns", "next", "waiting")
+        return {name: torch.from_numpy(flat[name][rows]).to(self.device) for name in names}
+
+    def _gradients(self, flat: dict[str, np.ndarray], rows: np.ndarray, weights: Weights) -> dict[str, float]:
+        """Sets the gradients of both networks by automatic differentiation; what ``passes`` does on the CPU, on any device."""
+        part = self._part(flat, rows)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bfloat16):
+            actor_inputs, critic_inputs = self.inputs_of(rows)
+            outputs = self.actor(actor_inputs, guessing_rows(len(rows)))
+            values = self.critic(critic_inputs)
+        loss, figures = actor_loss(outputs, part, weights)
+        value_loss = functional.smooth_l1_loss(values.float(), part["returns"])
+        for optimiser in self.optimisers.values():
+            optimiser.zero_grad()
+        loss.backward()
+        value_loss.backward()
+        return {name: value.item() for name, value in (figures | {"value_loss": value_loss}).items()}
 
     @torch.no_grad()
     def _average_weights(self) -> None:
@@ -411,9 +373,8 @@ class Trainer:
         for ours, theirs in zip(self.average.parameters(), self.actor.parameters(), strict=True):
             ours.lerp_(theirs, 1 - decay)
 
-    def _descend(self, name: str, network: nn.Module, loss: Tensor) -> None:
-        self.optimisers[name].zero_grad()
-        loss.backward()
+    def _descend(self, name: str, network: nn.Module) -> None:
+        """A step along the gradients that were set."""
         parameters = [parameter for parameter in network.parameters() if parameter.grad is not None]
         self.workers.average_gradients(parameters)
         nn.utils.clip_grad_norm_(parameters, self.config.gradient_norm)

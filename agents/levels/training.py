@@ -12,10 +12,8 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import torch
 import yaml
 from pydantic import Field
-from torch import Tensor
 
 from agents.advice import Adviser
 from agents.config import Config, TrainConfig
@@ -127,7 +125,6 @@ class LevelTrainer(Trainer):
         if self.rollout.adviser is not None:
             # Advice must not tell what a table's players do not remember.
             self.rollout.adviser = Adviser(bounds, kinds)
-        self.known = torch.zeros((config.ticks + 1, config.games, NUM_HABITS))
         self.features = np.zeros((config.games, NUM_HABITS), np.float32)
 
     @property
@@ -142,7 +139,7 @@ class LevelTrainer(Trainer):
             self._draw_experience()
         blank_all(rollout.views, self.bounds, rollout.obs[tick])
         facing = (rollout.kinds == 0) & (rollout.seats == rollout.turns[tick])
-        self.known[tick] = torch.from_numpy(self.features * facing[:, None])
+        self.known[tick] = self.features * facing[:, None]
 
     def _draw_experience(self) -> None:
         """Draws for every table how many hands of its opponent have been seen, and which."""
@@ -160,10 +157,6 @@ class LevelTrainer(Trainer):
             counts[name] = np.einsum("nbh,nb->nh", own[name], chosen.astype(np.float32), optimize=True)
         self.features = self.population.features(counts)
         self.knows = length > 0
-
-    def habits_of(self, tick: int) -> Tensor:
-        """What is known of the opponents in row ``tick``: ``[games, H]``, 0 for a seat that plays itself."""
-        return self.known[tick]
 
     def choose_for(self, tick: int) -> None:
         """While cloning, the teacher's actions stand in the learner's place."""
@@ -183,9 +176,3 @@ class LevelTrainer(Trainer):
         if cloning:
             figures["kl"], self.speed = 0.0, 1.0
         return figures
-
-    def policy_loss(self, part: dict[str, Tensor], ratio: Tensor, logp: Tensor) -> Tensor:
-        """Surprise at the teacher's actions while cloning, then the clipped surrogate."""
-        if self.cloning:
-            return -logp.mean()
-        return super().policy_loss(part, ratio, logp)
