@@ -93,6 +93,7 @@ def _look_ahead(s, row):
 
 @kernel
 def observe_states(states, views, gin_only, obs, legal, hidden, future, conditions, turns):
+    """Writes what the seats to move see, and what their critic is told besides (see ``Rollout``)."""
     for i in range(states.shape[0]):
         s = states[i]
         v = views[i]
