@@ -22,7 +22,7 @@ from agents.networks import NUM_CONDITIONS, NUM_FUTURE, Actor, Critic, Trunk
 from ginenv.encoding import OBSERVATION_SIZE
 
 # Rows in one chunk.
-CHUNK = 512
+CHUNK = 1024
 # Rows of inputs are padded to a multiple of this, since products of odd widths take detours.
 _ALIGNED = 16
 
