@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import json
+import shutil
 
 import numpy as np
 import pytest
+import torch
+from rich.console import Console
 
-from agents.checkpoint import save_checkpoint
+from agents.checkpoint import read_card, save_checkpoint
 from agents.config import ConfigError, load_config
 from agents.heuristics import make_simple, make_style
-from agents.networks import Actor
-from agents.search import SearchConfig, SearchPlayer, make_search
+from agents.networks import Actor, Critic
+from agents.search import SearchConfig, SearchPlayer, fit_hand_model, make_search
 from agents.search.explain import explain, main, picture, tables
-from agents.search.kernels import imagine
-from agents.search.player import Scratch
+from agents.search.hand_model import HandModel, save_hand_model
+from agents.search.player import Job, Scratch
 from agents.search.worlds import MAX_TURNS, TURN, card_chances, read_turns
 from ginenv.actions import KNOCK, PASS, PHASE_OVER, STOCK, UPCARD, parse_action
 from ginenv.cards import cards_of, mask_of, parse_card, parse_cards
@@ -25,7 +29,10 @@ from ginenv.rules import PRESETS, get_rules
 from ginenv.text import format_view
 from ginenv.view import VIEW, make_views
 
-QUICK = {"worlds": 8, "particles": 16}
+# The search that needs no network: its own evidence as belief, compiled playouts as judge.
+PLAYOUTS = {"prior": "style", "belief": "bayes", "judge": "playouts"}
+QUICK = {"worlds": 8, "particles": 16} | PLAYOUTS
+JUDGED = {"worlds": 8, "particles": 16}
 
 
 def states_of(rules="eaai", count=1, key=5):
@@ -54,14 +61,13 @@ def mid_hand(count=40, rules="eaai", moves=(3, 25)):
 
 
 def worlds_of(view, belief="bayes", logits=None, worlds=32, camps=0.5):
-    player = SearchPlayer(SearchConfig(worlds=worlds, particles=64))
+    player = SearchPlayer(SearchConfig(worlds=worlds, particles=64, **PLAYOUTS))
     player.settings["belief"] = ("uniform", "bayes", "network").index(belief)
     scratch = Scratch(player.config)
     logits = np.zeros((1, 52), np.float32) if logits is None else logits
-    imagine(
-        view, 0, player.settings, player.model, logits, camps, np.uint64(1),
-        scratch.turns, scratch.hands, scratch.weights, scratch.worlds, scratch.caution,
-    )  # fmt: skip
+    job = Job(player, view, None)
+    job.belief, job.camps = logits, np.array([camps])
+    job.imagine(0, scratch)
     return scratch
 
 
@@ -137,12 +143,9 @@ def test_the_belief_knows_more_than_even_chances():
     for state in states:
         seat = int(state["turn"])
         view = make_views(np.array([state]), seat)
-        player = SearchPlayer(SearchConfig(particles=512, worlds=8))
+        player = SearchPlayer(SearchConfig(particles=512, worlds=8, **PLAYOUTS))
         scratch = Scratch(player.config)
-        imagine(
-            view, 0, player.settings, player.model, np.zeros((1, 52), np.float32), 0.0, np.uint64(1),
-            scratch.turns, scratch.hands, scratch.weights, scratch.worlds, scratch.caution,
-        )  # fmt: skip
+        Job(player, view, None).imagine(0, scratch)
         card_chances(scratch.hands, scratch.weights, chances)
         assert np.isclose(chances.sum(), 10)
         unseen = int(view["unseen"][0])
@@ -169,7 +172,7 @@ def test_a_batch_changes_nothing_and_neither_do_threads():
 
 def test_another_seed_samples_other_worlds():
     views = views_of()
-    assert (make_search(3, worlds=2).act(views) != make_search(4, worlds=2).act(views)).any()
+    assert (make_search(3, worlds=2, **PLAYOUTS).act(views) != make_search(4, worlds=2, **PLAYOUTS).act(views)).any()
 
 
 def test_with_an_unreachable_gate_the_prior_is_played():
@@ -194,8 +197,8 @@ def test_with_an_unreachable_gate_the_prior_is_played():
 )
 def test_each_switch_reaches_the_decision(change):
     views = views_of(12)
-    base = make_search(0, worlds=64, particles=64)
-    other = make_search(0, worlds=64, particles=64, **change)
+    base = make_search(0, worlds=64, particles=64, **PLAYOUTS)
+    other = make_search(0, worlds=64, particles=64, **(PLAYOUTS | change))
     values = [
         [list(player.examine(views[i : i + 1]).candidates["value"]) for i in range(12)] for player in (base, other)
     ]
@@ -205,7 +208,8 @@ def test_each_switch_reaches_the_decision(change):
 def test_a_network_is_prior_and_belief(tmp_path):
     save_checkpoint(tmp_path / "net", Actor((16,)), (16,), {})
     views = views_of(8)
-    player = make_search(0, prior="network", belief="network", network=str(tmp_path / "net"), **QUICK)
+    chosen = {"prior": "network", "belief": "network", "network": str(tmp_path / "net")}
+    player = make_search(0, **(QUICK | chosen))
     assert (player.act(views) == [player.act(views[i : i + 1])[0] for i in range(8)]).all()
     assert player.network is not None
     logits, _ = player.network(views)
@@ -216,9 +220,98 @@ def test_a_network_is_prior_and_belief(tmp_path):
         assert logits[i][actions[0]] == logits[i][actions].max()
 
 
-def test_a_network_needs_a_checkpoint():
-    with pytest.raises(GinError, match="network=DIRECTORY"):
-        make_search(belief="network")
+def test_what_a_network_lacks_is_said():
+    with pytest.raises(GinError, match=r"nowhere: checkpoint\.json cannot be read"):
+        make_search(network="nowhere")
+    with pytest.raises(GinError, match="judge=critic needs prior=network"):
+        make_search(prior="style")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A network with a critic and a model of whole hands, all of random weights."""
+    path = tmp_path_factory.mktemp("trained") / "net"
+    torch.manual_seed(4)
+    critic = Critic((16,))
+    torch.nn.init.normal_(critic.value.weight)
+    save_checkpoint(path, Actor((16,)), (16,), {}, critic, (16,))
+    model = HandModel()
+    for weight in (model.out.weight, model.single.weight, model.by_turn.weight):
+        torch.nn.init.normal_(weight, std=0.3)
+    save_hand_model(path, model, read_card(path)["weights_sha256"], {})
+    return str(path)
+
+
+def test_a_critic_judges_without_seeing_hidden_cards(trained):
+    """The same view with other hidden cards gives the same values, candidate by candidate."""
+    rng = np.random.default_rng(2)
+    player = make_search(0, network=trained, least=0, half_moves=2, **JUDGED)
+    for state in mid_hand(8):
+        seat, other = int(state["turn"]), 1 - int(state["turn"])
+        view = make_views(np.array([state]), seat)
+        hidden = rng.permutation(cards_of(int(view["unseen"][0])))
+        count = int(state["hands"][other] & ~state["known"][other]).bit_count()
+        changed = state.copy()
+        changed["hands"][other] = state["known"][other] | mask_of(hidden[:count])
+        changed["deck"][state["position"] :] = hidden[count:]
+        one, two = player.examine(view), player.examine(make_views(np.array([changed]), seat))
+        assert one.candidates.tobytes() == two.candidates.tobytes()
+        assert (one.weights == two.weights).all() and np.isclose(one.weights.sum(), 1)
+
+
+def test_a_judged_batch_decides_as_one_by_one(trained):
+    views = views_of(10)
+    player = make_search(5, network=trained, least=0, **JUDGED)
+    whole = player.act(views)
+    assert (whole == [player.act(views[i : i + 1])[0] for i in range(len(views))]).all()
+    assert (whole == make_search(5, network=trained, least=0, threads=2, **JUDGED).act(views)).all()
+
+
+def test_the_model_of_whole_hands_decides_what_is_believed(trained):
+    view = views_of(12)[11:12]
+    with_model = make_search(0, network=trained, **JUDGED).examine(view)
+    without = make_search(0, network=trained, whole_hands=False, **JUDGED).examine(view)
+    assert len(set(with_model.weights)) > 1 and len(set(without.weights)) == 1
+
+
+def test_a_damaged_model_of_whole_hands_is_named(trained, tmp_path):
+    broken = tmp_path / "net"
+    shutil.copytree(trained, broken)
+    (broken / "hand_model.safetensors").write_bytes(b"no tensors")
+    with pytest.raises(GinError, match=r"hand_model\.safetensors is truncated"):
+        make_search(network=str(broken))
+
+
+def test_values_are_chances_to_win_the_game(trained):
+    """Who needs one point more with gin in hand is all but home; what the critic adds is scaled to chances."""
+    states = mid_hand(6)
+    player = make_search(0, network=trained, least=0, **JUDGED)
+    states["score"] = [[90, 0]]
+    ahead = [player.examine(make_views(states[i : i + 1], int(states["turn"][i]))) for i in range(6)]
+    states["score"] = [[0, 90]]
+    behind = [player.examine(make_views(states[i : i + 1], int(states["turn"][i]))) for i in range(6)]
+    for i in range(6):
+        first = float(ahead[i].candidates["value"].mean()), float(behind[i].candidates["value"].mean())
+        better, worse = first if int(states["turn"][i]) == 0 else first[::-1]
+        assert better > worse + 0.3
+
+
+@pytest.mark.parametrize("rules", ["gr-oklahoma", "ht2-simple", "openspiel", "dg-standard"])
+def test_judged_actions_are_legal(rules, trained):
+    player = make_search(1, network=trained, least=0, **JUDGED)
+    states = states_of(rules, 2, key=3)
+    for i in range(2):
+        while states["phase"][i] != PHASE_OVER:
+            action = int(player.act(make_views(states[i : i + 1], int(states["turn"][i])))[0])
+            assert is_legal(states[i], action)
+            apply(states[i], action)
+
+
+def test_a_model_of_whole_hands_learns_from_fresh_hands(trained, monkeypatch):
+    monkeypatch.setattr(fit_hand_model, "OPPONENTS", {"itself": 200, "simple": 200})
+    model, curve = fit_hand_model.fit(trained, 4, 1, Console(file=io.StringIO()))
+    assert abs(curve[0] - np.log(33)) < 0.3 and curve[-1] < curve[0] - 0.05
+    assert sum(weight.numel() for weight in model.parameters()) > 100_000
 
 
 @pytest.mark.parametrize("rules", PRESETS)
@@ -276,7 +369,7 @@ def test_gin_is_declared_and_a_won_game_is_taken():
     hands = ("AS 3S 4S 5S 5D 6D 7D 9C 9H 9D", "KD KC QH JS TC 8S 8C 6H 4H 2H")
     state = played(0, hands, "KH", ("pass", "pass"), ("QC",))
     state["score"] = 99
-    found = make_search(0, worlds=64).examine(make_views(state, 0))
+    found = make_search(0, worlds=64, **PLAYOUTS).examine(make_views(state, 0))
     assert found.candidates["action"][found.best] == KNOCK + parse_card("QC")
     assert found.candidates["value"][found.best] > 0.9
 
@@ -312,7 +405,7 @@ def test_explain_says_what_the_search_found(tmp_path, capsys):
     assert [table.row_count for table in tables(about)] == [len(about["candidates"]), 4]
     assert picture(about).size[0] > 600
     png = tmp_path / "why.png"
-    main([format_view(view), "--json", "--png", str(png), "--set", "worlds=8", "particles=16"])
+    main([format_view(view), "--json", "--png", str(png), "--set", *(f"{key}={value}" for key, value in QUICK.items())])
     assert json.loads(capsys.readouterr().out) == about
     assert png.read_bytes().startswith(b"\x89PNG")
     with pytest.raises(SystemExit, match="explain: "):

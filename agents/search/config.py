@@ -25,7 +25,7 @@ class SearchConfig(Config):
         pricing: an outcome is worth the chance to win the ``game``, or ``points``.
         candidates: discards that are searched, best first by the prior.
         prior: what is played unless something is better: ``style`` (a formula), or the policy of a ``network``.
-        network: checkpoint whose policy, belief or critic is used; may stay empty without any.
+        network: checkpoint whose policy, belief and critic are used; left empty, the one that ships.
         judge: worlds are finished by compiled ``playouts``, or valued by the network's ``critic``.
         half_moves: of the critic: half-moves that both sides play by the network's policy before it judges.
         lean: of the critic: value (chance to win the game) that one nat of the policy stands for.
@@ -63,15 +63,15 @@ class SearchConfig(Config):
 
     worlds: int = Field(128, ge=1, le=65536)
     particles: int = Field(1024, ge=1, le=1 << 20)
-    belief: Literal["uniform", "bayes", "network"] = "bayes"
+    belief: Literal["uniform", "bayes", "network"] = "network"
     whole_hands: bool = True
     pricing: Literal["game", "points"] = "game"
     candidates: int = Field(8, ge=1, le=11)
-    prior: Literal["style", "network"] = "style"
+    prior: Literal["style", "network"] = "network"
     network: str = ""
-    judge: Literal["playouts", "critic"] = "playouts"
+    judge: Literal["playouts", "critic"] = "critic"
     half_moves: int = Field(0, ge=0, le=64)
-    lean: float = Field(0.02, ge=0, le=1)
+    lean: float = Field(0.006, ge=0, le=1)
     least: float = Field(0.002, ge=0, lt=1)
     gate: float = Field(0.5, ge=0)
     trust: float = Field(0.012, ge=0, le=1)

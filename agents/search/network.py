@@ -13,7 +13,6 @@ from agents.networks import NUM_CONDITIONS, FrozenActor, has_bfloat16_units
 from agents.search.hand_features import turns_of
 from agents.search.hand_model import FrozenHandModel, load_hand_model
 from ginenv.encoding import OBSERVATION_SIZE, encode
-from ginenv.errors import GinError
 from ginenv.jit import kernel
 
 
@@ -38,13 +37,10 @@ class NetworkPrior:
         whole_hands: whether drawn hands are weighed by the model of whole hands that stands beside the network.
 
     Raises:
-        GinError: if no checkpoint is named.
         CheckpointError: if it cannot be used.
     """
 
     def __init__(self, path: str, whole_hands: bool = False) -> None:
-        if not path:
-            raise GinError("search: prior=network and belief=network need a checkpoint: network=DIRECTORY")
         actor, _ = load_checkpoint(Path(path))
         self.actor = FrozenActor(actor, has_bfloat16_units())
         model = load_hand_model(path) if whole_hands else None

@@ -108,14 +108,15 @@ class SearchPlayer(BasePlayer):
         self.judge: Judge | None = None
         if self.config.uses_network:
             # Only what uses a network needs torch.
+            from agents.network_player import SHIPPED
             from agents.search.judge import Judge
             from agents.search.network import NetworkPrior
 
-            self.network = NetworkPrior(
-                self.config.network, self.config.belief == "network" and self.config.whole_hands
-            )
+            path = self.config.network or str(SHIPPED)
+            weighs = self.config.belief == "network" and self.config.whole_hands
+            self.network = NetworkPrior(path, weighs)
             if self.config.judge == "critic":
-                self.judge = Judge(self.config.network, self.config.half_moves, seed)
+                self.judge = Judge(path, self.config.half_moves, seed)
 
     def reset(self, seed: int = 0) -> None:
         """Takes a new seed and forgets what it saw of opponents."""
@@ -155,7 +156,7 @@ class SearchPlayer(BasePlayer):
         actions = np.zeros(len(views), np.int64)
         if not len(views):
             return actions
-        job = _Job(self, views, slots)
+        job = Job(self, views, slots)
         if self.pool is None or len(views) == 1:
             job.decide(0, len(views), self.scratch[0], actions)
             return actions
@@ -175,9 +176,9 @@ class SearchPlayer(BasePlayer):
             view: ``VIEW[1]``, of a seat that is to move.
         """
         scratch = self.scratch[0]
-        count, first, best = _Job(self, view, None).look(0, scratch)
+        count, first, best = Job(self, view, None).look(0, scratch)
         if count == 1:
-            _Job(self, view, None).imagine(0, scratch)
+            Job(self, view, None).imagine(0, scratch)
         found = scratch.found[:count].copy()
         errors = np.array(
             [
@@ -213,7 +214,7 @@ class Findings:
     weights: np.ndarray
 
 
-class _Job:
+class Job:
     """A batch of views and all that deciding them takes, shared by the threads."""
 
     def __init__(self, player: SearchPlayer, views: np.ndarray, slots: np.ndarray | None) -> None:
