@@ -170,8 +170,15 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=2, help="batches in one round of each measurement")
     options = parser.parse_args()
     torch.set_num_threads(CORES)
-    small = {"network.actor": WIDTHS, "network.critic": WIDTHS}
-    same = {**small, "network.advice": False, "games": GAMES, "ticks": TICKS, "epochs": EPOCHS, "minibatch": MINIBATCH}
+    small: dict[str, Any] = {"network.actor": WIDTHS, "network.critic": WIDTHS}
+    same: dict[str, Any] = {
+        **small,
+        "network.advice": False,
+        "games": GAMES,
+        "ticks": TICKS,
+        "epochs": EPOCHS,
+        "minibatch": MINIBATCH,
+    }
     units = has_bfloat16_units()
     measurements: dict[str, Callable[[], dict[str, float]]] = {
         "MaskablePPO on nothing, 2 x 256, 3 epochs": lambda: maskable_ppo(options.batches),

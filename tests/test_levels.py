@@ -28,6 +28,7 @@ from agents.levels.adaptation import AdaptationConfig, Table, measure, results
 from agents.levels.bounds import EVERYTHING, NOTHING, blank
 from agents.levels.card import LEVEL, NAMES, Level, LevelError, LevelSettings, level_json, load_level
 from agents.levels.choice import LEANING, choose
+from agents.levels.growth import Experienced, measure_growth
 from agents.levels.habits import COUNTS, HABITS, NUM_HABITS, count_all
 from agents.levels.plans import DRIFT, HAND_NOISE, NUM_PLANS, TURNS, better, draw_plan, first_belief, observe
 from agents.levels.player import LevelPlayer
@@ -42,6 +43,7 @@ from agents.levels.transfer import check_plays
 from agents.levels.whole import Whole
 from agents.levels.words import what_did_you_learn
 from agents.networks import Actor
+from agents.seeds import Domain
 from ginenv.actions import KNOCK, PHASE_DISCARD
 from ginenv.encoding import encode_views
 from ginenv.engine import STATE
@@ -561,6 +563,36 @@ def test_the_benchmark_compares_on_the_same_deals_and_reports(level: Level, monk
     assert document["mean_gain"]["51_60"]["low"] < document["mean_gain"]["51_60"]["high"]
     page = report_adaptation(json.loads(json.dumps(document)), "a command")
     assert page.count("<svg") == 1 and "scatterbrain" in page and "a command" in page
+
+
+def test_experience_counts_every_hand_and_installed_levels_gain_nothing(level: Level) -> None:
+    level = Level(
+        **{
+            **level.__dict__,
+            "settings": level.settings.model_copy(update={"plans": (0.0, -9, -9, -9, -9), "doubt": 0.01}),
+        }
+    )
+    wholes = [level.nothing_learned() for _ in range(2)]
+    player = Experienced(level, wholes, 3, 1)
+    play_series(player, make_simple(), series=6, hands=4, seed=1, domain=Domain.SELECT)
+    assert [whole.hands for whole in wholes] == [12, 12]
+    assert not np.allclose(wholes[0].belief["mean"], wholes[1].belief["mean"])
+    # Who is sure of its plan changes nothing, so the same hands are played with and without the history.
+    found = measure_growth(level, histories=2, hands=500, fresh=100)
+    assert found.promoted == 0 and (found.gains == 0).all()
+
+
+def test_experience_changes_what_strangers_meet(level: Level) -> None:
+    wholes = [level.nothing_learned() for _ in range(2)]
+    other = (wholes[0].default + 1) % NUM_PLANS
+    for _ in range(3000):
+        wholes[1].add(other, 60.0)
+        wholes[1].add(wholes[1].default, -60.0)
+    player = Experienced(level, wholes, 2, 1)
+    rows = player.rows_of(np.arange(4), 4)
+    means = player.records["mean"][rows]
+    assert (means[0] == means[1]).all() and (means[2] == means[3]).all()
+    assert means[0].argmax() == wholes[0].default and means[2].argmax() == other
 
 
 def test_a_switcher_switches_at_its_hand_in_every_series() -> None:

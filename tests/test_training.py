@@ -15,11 +15,12 @@ import torch
 import train
 from agents.checkpoint import CARD, WEIGHTS, CheckpointError, load_checkpoint, save_checkpoint
 from agents.config import ConfigError, load_config, parse_config
+from agents.heuristics import make_simple
 from agents.losses import expand_cards, expand_legal
 from agents.network_player import NetworkPlayer, load_player
 from agents.networks import Actor, FrozenActor
 from agents.ppo import Trainer
-from agents.rollout import Rollout, generalised_advantages, next_actions, sample_actions
+from agents.rollout import POINT, Rollout, generalised_advantages, next_actions, sample_actions
 from ginenv.actions import PHASE_DISCARD
 from ginenv.cards import mask_of
 from ginenv.errors import GinError
@@ -350,3 +351,15 @@ def test_the_critic_is_told_what_the_stock_will_bring() -> None:
         rollout.sample(0, rng.standard_normal((64, 107), np.float32))
         rollout.advance(0, 0.0)
     assert exact > 0.95 * seen
+
+
+def test_where_there_is_no_game_points_are_the_reward():
+    rollout, player = Rollout(128, 160, {"openspiel": 1.0}, 3, [], 0.0, 0.0, True), make_simple()
+    for tick in range(rollout.ticks):
+        rollout.observe(tick)
+        rollout.actions[tick] = player.act(rollout.views)
+        rollout.advance(tick, 0.0)
+    rewards = np.abs(rollout.rewards[rollout.done == 1])
+    points = rewards / POINT
+    assert len(np.unique(points.round(3))) > 5 and points.max() > 25
+    assert np.allclose(points, points.round(), atol=1e-3)

@@ -1,0 +1,38 @@
+"""The mean of checkpoints, and what it refuses."""
+
+import pytest
+import torch
+
+from agents.average import average
+from agents.checkpoint import CheckpointError, load_checkpoint, load_critic, save_checkpoint
+from agents.networks import Actor, Critic
+
+
+def saved(directory, seed, widths=(16,), critic=False):
+    torch.manual_seed(seed)
+    judge = Critic((8,)) if critic else None
+    save_checkpoint(directory, Actor(widths), widths, {"command": f"made by {seed}"}, judge, (8,) if critic else ())
+    return load_checkpoint(directory)[0].state_dict()
+
+
+def test_weights_are_the_mean_and_the_critic_is_the_last_ones(tmp_path):
+    one, other = saved(tmp_path / "a", 1), saved(tmp_path / "b", 2, critic=True)
+    average([str(tmp_path / "a"), str(tmp_path / "b")], tmp_path / "mean", "python -m agents.average a b")
+    actor, card = load_checkpoint(tmp_path / "mean")
+    for name, value in actor.state_dict().items():
+        # Checkpoints keep eight bits of each weight.
+        assert torch.allclose(value, (one[name] + other[name]) / 2, rtol=0.01, atol=1e-4), name
+        if "weight" in name:
+            assert not torch.allclose(value, one[name], rtol=0.01)
+    assert [parent["about"]["command"] for parent in card["about"]["parents"]] == ["made by 1", "made by 2"]
+    wanted, found = load_critic(tmp_path / "b").state_dict(), load_critic(tmp_path / "mean").state_dict()
+    assert all(torch.equal(wanted[name], found[name]) for name in wanted)
+
+
+def test_networks_of_other_forms_are_refused(tmp_path):
+    saved(tmp_path / "a", 1)
+    saved(tmp_path / "b", 2, widths=(24,))
+    for names in (["a", "b"], ["a"]):
+        with pytest.raises(CheckpointError, match="two or more networks of one form"):
+            average([str(tmp_path / name) for name in names], tmp_path / "mean", "")
+    assert not (tmp_path / "mean").exists()
