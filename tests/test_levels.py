@@ -592,7 +592,7 @@ def test_experience_changes_what_strangers_meet(level: Level) -> None:
     rows = player.rows_of(np.arange(4), 4)
     means = player.records["mean"][rows]
     assert (means[0] == means[1]).all() and (means[2] == means[3]).all()
-    assert means[0].argmax() == wholes[0].default and means[2].argmax() == other
+    assert means[0].argmax() == wholes[0].default and means[2].argmax() == wholes[1].promoted != wholes[1].default
 
 
 def test_a_switcher_switches_at_its_hand_in_every_series() -> None:
