@@ -31,7 +31,7 @@ from agents.seeds import Domain
 RESULTS = Path(__file__).parent / "results" / "levels.json"
 LADDER = (
     ("level-2", "level-1"), ("level-3", "level-2"), ("level-4", "level-3"), ("formula", "level-1"),
-    ("level-4", "network"), ("level-4", "knocker"), ("level-4", "camper"), ("level-4", "formula"), ("level-4", "simple"),
+    ("level-4", "network"), ("level-4", "knocker"),
 )  # fmt: skip
 PARTS = ("ladder", "adaptation", "growth", "variety")
 
