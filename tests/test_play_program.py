@@ -73,9 +73,15 @@ class Program:
         return self.screen
 
     def leave(self, key: bytes) -> tuple[str, int]:
-        os.write(self.master, key)
-        shown = self.read()
-        return shown, self.end()
+        # A key that comes just before the line editor listens can be lost, so it is pressed again while nothing happens.
+        for _ in range(20):
+            time.sleep(0.5)
+            os.write(self.master, key)
+            try:
+                return self.read(5.0), self.end()
+            except AssertionError:
+                continue
+        raise AssertionError(f"{key!r} ended nothing")
 
     def end(self) -> int:
         status = self.process.wait(60)
