@@ -9,8 +9,9 @@ import torch
 
 from agents.advice import add_advice
 from agents.checkpoint import load_checkpoint
+from agents.gin_only import bind_to_gin
 from agents.networks import NUM_CONDITIONS, FrozenActor, has_bfloat16_units
-from agents.rollout import bind_to_gin, sample_actions
+from agents.rollout import sample_actions
 from agents.style_kernels import choose_lay_off, choose_spread
 from ginenv.actions import PHASE_LAYOFF, PHASE_SPREAD
 from ginenv.encoding import OBSERVATION_SIZE, encode

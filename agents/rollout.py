@@ -12,6 +12,7 @@ import numpy as np
 
 from agents.advice import NUM_ADVICE, Adviser
 from agents.equity import EquityBank, bank_chance, equity_bank
+from agents.gin_only import bind_to_gin
 from agents.networks import NUM_FUTURE
 from agents.seeds import Domain, deal_keys
 from agents.style_kernels import most_points, of_points
@@ -33,26 +34,6 @@ LEARNER = -1
 # Training deals live in a domain of their own (``agents.seeds``); here the keys are made inside the kernel.
 _TRAIN_BITS = np.uint64(int(Domain.TRAIN) << 60)
 _CHOICE_SALT = np.uint64(0x0DD5_0F_0A_6A_3E)
-
-
-@kernel
-def gin_knocks(hand, knocks):
-    """Those of some knocks that are gin."""
-    gin = np.int64(0)
-    while knocks:
-        bit = knocks & -knocks
-        knocks ^= bit
-        if deadwood(hand & ~bit) == 0:
-            gin |= bit
-    return gin
-
-
-@kernel
-def bind_to_gin(hand, discards, knocks):
-    """The knocks left to a seat that plays for gin only; one that has nothing but knocks keeps them."""
-    if discards == 0:
-        return knocks
-    return gin_knocks(hand, knocks)
 
 
 @kernel

@@ -45,6 +45,7 @@ def watch_hands(
     seed: int,
     domain: Domain,
     witness: Callable[[Decisions], None],
+    scores: np.ndarray | None = None,
 ) -> np.ndarray:
     """Plays single hands on mirrored deals, all at once.
 
@@ -55,6 +56,7 @@ def watch_hands(
         seed: of deals and luck.
         domain: which stream the deals come from.
         witness: told every decision before it is played.
+        scores: ``int[2 * pairs, 2]`` at which the hands begin, by hand and seat; all 0 when left out.
 
     Returns:
         ``STYLE[2]``: how both sides played.
@@ -68,6 +70,8 @@ def watch_hands(
     games, style = np.zeros(total, steps.GAME), np.zeros(2, steps.STYLE)
     keys, lucks = deal_keys(domain, seed, 0, pairs), luck_words(domain, seed, 0, total)
     steps.open_jobs(states, np.arange(total), jobs, 0, total, keys, lucks, rules.block)
+    if scores is not None:
+        states["score"] = scores
     done = 0
     while done < total:
         steps.gather(states, jobs, views, lanes, counts)

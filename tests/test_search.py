@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -71,19 +73,26 @@ def worlds_of(view, belief="bayes", logits=None, worlds=32, camps=0.5):
     return scratch
 
 
+def with_other_hidden_cards(state, rng):
+    """The same to the seat that moves: what it cannot see is dealt again."""
+    seat = int(state["turn"])
+    other = 1 - seat
+    hidden = rng.permutation(cards_of(int(make_views(np.array([state]), seat)["unseen"][0])))
+    count = int(state["hands"][other] & ~state["known"][other]).bit_count()
+    changed = state.copy()
+    changed["hands"][other] = state["known"][other] | mask_of(hidden[:count])
+    changed["deck"][state["position"] :] = hidden[count:]
+    return changed
+
+
 @pytest.mark.parametrize("belief", ["uniform", "bayes", "network"])
 def test_permuting_the_hidden_cards_changes_no_world(belief):
     rng = np.random.default_rng(0)
     logits = rng.normal(size=(1, 52)).astype(np.float32)
     for state in mid_hand(12):
         seat = int(state["turn"])
-        other = 1 - seat
         view = make_views(np.array([state]), seat)
-        hidden = rng.permutation(cards_of(int(view["unseen"][0])))
-        count = int(state["hands"][other] & ~state["known"][other]).bit_count()
-        changed = state.copy()
-        changed["hands"][other] = state["known"][other] | mask_of(hidden[:count])
-        changed["deck"][state["position"] :] = hidden[count:]
+        changed = with_other_hidden_cards(state, rng)
         other_view = make_views(np.array([changed]), seat)
         assert (changed["hands"] != state["hands"]).any()
         one, two = worlds_of(view, belief, logits), worlds_of(other_view, belief, logits)
@@ -212,7 +221,7 @@ def test_a_network_is_prior_and_belief(tmp_path):
     player = make_search(0, **(QUICK | chosen))
     assert (player.act(views) == [player.act(views[i : i + 1])[0] for i in range(8)]).all()
     assert player.network is not None
-    logits, _ = player.network(views)
+    logits = player.network(views).logits
     for i in range(8):
         found = player.examine(views[i : i + 1])
         assert found.prior == 0
@@ -247,13 +256,9 @@ def test_a_critic_judges_without_seeing_hidden_cards(trained):
     rng = np.random.default_rng(2)
     player = make_search(0, network=trained, least=0, half_moves=2, **JUDGED)
     for state in mid_hand(8):
-        seat, other = int(state["turn"]), 1 - int(state["turn"])
+        seat = int(state["turn"])
         view = make_views(np.array([state]), seat)
-        hidden = rng.permutation(cards_of(int(view["unseen"][0])))
-        count = int(state["hands"][other] & ~state["known"][other]).bit_count()
-        changed = state.copy()
-        changed["hands"][other] = state["known"][other] | mask_of(hidden[:count])
-        changed["deck"][state["position"] :] = hidden[count:]
+        changed = with_other_hidden_cards(state, rng)
         one, two = player.examine(view), player.examine(make_views(np.array([changed]), seat))
         assert one.candidates.tobytes() == two.candidates.tobytes()
         assert (one.weights == two.weights).all() and np.isclose(one.weights.sum(), 1)
@@ -264,7 +269,28 @@ def test_a_judged_batch_decides_as_one_by_one(trained):
     player = make_search(5, network=trained, least=0, **JUDGED)
     whole = player.act(views)
     assert (whole == [player.act(views[i : i + 1])[0] for i in range(len(views))]).all()
-    assert (whole == make_search(5, network=trained, least=0, threads=2, **JUDGED).act(views)).all()
+
+
+@pytest.mark.parametrize("half_moves", [0, 2])
+def test_threads_that_share_a_judge_do_not_disturb_each_other(trained, half_moves):
+    views = views_of(40)
+    options = {"network": trained, "least": 0, "half_moves": half_moves} | JUDGED
+    alone, together = make_search(5, **options), make_search(5, threads=8, **options)
+    wanted = alone.act(views)
+    for _ in range(6):
+        assert (together.act(views) == wanted).all()
+
+
+def test_a_reset_reaches_the_half_moves(trained):
+    """Who is reset to a seed plays what a new player of that seed plays."""
+    views = views_of(12)
+    options = {"network": trained, "least": 0, "half_moves": 4} | JUDGED
+    player = make_search(5, **options)
+    player.act(views)
+    player.reset(6)
+    for i in range(len(views)):
+        found, fresh = (one.examine(views[i : i + 1]) for one in (player, make_search(6, **options)))
+        assert found.candidates.tobytes() == fresh.candidates.tobytes()
 
 
 def test_the_model_of_whole_hands_decides_what_is_believed(trained):
@@ -280,6 +306,24 @@ def test_a_damaged_model_of_whole_hands_is_named(trained, tmp_path):
     (broken / "hand_model.safetensors").write_bytes(b"no tensors")
     with pytest.raises(GinError, match=r"hand_model\.safetensors is truncated"):
         make_search(network=str(broken))
+
+
+def test_a_model_of_whole_hands_made_for_other_weights_is_named(trained, tmp_path):
+    stale = tmp_path / "net"
+    shutil.copytree(trained, stale)
+    save_checkpoint(stale, Actor((16,)), (16,), {}, Critic((16,)), (16,))
+    with pytest.raises(GinError, match=r"hand_model\.json names other weights") as raised:
+        make_search(network=str(stale))
+    assert "\n" not in str(raised.value) and str(raised.value).count("checkpoint ") == 1
+    make_search(network=str(stale), whole_hands=False)
+
+
+def test_a_search_without_a_network_needs_no_torch():
+    program = "import sys; from agents.search.player import make_search as m; " + (
+        "m(judge='playouts', prior='style', belief='bayes'); print('torch' in sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["False"]
 
 
 def test_values_are_chances_to_win_the_game(trained):

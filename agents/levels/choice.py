@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from agents.gin_only import bind_to_gin
 from agents.levels.bounds import blank
 from agents.levels.habits import neighbours
-from agents.rollout import bind_to_gin
 from agents.style_kernels import choose_lay_off, choose_spread, turn_of, unit
 from ginenv.actions import KNOCK, PHASE_LAYOFF, PHASE_SPREAD, STOCK
 from ginenv.encoding import encode

@@ -27,14 +27,13 @@ from agents.search.hand_features import NUM_FEATURES, hand_features, turns_of
 from agents.search.hand_model import HandModel, save_hand_model
 from agents.search.network import NetworkPrior
 from agents.search.worlds import MAX_TURNS, TURN, believe_logits, read_turns, weigh
-from agents.seeds import Domain, deal_keys, luck_words
-from ginenv.actions import PHASE_DISCARD, PHASE_OVER
+from agents.seeds import Domain
+from agents.witness import Decisions, watch_hands
+from ginenv.actions import PHASE_DISCARD
 from ginenv.encoding import OBSERVATION_SIZE, encode
-from ginenv.engine import STATE, apply, deal, shuffle
 from ginenv.jit import kernel
 from ginenv.players import Player, make_player
 from ginenv.rules import get_rules
-from ginenv.view import VIEW, look
 
 DRAWN = 32
 # Hands of a round against each opponent, and the share of positions that are kept.
@@ -42,32 +41,6 @@ OPPONENTS = {"itself": 6000, "knocker": 1200, "camper": 1200, "formula": 900, "s
 KEPT = 0.5
 BATCH = 512
 _SEED_OF_TEST = 1 << 20
-
-
-@kernel
-def _start(states):
-    for i in range(states.shape[0]):
-        shuffle(states[i])
-        deal(states[i], i % 2)
-
-
-@kernel
-def _look(states, index, views):
-    for k in range(index.shape[0]):
-        s = states[index[k]]
-        look(s, np.int64(s.turn), views[k])
-
-
-@kernel
-def _play(states, index, actions):
-    left = 0
-    for k in range(index.shape[0]):
-        s = states[index[k]]
-        apply(s, actions[k])
-        if s.phase != PHASE_OVER:
-            index[left] = index[k]
-            left += 1
-    return left
 
 
 @kernel
@@ -104,30 +77,19 @@ class Hands:
 
 
 def positions(player: Player, opponent: Player, hands: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Views of one seat in fresh hands, and the opponent's true hand in each."""
-    states = np.zeros(hands, STATE)
-    states["rules"] = get_rules("eaai").block
-    states["key"] = deal_keys(Domain.TRAIN, seed, 0, hands)
-    states["luck"] = luck_words(Domain.TRAIN, seed, 0, hands)
+    """Views of one side in fresh hands at all scores, and the other's true hand in each."""
     rng = np.random.default_rng(seed)
-    states["score"] = rng.integers(0, 100, (hands, 2))
-    seats = rng.integers(0, 2, hands)
-    _start(states)
-    room, index = np.zeros(hands, VIEW), np.arange(hands)
+    pairs = (hands + 1) // 2
     seen, held = [], []
-    while len(index):
-        views = room[: len(index)]
-        _look(states, index, views)
-        turns = states["turn"][index].astype(np.int64)
-        mine = turns == seats[index]
-        kept = mine & (rng.random(len(index)) < KEPT) & (views["phase"] <= PHASE_DISCARD)
-        seen.append(views[kept].copy())
-        held.append(states["hands"][index[kept], 1 - turns[kept]])
-        actions = np.zeros(len(index), np.int64)
-        for side, who in ((mine, player), (~mine, opponent)):
-            if side.any():
-                actions[side] = who.act(views[side])
-        index = index[: _play(states, index, actions)]
+
+    def keep(told: Decisions) -> None:
+        if told.side == 0:
+            kept = (rng.random(len(told.views)) < KEPT) & (told.views["phase"] <= PHASE_DISCARD)
+            seen.append(told.views[kept].copy())
+            held.append(told.hidden[kept])
+
+    scores = rng.integers(0, 100, (2 * pairs, 2))
+    watch_hands((player, opponent), get_rules("eaai"), pairs, seed, Domain.TRAIN, keep, scores)
     return np.concatenate(seen), np.concatenate(held)
 
 
@@ -144,7 +106,7 @@ def gather(checkpoint: str, seed: int, share: float = 1.0) -> Hands:
     for k, (name, count) in enumerate(OPPONENTS.items()):
         opponent = load_network(checkpoint, seed + 1) if name == "itself" else make_player(name, seed=seed)
         views, held = positions(player, opponent, max(2, int(count * share)), 16 * seed + k)
-        belief = prior(views)[1]
+        belief = prior(views).belief
         n = len(views)
         hands, features = np.zeros((n, 1 + DRAWN), np.int64), np.zeros((n, 1 + DRAWN, NUM_FEATURES), np.float32)
         hands[:, 0] = held

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.checkpoint import CheckpointError
+from agents.checkpoint import CheckpointError, read_card
 from agents.files import write_atomic, write_json
 from agents.networks import has_bfloat16_units
 from agents.search.hand_features import MOST_TURNS, NUM_FEATURES
@@ -67,34 +68,47 @@ class HandModel(nn.Module):
 
 
 class FrozenHandModel:
-    """A model for weighing, without gradients: reads a batch of views once, then scores drawn hands view by view."""
+    """A model for weighing, without gradients: cast once; what it reads of a batch is a value of its own."""
 
     def __init__(self, model: HandModel) -> None:
         self.model = model
-        kind = torch.bfloat16 if has_bfloat16_units() else torch.float32
+        self.kind = torch.bfloat16 if has_bfloat16_units() else torch.float32
         with torch.no_grad():
-            self.kind = kind
-            self.hand = model.hand.weight.detach().to(kind)
-            self.last = (model.last.weight.detach().to(kind), model.last.bias.detach().to(kind))
-            self.out = model.out.weight.detach()[0].to(kind)
-        self.context = self.single = self.by_turn = torch.zeros(0)
+            self.hand = model.hand.weight.detach().to(self.kind)
+            self.last = (model.last.weight.detach().to(self.kind), model.last.bias.detach().to(self.kind))
+            self.out = model.out.weight.detach()[0].to(self.kind)
 
     @torch.no_grad()
-    def look(self, obs: Tensor, belief: Tensor, turns: Tensor) -> None:
-        """Reads what all views of a batch show: ``[n, 520]``, ``[n, 52]``, ``int64[n]``."""
+    def read(self, obs: Tensor, belief: Tensor, turns: Tensor) -> HandReading:
+        """What all views of a batch show: ``[n, 520]``, ``[n, 52]``, ``int64[n]``."""
         model = self.model
         seen = functional.relu(model.seen(torch.cat([obs * model.scale, belief], 1)))
-        self.context = model.context(seen).to(self.kind)
-        self.single = torch.cat([model.single(seen), model.by_turn(turns)], 1)
+        single = torch.cat([model.single(seen), model.by_turn(turns)], 1)
+        return HandReading(self, model.context(seen).to(self.kind), single)
+
+
+@dataclass(frozen=True)
+class HandReading:
+    """What a model read of a batch of views.
+
+    Attributes:
+        model: which one.
+        context: ``[n, 256]``, added to what the hidden layer makes of a hand.
+        single: ``[n, 52 + NUM_FEATURES]``, weights of single cards and of the numbers about a hand.
+    """
+
+    model: FrozenHandModel
+    context: Tensor
+    single: Tensor
 
     @torch.no_grad()
-    def __call__(self, n: int, hands: np.ndarray, features: np.ndarray) -> np.ndarray:
+    def plausible(self, n: int, hands: np.ndarray, features: np.ndarray) -> np.ndarray:
         """Probabilities of hands drawn for view ``n`` of the batch: ``int64[P]``, ``float32[P, F]`` to ``float64[P]``."""
         cards = ((torch.from_numpy(hands)[:, None] >> _CARDS) & 1).float()
         inputs = torch.cat([cards, torch.from_numpy(features)], 1)
-        x = functional.linear(inputs.to(self.kind), self.hand, self.context[n]).relu_()
-        scores = (functional.linear(x, *self.last).relu_() @ self.out).float() + inputs @ self.single[n]
-        return torch.softmax(scores.double(), 0).numpy()
+        x = functional.linear(inputs.to(self.model.kind), self.model.hand, self.context[n]).relu_()
+        scores = functional.linear(x, *self.model.last).relu_() @ self.model.out
+        return torch.softmax((scores.float() + inputs @ self.single[n]).double(), 0).numpy()
 
 
 def save_hand_model(directory: Path, model: HandModel, network_sha256: str, about: dict[str, Any]) -> None:
@@ -119,20 +133,33 @@ def load_hand_model(directory: str | Path) -> HandModel | None:
     """The model beside a network; ``None`` where there is none.
 
     Raises:
-        CheckpointError: if a file is missing, truncated or of another version.
+        CheckpointError: if a file is missing, truncated, of another version, or made for another network.
     """
     directory = Path(directory)
     if not (directory / CARD).exists():
         return None
     try:
         card = json.loads((directory / CARD).read_text(encoding="utf-8"))
-        found = hashlib.sha256((directory / WEIGHTS).read_bytes()).hexdigest()
-        expected = (FORMAT_VERSION, "hand model", OBSERVATION_VERSION, found)
-        if tuple(card[key] for key in ("format", "kind", "observation_version", "weights_sha256")) != expected:
-            raise CheckpointError(f"checkpoint {directory}: {WEIGHTS} is truncated or of another version than {CARD}")
+        found = tuple(
+            card[key] for key in ("format", "kind", "observation_version", "weights_sha256", "network_sha256")
+        )
+        digest = hashlib.sha256((directory / WEIGHTS).read_bytes()).hexdigest()
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"checkpoint {directory}: its hand model cannot be used ({_line(error)})") from None
+    if found[:4] != (FORMAT_VERSION, "hand model", OBSERVATION_VERSION, digest):
+        raise CheckpointError(f"checkpoint {directory}: {WEIGHTS} is truncated or of another version than {CARD}")
+    if found[4] != read_card(directory).get("weights_sha256"):
+        raise CheckpointError(
+            f"checkpoint {directory}: {CARD} names other weights than the network's, whose hands it would weigh; "
+            "allowed is one that `python -m agents.search.fit_hand_model` made for it, or none"
+        )
+    try:
         model = HandModel()
         model.load_state_dict({name: value.float() for name, value in load_file(str(directory / WEIGHTS)).items()})
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-        reason = str(error).splitlines()[0]
-        raise CheckpointError(f"checkpoint {directory}: its hand model cannot be used ({reason})") from None
+    except (SafetensorError, RuntimeError, KeyError, TypeError) as error:
+        raise CheckpointError(f"checkpoint {directory}: {WEIGHTS} does not fit this version ({_line(error)})") from None
     return model.eval()
+
+
+def _line(error: Exception) -> str:
+    return str(error).splitlines()[0]

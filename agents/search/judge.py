@@ -14,17 +14,17 @@ import torch
 
 from agents.advice import Adviser
 from agents.checkpoint import load_critic
-from agents.equity import bank_chance
+from agents.equity import EquityBank, bank_chance
 from agents.losses import expand_cards
 from agents.network_player import PLAYED, load_network
 from agents.networks import NUM_FUTURE, FrozenCritic, has_bfloat16_units
 from agents.rollout import GAME, POINT, observe_states
+from agents.search.branches import Branches
 from agents.search.kernels import price
-from agents.search.playout import copy_state
 from agents.style_kernels import choose_lay_off, choose_spread
 from ginenv.actions import PHASE_LAYOFF, PHASE_OVER, PHASE_SPREAD
 from ginenv.encoding import OBSERVATION_SIZE
-from ginenv.engine import STATE, apply
+from ginenv.engine import apply
 from ginenv.jit import kernel
 from ginenv.rules import R_TARGET
 from ginenv.view import VIEW, look
@@ -70,16 +70,8 @@ def _apply_all(states, index, views, actions, bounds):
             apply(s, actions[k])
 
 
-@kernel
-def _gather(states, index, bounds, out, out_bounds):
-    for k in range(index.shape[0]):
-        copy_state(out[k], states[index[k]])
-        for seat in range(2):
-            out_bounds[k, seat] = bounds[index[k], seat]
-
-
 class Judge:
-    """Values of worlds by a checkpoint's critic.
+    """Values of worlds by a checkpoint's critic; threads may share one, since a call keeps nothing.
 
     Args:
         path: of the checkpoint; it must hold a critic.
@@ -95,69 +87,51 @@ class Judge:
         self.half_moves = half_moves
         self.player = load_network(path, seed, PLAYED) if half_moves else None
         self.adviser = Adviser()
-        self.views = np.zeros(_PASS, VIEW)
-        self.states = np.zeros(_PASS, STATE)
 
-    def __call__(
-        self,
-        states: np.ndarray,
-        bounds: np.ndarray,
-        seats: np.ndarray,
-        bank: np.ndarray,
-        layout: np.ndarray,
-        tables: np.ndarray,
-    ) -> np.ndarray:
-        """What each world is worth to a seat: the chance to win the game, or points / 100 where there is none.
+    def reset(self, seed: int) -> None:
+        """Takes a new seed for the half-moves."""
+        if self.player is not None:
+            self.player.reset(seed)
 
-        Args:
-            states: ``STATE[n]``, changed.
-            bounds: ``uint8[n, 2]``, who plays for gin.
-            seats: ``int64[n]``, to whom.
-            bank: equity tables, one after the other.
-            layout: where each lies.
-            tables: ``int64[n]`` which one prices each world.
-        """
-        values = np.zeros(len(states))
-        index = np.arange(len(states))
-        left = _going(states, index, len(index), seats, bank, layout, tables, values)
+    def __call__(self, branches: Branches, bank: EquityBank) -> np.ndarray:
+        """What each world is worth to a seat: ``float64[n]``, the chance to win the game, or points / 100 where there is none."""
+        values = np.zeros(len(branches.states))
+        index = np.arange(len(values))
+        left = _going(
+            branches.states, index, len(index), branches.seats, bank.values, bank.layout, branches.tables, values
+        )
         for _ in range(self.half_moves):
             assert self.player is not None
-            for start in range(0, left, _PASS):
-                part = index[start : min(left, start + _PASS)]
-                views = self.views[: len(part)]
-                _look_all(states, part, views)
-                _apply_all(states, part, views, self.player.act(views), bounds)
-            left = _going(states, index, left, seats, bank, layout, tables, values)
-        for start in range(0, left, _PASS):
-            part = index[start : min(left, start + _PASS)]
-            values[part] = self._judge(states, part, bounds, seats, bank, layout, tables)
+            for part in _passes(index[:left]):
+                views = np.zeros(len(part), VIEW)
+                _look_all(branches.states, part, views)
+                _apply_all(branches.states, part, views, self.player.act(views), branches.bounds)
+            left = _going(
+                branches.states, index, left, branches.seats, bank.values, bank.layout, branches.tables, values
+            )
+        for part in _passes(index[:left]):
+            values[part] = self._judge(branches.only(part), bank)
         return values
 
-    def _judge(
-        self,
-        states: np.ndarray,
-        part: np.ndarray,
-        bounds: np.ndarray,
-        seats: np.ndarray,
-        bank: np.ndarray,
-        layout: np.ndarray,
-        tables: np.ndarray,
-    ) -> np.ndarray:
-        n = len(part)
-        worlds, views = self.states[:n], self.views[:n]
-        flags = np.empty((n, 2), np.uint8)
-        _gather(states, part, bounds, worlds, flags)
+    def _judge(self, branches: Branches, bank: EquityBank) -> np.ndarray:
+        """Values of worlds that still go on, in one pass."""
+        n = len(branches.states)
+        views = np.zeros(n, VIEW)
         obs, future = np.empty((n, OBSERVATION_SIZE), np.uint8), np.empty((n, NUM_FUTURE), np.uint8)
         conditions, turns = np.empty((n, 2), np.uint8), np.empty(n, np.uint8)
         legal, hidden = np.empty((n, 3), np.int64), np.empty(n, np.int64)
-        observe_states(worlds, views, flags, obs, legal, hidden, future, conditions, turns)
+        observe_states(branches.states, views, branches.bounds, obs, legal, hidden, future, conditions, turns)
         rows = [obs, conditions, expand_cards(torch.from_numpy(hidden)).view(torch.uint8).numpy(), future]
         inputs = np.concatenate([*rows, self.adviser(views)] if self.critic.advice else rows, 1)
         worth = self.critic(torch.from_numpy(inputs)).numpy().astype(np.float64)
-        worth = np.where(turns == seats[part], worth, -worth)
+        worth = np.where(turns == branches.seats, worth, -worth)
         now = np.empty(n)
-        _chances_now(worlds, seats[part], bank, layout, tables[part], now)
+        _chances_now(branches.states, branches.seats, bank.values, bank.layout, branches.tables, now)
         return np.where(np.isnan(now), worth / POINT / 100, now + worth / GAME)
+
+
+def _passes(index: np.ndarray) -> list[np.ndarray]:
+    return [index[start : start + _PASS] for start in range(0, len(index), _PASS)]
 
 
 @kernel

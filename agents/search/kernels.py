@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from agents.equity import bank_chance
-from agents.rollout import bind_to_gin
+from agents.gin_only import bind_to_gin
 from agents.search.playout import choose, copy_state
 from agents.search.worlds import believe, believe_logits, believe_uniform, describe, draw_worlds
 from agents.style_kernels import (

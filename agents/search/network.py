@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -11,7 +12,7 @@ from agents.advice import add_advice
 from agents.checkpoint import load_checkpoint
 from agents.networks import NUM_CONDITIONS, FrozenActor, has_bfloat16_units
 from agents.search.hand_features import turns_of
-from agents.search.hand_model import FrozenHandModel, load_hand_model
+from agents.search.hand_model import FrozenHandModel, HandReading, load_hand_model
 from ginenv.encoding import OBSERVATION_SIZE, encode
 from ginenv.jit import kernel
 
@@ -29,8 +30,22 @@ def _turns_of_all(views, turns):
         turns[i] = turns_of(views[i])
 
 
+class Opinion(NamedTuple):
+    """What a network says of a batch of views.
+
+    Attributes:
+        logits: ``float32[n, 107]`` of the policy.
+        belief: ``float32[n, 52]``, logits of the opponent's cards.
+        hands: what its model of whole hands read, where it has one.
+    """
+
+    logits: np.ndarray
+    belief: np.ndarray
+    hands: HandReading | None
+
+
 class NetworkPrior:
-    """Logits of a checkpoint's policy and of its guess at the opponent's cards, for a batch of views.
+    """A checkpoint's policy and its guess at the opponent's cards.
 
     Args:
         path: of the checkpoint.
@@ -46,25 +61,16 @@ class NetworkPrior:
         model = load_hand_model(path) if whole_hands else None
         self.hands = None if model is None else FrozenHandModel(model)
 
-    @property
-    def weighs_hands(self) -> bool:
-        """Whether there is a model of whole hands."""
-        return self.hands is not None
-
-    def plausible(self, n: int, hands: np.ndarray, features: np.ndarray) -> np.ndarray:
-        """Probabilities ``float64[P]`` of hands drawn for view ``n`` of the last batch."""
-        assert self.hands is not None
-        return self.hands(n, hands, features)
-
-    def __call__(self, views: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """``VIEW[n]`` to ``float32[n, 107]`` and ``float32[n, 52]``."""
+    def __call__(self, views: np.ndarray) -> Opinion:
+        """What it says of ``VIEW[n]``."""
         inputs = self.inputs(views)
         logits, belief = self.actor(inputs), self.actor(inputs, "belief")
+        reading = None
         if self.hands is not None:
             turns = np.empty(len(views), np.int64)
             _turns_of_all(views, turns)
-            self.hands.look(inputs[:, :OBSERVATION_SIZE].float(), belief, torch.from_numpy(turns))
-        return logits.numpy(), belief.numpy()
+            reading = self.hands.read(inputs[:, :OBSERVATION_SIZE].float(), belief, torch.from_numpy(turns))
+        return Opinion(logits.numpy(), belief.numpy(), reading)
 
     def inputs(self, views: np.ndarray) -> torch.Tensor:
         """What the actor reads: ``[n, 521]``; a seat that declined a knock is told to play for gin, as in training."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from agents.config import parse_config
 from agents.equity import EquityBank, equity_bank
+from agents.search.branches import Branches
 from agents.search.config import SearchConfig
 from agents.search.hand_features import NUM_FEATURES
 from agents.search.kernels import (
@@ -34,7 +35,7 @@ from ginenv.view import VIEW
 
 if TYPE_CHECKING:
     from agents.search.judge import Judge
-    from agents.search.network import NetworkPrior
+    from agents.search.network import NetworkPrior, Opinion
 
 
 class Scratch:
@@ -122,6 +123,8 @@ class SearchPlayer(BasePlayer):
         """Takes a new seed and forgets what it saw of opponents."""
         self.seed = seed
         self.habits.clear()
+        if self.judge is not None:
+            self.judge.reset(seed)
 
     def hands_over(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         """Counts, for each game, how often the opponent ended a hand below gin and with gin."""
@@ -176,9 +179,10 @@ class SearchPlayer(BasePlayer):
             view: ``VIEW[1]``, of a seat that is to move.
         """
         scratch = self.scratch[0]
-        count, first, best = Job(self, view, None).look(0, scratch)
+        job = Job(self, view, None)
+        count, first, best = job.look(0, scratch)
         if count == 1:
-            Job(self, view, None).imagine(0, scratch)
+            job.imagine(0, scratch)
         found = scratch.found[:count].copy()
         errors = np.array(
             [
@@ -221,8 +225,9 @@ class Job:
         self.player = player
         self.views = views
         self.camps = player.camps_of(len(views), slots)
-        if player.network is not None:
-            self.logits, self.belief = player.network(views)
+        self.opinion: Opinion | None = None if player.network is None else player.network(views)
+        if self.opinion is not None:
+            self.logits, self.belief = self.opinion.logits, self.opinion.belief
         else:
             self.logits, self.belief = np.zeros((1, 107), np.float32), np.zeros((1, 52), np.float32)
         self.wanted = np.zeros(len(views), np.int64)
@@ -251,7 +256,7 @@ class Job:
             return 1, 0, 0
         if player.judge is not None:
             branches = self._branch(n, count, scratch)
-            values = branches.judged(player.judge, self.bank)
+            values = player.judge(branches, self.bank)
             best = int(settle(scratch.found, count, values, player.config.lean))
             scratch.values[:count] = values.reshape(count, -1)
             return count, 0, best
@@ -270,7 +275,7 @@ class Job:
             self.views, n, player.settings, player.model, self.belief, seed, scratch.turns, scratch.hands,
             scratch.weights,
         )  # fmt: skip
-        if player.network is not None and player.network.weighs_hands:
+        if self.opinion is not None and self.opinion.hands is not None:
             word = describe_hands(
                 self.views,
                 n,
@@ -281,29 +286,32 @@ class Job:
                 scratch.features,
                 np.uint64(word),
             )
-            scratch.weights[:] = player.network.plausible(n, scratch.hands, scratch.features)
+            scratch.weights[:] = self.opinion.hands.plausible(n, scratch.hands, scratch.features)
         fill_worlds(
             self.views, n, self.camps[n], scratch.hands, scratch.weights, scratch.worlds, scratch.caution,
             np.uint64(word),
         )  # fmt: skip
 
-    def _branch(self, n: int, count: int, scratch: Scratch) -> _Branches:
+    def _branch(self, n: int, count: int, scratch: Scratch) -> Branches:
         """The worlds of a view after each of its candidates."""
         view = self.views[n]
         self.imagine(n, scratch)
         total = len(scratch.worlds)
-        branches = _Branches(np.zeros(count * total, STATE), np.zeros((count * total, 2), np.uint8))
+        branches = Branches(
+            np.zeros(count * total, STATE),
+            np.zeros((count * total, 2), np.uint8),
+            np.full(count * total, int(view["seat"]), np.int64),
+            np.full(count * total, self.table[n], np.int64),
+        )
         for i in range(count):
             action = int(scratch.found["action"][i])
             bound = view["declined"] > 0 or (view["legal"][1] != 0 and action < KNOCK)
             branch(scratch.worlds, action, int(bound), branches.states, branches.bounds, i * total)
-        branches.seats = np.full(count * total, int(view["seat"]), np.int64)
-        branches.tables = np.full(count * total, self.table[n], np.int64)
         return branches
 
     def _decide_by_judge(self, judge: Judge, low: int, high: int, scratch: Scratch, actions: np.ndarray) -> None:
         """Decides views in groups, since a judge is quickest with many worlds at once."""
-        group: list[tuple[int, int, np.ndarray, _Branches]] = []
+        group: list[tuple[int, np.ndarray, Branches]] = []
         waiting = 0
         for n in range(low, high):
             count, _ = propose(self.views, n, self.player.settings, self.wanted[n], self.logits, scratch.found)
@@ -311,7 +319,7 @@ class Job:
                 actions[n] = scratch.found["action"][0]
                 continue
             branches = self._branch(n, count, scratch)
-            group.append((n, count, scratch.found[:count].copy(), branches))
+            group.append((n, scratch.found[:count].copy(), branches))
             waiting += len(branches.states)
             if waiting >= _GROUP:
                 self._judge_group(judge, group, actions)
@@ -319,46 +327,13 @@ class Job:
         if group:
             self._judge_group(judge, group, actions)
 
-    def _judge_group(
-        self, judge: Judge, group: list[tuple[int, int, np.ndarray, _Branches]], actions: np.ndarray
-    ) -> None:
-        values = _Branches.joined([branches for _, _, _, branches in group]).judged(judge, self.bank)
+    def _judge_group(self, judge: Judge, group: list[tuple[int, np.ndarray, Branches]], actions: np.ndarray) -> None:
+        values = judge(Branches.joined([branches for _, _, branches in group]), self.bank)
         at = 0
-        for n, count, found, branches in group:
+        for n, found, branches in group:
             part = values[at : at + len(branches.states)]
-            actions[n] = found["action"][settle(found, count, part, self.player.config.lean)]
+            actions[n] = found["action"][settle(found, len(found), part, self.player.config.lean)]
             at += len(branches.states)
-
-
-@dataclass
-class _Branches:
-    """Worlds after candidates.
-
-    Attributes:
-        states: ``STATE[n]``.
-        bounds: ``uint8[n, 2]``, who plays for gin.
-        seats: ``int64[n]``, to whom they are worth what is asked.
-        tables: ``int64[n]``, which table prices each.
-    """
-
-    states: np.ndarray
-    bounds: np.ndarray
-    seats: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
-    tables: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
-
-    @classmethod
-    def joined(cls, parts: list[_Branches]) -> _Branches:
-        """All worlds of some branches."""
-        return cls(
-            np.concatenate([part.states for part in parts]),
-            np.concatenate([part.bounds for part in parts]),
-            np.concatenate([part.seats for part in parts]),
-            np.concatenate([part.tables for part in parts]),
-        )
-
-    def judged(self, judge: Judge, bank: EquityBank) -> np.ndarray:
-        """Their values."""
-        return judge(self.states, self.bounds, self.seats, bank.values, bank.layout, self.tables)
 
 
 # Worlds that are judged together.
