@@ -17,7 +17,6 @@ from __future__ import annotations
 import copy
 import functools
 import math
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -30,11 +29,11 @@ from torch.nn import functional
 
 from agents.advice import NUM_ADVICE
 from agents.config import TrainConfig
-from agents.files import write_atomic
 from agents.losses import Weights, actor_loss, guessing_rows
 from agents.network_player import NetworkPlayer
 from agents.networks import NUM_FUTURE, Actor, Critic, FrozenActor, has_bfloat16_units
 from agents.passes import InputColumns, Passes, gather, read_columns
+from agents.resume import ResumeFiles
 from agents.rollout import Rollout, generalised_advantages, next_actions
 from agents.workers import Workers
 from ginenv.actions import KNOCK, STOCK
@@ -42,9 +41,6 @@ from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.errors import GinError
 from ginenv.players import Player, make_player
 
-RESUME = "resume.pt"
-KEPT_RESUMES = 3
-NO_BATCHES = -1
 # A batch that moves the policy this far has broken it.
 COLLAPSE_KL = 0.5
 
@@ -61,8 +57,9 @@ class Trainer:
     habits = 0  # numbers about the opponent that the networks read besides (see ``agents.levels.training``)
 
     def __init__(self, config: TrainConfig, out: Path | None = None, start: Actor | None = None) -> None:
-        self.config, self.out = config, out
+        self.config = config
         self.workers = Workers(config.device)
+        self.files = None if out is None else ResumeFiles(out, self.workers)
         self.rank = self.workers.rank
         if config.threads:
             torch.set_num_threads(config.threads)
@@ -480,38 +477,8 @@ class Trainer:
 
     def save(self) -> None:
         """Writes the resume file, keeping the last three."""
-        if self.out is None:
-            return
-        name = self._resume_name
-        for age in range(KEPT_RESUMES - 1, 0, -1):
-            older = self.out / f"{name}.{age}"
-            newer = self.out / (f"{name}.{age - 1}" if age > 1 else name)
-            if newer.exists():
-                newer.replace(older) if age > 1 else older.unlink(missing_ok=True) or os.link(newer, older)
-        write_atomic(self.out / name, lambda temporary: torch.save(self.state_dict(), temporary))
-
-    @property
-    def _resume_name(self) -> str:
-        return RESUME if self.rank == 0 else f"resume-{self.rank}.pt"
-
-    def _common_resume(self) -> Path | None:
-        """This process's file of the latest batch that every process has kept; a crash may have come between two files of a batch.
-
-        Raises:
-            GinError: if files are there but no batch is common to all.
-        """
-        assert self.out is not None
-        paths = [self.out / f"{self._resume_name}{age}" for age in ("", *(f".{k}" for k in range(1, KEPT_RESUMES)))]
-        kept = self.workers.gather([_batches_of(path) for path in paths])
-        common = set.intersection(*(set(batches) for batches in kept)) - {NO_BATCHES}
-        if common:
-            return paths[kept[self.rank].index(max(common))]
-        if any(batches != [NO_BATCHES] * KEPT_RESUMES for batches in kept):
-            raise GinError(
-                f"the resume files of {self.workers.world} processes have no batch in common; "
-                "allowed is as many processes as the run had before, or a fresh start"
-            )
-        return None
+        if self.files is not None:
+            self.files.save(self.state_dict())
 
     def resume(self) -> bool:
         """Continues from the resume file in ``out`` if there is one.
@@ -519,12 +486,8 @@ class Trainer:
         Raises:
             GinError: if the file is damaged or belongs to another network.
         """
-        if self.out is None:
-            return False
-        path = self.out / self._resume_name
-        if self.workers.world > 1:
-            path = self._common_resume()
-        if path is None or not path.exists():
+        path = None if self.files is None else self.files.find()
+        if path is None:
             return False
         try:
             self.load_state_dict(torch.load(path, map_location=self.device, weights_only=True))
@@ -534,11 +497,3 @@ class Trainer:
                 f"{path.name} cannot be resumed ({reason}); older ones stand beside it as {path.name}.1 and {path.name}.2"
             ) from None
         return True
-
-
-def _batches_of(path: Path) -> int:
-    """How many batches a resume file holds, or ``NO_BATCHES`` for a file that is missing or damaged."""
-    try:
-        return int(torch.load(path, map_location="cpu", weights_only=True, mmap=True)["batches"])
-    except Exception:
-        return NO_BATCHES

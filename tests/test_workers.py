@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from agents.config import parse_config
-from agents.ppo import NO_BATCHES, Trainer
+from agents.ppo import Trainer
+from agents.resume import NO_BATCHES, ResumeFiles
 from agents.workers import Workers
 from ginenv.errors import GinError
 
@@ -113,7 +114,7 @@ class Pair(Workers):
 
     def __init__(self, other: list[int]) -> None:
         super().__init__("cpu")
-        self.other = other
+        self.other, self.world = other, 2
 
     def gather(self, numbers):
         return [list(numbers), self.other]
@@ -126,11 +127,8 @@ def test_the_latest_batch_that_all_have_kept_is_chosen(tmp_path: Path) -> None:
         trainer.run(lambda figures, target=target: trainer.batches < target)
         trainer.save()
     for other, expected in (([3, 2, 1], "resume.pt"), ([2, 1, NO_BATCHES], "resume.pt.1"), ([4, 3, 2], "resume.pt")):
-        trainer.workers = Pair(other)
-        assert trainer._common_resume() == tmp_path / expected
+        assert ResumeFiles(tmp_path, Pair(other)).find() == tmp_path / expected
     (tmp_path / "resume.pt").write_bytes(b"half")
-    trainer.workers = Pair([3, 2, 1])
-    assert trainer._common_resume() == tmp_path / "resume.pt.1"
-    trainer.workers = Pair([NO_BATCHES] * 3)
+    assert ResumeFiles(tmp_path, Pair([3, 2, 1])).find() == tmp_path / "resume.pt.1"
     with pytest.raises(GinError, match="no batch in common"):
-        trainer._common_resume()
+        ResumeFiles(tmp_path, Pair([NO_BATCHES] * 3)).find()

@@ -27,7 +27,20 @@ CONFIG = {
     "bfloat16": "no",
 }
 # What a batch is learned from, beside what was computed of it.
-ROWS = ("obs", "legal", "hidden", "conditions", "turns", "learns", "actions", "logps", "rewards", "done", "knock_worth")
+ROWS = (
+    "obs",
+    "legal",
+    "hidden",
+    "future",
+    "conditions",
+    "turns",
+    "learns",
+    "actions",
+    "logps",
+    "rewards",
+    "done",
+    "knock_worth",
+)
 
 
 def equal_rows(rollout, most: int) -> None:
