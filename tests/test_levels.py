@@ -1,103 +1,36 @@
-"""Levels: what they notice, how they err, what they learn and forget, and what benchmark and files say of them."""
+"""Levels at play: what they notice, how they err, what they learn and forget."""
 
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
-import warnings
 from pathlib import Path
 
 import gymnasium
 import numpy as np
 import pytest
-import torch
+from level_scenes import hands_of
 
 import ginenv  # noqa: F401  (registers the environments)
-from agents.checkpoint import WEIGHTS, save_checkpoint
 from agents.config import parse_config
-from agents.files import write_json
 from agents.heuristics import StylePlayer, make_formula, make_simple, style
-from agents.levels import adaptation
-from agents.levels import profile as profiles
-from agents.levels.__main__ import run as command
-from agents.levels.adaptation import AdaptationConfig, Table, measure, results
 from agents.levels.bounds import EVERYTHING, NOTHING, blank
-from agents.levels.card import LEVEL, NAMES, Level, LevelError, LevelSettings, level_json, load_level
+from agents.levels.card import NAMES, Level, LevelSettings, load_level
 from agents.levels.choice import LEANING, choose
-from agents.levels.growth import Experienced, measure_growth
 from agents.levels.habits import COUNTS, HABITS, NUM_HABITS, count_all
 from agents.levels.plans import DRIFT, HAND_NOISE, NUM_PLANS, TURNS, better, draw_plan, first_belief, observe
 from agents.levels.player import LevelPlayer
-from agents.levels.population import Population, PopulationPlayer, observe_population, typical
-from agents.levels.profile import Profile, profile_path, read_learned, reset_level
-from agents.levels.report import report_adaptation
+from agents.levels.population import Population
 from agents.levels.responses import best_responses, foresight, smoothed
 from agents.levels.series import play_series
-from agents.levels.suite import HABITUAL, Switcher, habitual
-from agents.levels.training import LevelTrainConfig, LevelTrainer
+from agents.levels.suite import Switcher
 from agents.levels.transfer import check_plays
 from agents.levels.whole import Whole
-from agents.levels.words import what_did_you_learn
-from agents.networks import Actor
-from agents.seeds import Domain
 from ginenv.actions import KNOCK, PHASE_DISCARD
 from ginenv.encoding import encode_views
-from ginenv.engine import STATE
 from ginenv.errors import GinError
-from ginenv.game import start_game
 from ginenv.melds import deadwood
-from ginenv.players import Player, make_player
-from ginenv.rules import PRESETS, get_rules
+from ginenv.players import make_player
 from ginenv.view import VIEW
-
-SETTINGS = {
-    "title": "test",
-    "memory": 3,
-    "notices": 0,
-    "temperature": 1.5,
-    "leaning": 1.0,
-    "plans": [0, -1, -2, -3, -4],
-}
-
-
-@pytest.fixture(scope="session")
-def population() -> Population:
-    players = PopulationPlayer(count=48, draw=5)
-    return typical(observe_population(make_simple(1), players, 48, 48, seed=3))
-
-
-@pytest.fixture(scope="session")
-def directory(tmp_path_factory: pytest.TempPathFactory, population: Population) -> Path:
-    """A level of a small untrained network."""
-    torch.manual_seed(4)
-    path = tmp_path_factory.mktemp("levels") / "small"
-    actor = Actor((16,), NUM_HABITS)
-    with torch.no_grad():
-        actor.policy.weight.mul_(100)
-    save_checkpoint(path, actor, (16,), {"command": "a test"})
-    digest = json.loads((path / "checkpoint.json").read_text())["weights_sha256"]
-    settings = parse_config(SETTINGS, LevelSettings)
-    write_json(path / LEVEL, level_json("small", settings, population, np.zeros((NUM_HABITS, NUM_PLANS)), digest, {}))
-    return path
-
-
-@pytest.fixture
-def level(directory: Path) -> Level:
-    return load_level(str(directory))
-
-
-def hands_of(player: Player, opponent: Player, hands: int, seed: int = 1, series: int = 1) -> list[np.void]:
-    """Final views of some hands, the first player's."""
-    shown: list[np.void] = []
-    play_series(
-        player, opponent, series=series, hands=hands, seed=seed,
-        after=lambda views, slots, numbers: shown.extend(views.copy()),
-    )  # fmt: skip
-    return shown
 
 
 def rates(opponent: StylePlayer, hands: int = 60) -> dict[str, float]:
@@ -359,249 +292,3 @@ def test_an_environment_forgets_or_keeps_what_the_level_learned(directory: Path)
             _, info = env.reset()
         seen[memory] = int(player.records["hands"].max())
     assert seen["none"] <= 1 and seen["env"] >= 4
-
-
-# --- on disk --------------------------------------------------------------------------------------------------------------------
-
-
-def learned_hands(home: Path, level: Level, opponent: str = "anna") -> int:
-    record = read_learned(profile_path(home, level.name)).opponents.get(opponent)
-    return 0 if record is None else int(record["hands"][0])
-
-
-def play_with_profile(level: Level, home: Path, hands: int, opponent: str = "anna", seed: int = 5) -> np.ndarray:
-    player = LevelPlayer(level, 1, profile=Profile.open(home, level, opponent))
-    return play_series(player, habitual("collector", 2), series=1, hands=hands, seed=seed)
-
-
-def test_what_was_learned_is_found_again_told_in_words_and_reset(level: Level, tmp_path: Path) -> None:
-    before = play_with_profile(level, tmp_path / "a", 25)
-    assert learned_hands(tmp_path / "a", level) == 25
-    told = what_did_you_learn(tmp_path / "a", level)
-    assert "anna: 25 hands seen" in told and "others" in told and "%" in told and "As a whole, from 25 hands" in told
-    assert "ben: no hand seen yet" in what_did_you_learn(tmp_path / "a", level, "ben")
-    sentence = reset_level(tmp_path / "a", level)
-    assert level.digest in sentence and load_level(str(level.directory)).digest == level.digest
-    assert "nothing yet" in what_did_you_learn(tmp_path / "a", level)
-    assert (play_with_profile(level, tmp_path / "a", 25) == before).all()
-    assert "nothing" in reset_level(tmp_path / "b", level)
-
-
-def test_two_writers_both_count(level: Level, tmp_path: Path) -> None:
-    players = [LevelPlayer(level, k, profile=Profile.open(tmp_path, level, name)) for k, name in enumerate("aab")]
-    views = np.array(hands_of(make_simple(1), make_formula(2), 4), VIEW)
-    for k in range(4):
-        for player in players:
-            player.hands_over(views[k : k + 1], np.zeros(1, np.int64))
-    assert learned_hands(tmp_path, level, "a") == 8 and learned_hands(tmp_path, level, "b") == 4
-    assert read_learned(profile_path(tmp_path, level.name)).whole["hands"] == [12]
-
-
-LEARNER = """
-import sys
-from pathlib import Path
-from agents.heuristics import make_simple
-from agents.levels.card import load_level
-from agents.levels.player import LevelPlayer
-from agents.levels.profile import Profile
-from agents.levels.series import play_series
-level = load_level(sys.argv[1])
-player = LevelPlayer(level, 1, profile=Profile.open(Path(sys.argv[2]), level, "anna"))
-print("ready", flush=True)
-play_series(player, make_simple(2), series=1, hands=100000, seed=5)
-"""
-
-
-def test_a_killed_process_leaves_a_whole_profile(level: Level, tmp_path: Path) -> None:
-    rng = np.random.default_rng(1)
-    hands = 0
-    for _ in range(2):
-        arguments = [sys.executable, "-c", LEARNER, str(level.directory), str(tmp_path)]
-        process = subprocess.Popen(arguments, stdout=subprocess.PIPE, cwd=Path(__file__).parent.parent)
-        assert process.stdout is not None and process.stdout.readline()
-        deadline = time.time() + 240
-        while learned_hands(tmp_path, level) == hands and time.time() < deadline:
-            time.sleep(rng.uniform(0.01, 0.1))
-        process.send_signal(getattr(signal, "SIGKILL", signal.SIGTERM))
-        process.wait()
-        more = learned_hands(tmp_path, level)
-        assert more > hands
-        hands = more
-    play_with_profile(level, tmp_path, 1)
-    assert learned_hands(tmp_path, level) == hands + 1
-
-
-def test_a_full_disk_is_one_sentence_and_the_game_goes_on(
-    level: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    play_with_profile(level, tmp_path, 3)
-    before = profile_path(tmp_path, level.name).read_bytes()
-
-    def full(path: Path, values: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(profiles, "write_json", full)
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        play_with_profile(level, tmp_path, 2, seed=6)
-    assert any("No space left on device" in str(warning.message) for warning in told)
-    assert profile_path(tmp_path, level.name).read_bytes() == before
-
-
-@pytest.mark.parametrize("damage", ["cut", "flip", "empty", "list", "number"])
-def test_a_damaged_profile_is_one_sentence_and_stays_as_it_is(level: Level, tmp_path: Path, damage: str) -> None:
-    play_with_profile(level, tmp_path, 2)
-    path = profile_path(tmp_path, level.name)
-    text = path.read_text()
-    values = json.loads(text)
-    values["opponents"]["anna"]["hits"][0] = "many"
-    values["checksum"] = profiles._checksum(values)
-    broken = {
-        "cut": text[: len(text) // 2], "flip": text.replace("1", "2", 1), "empty": "", "list": "[]",
-        "number": json.dumps(values),
-    }[damage]  # fmt: skip
-    path.write_text(broken)
-    with pytest.raises(LevelError) as raised:
-        Profile.open(tmp_path, level, "anna")
-    assert path.name in str(raised.value) and "\n" not in str(raised.value)
-    assert path.read_text() == broken
-    reset_level(tmp_path, level)
-    assert Profile.open(tmp_path, level, "anna").record["hands"][0] == 0
-
-
-# --- export and import ----------------------------------------------------------------------------------------------------------
-
-
-def test_a_level_travels_as_a_directory(directory: Path, level: Level, tmp_path: Path) -> None:
-    assert "sha256" in command(["export", str(directory), str(tmp_path / "out")])
-    assert load_level(str(tmp_path / "out")).digest == level.digest
-    assert "was checked" in command(["import", str(tmp_path / "out"), str(tmp_path / "in")])
-    player = make_player(str(tmp_path / "in"), seed=3)
-    assert (
-        play_series(player, make_simple(2), series=2, hands=4, seed=5)
-        == play_series(LevelPlayer(level, 3), make_simple(2), series=2, hands=4, seed=5)
-    ).all()
-    with pytest.raises(LevelError, match="already"):
-        command(["export", str(directory), str(tmp_path / "out")])
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"format": 9}, "format"),
-        ({"weights_sha256": "0"}, "other weights"),
-        ({"foresight": {}}, "foresight"),
-        ({"settings": {"title": "x", "memory": 99}}, "memory"),
-        ({"settings": {"title": "x", "memorie": 3}}, "did you mean"),
-        ({"secret": 1}, "unknown key"),
-        ({"population": {}}, "population"),
-    ],
-)
-def test_an_import_is_checked_and_leaves_nothing_behind(
-    directory: Path, tmp_path: Path, change: dict[str, object], words: str
-) -> None:
-    command(["export", str(directory), str(tmp_path / "bad")])
-    values = json.loads((tmp_path / "bad" / LEVEL).read_text())
-    (tmp_path / "bad" / LEVEL).write_text(json.dumps(values | change))
-    with pytest.raises(GinError, match=words):
-        command(["import", str(tmp_path / "bad"), str(tmp_path / "in")])
-    assert os.listdir(tmp_path) == ["bad"]
-
-
-def test_truncated_weights_are_refused(directory: Path, tmp_path: Path) -> None:
-    command(["export", str(directory), str(tmp_path / "bad")])
-    weights = (tmp_path / "bad" / WEIGHTS).read_bytes()
-    (tmp_path / "bad" / WEIGHTS).write_bytes(weights[:-10])
-    with pytest.raises(GinError, match="truncated"):
-        command(["import", str(tmp_path / "bad"), str(tmp_path / "in")])
-
-
-def test_a_level_that_does_not_exist_suggests_one() -> None:
-    with pytest.raises(LevelError, match="level-3"):
-        load_level("levl-3")
-    assert len(command(["show"]).split('"sha256"')) == 5
-
-
-# --- training and benchmark -----------------------------------------------------------------------------------------------------
-
-TINY = {
-    "kind": "levels", "games": 24, "ticks": 12, "minibatch": 128, "decisions": 1_000_000, "clone_decisions": 1500,
-    "observed_hands": 8, "response_hands": 1, "network": {"actor": [32], "critic": [32]}, "shaping": 0, "threads": 1,
-    "pool": [{"player": "population:count=8,draw=2"}], "pool_share": 0.7, "selves_share": 0.0, "bfloat16": "no",
-    "bounds": [{"memory": 3, "notices": 0, "share": 1}, {"memory": 32, "notices": 2, "share": 1}],
-}  # fmt: skip
-
-
-def test_training_imitates_then_learns_and_only_then_knows_an_opponent(tmp_path: Path) -> None:
-    trainer = LevelTrainer(parse_config(TINY, LevelTrainConfig), tmp_path)
-    losses, kinds = [], []
-
-    def after(figures: dict[str, float]) -> bool:
-        losses.append(figures["policy_loss"])
-        kinds.append(trainer.cloning)
-        return trainer.batches < 22
-
-    trainer.run(after)
-    assert kinds[0] and not kinds[-1]
-    cloned = losses[: kinds.index(False)]
-    assert np.mean(cloned[-2:]) < np.mean(cloned[:2])
-    rollout = trainer.rollout
-    known = np.abs(trainer.known).sum(2) > 0
-    facing = (rollout.kinds == 0) & (rollout.seats == rollout.turns[-1])
-    assert not known[-1][~facing].any() and trainer.features.any()
-    again = LevelTrainer(parse_config(TINY, LevelTrainConfig), tmp_path)
-    assert (again.answers == trainer.answers).all() and (again.blocks == trainer.blocks).all()
-
-
-def test_the_benchmark_compares_on_the_same_deals_and_reports(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adaptation, "_AFTERWARDS", 3)
-    monkeypatch.setattr(adaptation, "_BLANK_HANDS", 12)
-    config = AdaptationConfig(level="small", series=2, hands=60, ceiling_hands=10, harm_series=2, worlds=-1, seed=0)
-    document = results(config, level, measure(config, level))
-    assert list(document["opponents"]) == list(HABITUAL) and len(document["no_harm"]) == 4
-    assert document["controls"]["numbers blanked, less frozen"]["largest difference"] == 0
-    assert document["mean_gain"]["51_60"]["low"] < document["mean_gain"]["51_60"]["high"]
-    page = report_adaptation(json.loads(json.dumps(document)), "a command")
-    assert page.count("<svg") == 1 and "scatterbrain" in page and "a command" in page
-
-
-def test_experience_counts_every_hand_and_installed_levels_gain_nothing(level: Level) -> None:
-    level = Level(
-        **{
-            **level.__dict__,
-            "settings": level.settings.model_copy(update={"plans": (0.0, -9, -9, -9, -9), "doubt": 0.01}),
-        }
-    )
-    wholes = [level.nothing_learned() for _ in range(2)]
-    player = Experienced(level, wholes, 3, 1)
-    play_series(player, make_simple(), series=6, hands=4, seed=1, domain=Domain.SELECT)
-    assert [whole.hands for whole in wholes] == [12, 12]
-    assert not np.allclose(wholes[0].belief["mean"], wholes[1].belief["mean"])
-    # Who is sure of its plan changes nothing, so the same hands are played with and without the history.
-    found = measure_growth(level, histories=2, hands=500, fresh=100)
-    assert found.promoted == 0 and (found.gains == 0).all()
-
-
-def test_experience_changes_what_strangers_meet(level: Level) -> None:
-    wholes = [level.nothing_learned() for _ in range(2)]
-    other = (wholes[0].default + 1) % NUM_PLANS
-    for _ in range(3000):
-        wholes[1].add(other, 60.0)
-        wholes[1].add(wholes[1].default, -60.0)
-    player = Experienced(level, wholes, 2, 1)
-    rows = player.rows_of(np.arange(4), 4)
-    means = player.records["mean"][rows]
-    assert (means[0] == means[1]).all() and (means[2] == means[3]).all()
-    assert means[0].argmax() == wholes[0].default and means[2].argmax() == wholes[1].promoted != wholes[1].default
-
-
-def test_a_switcher_switches_at_its_hand_in_every_series() -> None:
-    player = Switcher(style("takes-none"), style("takes-all"), 3)
-    views = hands_of(make_simple(1), Table([player], 2), 6, series=2)
-    took = [any(view["known"][1] or 105 in view["history"][: view["num_history"]] for view in views)]
-    assert took == [True]
-    states = np.zeros(1, STATE)
-    states["rules"] = get_rules("eaai").block
-    start_game(states[0])
-    assert player.hands == {0: 6, 1: 6}
-    assert all(name in PRESETS for name in ("eaai",))

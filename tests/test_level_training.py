@@ -1,0 +1,108 @@
+"""How levels are trained, and what the benchmark says of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from level_scenes import hands_of
+
+from agents.config import parse_config
+from agents.heuristics import make_simple, style
+from agents.levels import adaptation
+from agents.levels.adaptation import AdaptationConfig, Table, measure, results
+from agents.levels.card import Level
+from agents.levels.growth import Experienced, measure_growth
+from agents.levels.plans import NUM_PLANS
+from agents.levels.report import report_adaptation
+from agents.levels.series import play_series
+from agents.levels.suite import HABITUAL, Switcher
+from agents.levels.training import LevelTrainConfig, LevelTrainer
+from agents.seeds import Domain
+from ginenv.engine import STATE
+from ginenv.game import start_game
+from ginenv.rules import PRESETS, get_rules
+
+TINY = {
+    "kind": "levels", "games": 24, "ticks": 12, "minibatch": 128, "decisions": 1_000_000, "clone_decisions": 1500,
+    "observed_hands": 8, "response_hands": 1, "network": {"actor": [32], "critic": [32]}, "shaping": 0, "threads": 1,
+    "pool": [{"player": "population:count=8,draw=2"}], "pool_share": 0.7, "selves_share": 0.0, "bfloat16": "no",
+    "bounds": [{"memory": 3, "notices": 0, "share": 1}, {"memory": 32, "notices": 2, "share": 1}],
+}  # fmt: skip
+
+
+def test_training_imitates_then_learns_and_only_then_knows_an_opponent(tmp_path: Path) -> None:
+    trainer = LevelTrainer(parse_config(TINY, LevelTrainConfig), tmp_path)
+    losses, kinds = [], []
+
+    def after(figures: dict[str, float]) -> bool:
+        losses.append(figures["policy_loss"])
+        kinds.append(trainer.cloning)
+        return trainer.batches < 22
+
+    trainer.run(after)
+    assert kinds[0] and not kinds[-1]
+    cloned = losses[: kinds.index(False)]
+    assert np.mean(cloned[-2:]) < np.mean(cloned[:2])
+    rollout = trainer.rollout
+    known = np.abs(trainer.known).sum(2) > 0
+    facing = (rollout.kinds == 0) & (rollout.seats == rollout.turns[-1])
+    assert not known[-1][~facing].any() and trainer.features.any()
+    again = LevelTrainer(parse_config(TINY, LevelTrainConfig), tmp_path)
+    assert (again.answers == trainer.answers).all() and (again.blocks == trainer.blocks).all()
+
+
+def test_the_benchmark_compares_on_the_same_deals_and_reports(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adaptation, "_AFTERWARDS", 3)
+    monkeypatch.setattr(adaptation, "_BLANK_HANDS", 12)
+    config = AdaptationConfig(level="small", series=2, hands=60, ceiling_hands=10, harm_series=2, worlds=-1, seed=0)
+    document = results(config, level, measure(config, level))
+    assert list(document["opponents"]) == list(HABITUAL) and len(document["no_harm"]) == 4
+    assert document["controls"]["numbers blanked, less frozen"]["largest difference"] == 0
+    assert document["mean_gain"]["51_60"]["low"] < document["mean_gain"]["51_60"]["high"]
+    page = report_adaptation(json.loads(json.dumps(document)), "a command")
+    assert page.count("<svg") == 1 and "scatterbrain" in page and "a command" in page
+
+
+def test_experience_counts_every_hand_and_installed_levels_gain_nothing(level: Level) -> None:
+    level = Level(
+        **{
+            **level.__dict__,
+            "settings": level.settings.model_copy(update={"plans": (0.0, -9, -9, -9, -9), "doubt": 0.01}),
+        }
+    )
+    wholes = [level.nothing_learned() for _ in range(2)]
+    player = Experienced(level, wholes, 3, 1)
+    play_series(player, make_simple(), series=6, hands=4, seed=1, domain=Domain.SELECT)
+    assert [whole.hands for whole in wholes] == [12, 12]
+    assert not np.allclose(wholes[0].belief["mean"], wholes[1].belief["mean"])
+    # Who is sure of its plan changes nothing, so the same hands are played with and without the history.
+    found = measure_growth(level, histories=2, hands=500, fresh=100)
+    assert found.promoted == 0 and (found.gains == 0).all()
+
+
+def test_experience_changes_what_strangers_meet(level: Level) -> None:
+    wholes = [level.nothing_learned() for _ in range(2)]
+    other = (wholes[0].default + 1) % NUM_PLANS
+    for _ in range(3000):
+        wholes[1].add(other, 60.0)
+        wholes[1].add(wholes[1].default, -60.0)
+    player = Experienced(level, wholes, 2, 1)
+    rows = player.rows_of(np.arange(4), 4)
+    means = player.records["mean"][rows]
+    assert (means[0] == means[1]).all() and (means[2] == means[3]).all()
+    assert means[0].argmax() == wholes[0].default and means[2].argmax() == wholes[1].promoted != wholes[1].default
+
+
+def test_a_switcher_switches_at_its_hand_in_every_series() -> None:
+    player = Switcher(style("takes-none"), style("takes-all"), 3)
+    views = hands_of(make_simple(1), Table([player], 2), 6, series=2)
+    took = [any(view["known"][1] or 105 in view["history"][: view["num_history"]] for view in views)]
+    assert took == [True]
+    states = np.zeros(1, STATE)
+    states["rules"] = get_rules("eaai").block
+    start_game(states[0])
+    assert player.hands == {0: 6, 1: 6}
+    assert all(name in PRESETS for name in ("eaai",))
