@@ -33,6 +33,7 @@ def numbers(figures: dict[str, float]) -> dict[str, float]:
     losses = {
         "policy_loss",
         "value_loss",
+        "action_loss",
         "belief_loss",
         "next_action_loss",
         "entropy",
