@@ -52,6 +52,25 @@ def measure(player: Any, opponent: str, config: TrainConfig, seed: int) -> Match
     )
 
 
+def begin(config: TrainConfig, out: Path | None, start: str | None, trainer: type[Trainer] = Trainer) -> Trainer:
+    """A learner, with the weights of a checkpoint where one is named.
+
+    Args:
+        config: of the run.
+        out: directory for resume files; ``None`` keeps nothing.
+        start: directory of the checkpoint.
+        trainer: which learning loop.
+
+    Raises:
+        CheckpointError: if it cannot be used.
+    """
+    learner = trainer(config, out, load_checkpoint(start)[0] if start else None)
+    if start and (read_card(start).get("critic") or {}).get("widths") == list(config.network.critic):
+        # Without it the policy would follow a critic that knows nothing, and forget.
+        learner.critic.load_wider(load_critic(start))
+    return learner
+
+
 class Run:
     """A training run in a directory: config, curves, resume files, best and last checkpoint.
 
@@ -78,10 +97,7 @@ class Run:
         self.config, self.out, self.command, self.parent = config, out, command, start
         self.console = Console()
         out.mkdir(parents=True, exist_ok=True)
-        self.trainer = trainer(config, out, load_checkpoint(start)[0] if start else None)
-        if start and (read_card(start).get("critic") or {}).get("widths") == list(config.network.critic):
-            # Without it the policy would follow a critic that knows nothing, and forget.
-            self.trainer.critic.load_wider(load_critic(start))
+        self.trainer = begin(config, out, start, trainer)
         resumed = resume and self.trainer.resume()
         self.main = self.trainer.rank == 0
         self.curve: list[dict[str, Any]] = []

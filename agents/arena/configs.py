@@ -170,6 +170,8 @@ class ExploitConfig(Config):
         rules: a preset.
         games: games on fresh deals behind the figure.
         base: training configuration to start from.
+        start: checkpoint whose weights every response begins with (``network``: the one that ships); a new network that imitates a
+            bot at first when left empty.
         points: times that the curve is measured on the way.
         out: where the results go, as JSON.
     """
@@ -180,6 +182,7 @@ class ExploitConfig(Config):
     rules: str = "eaai"
     games: int = Field(4000, gt=1)
     base: Path = Path("configs/exploit.yaml")
+    start: str = ""
     points: int = Field(10, gt=0)
     out: Path = Path("runs/exploit.json")
 
