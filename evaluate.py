@@ -153,7 +153,8 @@ def conform(arguments: list[str], console: Console) -> None:
     for sentence in found.wrong:
         console.print(f"wrong: {sentence}", highlight=False)
     if found.wrong:
-        sys.exit(f"evaluate.py: the program does not conform ({len(found.wrong)} findings)")
+        number = "1 finding" if len(found.wrong) == 1 else f"{len(found.wrong)} findings"
+        sys.exit(f"evaluate.py: the program does not conform ({number})")
     console.print("the program conforms")
 
 

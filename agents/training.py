@@ -20,11 +20,12 @@ from agents.arena.results import MatchResult
 from agents.checkpoint import load_checkpoint, load_critic, read_card, save_checkpoint
 from agents.config import TrainConfig
 from agents.diagnostics import tell
-from agents.files import write_json
+from agents.files import write_json, writing
 from agents.network_player import PLAYED, NetworkPlayer
 from agents.networks import FrozenActor
 from agents.ppo import Trainer
 from agents.seeds import Domain
+from ginenv.players import make_player
 from ginenv.rules import get_rules
 
 
@@ -96,7 +97,10 @@ class Run:
 
         self.config, self.out, self.command, self.parent = config, out, command, start
         self.console = Console()
-        out.mkdir(parents=True, exist_ok=True)
+        for name in config.panel:
+            make_player(name, seed=config.seed)
+        with writing(out):
+            out.mkdir(parents=True, exist_ok=True)
         self.trainer = begin(config, out, start, trainer)
         resumed = resume and self.trainer.resume()
         self.main = self.trainer.rank == 0

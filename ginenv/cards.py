@@ -6,6 +6,7 @@ A set of cards is an integer with bit ``card`` set; 52 bits fit a signed 64-bit 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 
 from ginenv.errors import CardError
@@ -101,7 +102,7 @@ def check_deck(deck: Sequence[int], ranks: int = 13, suits: int = 4) -> list[int
     """
     expected = [13 * suit + rank for suit in range(suits) for rank in range(ranks)]
     try:
-        cards = [int(card) for card in deck]
+        cards = [operator.index(card) for card in deck]
     except (TypeError, ValueError) as error:
         raise CardError(f"a deck is a sequence of card numbers: {error}") from None
     wrong = sorted(set(cards) - set(expected))

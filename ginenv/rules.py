@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ginenv.errors import RulesError, did_you_mean, unknown_name
+from ginenv.options import parse_options
 
 # Positions of the rules in the block of small integers that a state carries, so that games under different rules
 # can stand side by side in one batch.
@@ -426,6 +427,8 @@ PRESETS: dict[str, Rules] = {
 def get_rules(rules: str | Rules | dict[str, Any]) -> Rules:
     """Rules of a preset's name, of a value, or of a dictionary of fields (``preset`` names what it starts from).
 
+    A name may bring changes: ``"eaai:target=50,gin_bonus=20"``.
+
     Raises:
         RulesError: for an unknown preset or rule, or a value that a rule cannot have.
     """
@@ -434,6 +437,13 @@ def get_rules(rules: str | Rules | dict[str, Any]) -> Rules:
     if isinstance(rules, dict):
         changes = dict(rules)
         return get_rules(changes.pop("preset", "dg-standard")).replace(**changes)
-    if not isinstance(rules, str) or rules not in PRESETS:
+    name, _, changed = str(rules).partition(":")
+    if not isinstance(rules, str) or name not in PRESETS:
         raise RulesError(unknown_name("preset", str(rules), PRESETS))
-    return PRESETS[rules]
+    try:
+        options = parse_options(changed)
+    except ValueError as error:
+        raise RulesError(
+            f"rules {rules!r}: {str(error)!r} is no change; changes are written preset:rule=value,rule=value"
+        ) from None
+    return PRESETS[name].replace(**options) if options else PRESETS[name]

@@ -66,8 +66,9 @@ def test_decks():
         check_deck([52, *deck[1:]])
     with pytest.raises(CardError, match="doubled: KH"):
         check_deck([51, *deck])
-    with pytest.raises(CardError, match="a sequence of card numbers"):
-        check_deck(["seven"])  # type: ignore[list-item]
+    for wrong in (["seven"], [card + 0.5 for card in deck]):
+        with pytest.raises(CardError, match="a sequence of card numbers"):
+            check_deck(wrong)  # type: ignore[arg-type]
 
 
 def test_actions_go_both_ways():

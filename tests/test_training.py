@@ -21,6 +21,7 @@ from agents.network_player import NetworkPlayer, load_player
 from agents.networks import Actor, FrozenActor
 from agents.ppo import Trainer
 from agents.rollout import POINT, Rollout, generalised_advantages, next_actions, sample_actions
+from agents.training import Run
 from ginenv.actions import PHASE_DISCARD
 from ginenv.cards import mask_of
 from ginenv.errors import GinError
@@ -322,6 +323,15 @@ def test_the_program_ends_with_a_sentence_and_no_traceback() -> None:
     done = subprocess.run([sys.executable, "train.py", "--set", "gamse=3"], capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert "did you mean 'games'" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_run_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(GinError, match="file cannot be written: File exists"):
+        Run(parse_config(TINY), tmp_path / "file", "a test")
+    with pytest.raises(GinError, match="unknown player 'nobody'"):
+        Run(parse_config({**TINY, "panel": ["nobody"]}), tmp_path / "run", "a test")
+    assert not (tmp_path / "run").exists()
 
 
 def least_of_ten(cards: int) -> int:

@@ -33,7 +33,7 @@ class MatchConfig(Config):
 
     Attributes:
         players: names, checkpoint directories, or cmd:"PROGRAM ARGUMENTS" for a program that speaks the line protocol.
-        rules: a preset, or rules as JSON, for instance '{"preset": "eaai", "target": 200}'.
+        rules: a preset, one with changes (``eaai:target=200``), or rules as JSON.
         games: how many games to play (rounded up to pairs).
         hands: play this many single hands instead of games.
         seed: of deals and players; the same seed gives the same result.
@@ -65,7 +65,7 @@ class MatchConfig(Config):
 
 
 def parse_rules(text: str) -> Rules:
-    """Rules of a preset's name or of a JSON object.
+    """Rules of a preset's name, with changes or without, or of a JSON object.
 
     Raises:
         RulesError: if they are neither, or name something that does not exist.

@@ -86,7 +86,7 @@ def check(command: str, hands: int = 40, limits: BotLimits | None = None) -> Con
         )
     found.ms_per_decision = 1000 * seconds / max(1.0, decisions)
     for phase in _PHASES:
-        if not found.asked[phase]:
+        if any(found.asked.values()) and not found.asked[phase]:
             found.notes.append(f"was never asked in the phase {phase!r}: its own play did not lead there")
     if not found.wrong and not _same_alone(command, limits):
         found.notes.append("plays otherwise when games come one at a time: it draws its own luck, or mixes up games")
