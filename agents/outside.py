@@ -123,6 +123,26 @@ class OutsidePlayer:
         entry["forfeits"] += forfeits
         self._last_fault = fault
 
+    def start(self, rules: Rules) -> None:
+        """Starts the program now and not at the first decision, so that one that cannot play is told of at once.
+
+        Raises:
+            GinError: if it cannot.
+        """
+        try:
+            if self._process is None:
+                self._start(rules)
+        except BotFault as fault:
+            self._drop()
+            self._fail(fault, 0)
+
+    def _drop(self) -> bool:
+        """Lets go of a program that failed; whether there was one."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.close()
+        return process is not None
+
     def _start(self, rules: Rules) -> None:
         self._starts += 1
         self._process = LineProcess(self.command, _line({"type": "bye", "games": []}), self.limits.end_seconds)
@@ -183,11 +203,9 @@ class OutsidePlayer:
                     continue
                 actions[start:end] = self._ask(numbers[start:end], asked[start:end])
             except BotFault as fault:
-                process, self._process = self._process, None
-                if process is not None:
-                    process.close()
+                dropped = self._drop()
                 # A program that never got ready has failed nowhere yet; what it would have played is lost with the last start.
-                lost = 0 if fault.kind in ("cannot start", "handshake") or process is None else end - start
+                lost = end - start if dropped and fault.kind not in ("cannot start", "handshake") else 0
                 self._fail(fault, lost)
                 start += lost
                 continue

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -355,6 +356,13 @@ def test_players_have_their_own_options_games_and_statistics(talk):
     assert "already" in shown and "unknown player 'Zoe'" in shown and "let another player sit down first" in shown
     assert talk.home.names() == ["Ann"] and talk.desk.file.options.sort == "value" and talk.desk.file.game
     assert talk.home.last_player == "Ann"
+
+
+def test_a_program_that_cannot_play_leaves_no_game_behind(talk):
+    for program in ("nowhere-to-be-found", f"{sys.executable} -c 'print(0)'"):
+        shown = talk.say(f"opponent cmd:{program}", "new")
+        assert "cannot go on" in shown and "You begin" not in shown
+        assert talk.desk.file.game is None and "no unfinished game" in talk.say("resume")
 
 
 def test_an_unfinished_game_waits_or_goes_on_by_itself(talk):

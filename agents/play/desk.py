@@ -10,14 +10,14 @@ from rich.text import Text
 from agents.play import levels
 from agents.play.commands import help_lines, parse_command
 from agents.play.game import Game
-from agents.play.opponents import make_opponent
+from agents.play.opponents import make_opponent, start_opponent
 from agents.play.options import Options, variation
 from agents.play.replay import replay
 from agents.play.store import Home, PlayerFile, StoreError
 from agents.play.table import MenuError, Table
 from agents.play.terminal import LeaveError, Terminal
 from ginenv.errors import GinError
-from ginenv.players import Player, player_names
+from ginenv.players import Player, close_players, player_names
 from ginenv.rules import PRESETS, Rules
 from ginenv.text import parse_rules
 
@@ -104,16 +104,16 @@ class Desk:
         self._opponent_of(spec)
 
     def _new_game(self) -> None:
-        self.check_opponent(self.file.options.opponent)
+        options = self.file.options
+        game = Game.begin(options.rules_value, options.opponent, options.easy_game, self._seed)
+        opponent = self._opponent_of(game.opponent, game.easy, game.seed)
         if self.file.game is not None:
             question = "There is an unfinished game; its points are lost when you begin another. Begin?"
             if not self.terminal.confirm(question):
                 self.terminal.say("The unfinished game stays; 'resume' goes on with it.")
                 return
-        options = self.file.options
-        seed, self._seed = self._seed, None
-        game = Game.begin(options.rules_value, options.opponent, options.easy_game, seed)
-        self._sit_down(game)
+        self._seed = None
+        self._sit_down(game, opponent)
 
     def _resume(self) -> None:
         if self.file.game is None:
@@ -123,11 +123,15 @@ class Desk:
         except GinError as error:
             self.terminal.warn(self.file.set_game_aside(str(error)))
             return
-        self._sit_down(game)
+        self._sit_down(game, self._opponent_of(game.opponent, game.easy, game.seed))
 
-    def _sit_down(self, game: Game) -> None:
-        opponent = self._opponent_of(game.opponent, game.easy, game.seed)
-        Table(self.terminal, self.file, game, opponent, self.command).play()
+    def _sit_down(self, game: Game, opponent: Player) -> None:
+        try:
+            # Before anything of the game is kept: who cannot play leaves no unfinished game behind.
+            start_opponent(opponent, game.match.rules)
+            Table(self.terminal, self.file, game, opponent, self.command).play()
+        finally:
+            close_players([opponent])
         self.terminal.say("'new' begins another game.")
 
     def _opponent_of(self, spec: str, easy: bool = False, seed: int = 0) -> Player:

@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from agents.heuristics import StylePlayer, style
+from agents.outside import OutsidePlayer
 from agents.play.levels import is_level, make_level_player
 from ginenv.actions import KNOCK, PHASE_DISCARD
-from ginenv.players import BasePlayer, Player, make_player
+from ginenv.players import BasePlayer, Player, close_players, make_player
+from ginenv.rules import Rules
 
 
 class EasyGame(BasePlayer):
@@ -46,6 +48,21 @@ class EasyGame(BasePlayer):
     def hands_over(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         """Shows finished hands to the player."""
         self.player.hands_over(views, slots)
+
+    def close(self) -> None:
+        """Ends the player's program, where it is one."""
+        close_players([self.player])
+
+
+def start_opponent(opponent: Player, rules: Rules) -> None:
+    """Starts the program of an opponent that is one.
+
+    Raises:
+        GinError: if it cannot play.
+    """
+    player = opponent.player if isinstance(opponent, EasyGame) else opponent
+    if isinstance(player, OutsidePlayer):
+        player.start(rules)
 
 
 def make_opponent(spec: str, easy: bool, seed: int, person: str, home: Path, learns: bool) -> Player:
