@@ -118,7 +118,10 @@ def _growth(name: str, row: dict[str, Any]) -> list[str]:
 
 def _variety(name: str, row: dict[str, Any]) -> list[str]:
     commonest = f"{100 * row['commonest']:.1f} %"
-    return [f"`{name.split()[1]}`", str(row["deals"]), f"{row['different']:.0f}", commonest, _interval(row["cost"])]
+    searches = name.endswith("search")
+    player = f"`{name.split()[1]}`" + (" with its search" if searches else "")
+    cost = "nothing: only the hidden cards that it deals vary" if searches else _interval(row["cost"])
+    return [player, str(row["deals"]), f"{row['different']:.0f}", commonest, cost]
 
 
 LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[str]]]] = {

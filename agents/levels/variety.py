@@ -37,7 +37,9 @@ def without_variety(level: Level) -> Level:
     return Level(**{**level.__dict__, "settings": settings})
 
 
-def measure_variety(level: Level, opponent: Player, deals: int, plays: int, cost_hands: int, seed: int = 0) -> Variety:
+def measure_variety(
+    level: Level, opponent: Player, deals: int, plays: int, cost_hands: int, seed: int = 0, domain: Domain = Domain.EVAL
+) -> Variety:
     """Plays the same deals again and again, then compares with the level without variety on many.
 
     Args:
@@ -47,6 +49,7 @@ def measure_variety(level: Level, opponent: Player, deals: int, plays: int, cost
         plays: of each of them.
         cost_hands: hands for the cost, in as many series of 10.
         seed: of the deals.
+        domain: which stream they come from.
     """
     different, commonest = np.zeros(deals, np.int64), np.zeros(deals)
     for deal in range(deals):
@@ -59,12 +62,17 @@ def measure_variety(level: Level, opponent: Player, deals: int, plays: int, cost
 
         player = LevelPlayer(level, seed, learn=False)
         play_series(
-            player, opponent, series=plays, hands=1, seed=seed + deal, domain=Domain.EVAL, after=after, same_deal=True
+            player, opponent, series=plays, hands=1, seed=seed + deal, domain=domain, after=after, same_deal=True
         )
         different[deal], commonest[deal] = len(seen), max(seen.values()) / plays
     points = [
         play_series(
-            LevelPlayer(one, seed, learn=False), opponent, series=max(2, cost_hands // 10), hands=10, seed=seed + 1000
+            LevelPlayer(one, seed, learn=False),
+            opponent,
+            series=max(2, cost_hands // 10),
+            hands=10,
+            seed=seed + 1000,
+            domain=domain,
         )
         for one in (without_variety(level), level)
     ]
