@@ -1,7 +1,7 @@
 """The opponents of the adaptation benchmark, held back from training, and the ones that must do no harm.
 
-The ten with habits are people's leanings in combinations that ``sample_styles`` never draws together. No level and no setting was
-chosen by looking at results against them.
+The ten with habits are people's leanings in combinations that ``sample_styles`` never draws together. No level and no setting is
+chosen by results against them; the one look that was taken at an unfinished network is on record in LOG.md.
 """
 
 from __future__ import annotations
