@@ -13,7 +13,9 @@ import numpy as np
 import torch
 
 from agents.heuristics import style
+from agents.networks import NUM_CONDITIONS, FrozenActor
 from agents.style_kernels import OUTLOOK, outlook_rows
+from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.jit import kernel
 
 NUM_ADVICE = OUTLOOK
@@ -53,6 +55,30 @@ def _unbounded() -> Adviser:
     return Adviser()
 
 
-def add_advice(inputs: torch.Tensor, views: np.ndarray, adviser: Adviser | None = None) -> None:
-    """Fills the last inputs of a network that reads advice: ``inputs[n, ...]``, changed in place."""
-    inputs[:, -NUM_ADVICE:] = torch.from_numpy((adviser or _unbounded())(views))
+def actor_inputs(
+    actor: FrozenActor,
+    views: np.ndarray,
+    observations: np.ndarray,
+    conditions: np.ndarray,
+    known: np.ndarray | None = None,
+    adviser: Adviser | None = None,
+) -> torch.Tensor:
+    """What an actor reads at play: ``[n, 520 + 1 + habits + advice]``, in its number format.
+
+    Args:
+        actor: who reads.
+        views: ``VIEW[n]``, for the advice.
+        observations: ``uint8[n, 520]``.
+        conditions: ``uint8[n]``, 1 where the seat is bound to play for gin.
+        known: ``float32[n, habits]`` of the opponent; nothing is known when left out.
+        adviser: who advises; one without bounds when left out.
+    """
+    first = OBSERVATION_SIZE + NUM_CONDITIONS
+    inputs = torch.zeros((len(views), first + actor.habits + actor.advice), dtype=actor.dtype)
+    inputs[:, :OBSERVATION_SIZE] = torch.from_numpy(observations)
+    inputs[:, OBSERVATION_SIZE] = torch.from_numpy(conditions)
+    if known is not None and actor.habits:
+        inputs[:, first : first + actor.habits] = torch.from_numpy(known)
+    if actor.advice:
+        inputs[:, -NUM_ADVICE:] = torch.from_numpy((adviser or _unbounded())(views))
+    return inputs

@@ -15,6 +15,7 @@ from pathlib import Path
 import torch
 
 from agents.checkpoint import CheckpointError, load_checkpoint, load_critic, save_checkpoint
+from agents.files import writing
 from ginenv.errors import GinError
 
 
@@ -42,7 +43,9 @@ def average(directories: list[str], out: Path, command: str) -> None:
     critic, widths = None, ()
     if isinstance(last.get("critic"), dict):
         critic, widths = load_critic(directories[-1]), tuple(last["critic"]["widths"])
-    save_checkpoint(out, actor, tuple(last["widths"]), about, critic, widths)
+    reward = (last.get("critic") or {}).get("reward", "game")
+    with writing(out):
+        save_checkpoint(out, actor, tuple(last["widths"]), about, critic, widths, reward)
 
 
 def main() -> None:

@@ -18,21 +18,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 import tyro
 from rich.console import Console
 from rich.table import Table
 
-from agents.advice import add_advice
+from agents.advice import actor_inputs
 from agents.arena.results import Estimate, ratio, versions
 from agents.checkpoint import load_checkpoint
 from agents.files import write_json
 from agents.network_player import PLAYED, NetworkPlayer
-from agents.networks import NUM_CONDITIONS, FrozenActor, has_bfloat16_units
+from agents.networks import FrozenActor, has_bfloat16_units
 from agents.seeds import Domain
 from agents.witness import Decisions, watch_hands
 from ginenv.actions import PHASE_DISCARD
-from ginenv.encoding import OBSERVATION_SIZE, encode_views
+from ginenv.encoding import encode_views
 from ginenv.errors import GinError
 from ginenv.players import make_player
 from ginenv.rules import Rules, get_rules
@@ -55,12 +54,7 @@ def belief_logits(actor: FrozenActor, views: np.ndarray) -> np.ndarray:
 
     A seat that declined a knock plays for gin, and is told so, as ``NetworkPlayer`` does.
     """
-    width = OBSERVATION_SIZE + NUM_CONDITIONS + actor.habits + actor.advice
-    inputs = torch.zeros((len(views), width), dtype=actor.dtype)
-    inputs[:, :OBSERVATION_SIZE] = torch.from_numpy(encode_views(views))
-    inputs[:, OBSERVATION_SIZE] = torch.from_numpy((views["declined"] > 0).astype(np.float32))
-    if actor.advice:
-        add_advice(inputs, views)
+    inputs = actor_inputs(actor, views, encode_views(views), (views["declined"] > 0).astype(np.uint8))
     return actor(inputs, "belief").numpy()
 
 

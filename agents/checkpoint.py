@@ -52,6 +52,7 @@ def save_checkpoint(
     about: dict[str, Any],
     critic: Critic | None = None,
     critic_widths: tuple[int, ...] = (),
+    reward: str = "game",
 ) -> None:
     """Writes an actor as a checkpoint, and its critic beside it.
 
@@ -62,12 +63,14 @@ def save_checkpoint(
         about: everything that made it (rules, steps, seed, results, command); plain JSON values.
         critic: the value network, where there is one.
         critic_widths: of its hidden layers.
+        reward: what it foresees, ``points`` or ``game`` (see ``TrainConfig``).
     """
     directory = Path(directory)
     digest = _save_weights(directory / WEIGHTS, actor)
     value = None
     if critic is not None:
-        value = {"widths": list(critic_widths), "weights_sha256": _save_weights(directory / CRITIC, critic)}
+        digest_of_critic = _save_weights(directory / CRITIC, critic)
+        value = {"widths": list(critic_widths), "reward": reward, "weights_sha256": digest_of_critic}
     card = {
         "format": FORMAT_VERSION,
         "kind": "actor",

@@ -52,7 +52,6 @@ class TrainConfig(Config):
 
     Attributes:
         algorithm: ``ppo``, or ``dmc`` (Deep Monte Carlo; use it with ``gae_lambda: 1`` and long batches).
-        baseline: of ``dmc``: results are fitted less what a critic that sees both hands foresaw of them, which takes most luck out.
         seed: seeds the deals, the network and the sampling.
         decisions: decisions of the learner's side to take in all.
         minutes: stop after this many minutes even if decisions are left (0: no limit).
@@ -97,7 +96,6 @@ class TrainConfig(Config):
     """
 
     algorithm: str = Field("ppo", pattern="^(ppo|dmc)$")
-    baseline: bool = False
     seed: int = 0
     decisions: int = Field(4_000_000, gt=0)
     minutes: float = Field(0, ge=0)

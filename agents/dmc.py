@@ -4,10 +4,6 @@ The method of DouZero (Zha et al. 2021): a network predicts, for every action, t
 exploration, and is fitted to what hands brought in the end. No critic, no bootstrapping, no importance weights; only hands that ended
 within the batch are learned from.
 
-Nearly all of a result is luck. With ``baseline`` a critic that sees both hands and the stock foresees it, and only what it did not foresee
-is fitted. What it foresees was settled before the action was chosen, without a look at what the player cannot see; so the same number is
-taken from all actions of an observation, on average, and the best stays the best.
-
 The actor's logits are read as results divided by ``TEMPERATURE``, so that its softmax explores and every player of checkpoints plays it
 as it is.
 """
@@ -43,28 +39,24 @@ class DeepMonteCarlo(Trainer):
     """Fits the results of hands instead of following a policy gradient; everything else is the trainer's."""
 
     def _values(self, committed: np.ndarray | None = None) -> np.ndarray:
-        """What is subtracted from results: nothing, or what the critic foresaw of them."""
-        if self.config.baseline:
-            return super()._values(committed)
+        """Nothing is subtracted from results: what are advantages elsewhere are the plain results here."""
         return np.zeros((self.rollout.ticks + 1, self.rollout.games), np.float32)
 
     def collect(self) -> dict[str, np.ndarray]:
         """Plays a batch and keeps the hands that ended in it."""
         batch = super().collect()
         finished_rows(self.rollout.done, self.rollout.learns)
-        self.targets = batch["advantages"].reshape(-1)
         return batch
 
     def _step(self, flat: dict[str, np.ndarray], rows: np.ndarray, weights: Weights) -> dict[str, float]:
         """One gradient step towards the results."""
         part = self._part(flat, rows)
         legal = expand_legal(part["legal"])
-        figures = self._fit_critic(rows, part["returns"]) if self.config.baseline else {}
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bfloat16):
             logits, _, _ = self.actor(self.inputs_of(rows)[0], 1)
         logits = logits.float()
         predicted = logits.gather(1, part["actions"][:, None]).squeeze(1) * TEMPERATURE
-        loss = functional.smooth_l1_loss(predicted, torch.from_numpy(self.targets[rows]).to(self.device))
+        loss = functional.smooth_l1_loss(predicted, part["returns"])
         self.optimisers["actor"].zero_grad()
         loss.backward()
         self._descend("actor", self.actor)
@@ -72,17 +64,8 @@ class DeepMonteCarlo(Trainer):
         with torch.no_grad():
             logps = functional.log_softmax(logits.masked_fill(~legal, ILLEGAL), 1)
             log_ratio = logps.gather(1, part["actions"][:, None]).squeeze(1) - part["logps"]
-            return figures | {
-                "action_loss": loss.item(),
+            return {
+                "value_loss": loss.item(),
                 "entropy": (-(logps.exp() * logps).sum(1) / legal.sum(1).float().log()).mean().item(),
                 "kl": (log_ratio.exp() - 1 - log_ratio).mean().item(),
             }
-
-    def _fit_critic(self, rows: np.ndarray, returns: torch.Tensor) -> dict[str, float]:
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bfloat16):
-            values = self.critic(self.inputs_of(rows)[1])
-        loss = functional.smooth_l1_loss(values.float(), returns)
-        self.optimisers["critic"].zero_grad()
-        loss.backward()
-        self._descend("critic", self.critic)
-        return {"value_loss": loss.item()}

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import torch
 
-from agents.advice import add_advice
+from agents.advice import actor_inputs
 from agents.checkpoint import load_checkpoint
 from agents.gin_only import bind_to_gin
-from agents.networks import NUM_CONDITIONS, FrozenActor, has_bfloat16_units
+from agents.networks import FrozenActor, has_bfloat16_units
 from agents.rollout import sample_actions
 from agents.style_kernels import choose_lay_off, choose_spread
 from ginenv.actions import PHASE_LAYOFF, PHASE_SPREAD
@@ -80,14 +79,7 @@ class NetworkPlayer(BasePlayer):
         legal = np.empty((n, 3), np.int64)
         words = np.empty(n, np.uint64)
         _prepare(views, self.commits, self.seed & 0xFFFFFFFF, obs, conditions, legal, words)
-        # Numbers about the opponent stay 0: nothing is known.
-        width = OBSERVATION_SIZE + NUM_CONDITIONS + self.actor.habits + self.actor.advice
-        inputs = torch.zeros((n, width), dtype=self.actor.dtype)
-        inputs[:, :OBSERVATION_SIZE] = torch.from_numpy(obs)
-        inputs[:, OBSERVATION_SIZE] = torch.from_numpy(conditions)
-        if self.actor.advice:
-            add_advice(inputs, views)
-        logits = self.actor(inputs).numpy()
+        logits = self.actor(actor_inputs(self.actor, views, obs, conditions)).numpy()
         if self.temperature not in (0.0, 1.0):
             logits /= self.temperature
         actions = np.empty(n, np.int64)

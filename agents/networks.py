@@ -96,7 +96,7 @@ class Actor(nn.Module):
         """Logits of the policy ``[B, 107]``, of the opponent's cards ``[G, 52]`` and of its next action ``[G, 107]``.
 
         Args:
-            inputs: ``[B, 521 + habits]``, the observation's bytes, the condition and the numbers, as floats.
+            inputs: ``[B, 521 + habits + advice]``, the observation's bytes, the condition and the extras, as floats.
             guesses: for how many of the first rows to guess (all when left out).
         """
         x = self.trunk(inputs)
@@ -131,7 +131,7 @@ class Critic(nn.Module):
         nn.init.zeros_(self.value.bias)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Values ``[B]`` of ``[B, 586 + habits]``: observation, both conditions, the opponent's hand, the stock, the numbers."""
+        """Values ``[B]`` of ``[B, 586 + habits + advice]``: observation, both conditions, the opponent's hand, the stock, and the extras."""
         return self.value(self.trunk(inputs)).squeeze(-1)
 
     def load_wider(self, other: Critic) -> None:

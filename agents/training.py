@@ -15,9 +15,10 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
+from agents.advice import NUM_ADVICE
 from agents.arena.matches import play_match
 from agents.arena.results import MatchResult
-from agents.checkpoint import load_checkpoint, load_critic, read_card, save_checkpoint
+from agents.checkpoint import CheckpointError, load_checkpoint, load_critic, read_card, save_checkpoint
 from agents.config import TrainConfig
 from agents.diagnostics import tell
 from agents.files import write_json, writing
@@ -34,7 +35,6 @@ def numbers(figures: dict[str, float]) -> dict[str, float]:
     losses = {
         "policy_loss",
         "value_loss",
-        "action_loss",
         "belief_loss",
         "next_action_loss",
         "entropy",
@@ -65,11 +65,34 @@ def begin(config: TrainConfig, out: Path | None, start: str | None, trainer: typ
     Raises:
         CheckpointError: if it cannot be used.
     """
-    learner = trainer(config, out, load_checkpoint(start)[0] if start else None)
-    if start and (read_card(start).get("critic") or {}).get("widths") == list(config.network.critic):
-        # Without it the policy would follow a critic that knows nothing, and forget.
+    if start is None:
+        return trainer(config, out)
+    check_start(config, start, trainer)
+    learner = trainer(config, out, load_checkpoint(start)[0])
+    if (read_card(start).get("critic") or {}).get("widths") == list(config.network.critic):
+        # Without it the policy would follow a critic that knows nothing, and forget. One that foresees the other reward is a beginning
+        # too, since both have one scale.
         learner.critic.load_wider(load_critic(start))
     return learner
+
+
+def check_start(config: TrainConfig, start: str, trainer: type[Trainer] = Trainer) -> None:
+    """Refuses a checkpoint whose weights are not those of a run's network.
+
+    Raises:
+        CheckpointError: if it cannot be read, or has other widths, or reads more than the network will.
+    """
+    card = read_card(start)
+    found = {"widths": list(card["widths"]), "habits": card["habits"], "advice": card.get("advice", 0)}
+    allowed = {
+        "widths": [list(config.network.actor)],
+        "habits": sorted({0, trainer.habits}),
+        "advice": [0, NUM_ADVICE] if config.network.advice else [0],
+    }
+    for name, value in found.items():
+        if value not in allowed[name]:
+            choices = " or ".join(str(choice) for choice in allowed[name])
+            raise CheckpointError(f"checkpoint {start}: {name} is {value}; this configuration begins from {choices}")
 
 
 class Run:
@@ -99,6 +122,8 @@ class Run:
         self.console = Console()
         for name in config.panel:
             make_player(name, seed=config.seed)
+        if start is not None:
+            check_start(config, start, trainer)
         with writing(out):
             out.mkdir(parents=True, exist_ok=True)
         self.trainer = begin(config, out, start, trainer)
@@ -200,10 +225,9 @@ class Run:
             self._export("best", about)
 
     def _export(self, name: str, about: dict[str, Any]) -> None:
-        network = self.config.network
-        save_checkpoint(
-            self.out / name, self.trainer.average, network.actor, about, self.trainer.critic, network.critic
-        )
+        network, trainer = self.config.network, self.trainer
+        critic = (trainer.critic, network.critic, self.config.reward)
+        save_checkpoint(self.out / name, trainer.average, network.actor, about, *critic)
 
     def _about(self, point: dict[str, Any]) -> dict[str, Any]:
         return {

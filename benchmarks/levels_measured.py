@@ -1,10 +1,11 @@
 """The levels, measured: the ladder, what they gain by learning, whether they grow, and how they vary.
 
-python -m benchmarks.levels_measured                          everything, in some two hours
-python -m benchmarks.levels_measured --series 30 --parts adaptation
+python -m benchmarks.levels_measured                          everything, in some three hours
+python -m benchmarks.levels_measured --series 300 --parts adaptation --levels level-1
 
-Results are kept after every row in ``benchmarks/results/levels.json``; rows of other weights or settings than the installed ones are
-dropped, the others are not played again. Level 4 adapts and varies with its network alone, and stands on the ladder with its search.
+Results are kept after every row in ``benchmarks/results/levels.json`` with the counts that were asked for; a row with these counts is not
+played again, rows of other weights or settings than the installed ones are dropped. Level 4 adapts with its network alone, and stands on
+the ladder with its search.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ import numpy as np
 from rich.console import Console
 
 from agents.arena import play_match
+from agents.checkpoint import read_card
 from agents.files import write_json
 from agents.heuristics import make_formula
 from agents.levels.adaptation import AdaptationConfig
@@ -26,6 +29,7 @@ from agents.levels.adaptation import run as run_adaptation
 from agents.levels.card import NAMES, load_level
 from agents.levels.growth import measure_growth
 from agents.levels.variety import measure_variety
+from agents.network_player import SHIPPED
 from agents.seeds import Domain
 
 RESULTS = Path(__file__).parent / "results" / "levels.json"
@@ -78,12 +82,19 @@ def variety(name: str, deals: int, hands: int, worlds: int = 0) -> dict[str, Any
 
 
 def kept() -> dict[str, Any]:
-    """What was measured of the levels that are installed now."""
-    document = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {"levels": {}, "rows": {}}
-    digests = {name: load_level(name).digest for name in NAMES}
-    changed = {name for name in NAMES if document["levels"].get(name) != digests[name]}
-    rows = {name: row for name, row in document["rows"].items() if not changed & set(name.split())}
-    return {"command": "python -m benchmarks.levels_measured", "levels": digests, "rows": rows}
+    """What was measured of the levels, and of the network that level 4 searches with, that are installed now."""
+    document = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {"players": {}, "rows": {}}
+    players = {name: load_level(name).digest for name in NAMES} | {"network": read_card(SHIPPED)["weights_sha256"]}
+    changed = {name for name in players if document["players"].get(name) != players[name]}
+    rows = {name: row for name, row in document["rows"].items() if not changed & _players_of(name)}
+    return {"players": players, "rows": rows}
+
+
+def _players_of(row: str) -> set[str]:
+    """Whose play a row tells of: ``ladder level-4 network``, ``variety level-4 search``."""
+    kind, *names = row.split()
+    searches = "level-4" in names and (kind == "ladder" or "search" in names)
+    return set(names) | ({"network"} if searches else set())
 
 
 def main() -> None:
@@ -91,32 +102,33 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--levels", nargs="+", choices=NAMES, default=list(NAMES))
-    parser.add_argument("--games", type=int, default=2000, help="of each pair of the ladder")
-    parser.add_argument("--series", type=int, default=300, help="against each opponent with habits")
+    parser.add_argument("--games", type=int, default=1000, help="of each pair of the ladder")
+    parser.add_argument("--series", type=int, default=30, help="against each opponent with habits")
     parser.add_argument("--histories", type=int, default=20)
-    parser.add_argument("--deals", type=int, default=100, help="played 1,000 times each")
+    parser.add_argument("--deals", type=int, default=100, help="played 1,000 times each; fewer by whoever searches")
     parser.add_argument("--hands", type=int, default=20000, help="for the cost of variety")
     asked = parser.parse_args()
-    jobs: list[tuple[str, Callable[[], dict[str, Any]]]] = []
+    jobs: list[tuple[str, dict[str, int], Callable[..., dict[str, Any]]]] = []
     if "ladder" in asked.parts:
         for one, other in LADDER:
-            jobs.append((f"ladder {one} {other}", lambda one=one, other=other: ladder(one, other, asked.games)))
+            jobs.append((f"ladder {one} {other}", {"games": asked.games}, partial(ladder, one, other)))
     for name in asked.levels:
+        worlds = load_level(name).settings.worlds
         if "adaptation" in asked.parts:
-            jobs.append((f"adaptation {name}", lambda name=name: adaptation(name, asked.series)))
-        if "growth" in asked.parts and name != "level-4":
-            jobs.append((f"growth {name}", lambda name=name: growth(name, asked.histories)))
+            jobs.append((f"adaptation {name}", {"series": asked.series}, partial(adaptation, name)))
+        if "growth" in asked.parts and not worlds:
+            jobs.append((f"growth {name}", {"histories": asked.histories}, partial(growth, name)))
         if "variety" in asked.parts:
-            jobs.append((f"variety {name}", lambda name=name: variety(name, asked.deals, asked.hands)))
-            worlds = load_level(name).settings.worlds
-            if worlds:
-                # The hidden cards that a search deals differ from time to time; nothing else varies, so nothing is lost by it.
-                jobs.append((f"variety {name} search", lambda name=name, worlds=worlds: variety(name, 20, 20, worlds)))
+            jobs.append((f"variety {name}", {"deals": asked.deals, "hands": asked.hands}, partial(variety, name)))
+        if "variety" in asked.parts and worlds:
+            # The hidden cards that a search deals differ from time to time; nothing else varies, so nothing is lost by it.
+            counts = {"deals": min(20, asked.deals), "hands": 20, "worlds": worlds}
+            jobs.append((f"variety {name} search", counts, partial(variety, name)))
     console = Console()
-    for name, job in jobs:
-        if name in kept()["rows"]:
+    for name, counts, job in jobs:
+        if kept()["rows"].get(name, {}).get("counts") == counts:
             continue
-        found = job()
+        found = job(**counts) | {"counts": counts}
         # Read again, since another part may have been measured meanwhile.
         document = kept()
         document["rows"][name] = found

@@ -29,9 +29,12 @@ def _share(match: dict[str, Any]) -> str:
     return f"{100 * share['mean']:.1f} % ({100 * share['low']:.1f} to {100 * share['high']:.1f})"
 
 
+def _interval(found: dict[str, float]) -> str:
+    return f"{found['mean']:+.2f} ({found['low']:+.2f} to {found['high']:+.2f})"
+
+
 def _points(match: dict[str, Any]) -> str:
-    points = match["points_per_hand"]
-    return f"{points['mean']:+.2f} ({points['low']:+.2f} to {points['high']:+.2f})"
+    return _interval(match["points_per_hand"])
 
 
 def _table(headings: list[str], rows: Iterable[list[str]]) -> list[str]:
@@ -83,26 +86,25 @@ def search_table() -> list[str]:
         [name, worlds, f"{row['mean_ms']:.1f}", f"{row['p95_ms']:.1f}"]
         for name, found in speed.items()
         if isinstance(found, dict)
-        for worlds, row in found.items()
+        for worlds, row in sorted(found.items(), key=lambda item: int(item[0]))
     ]
     return [
         *_table(["`search`", "against", "games", "games won", "points a hand", "ms a decision"], matches),
         *_table(
-            ["1,000 positions, one decision at a time, one core", "worlds", "mean ms", "95 % of them, ms"], positions
+            [
+                f"{speed['positions']:,} positions, one decision at a time, one core",
+                "worlds",
+                "mean ms",
+                "95 % of them, ms",
+            ],
+            positions,
         ),
     ]
 
 
-def _interval(found: dict[str, float], scale: float = 1.0, digits: int = 2) -> str:
-    mean, low, high = (scale * found[key] for key in ("mean", "low", "high"))
-    return f"{mean:+.{digits}f} ({low:+.{digits}f} to {high:+.{digits}f})"
-
-
 def _ladder(name: str, row: dict[str, Any]) -> list[str]:
     _, one, other = name.split()
-    share = row["share"]
-    won = f"{100 * share['mean']:.1f} % ({100 * share['low']:.1f} to {100 * share['high']:.1f})"
-    return [f"`{one}` against `{other}`", f"{row['games']:,}", won, _interval(row["points"])]
+    return [f"`{one}` against `{other}`", f"{row['games']:,}", _share(row), _interval(row["points"])]
 
 
 def _adaptation(name: str, row: dict[str, Any]) -> list[str]:
@@ -166,8 +168,10 @@ def results() -> str:
     """Everything between the marks."""
     about = """### Results
 
-Rules `eaai` unless said, mirrored deals that nothing was trained or chosen on, 95 % intervals clustered by deal. Files and commands are in
-`benchmarks/results/`; `make results` repeats the matches, `make bench` the speeds, `python -m benchmarks.tables` writes this.
+Rules `eaai` unless said, 95 % intervals. Matches are on mirrored deals that nothing was trained or chosen on, and clustered by deal; what
+levels gain is clustered by series or history. Files are in `benchmarks/results/`. `make results` plays the network's matches,
+`python -m benchmarks.search_strength` and `search_speed` measure the search, `python -m benchmarks.levels_measured` the levels,
+`make bench` the engine and the environments, and `python -m benchmarks.tables` writes this.
 """
     parts = [network_table(), search_table(), levels_table(), speed_table()]
     return "\n".join([about, *(line for part in parts for line in part), ""])

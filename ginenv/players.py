@@ -17,7 +17,6 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from ginenv.errors import GinError, UnknownNameError, unknown_name
-from ginenv.options import parse_options
 
 
 @runtime_checkable
@@ -90,13 +89,25 @@ def player_names() -> list[str]:
 _NEED_MORE = ("checkpoint", "cmd")
 
 
-def _options_of(text: str, spec: str) -> dict[str, Any]:
-    try:
-        return parse_options(text)
-    except ValueError as error:
-        raise GinError(
-            f"player {spec!r}: {str(error)!r} is no option; options are written name:key=value,key=value"
-        ) from None
+def _parse_options(text: str, spec: str) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    for part in filter(None, text.split(",")):
+        key, separator, value = part.partition("=")
+        if not separator:
+            raise GinError(f"player {spec!r}: {part!r} is no option; options are written name:key=value,key=value")
+        options[key.strip()] = _value(value.strip())
+    return options
+
+
+def _value(text: str) -> Any:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 def make_player(spec: str | Player, seed: int = 0) -> Player:
@@ -122,7 +133,7 @@ def make_player(spec: str | Player, seed: int = 0) -> Player:
             raise UnknownNameError(f"player {spec!r}: there is no such directory")
         known = [known for known in _REGISTRY if known not in _NEED_MORE]
         raise UnknownNameError(unknown_name("player", name, known) + ", or a checkpoint's directory, or cmd:PROGRAM")
-    options = _options_of(text, spec)
+    options = _parse_options(text, spec)
     try:
         player = _load(_REGISTRY[name], spec)(seed=seed, **options)
     except TypeError as error:

@@ -18,7 +18,6 @@ from typing import Any, Literal
 import numpy as np
 
 from ginenv.errors import RulesError, did_you_mean, unknown_name
-from ginenv.options import parse_options
 
 # Positions of the rules in the block of small integers that a state carries, so that games under different rules
 # can stand side by side in one batch.
@@ -424,10 +423,14 @@ PRESETS: dict[str, Rules] = {
 }
 
 
+# Of a rule. No rule needs as many, and Python refuses to read numbers of thousands of digits.
+_LONGEST_VALUE = 40
+
+
 def get_rules(rules: str | Rules | dict[str, Any]) -> Rules:
     """Rules of a preset's name, of a value, or of a dictionary of fields (``preset`` names what it starts from).
 
-    A name may bring changes: ``"eaai:target=50,gin_bonus=20"``.
+    A name may bring changes: ``"eaai,target=50,gin_bonus=20"``.
 
     Raises:
         RulesError: for an unknown preset or rule, or a value that a rule cannot have.
@@ -437,13 +440,17 @@ def get_rules(rules: str | Rules | dict[str, Any]) -> Rules:
     if isinstance(rules, dict):
         changes = dict(rules)
         return get_rules(changes.pop("preset", "dg-standard")).replace(**changes)
-    name, _, changed = str(rules).partition(":")
+    name, *changes = str(rules).split(",")
     if not isinstance(rules, str) or name not in PRESETS:
-        raise RulesError(unknown_name("preset", str(rules), PRESETS))
-    try:
-        options = parse_options(changed)
-    except ValueError as error:
-        raise RulesError(
-            f"rules {rules!r}: {str(error)!r} is no change; changes are written preset:rule=value,rule=value"
-        ) from None
-    return PRESETS[name].replace(**options) if options else PRESETS[name]
+        raise RulesError(unknown_name("preset", name if isinstance(rules, str) else str(rules), PRESETS))
+    fields: dict[str, Any] = {}
+    for change in changes:
+        field, equals, value = change.partition("=")
+        if not equals or field in fields:
+            raise RulesError(f"{change!r} changes no rule; rules are written PRESET,field=value,field=value")
+        if len(value) > _LONGEST_VALUE:
+            raise RulesError(
+                f"the rule {field!r} has a value of {len(value):,} characters; allowed are {_LONGEST_VALUE}"
+            )
+        fields[field] = int(value) if value.isdecimal() else {"true": True, "false": False}.get(value, value)
+    return PRESETS[name].replace(**fields) if fields else PRESETS[name]

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from level_scenes import hands_of
 
 from agents.config import parse_config
 from agents.heuristics import make_simple, style
@@ -21,9 +20,7 @@ from agents.levels.series import play_series
 from agents.levels.suite import HABITUAL, Switcher
 from agents.levels.training import LevelTrainConfig, LevelTrainer
 from agents.seeds import Domain
-from ginenv.engine import STATE
-from ginenv.game import start_game
-from ginenv.rules import PRESETS, get_rules
+from ginenv.actions import STOCK, UPCARD
 
 TINY = {
     "kind": "levels", "games": 24, "ticks": 12, "minibatch": 128, "decisions": 1_000_000, "clone_decisions": 1500,
@@ -96,13 +93,25 @@ def test_experience_changes_what_strangers_meet(level: Level) -> None:
     assert means[0].argmax() == wholes[0].default and means[2].argmax() == wholes[1].promoted != wholes[1].default
 
 
+class Told(Switcher):
+    """Writes down, by series and hand, what it does where it may take an upcard."""
+
+    def __init__(self, first: np.ndarray, then: np.ndarray, at: int) -> None:
+        super().__init__(first, then, at)
+        self.took: dict[tuple[int, int], set[bool]] = {}
+
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        actions = super().act(views, slots)
+        assert slots is not None
+        for view, slot, action in zip(views, slots.tolist(), actions.tolist(), strict=True):
+            if int(view["legal"][2]) >> (UPCARD - STOCK) & 1:
+                self.took.setdefault((slot, self.hands.get(slot, 0)), set()).add(action == UPCARD)
+        return actions
+
+
 def test_a_switcher_switches_at_its_hand_in_every_series() -> None:
-    player = Switcher(style("takes-none"), style("takes-all"), 3)
-    views = hands_of(make_simple(1), Table([player], 2), 6, series=2)
-    took = [any(view["known"][1] or 105 in view["history"][: view["num_history"]] for view in views)]
-    assert took == [True]
-    states = np.zeros(1, STATE)
-    states["rules"] = get_rules("eaai").block
-    start_game(states[0])
-    assert player.hands == {0: 6, 1: 6}
-    assert all(name in PRESETS for name in ("eaai",))
+    player = Told(style("takes-none"), style("takes-all"), 3)
+    play_series(make_simple(1), Table([player], 4), series=4, hands=6, seed=1)
+    assert player.hands == dict.fromkeys(range(4), 6)
+    assert {series for series, hand in player.took if hand >= 3} == set(range(4))
+    assert all(took == {hand >= 3} for (_, hand), took in player.took.items())

@@ -280,15 +280,15 @@ def test_a_wrong_value_names_field_value_and_what_is_allowed(changes, sentence):
 
 
 def test_changes_stand_behind_a_presets_name():
-    assert get_rules("gr:target=250,undercut_on_tie=false") == get_rules("gr").replace(
+    assert get_rules("gr,target=250,undercut_on_tie=false") == get_rules("gr").replace(
         target=250, undercut_on_tie=False
     )
-    assert get_rules("eaai:") is get_rules("eaai")
     for text, sentence in (
-        ("eaai:target", "'target' is no change; changes are written preset:rule=value"),
-        ("eaai:targt=3", r"targt.*did you mean 'target'"),
-        ("eaai:target=2.5", "target"),
-        ("eaia:target=3", "unknown preset"),
+        ("eaai,target", "'target' changes no rule; rules are written PRESET,field=value"),
+        ("eaai,target=3,target=3", "'target=3' changes no rule"),
+        ("eaai,targt=3", r"targt.*did you mean 'target'"),
+        ("eaai,target=2.5", "target"),
+        ("eaia,target=3", r"unknown preset 'eaia' \(did you mean 'eaai'"),
     ):
         with pytest.raises(RulesError, match=sentence):
             get_rules(text)

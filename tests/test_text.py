@@ -8,7 +8,7 @@ import pytest
 from benchmarks.sampling import ALL_RULES, mutate, play_on, positions
 from benchmarks.verify_texts import check_texts
 from ginenv.actions import KNOCK, STOCK
-from ginenv.errors import TextError
+from ginenv.errors import RulesError, TextError
 from ginenv.hand import Hand, Match, same_state
 from ginenv.rules import PRESETS, Rules
 from ginenv.text import format_position, format_view, parse_position, parse_rules, parse_view, rules_text, same_view
@@ -120,7 +120,7 @@ def test_rules_are_named_by_the_nearest_preset():
     assert rules_text(changed).startswith("eaai,undercut_bonus=20,target=150@")
     assert parse_rules(rules_text(changed)) == changed
     assert parse_rules("gr,target=0") == PRESETS["gr"].replace(target=0)
-    with pytest.raises(TextError, match=r"the rule 'target' has a value of 5,000 characters"):
+    with pytest.raises(RulesError, match=r"the rule 'target' has a value of 5,000 characters"):
         parse_rules("gr,target=" + "9" * 5000)
     for rules in ALL_RULES.values():
         # Rules that mean the same share a block, and it is the block that a state holds.

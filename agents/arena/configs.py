@@ -33,7 +33,7 @@ class MatchConfig(Config):
 
     Attributes:
         players: names, checkpoint directories, or cmd:"PROGRAM ARGUMENTS" for a program that speaks the line protocol.
-        rules: a preset, one with changes (``eaai:target=200``), or rules as JSON.
+        rules: a preset, one with changes (``eaai,target=200``), or rules as JSON.
         games: how many games to play (rounded up to pairs).
         hands: play this many single hands instead of games.
         seed: of deals and players; the same seed gives the same result.

@@ -6,9 +6,8 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-import torch
 
-from agents.advice import Adviser, add_advice
+from agents.advice import Adviser, actor_inputs
 from agents.heuristics import StylePlayer, style
 from agents.levels.card import Level, LevelError, load_level
 from agents.levels.choice import LEANING, choose, prepare
@@ -18,7 +17,7 @@ from agents.levels.plans import NUM_PLANS, TURNS, draw_plan
 from agents.levels.profile import Profile
 from agents.levels.whole import Whole
 from agents.network_player import SHIPPED
-from agents.networks import NUM_CONDITIONS, FrozenActor, has_bfloat16_units
+from agents.networks import FrozenActor, has_bfloat16_units
 from ginenv.actions import PHASE_DISCARD
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.errors import GinError
@@ -195,16 +194,7 @@ class LevelPlayer(BasePlayer):
         legal, words = np.empty((n, 3), np.int64), np.empty(n, np.uint64)
         seed = self.seed & 0xFFFFFFFF
         prepare(views, self.manner[0], _TURNS[plans], seed, observations, conditions, legal, words)
-        width = OBSERVATION_SIZE + NUM_CONDITIONS + self.actor.habits + self.actor.advice
-        inputs = torch.zeros((n, width), dtype=self.actor.dtype)
-        inputs[:, :OBSERVATION_SIZE] = torch.from_numpy(observations)
-        inputs[:, OBSERVATION_SIZE] = torch.from_numpy(conditions)
-        if self.actor.habits:
-            first = OBSERVATION_SIZE + NUM_CONDITIONS
-            inputs[:, first : first + self.actor.habits] = torch.from_numpy(known)
-        if self.actor.advice:
-            add_advice(inputs, views, self.adviser)
-        logits = self.actor(inputs).numpy()
+        logits = self.actor(actor_inputs(self.actor, views, observations, conditions, known, self.adviser)).numpy()
         actions = np.empty(n, np.int64)
         choose(views, self.manner[0], self._leanings(tables), logits, legal, words, actions)
         return actions

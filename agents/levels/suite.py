@@ -1,7 +1,8 @@
 """The opponents of the adaptation benchmark, held back from training, and the ones that must do no harm.
 
-The ten with habits are people's leanings in combinations that ``sample_styles`` never draws together. No level and no setting is
-chosen by results against them; the one look that was taken at an unfinished network is on record in LOG.md.
+The ten with habits are people's leanings in combinations that ``sample_styles`` never draws together. Levels and settings are chosen
+on other styles. One look was taken at an unfinished network (LOG.md): that it gained nothing from being told habits is why the
+installed levels heed none.
 """
 
 from __future__ import annotations

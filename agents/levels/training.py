@@ -127,11 +127,6 @@ class LevelTrainer(Trainer):
             self.rollout.adviser = Adviser(bounds, kinds)
         self.features = np.zeros((config.games, NUM_HABITS), np.float32)
 
-    @property
-    def cloning(self) -> bool:
-        """Whether a teacher is still imitated."""
-        return self.decisions < self.settings.clone_decisions
-
     def limit_observations(self, tick: int) -> None:
         """Blanks what is beyond the tables' bounds, and writes down what is known of the opponents."""
         rollout = self.rollout
@@ -168,11 +163,3 @@ class LevelTrainer(Trainer):
             teachers = np.where(facing, answers, KNOWN_NOTHING)
             teachers[rollout.conditions[tick, :, 0] > 0] = CAMP
             rollout.actions[tick, rows] = self.teachers.act(rollout.views[rows], teachers[rows])
-
-    def learn(self, batch: dict[str, np.ndarray]) -> dict[str, float]:
-        """Gradient steps; a clone's step size does not follow a divergence, since it plays another's actions."""
-        cloning = self.cloning
-        figures = super().learn(batch)
-        if cloning:
-            figures["kl"], self.speed = 0.0, 1.0
-        return figures

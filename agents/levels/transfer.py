@@ -46,8 +46,9 @@ def build_level(
         table = foresight(habits, saved["results"])
     card = read_card(checkpoint)
     directory.mkdir(parents=True, exist_ok=True)
-    for file in (WEIGHTS, CARD):
-        shutil.copyfile(checkpoint / file, directory / file)
+    shutil.copyfile(checkpoint / WEIGHTS, directory / WEIGHTS)
+    # A level judges nothing, so its network's critic stays behind.
+    write_json(directory / CARD, card | {"critic": None})
     write_json(directory / LEVEL, level_json(name, settings, population, table, card["weights_sha256"], about))
     return load_level(str(directory))
 

@@ -13,6 +13,13 @@ from agents.search.kernels import BELIEFS, SETTINGS
 from agents.search.playout import POLICY
 from agents.search.worlds import MODEL
 
+# What only one of the judges heeds.
+_OF_CRITIC = ("half_moves", "lean", "least")
+_OF_PLAYOUTS = (
+    "gate", "trust", "slope", "logit_slope", "stop", "first_round", "knock_edge", "camps", "adapt", "own_knock", "own_turns",
+    "own_late", "opponent_bar", "ways", "wanted", "cold",
+)  # fmt: skip
+
 
 class SearchConfig(Config):
     """Everything that decides what the search plays; ``configs/search.yaml`` holds the same numbers.
@@ -30,13 +37,14 @@ class SearchConfig(Config):
         half_moves: of the critic: half-moves that both sides play by the network's policy before it judges.
         lean: of the critic: value (chance to win the game) that one nat of the policy stands for.
         least: of the critic: candidates that the policy plays more rarely than this are left out.
-        gate: standard errors by which a candidate must beat the prior's choice.
-        trust: spread of the true values of discards that the prior calls equal; gains are shrunk towards the prior by it (0: not).
-        slope: value that a point of the prior's cost stands for in that.
-        logit_slope: the same for a logit of a network's policy.
-        stop: standard errors behind the best at which a candidate is dropped.
-        first_round: share of the worlds that every candidate sees; then the rest doubles.
-        knock_edge: value added to knocking, for what playouts leave out.
+        gate: of the playouts: standard errors by which a candidate must beat the prior's choice.
+        trust: of the playouts: spread of the true values of discards that the prior calls equal; gains are shrunk towards the prior
+            by it (0: not).
+        slope: of the playouts: value that a point of the prior's cost stands for in that.
+        logit_slope: of the playouts: the same for a logit of a network's policy.
+        stop: of the playouts: standard errors behind the best at which a candidate is dropped.
+        first_round: of the playouts: share of the worlds that every candidate sees; then the rest doubles.
+        knock_edge: of the playouts: value added to knocking, for what playouts leave out.
         ahead: of the prior: weight of the deadwood expected one draw later.
         gin: of the prior: points that a draw to gin counts for in it.
         danger: of the prior: points for a discard that the opponent surely wants.
@@ -49,8 +57,8 @@ class SearchConfig(Config):
         ways: of the playouts: points for each live card that would make a meld with a card and one other.
         wanted: of the playouts: points for a card next to one that the other side took.
         cold: of the playouts: points off for a card next to one that the other side threw or refused.
-        camps: probability that the opponent never knocks below gin, before anything was seen of it.
-        adapt: whether hands that ended change ``camps`` within a game.
+        camps: of the playouts: probability that the opponent never knocks below gin, before anything was seen of it.
+        adapt: of the playouts: whether hands that ended change ``camps`` within a game.
         refuse: of the opponent's model: probability to refuse an upcard that makes a meld.
         take: of the opponent's model: probability to take one that does not.
         pair: of the opponent's model: points for which a card with a partner is kept.
@@ -112,6 +120,11 @@ class SearchConfig(Config):
     def _fitting(self) -> SearchConfig:
         if self.judge == "critic" and (self.prior != "network" or self.pricing != "game"):
             raise ValueError("judge=critic needs prior=network and pricing=game, as its network was trained")
+        fields = type(self).model_fields
+        idle = _OF_CRITIC if self.judge == "playouts" else _OF_PLAYOUTS
+        for name in idle:
+            if getattr(self, name) != fields[name].default:
+                raise ValueError(f"{name} does nothing with judge={self.judge}; it belongs to the other one")
         return self
 
     def settings(self) -> np.ndarray:

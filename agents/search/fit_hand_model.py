@@ -10,6 +10,7 @@ hands that are played for this alone.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from rich.console import Console
 from torch import Tensor
 
 from agents.checkpoint import read_card
+from agents.files import writing
 from agents.network_player import load_network
 from agents.networks import has_bfloat16_units
 from agents.search.config import SearchConfig
@@ -31,6 +33,7 @@ from agents.seeds import Domain
 from agents.witness import Decisions, watch_hands
 from ginenv.actions import PHASE_DISCARD
 from ginenv.encoding import OBSERVATION_SIZE, encode
+from ginenv.errors import GinError
 from ginenv.jit import kernel
 from ginenv.players import Player, make_player
 from ginenv.rules import get_rules
@@ -165,6 +168,15 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=24)
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
+    if asked.rounds < 1:
+        parser.error(f"--rounds is {asked.rounds}; allowed is 1 or more")
+    try:
+        _run(asked)
+    except GinError as error:
+        sys.exit(f"fit_hand_model: {error}")
+
+
+def _run(asked: argparse.Namespace) -> None:
     console = Console()
     card = read_card(asked.checkpoint)
     model, curve = fit(asked.checkpoint, asked.rounds, asked.seed, console)
@@ -174,7 +186,8 @@ def main() -> None:
         "drawn": DRAWN,
         "opponents": OPPONENTS,
     }
-    save_hand_model(Path(asked.checkpoint), model, card["weights_sha256"], about)
+    with writing(asked.checkpoint):
+        save_hand_model(Path(asked.checkpoint), model, card["weights_sha256"], about)
 
 
 if __name__ == "__main__":

@@ -7,13 +7,11 @@ games at once.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import torch
 
 from agents.advice import Adviser
-from agents.checkpoint import load_critic
+from agents.checkpoint import CheckpointError, load_critic, read_card
 from agents.equity import EquityBank, bank_chance
 from agents.losses import expand_cards
 from agents.network_player import PLAYED, load_network
@@ -74,7 +72,7 @@ class Judge:
     """Values of worlds by a checkpoint's critic; threads may share one, since a call keeps nothing.
 
     Args:
-        path: of the checkpoint; it must hold a critic.
+        path: of the checkpoint; it must hold a critic that was trained on the chance to win the game.
         half_moves: half-moves that both sides play by its policy before it judges.
         seed: of that play.
 
@@ -83,7 +81,14 @@ class Judge:
     """
 
     def __init__(self, path: str, half_moves: int = 0, seed: int = 0) -> None:
-        self.critic = FrozenCritic(load_critic(Path(path)), has_bfloat16_units())
+        critic = load_critic(path)
+        reward = read_card(path)["critic"].get("reward")
+        if reward != "game":
+            raise CheckpointError(
+                f"checkpoint {path}: its critic was trained on the reward {reward!r}; the search, which adds its values to chances to "
+                "win the game, takes 'game' alone"
+            )
+        self.critic = FrozenCritic(critic, has_bfloat16_units())
         self.half_moves = half_moves
         self.player = load_network(path, seed, PLAYED) if half_moves else None
         self.adviser = Adviser()
@@ -122,6 +127,8 @@ class Judge:
         legal, hidden = np.empty((n, 3), np.int64), np.empty(n, np.int64)
         observe_states(branches.states, views, branches.bounds, obs, legal, hidden, future, conditions, turns)
         rows = [obs, conditions, expand_cards(torch.from_numpy(hidden)).view(torch.uint8).numpy(), future]
+        # Nothing is known of the opponent's habits.
+        rows.append(np.zeros((n, self.critic.habits), np.uint8))
         inputs = np.concatenate([*rows, self.adviser(views)] if self.critic.advice else rows, 1)
         worth = self.critic(torch.from_numpy(inputs)).numpy().astype(np.float64)
         worth = np.where(turns == branches.seats, worth, -worth)

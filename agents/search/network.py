@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from agents.advice import add_advice
+from agents.advice import actor_inputs
 from agents.checkpoint import load_checkpoint
-from agents.networks import NUM_CONDITIONS, FrozenActor, has_bfloat16_units
+from agents.networks import FrozenActor, has_bfloat16_units
 from agents.search.hand_features import turns_of
 from agents.search.hand_model import FrozenHandModel, HandReading, load_hand_model
 from ginenv.encoding import OBSERVATION_SIZE, encode
@@ -73,15 +73,9 @@ class NetworkPrior:
         return Opinion(logits.numpy(), belief.numpy(), reading)
 
     def inputs(self, views: np.ndarray) -> torch.Tensor:
-        """What the actor reads: ``[n, 521]``; a seat that declined a knock is told to play for gin, as in training."""
+        """What the actor reads; a seat that declined a knock is told to play for gin, as in training."""
         n = len(views)
         obs = np.empty((n, OBSERVATION_SIZE), np.uint8)
         conditions = np.empty(n, np.uint8)
         _encode_all(views, obs, conditions)
-        width = OBSERVATION_SIZE + NUM_CONDITIONS + self.actor.habits + self.actor.advice
-        inputs = torch.zeros((n, width), dtype=self.actor.dtype)
-        inputs[:, :OBSERVATION_SIZE] = torch.from_numpy(obs)
-        inputs[:, OBSERVATION_SIZE] = torch.from_numpy(conditions)
-        if self.actor.advice:
-            add_advice(inputs, views)
-        return inputs
+        return actor_inputs(self.actor, views, obs, conditions)

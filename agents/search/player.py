@@ -82,10 +82,10 @@ class Tables:
 
 
 class SearchPlayer(BasePlayer):
-    """Deals the unseen cards in many consistent ways, finishes each, and plays what wins the game most often.
+    """Deals the unseen cards in many consistent ways, judges each after every candidate, and plays what wins the game most often.
 
-    A function of the views, the seed and the number of worlds, at any batch size; where it adapts within a game, also of the
-    hands that ended in that game's slot.
+    A function of the views, the seed and the number of worlds, at any batch size; where playouts judge and it adapts within a game,
+    also of the hands that ended in that game's slot.
 
     Args:
         config: what is searched and how.
