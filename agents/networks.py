@@ -131,7 +131,7 @@ class Critic(nn.Module):
         nn.init.zeros_(self.value.bias)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Values ``[B]`` of ``[B, 586 + habits + advice]``: observation, both conditions, the opponent's hand, the stock, and the extras."""
+        """Values ``[B]`` of ``[B, 586 + habits + advice]``: observation, both conditions, the opponent's hand, the stock, the extras."""
         return self.value(self.trunk(inputs)).squeeze(-1)
 
     def load_wider(self, other: Critic) -> None:
