@@ -42,6 +42,8 @@ def test_training_imitates_then_learns_and_only_then_knows_an_opponent(tmp_path:
     trainer.run(after)
     assert kinds[0] and not kinds[-1]
     cloned = losses[: kinds.index(False)]
+    # Imitation to its end: the batch in which it ends too was played by the teacher. A policy gradient's loss is about 0.
+    assert min(cloned) > 10 * max(abs(loss) for loss in losses[kinds.index(False) :])
     assert np.mean(cloned[-2:]) < np.mean(cloned[:2])
     rollout = trainer.rollout
     known = np.abs(trainer.known).sum(2) > 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -316,6 +317,39 @@ def test_a_model_of_whole_hands_made_for_other_weights_is_named(trained, tmp_pat
         make_search(network=str(stale))
     assert "\n" not in str(raised.value) and str(raised.value).count("checkpoint ") == 1
     make_search(network=str(stale), whole_hands=False)
+
+
+def test_a_critic_of_points_is_no_judge(tmp_path):
+    save_checkpoint(tmp_path / "net", Actor((16,)), (16,), {}, Critic((16,)), (16,), "points")
+    with pytest.raises(GinError, match="was trained on the reward 'points'"):
+        make_search(network=str(tmp_path / "net"))
+
+
+def test_a_network_that_reads_habits_is_told_none(tmp_path):
+    save_checkpoint(tmp_path / "net", Actor((16,), 3, 105), (16,), {}, Critic((16,), 3, 105), (16,))
+    views = views_of(4)
+    actions = make_search(0, network=str(tmp_path / "net"), least=0, **JUDGED).act(views)
+    assert all(int(view["legal"][action // 52]) >> action % 52 & 1 for view, action in zip(views, actions, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [({"gate": 2}, "gate"), ({"judge": "playouts", "lean": 0.1}, "lean"), ({"adapt": False}, "adapt")],
+)
+def test_settings_that_would_do_nothing_are_refused(options, name):
+    with pytest.raises(ConfigError, match=f"{name} does nothing with judge="):
+        make_search(**options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [(["nowhere"], r"checkpoint\.json cannot be read"), (["x", "--rounds", "0"], "allowed is 1")],
+)
+def test_a_model_of_whole_hands_is_not_trained_of_nothing(arguments, sentence, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["fit_hand_model", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        fit_hand_model.main()
+    assert re.search(sentence, str(ended.value.code) + capsys.readouterr().err)
 
 
 def test_a_search_without_a_network_needs_no_torch():

@@ -331,6 +331,13 @@ def test_a_run_is_refused_before_anything_is_written(tmp_path: Path) -> None:
         Run(parse_config(TINY), tmp_path / "file", "a test")
     with pytest.raises(GinError, match="unknown player 'nobody'"):
         Run(parse_config({**TINY, "panel": ["nobody"]}), tmp_path / "run", "a test")
+    save_checkpoint(tmp_path / "net", Actor((16,), advice=105), (16,), {})
+    for change, sentence in (
+        ({"network": {"actor": [8], "advice": True}}, r"widths is \[16\]; this configuration begins from \[8\]"),
+        ({"network": {"actor": [16]}}, "advice is 105; this configuration begins from 0$"),
+    ):
+        with pytest.raises(CheckpointError, match=sentence):
+            Run(parse_config({**TINY, **change}), tmp_path / "run", "a test", str(tmp_path / "net"))
     assert not (tmp_path / "run").exists()
 
 
