@@ -77,10 +77,7 @@ def search_table() -> list[str]:
     matches = []
     for key, match in measured.items():
         player, opponent = key.split(" – ")[:2]
-        milliseconds = f"{match['style'][0]['ms_per_decision']:.1f}"
-        matches.append(
-            [f"`{player}`", f"`{opponent}`", f"{match['jobs']:,}", _share(match), _points(match), milliseconds]
-        )
+        matches.append([f"`{player}`", f"`{opponent}`", f"{match['jobs']:,}", _share(match), _points(match)])
     speed = json.loads((RESULTS / "search_speed.json").read_text(encoding="utf-8"))
     positions = [
         [name, worlds, f"{row['mean_ms']:.1f}", f"{row['p95_ms']:.1f}"]
@@ -89,7 +86,7 @@ def search_table() -> list[str]:
         for worlds, row in sorted(found.items(), key=lambda item: int(item[0]))
     ]
     return [
-        *_table(["`search`", "against", "games", "games won", "points a hand", "ms a decision"], matches),
+        *_table(["`search`", "against", "games", "games won", "points a hand"], matches),
         *_table(
             [
                 f"{speed['positions']:,} positions, one decision at a time, one core",
