@@ -59,6 +59,24 @@ def network_table() -> list[str]:
     ]
 
 
+def exploit_table() -> list[str]:
+    """What the best of some trained responses wins from a frozen player."""
+    rows = []
+    for path in sorted(RESULTS.glob("exploit-*.json")):
+        document = json.loads(path.read_text(encoding="utf-8"))
+        config, match = document["config"], _match(path.name)
+        budget = f"{config['seeds']} × {config['decisions']}"
+        rows.append([f"`{config['agent']}`", budget, f"{match['jobs']:,}", _share(match), _points(match)])
+    headings = [
+        "best response, begun from the shipped network, against",
+        "decisions",
+        "games",
+        "games won",
+        "points a hand",
+    ]
+    return _table(headings, rows)
+
+
 def speed_table() -> list[str]:
     """Speed beside OpenSpiel, each measured in one run."""
     rows = [
@@ -170,7 +188,7 @@ levels gain is clustered by series or history. Files are in `benchmarks/results/
 `python -m benchmarks.search_strength` and `search_speed` measure the search, `python -m benchmarks.levels_measured` the levels,
 `make bench` the engine and the environments, and `python -m benchmarks.tables` writes this.
 """
-    parts = [network_table(), search_table(), levels_table(), speed_table()]
+    parts = [network_table(), exploit_table(), search_table(), levels_table(), speed_table()]
     return "\n".join([about, *(line for part in parts for line in part), ""])
 
 
