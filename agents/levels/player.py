@@ -16,7 +16,6 @@ from agents.levels.memory import counts_of, foretells, learn_all
 from agents.levels.plans import NUM_PLANS, TURNS, draw_plan
 from agents.levels.profile import Profile
 from agents.levels.whole import Whole
-from agents.network_player import SHIPPED
 from agents.networks import FrozenActor, has_bfloat16_units
 from ginenv.actions import PHASE_DISCARD
 from ginenv.encoding import OBSERVATION_SIZE
@@ -259,10 +258,8 @@ def _bot(level: Level) -> StylePlayer:
 def _search(level: Level) -> Player:
     from agents.search.player import make_search
 
-    # The strongest search there is: what the shipped network brings, judged by its critic.
-    return make_search(
-        worlds=level.settings.worlds, judge="critic", prior="network", belief="network", network=str(SHIPPED)
-    )
+    # The strongest search there is: as it comes, on the shipped network.
+    return make_search(worlds=level.settings.worlds)
 
 
 def make_level(
