@@ -5,7 +5,7 @@ exploration, and is fitted to what hands brought in the end. No critic, no boots
 within the batch are learned from.
 
 The actor's logits are read as results divided by ``TEMPERATURE``, so that its softmax explores and every player of checkpoints plays it
-as it is.
+as it is. In the first ``clone_decisions`` a teacher plays: its results are fitted, and the softmax is brought to choose as it does.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from ginenv.jit import kernel
 
 # A result better by this much (in rewards; 2 points of a hand) is e times as likely to be explored.
 TEMPERATURE = 0.04
+# Weight of imitation beside the results while a teacher plays.
+IMITATION = 0.1
 
 
 @kernel
@@ -57,6 +59,8 @@ class DeepMonteCarlo(Trainer):
         logits = logits.float()
         predicted = logits.gather(1, part["actions"][:, None]).squeeze(1) * TEMPERATURE
         loss = functional.smooth_l1_loss(predicted, part["returns"])
+        if weights.cloning:
+            loss = loss + IMITATION * functional.cross_entropy(logits.masked_fill(~legal, ILLEGAL), part["actions"])
         self.optimisers["actor"].zero_grad()
         loss.backward()
         self._descend("actor", self.actor)

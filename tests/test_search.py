@@ -70,7 +70,7 @@ def worlds_of(view, belief="bayes", logits=None, worlds=32, camps=0.5):
     logits = np.zeros((1, 52), np.float32) if logits is None else logits
     job = Job(player, view, None)
     job.belief, job.camps = logits, np.array([camps])
-    job.imagine(0, scratch)
+    job.deal(0, scratch, job.imagine(0, scratch), 0, worlds)
     return scratch
 
 

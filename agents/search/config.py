@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -13,6 +13,8 @@ from agents.search.kernels import BELIEFS, SETTINGS
 from agents.search.playout import POLICY
 from agents.search.worlds import MODEL
 
+# Worlds of a decision whose time is limited, where no number is given.
+MOST_TIMED = 8192
 # What only one of the judges heeds.
 _OF_CRITIC = ("half_moves", "lean", "least")
 _OF_PLAYOUTS = (
@@ -25,7 +27,9 @@ class SearchConfig(Config):
     """Everything that decides what the search plays; ``configs/search.yaml`` holds the same numbers.
 
     Attributes:
-        worlds: worlds for each decision.
+        worlds: worlds for each decision; with a time limit the most there can be (left out: ``MOST_TIMED``).
+        milliseconds: time for each decision, after which it is taken by the worlds seen so far (0: no limit). Decisions then depend on
+            the machine.
         particles: hands that are weighed before the worlds are drawn from them.
         belief: what hands are drawn from: ``bayes`` (weighed by the opponent's choices), the ``network``'s head, or ``uniform``.
         whole_hands: hands drawn from the network's head are weighed by how plausible they are as a whole.
@@ -70,6 +74,7 @@ class SearchConfig(Config):
     """
 
     worlds: int = Field(128, ge=1, le=65536)
+    milliseconds: float = Field(0.0, ge=0, le=3_600_000)
     particles: int = Field(1024, ge=1, le=1 << 20)
     belief: Literal["uniform", "bayes", "network"] = "network"
     whole_hands: bool = True
@@ -110,6 +115,13 @@ class SearchConfig(Config):
     melded: float = Field(0.03, gt=0, le=1)
     declines: float = Field(0.3, gt=0, le=1)
     threads: int = Field(1, ge=1, le=256)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_many_as_time_allows(cls, values: Any) -> Any:
+        if isinstance(values, dict) and values.get("milliseconds") and "worlds" not in values:
+            return values | {"worlds": MOST_TIMED}
+        return values
 
     @property
     def uses_network(self) -> bool:

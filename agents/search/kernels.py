@@ -213,63 +213,77 @@ def _shrunk(mean, error, cost, trust, slope):
 
 
 @kernel
-def compare(found, count, first, seat, p, policies, caution, worlds, work, values, bank, layout, index):
-    """Plays the candidates out on the same worlds, drops those that cannot win any more, and says which is best.
+def play_round(
+    found, count, first, seat, p, policies, caution, worlds, work, values, bank, layout, index, alive, low, high
+):  # fmt: skip
+    """Plays the candidates that are left out on some more worlds, and drops those that cannot win any more.
 
     Args:
-        found: ``CANDIDATE``; value, error and worlds are written.
+        found: ``CANDIDATE``; value and worlds are written.
         count: how many candidates.
-        first: index of the prior's choice, which stays unless another is better by the gate.
+        first: index of the prior's choice.
         seat: the seat that decides.
         p: ``SETTINGS[1]``.
         policies: ``POLICY[3]``: its own, an opponent that knocks, one that camps on gin.
         caution: ``uint8[W]``, 1 where the world's opponent camps on gin.
         worlds: ``STATE[W]``.
         work: ``STATE[1]`` scratch.
-        values: ``float64[MAX_CANDIDATES, W]`` scratch.
+        values: ``float64[MAX_CANDIDATES, W]``, written.
         bank: the equity tables, one after the other.
         layout: where each lies.
         index: which one prices this game.
+        alive: bits of the candidates that are left.
+        low: first world of the round; those before have been played.
+        high: the world after its last.
+
+    Returns:
+        Bits of the candidates that are left now.
+    """
+    s = work[0]
+    best = -1
+    for i in range(count):
+        if not (alive >> i) & 1:
+            continue
+        edge = p[0].knock_edge if KNOCK <= found[i].action < STOCK else 0.0
+        sum_before = found[i].value * low
+        for w in range(low, high):
+            copy_state(s, worlds[w])
+            other = 2 if caution[w] else 1
+            action = found[i].action
+            # One call of the engine for the candidate and for all that follows keeps this quick to compile.
+            while True:
+                apply(s, action)
+                if s.phase == PHASE_OVER:
+                    break
+                action = choose(s, policies[0 if s.turn == seat else other])
+            values[i, w] = price(s, seat, p[0].game_pricing, bank, layout, index) + edge
+            sum_before += values[i, w]
+        found[i].value = sum_before / high
+        found[i].worlds = high
+        if best < 0 or found[i].value > found[best].value:
+            best = i
+    for i in range(count):
+        if i != best and (alive >> i) & 1:
+            mean, error = _difference(values, i, best, high)
+            if mean + p[0].stop * error < 0 or (mean == 0 and error == 0 and i != first):
+                alive &= ~(np.int64(1) << i)
+    return alive
+
+
+@kernel
+def conclude(found, count, first, p, values):
+    """Which candidate the playouts call best.
+
+    Args:
+        found: ``CANDIDATE`` with values; their errors are written.
+        count: how many candidates.
+        first: index of the prior's choice, which stays unless another is better by the gate.
+        p: ``SETTINGS[1]``.
+        values: ``float64[MAX_CANDIDATES, W]`` of the worlds played.
 
     Returns:
         Index of the chosen candidate.
     """
-    total = worlds.shape[0]
-    low = 0
-    high = min(total, max(16, int(total * p[0].first_round)))
-    alive = (np.int64(1) << count) - 1
-    s = work[0]
-    while True:
-        best = -1
-        for i in range(count):
-            if not (alive >> i) & 1:
-                continue
-            edge = p[0].knock_edge if KNOCK <= found[i].action < STOCK else 0.0
-            sum_before = found[i].value * low
-            for w in range(low, high):
-                copy_state(s, worlds[w])
-                other = 2 if caution[w] else 1
-                action = found[i].action
-                # One call of the engine for the candidate and for all that follows keeps this quick to compile.
-                while True:
-                    apply(s, action)
-                    if s.phase == PHASE_OVER:
-                        break
-                    action = choose(s, policies[0 if s.turn == seat else other])
-                values[i, w] = price(s, seat, p[0].game_pricing, bank, layout, index) + edge
-                sum_before += values[i, w]
-            found[i].value = sum_before / high
-            found[i].worlds = high
-            if best < 0 or found[i].value > found[best].value:
-                best = i
-        for i in range(count):
-            if i != best and (alive >> i) & 1:
-                mean, error = _difference(values, i, best, high)
-                if mean + p[0].stop * error < 0 or (mean == 0 and error == 0 and i != first):
-                    alive &= ~(np.int64(1) << i)
-        if alive & (alive - 1) == 0 or high == total:
-            break
-        low, high = high, min(total, 2 * high)
     best = first
     most = 0.0
     for i in range(count):
@@ -335,10 +349,14 @@ def fill_worlds(views, n, camps, hands, weights, worlds, caution, word):
         worlds: ``STATE[W]``, written.
         caution: ``uint8[W]``, written: 1 where the world's opponent camps on gin.
         word: uint64, state of the random stream.
+
+    Returns:
+        The stream's new state.
     """
     word = draw_worlds(views[n], hands, weights, worlds, word)
     for w in range(worlds.shape[0]):
         caution[w] = unit(mix(word + np.uint64(w))) < camps
+    return word
 
 
 @kernel

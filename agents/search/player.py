@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,16 +13,18 @@ import numpy as np
 from agents.config import parse_config
 from agents.equity import EquityBank, equity_bank
 from agents.search.branches import Branches
+from agents.search.budget import LEAST, rounds
 from agents.search.config import SearchConfig
 from agents.search.hand_features import NUM_FEATURES
 from agents.search.kernels import (
     CANDIDATE,
     MAX_CANDIDATES,
     branch,
-    compare,
+    conclude,
     describe_hands,
     draw_hands,
     fill_worlds,
+    play_round,
     propose,
     settle,
 )
@@ -43,7 +46,8 @@ class Scratch:
 
     def __init__(self, config: SearchConfig) -> None:
         weighed = config.belief == "bayes" or (config.belief == "network" and config.whole_hands)
-        particles = max(config.particles if weighed else config.worlds, config.worlds)
+        # Against the clock a decision must not begin with drawing more hands than it may have time to look at.
+        particles = config.particles if config.milliseconds else max(weighed * config.particles, config.worlds)
         self.turns = np.zeros(MAX_TURNS, TURN)
         self.hands = np.zeros(particles, np.int64)
         self.weights = np.zeros(particles)
@@ -85,7 +89,7 @@ class SearchPlayer(BasePlayer):
     """Deals the unseen cards in many consistent ways, judges each after every candidate, and plays what wins the game most often.
 
     A function of the views, the seed and the number of worlds, at any batch size; where playouts judge and it adapts within a game,
-    also of the hands that ended in that game's slot.
+    also of the hands that ended in that game's slot; and where its time is limited, of how fast the machine is.
 
     Args:
         config: what is searched and how.
@@ -222,6 +226,7 @@ class Job:
     """A batch of views and all that deciding them takes, shared by the threads."""
 
     def __init__(self, player: SearchPlayer, views: np.ndarray, slots: np.ndarray | None) -> None:
+        began = time.perf_counter()
         self.player = player
         self.views = views
         self.camps = player.camps_of(len(views), slots)
@@ -238,10 +243,12 @@ class Job:
         priced = player.config.pricing == "game"
         self.table = player.tables.of(views) if priced else np.zeros(len(views), np.int64)
         self.bank = player.tables.bank
+        # What each decision has already cost by what is done for all at once.
+        self.shared_seconds = (time.perf_counter() - began) / len(views)
 
     def decide(self, low: int, high: int, scratch: Scratch, actions: np.ndarray) -> None:
         """Decides the views from ``low`` to ``high`` in the memory of one thread."""
-        if self.player.judge is not None:
+        if self.player.judge is not None and not self.player.config.milliseconds:
             self._decide_by_judge(self.player.judge, low, high, scratch, actions)
             return
         for n in range(low, high):
@@ -251,24 +258,48 @@ class Job:
     def look(self, n: int, scratch: Scratch) -> tuple[int, int, int]:
         """Searches one view: number of candidates, index of the prior's choice, index of the chosen one."""
         player = self.player
+        began = time.perf_counter() - self.shared_seconds
         count, first = propose(self.views, n, player.settings, self.wanted[n], self.logits, scratch.found)
         if count == 1:
             return 1, 0, 0
+        word = self.imagine(n, scratch)
         if player.judge is not None:
-            branches = self._branch(n, count, scratch)
-            values = player.judge(branches, self.bank)
-            best = int(settle(scratch.found, count, values, player.config.lean))
-            scratch.values[:count] = values.reshape(count, -1)
-            return count, 0, best
-        self.imagine(n, scratch)
-        best = compare(
-            scratch.found, count, first, int(self.views["seat"][n]), player.settings, player.policies, scratch.caution,
-            scratch.worlds, scratch.work, scratch.values, self.bank.values, self.bank.layout, self.table[n],
-        )  # fmt: skip
-        return count, first, best
+            return count, 0, self._judged(player.judge, n, count, scratch, word, began)
+        return count, first, self._played_out(n, count, first, scratch, word, began)
 
-    def imagine(self, n: int, scratch: Scratch) -> None:
-        """Draws hands of the opponent, weighs them, and makes the worlds of a view."""
+    def _judged(self, judge: Judge, n: int, count: int, scratch: Scratch, word: np.uint64, began: float) -> int:
+        """Has the critic judge worlds while there is time: index of the chosen candidate."""
+        config = self.player.config
+        parts: list[np.ndarray] = []
+        first = LEAST if config.milliseconds else config.worlds
+        for low, high in rounds(config.worlds, first, config.milliseconds, began):
+            word = self.deal(n, scratch, word, low, high)
+            values = judge(self._branch(n, count, scratch, low, high), self.bank)
+            parts.append(values.reshape(count, -1))
+        values = np.concatenate(parts, 1)
+        scratch.values[:count, : values.shape[1]] = values
+        return int(settle(scratch.found, count, values.reshape(-1), config.lean))
+
+    def _played_out(self, n: int, count: int, first: int, scratch: Scratch, word: np.uint64, began: float) -> int:
+        """Plays worlds out while there is time and doubt: index of the chosen candidate."""
+        player, config = self.player, self.player.config
+        opening = LEAST if config.milliseconds else int(config.worlds * config.first_round)
+        alive = (1 << count) - 1
+        dealt = 0
+        for low, high in rounds(config.worlds, opening, config.milliseconds, began):
+            if high > dealt:
+                dealt = high if config.milliseconds else config.worlds
+                word = self.deal(n, scratch, word, low, dealt)
+            alive = play_round(
+                scratch.found, count, first, int(self.views["seat"][n]), player.settings, player.policies, scratch.caution,
+                scratch.worlds, scratch.work, scratch.values, self.bank.values, self.bank.layout, self.table[n], alive, low, high,
+            )  # fmt: skip
+            if alive & (alive - 1) == 0:
+                break
+        return int(conclude(scratch.found, count, first, player.settings, scratch.values))
+
+    def imagine(self, n: int, scratch: Scratch) -> np.uint64:
+        """Draws hands of the opponent and weighs them; returns the state of the random stream."""
         player = self.player
         seed = np.uint64(player.seed % 2**64)
         word = draw_hands(
@@ -287,16 +318,18 @@ class Job:
                 np.uint64(word),
             )
             scratch.weights[:] = self.opinion.hands.plausible(n, scratch.hands, scratch.features)
-        fill_worlds(
-            self.views, n, self.camps[n], scratch.hands, scratch.weights, scratch.worlds, scratch.caution,
-            np.uint64(word),
-        )  # fmt: skip
+        return np.uint64(word)
 
-    def _branch(self, n: int, count: int, scratch: Scratch) -> Branches:
-        """The worlds of a view after each of its candidates."""
+    def deal(self, n: int, scratch: Scratch, word: np.uint64, low: int, high: int) -> np.uint64:
+        """Makes the worlds from ``low`` to ``high`` of a view from the hands drawn; returns the state of the random stream."""
+        worlds, caution = scratch.worlds[low:high], scratch.caution[low:high]
+        word = fill_worlds(self.views, n, self.camps[n], scratch.hands, scratch.weights, worlds, caution, word)
+        return np.uint64(word)
+
+    def _branch(self, n: int, count: int, scratch: Scratch, low: int, high: int) -> Branches:
+        """The worlds from ``low`` to ``high`` after each candidate of a view."""
         view = self.views[n]
-        self.imagine(n, scratch)
-        total = len(scratch.worlds)
+        total = high - low
         branches = Branches(
             np.zeros(count * total, STATE),
             np.zeros((count * total, 2), np.uint8),
@@ -306,7 +339,7 @@ class Job:
         for i in range(count):
             action = int(scratch.found["action"][i])
             bound = view["declined"] > 0 or (view["legal"][1] != 0 and action < KNOCK)
-            branch(scratch.worlds, action, int(bound), branches.states, branches.bounds, i * total)
+            branch(scratch.worlds[low:high], action, int(bound), branches.states, branches.bounds, i * total)
         return branches
 
     def _decide_by_judge(self, judge: Judge, low: int, high: int, scratch: Scratch, actions: np.ndarray) -> None:
@@ -318,7 +351,9 @@ class Job:
             if count == 1:
                 actions[n] = scratch.found["action"][0]
                 continue
-            branches = self._branch(n, count, scratch)
+            total = len(scratch.worlds)
+            self.deal(n, scratch, self.imagine(n, scratch), 0, total)
+            branches = self._branch(n, count, scratch, 0, total)
             group.append((n, scratch.found[:count].copy(), branches))
             waiting += len(branches.states)
             if waiting >= _GROUP:

@@ -1,0 +1,108 @@
+"""What a decision of the search may cost: a number of worlds, or a time by a clock."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from test_search import JUDGED, PLAYOUTS, views_of
+
+from agents.config import ConfigError, parse_config
+from agents.search import SearchConfig, budget, make_search
+from agents.search import player as search_player
+from agents.search.budget import LEAST, rounds
+from agents.search.config import MOST_TIMED
+
+
+class Clock:
+    """A clock that stands still until it is told to go on."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    for module in (budget, search_player):
+        monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=clock.perf_counter))
+    return clock
+
+
+def test_without_a_limit_rounds_double_until_all_worlds_are_seen() -> None:
+    assert list(rounds(128, 32)) == [(0, 32), (32, 64), (64, 128)]
+    assert list(rounds(100, 1)) == [(0, LEAST), (LEAST, 32), (32, 64), (64, 100)]
+    assert list(rounds(10, 32)) == [(0, 10)]
+    assert list(rounds(300, 300)) == [(0, 300)]
+
+
+@pytest.mark.parametrize(("milliseconds", "seen"), [(1, 16), (16, 16), (40, 40), (100, 100), (1000, 500)])
+def test_a_decision_sees_as_many_worlds_as_its_time_allows(clock: Clock, milliseconds: float, seen: int) -> None:
+    last = 0
+    for low, high in rounds(500, LEAST, milliseconds):
+        assert low == last
+        last = high
+        clock.now += (high - low) / 1000  # a millisecond a world
+    # Less what the clock's own arithmetic rounds off.
+    assert seen - 3 <= last <= seen
+
+
+def test_what_was_spent_before_the_first_world_counts(clock: Clock) -> None:
+    last = 0
+    for low, last in rounds(500, LEAST, 100, began=clock.now - 0.05):  # noqa: B007
+        clock.now += (last - low) / 1000
+    assert 47 <= last <= 50
+
+
+@pytest.fixture
+def slow_worlds(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Clock:
+    """A clock by which every world takes a millisecond."""
+    deal = search_player.Job.deal
+
+    def slow(job, n, scratch, word, low, high):
+        clock.now += (high - low) / 1000
+        return deal(job, n, scratch, word, low, high)
+
+    monkeypatch.setattr(search_player.Job, "deal", slow)
+    return clock
+
+
+@pytest.mark.parametrize("options", [JUDGED, PLAYOUTS], ids=["critic", "playouts"])
+def test_more_time_sees_more_worlds_and_a_batch_has_time_for_each(options: dict, slow_worlds: Clock) -> None:
+    clock = slow_worlds
+    options = options | {"particles": 16, "worlds": 400}
+    views = views_of(6)
+    seen = []
+    for milliseconds in (20, 60):
+        player = make_search(3, **options, milliseconds=milliseconds)
+        before = clock.now
+        found = [player.examine(views[i : i + 1]).candidates["worlds"].max() for i in range(6)]
+        searched = sum(count > 0 for count in found)
+        assert clock.now - before <= (milliseconds + 1) * searched / 1000
+        assert max(found) <= milliseconds
+        seen.append(max(found))
+        before = clock.now
+        assert (player.act(views) == [player.act(views[i : i + 1])[0] for i in range(6)]).all()
+        assert clock.now - before <= 2 * (milliseconds + 1) * searched / 1000
+    assert 16 <= seen[0] <= 20 and 55 <= seen[1] <= 60
+
+
+def test_time_that_suffices_for_all_worlds_decides_by_all_of_them(clock: Clock) -> None:
+    views = views_of(6)
+    player = make_search(3, worlds=40, particles=64, milliseconds=1e6)
+    for i in range(6):
+        found = player.examine(views[i : i + 1])
+        assert len(found.candidates) == 1 or (found.candidates["worlds"] == 40).all()
+        assert np.isfinite(found.errors).all()
+
+
+def test_a_limit_without_a_number_of_worlds_takes_what_there_is_time_for() -> None:
+    assert parse_config({"milliseconds": 50}, SearchConfig, "search").worlds == MOST_TIMED
+    assert parse_config({"milliseconds": 50, "worlds": 64}, SearchConfig, "search").worlds == 64
+    assert parse_config({}, SearchConfig, "search").worlds == 128
+    with pytest.raises(ConfigError, match="milliseconds"):
+        parse_config({"milliseconds": -1}, SearchConfig, "search")
