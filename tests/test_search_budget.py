@@ -53,7 +53,7 @@ def test_a_decision_sees_as_many_worlds_as_its_time_allows(clock: Clock, millise
 
 def test_what_was_spent_before_the_first_world_counts(clock: Clock) -> None:
     last = 0
-    for low, last in rounds(500, LEAST, 100, began=clock.now - 0.05):  # noqa: B007
+    for low, last in rounds(500, LEAST, 100, began=clock.now - 0.05):
         clock.now += (last - low) / 1000
     assert 47 <= last <= 50
 

@@ -53,6 +53,7 @@ class LevelSettings(Config):
             ``bot`` off.
         noise: of that bot: points by which a discard may be worse than the best one.
         worlds: worlds it searches for each discard; 0 searches nothing.
+        spread: of that search: how freely it takes what is nearly as good (see ``agents.search.SearchConfig``).
     """
 
     title: str = Field(min_length=1, max_length=40)
@@ -71,6 +72,7 @@ class LevelSettings(Config):
     bot: bool = False
     noise: float = Field(0.0, ge=0, le=50)
     worlds: int = Field(0, ge=0, le=4096)
+    spread: float = Field(0.0, ge=0, le=1)
 
     @property
     def manner(self) -> np.ndarray:

@@ -258,8 +258,8 @@ def _bot(level: Level) -> StylePlayer:
 def _search(level: Level) -> Player:
     from agents.search.player import make_search
 
-    # The strongest search there is: as it comes, on the shipped network.
-    return make_search(worlds=level.settings.worlds)
+    # The strongest search there is, on the shipped network; as it comes but for its choice among what is nearly as good.
+    return make_search(worlds=level.settings.worlds, spread=level.settings.spread)
 
 
 def make_level(

@@ -1,4 +1,9 @@
-"""Never the same way twice: how many different hands a level plays on the same deal, and what that costs."""
+"""Never the same way twice: how many different hands a level plays on the same deal, and what that costs.
+
+A level errs, and it varies. Its errors are as large as its strength says; that they are others every time is its variety. What variety
+costs is therefore counted against the same level with the same errors, but always the same ones at the same position
+(``Settled``). Beside it stands what a level's errors and variety cost together: against its most probable choice every time.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,8 @@ from agents.levels.card import Level
 from agents.levels.player import LevelPlayer
 from agents.levels.series import play_series
 from agents.seeds import Domain
-from ginenv.players import Player
+from ginenv.jit import kernel, mix
+from ginenv.players import BasePlayer, Player
 
 
 @dataclass(frozen=True)
@@ -23,58 +29,108 @@ class Variety:
         commonest: ``float64[deals]``, share of the hand that came most often.
         plays: of each deal.
         cost: points a hand by which the level falls short of itself without variety.
+        errors: points a hand by which it falls short of its most probable choices.
     """
 
     different: np.ndarray
     commonest: np.ndarray
     plays: int
     cost: Estimate
+    errors: Estimate
 
 
-def without_variety(level: Level) -> Level:
-    """The same level with its most probable choice every time."""
-    settings = level.settings.model_copy(update={"temperature": 0.0, "leaning": 0.0, "noise": 0.0})
-    return Level(**{**level.__dict__, "settings": settings})
+@kernel
+def _settle(views):
+    for i in range(views.shape[0]):
+        v = views[i]
+        word = mix(np.uint64(v.hand) ^ mix(np.uint64(v.phase)))
+        for k in range(v.num_history):
+            word = mix(word ^ np.uint64(v.history[k]))
+        for seat in range(2):
+            word = mix(word ^ np.uint64(v.score[seat]))
+        v.luck = word
+
+
+class Settled(BasePlayer):
+    """A player that decides the same way whenever it sees the same: its random words follow from what it sees.
+
+    Args:
+        player: whose choices these are.
+    """
+
+    def __init__(self, player: Player) -> None:
+        super().__init__()
+        self.player, self.name = player, f"{player.name}, settled"
+
+    def reset(self, seed: int = 0) -> None:
+        """Takes a new seed."""
+        super().reset(seed)
+        self.player.reset(seed)
+
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        """Chooses for every view (see ``ginenv.players.Player``)."""
+        views = np.array(views, ndmin=1)
+        _settle(views)
+        return self.player.act(views, slots)
+
+    def hands_over(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
+        """Passes on how hands ended."""
+        self.player.hands_over(views, slots)
+
+
+def _changed(level: Level, **settings: float) -> Level:
+    return Level(**{**level.__dict__, "settings": level.settings.model_copy(update=settings)})
+
+
+def settled(level: Level, seed: int) -> Player:
+    """The frozen level with the same errors every time, and no session's leaning."""
+    return Settled(LevelPlayer(_changed(level, leaning=0.0), seed, learn=False))
+
+
+def without_errors(level: Level, seed: int) -> Player:
+    """The frozen level with its most probable choice every time; where it searches, with the same worlds at the same position."""
+    return Settled(LevelPlayer(_changed(level, temperature=0.0, leaning=0.0, noise=0.0), seed, learn=False))
+
+
+def _different_hands(player: Player, opponent: Player, plays: int, seed: int, domain: Domain) -> tuple[int, float]:
+    """Plays one deal again and again: number of different hands, share of the commonest."""
+    seen: dict[bytes, int] = {}
+
+    def after(views: np.ndarray, slots: np.ndarray, numbers: np.ndarray) -> None:
+        for view in views:
+            hand = view["history"][: view["num_history"]].tobytes()
+            seen[hand] = seen.get(hand, 0) + 1
+
+    play_series(player, opponent, series=plays, hands=1, seed=seed, domain=domain, after=after, same_deal=True)
+    return len(seen), max(seen.values()) / plays
 
 
 def measure_variety(
     level: Level, opponent: Player, deals: int, plays: int, cost_hands: int, seed: int = 0, domain: Domain = Domain.EVAL
 ) -> Variety:
-    """Plays the same deals again and again, then compares with the level without variety on many.
+    """Plays the same deals again and again, then compares with the level without variety and without errors on many.
 
     Args:
         level: played frozen, as a stranger meets it.
         opponent: the same every time.
         deals: how many deals.
         plays: of each of them.
-        cost_hands: hands for the cost, in as many series of 10.
+        cost_hands: hands for the costs, in as many series of 10.
         seed: of the deals.
         domain: which stream they come from.
     """
-    different, commonest = np.zeros(deals, np.int64), np.zeros(deals)
-    for deal in range(deals):
-        seen: dict[bytes, int] = {}
-
-        def after(views: np.ndarray, slots: np.ndarray, numbers: np.ndarray, seen: dict[bytes, int] = seen) -> None:
-            for view in views:
-                hand = view["history"][: view["num_history"]].tobytes()
-                seen[hand] = seen.get(hand, 0) + 1
-
-        player = LevelPlayer(level, seed, learn=False)
-        play_series(
-            player, opponent, series=plays, hands=1, seed=seed + deal, domain=domain, after=after, same_deal=True
-        )
-        different[deal], commonest[deal] = len(seen), max(seen.values()) / plays
+    player = LevelPlayer(level, seed, learn=False)
+    found = [_different_hands(player, opponent, plays, seed + deal, domain) for deal in range(deals)]
+    series = max(2, cost_hands // 10)
     points = [
-        play_series(
-            LevelPlayer(one, seed, learn=False),
-            opponent,
-            series=max(2, cost_hands // 10),
-            hands=10,
-            seed=seed + 1000,
-            domain=domain,
-        )
-        for one in (without_variety(level), level)
+        play_series(one, opponent, series=series, hands=10, seed=seed + 1000, domain=domain).mean(1)
+        for one in (player, settled(level, seed), without_errors(level, seed))
     ]
-    loss = (points[0].astype(np.float64) - points[1]).mean(1)
-    return Variety(different, commonest, plays, ratio(loss, np.ones(len(loss))))
+    ones = np.ones(series)
+    return Variety(
+        np.array([different for different, _ in found]),
+        np.array([commonest for _, commonest in found]),
+        plays,
+        ratio(points[1] - points[0], ones),
+        ratio(points[2] - points[0], ones),
+    )

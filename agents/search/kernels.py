@@ -410,21 +410,24 @@ def branch(worlds, action, bound, out, bounds, first):
 
 
 @kernel
-def settle(found, count, values, lean):
-    """Takes the candidate of the best mean over all worlds, the prior's opinion added.
+def settle(found, count, values, lean, spread, word):
+    """Takes the candidate of the best mean over all worlds, the prior's opinion added; or one that is nearly as good.
 
     Args:
         found: ``CANDIDATE``, sorted by the prior (its cost is minus a log-probability); value, error and worlds are written.
         count: how many candidates.
         values: ``float64[count * W]``, candidate by candidate.
         lean: value that one nat of the prior stands for.
+        spread: value by which a candidate falls short when it is taken e times less often than the best (0: the best is taken).
+            Whether to knock is never left to chance.
+        word: uint64, decides among those nearly as good.
 
     Returns:
         Index of the chosen candidate.
     """
     total = values.shape[0] // count
     best = 0
-    most = -1e300
+    scores = np.empty(count)
     for i in range(count):
         mean = 0.0
         for w in range(total):
@@ -432,10 +435,11 @@ def settle(found, count, values, lean):
         mean /= total
         found[i].value = mean
         found[i].worlds = total
-        score = mean - lean * (found[i].prior - found[0].prior)
-        if score > most:
-            most = score
+        scores[i] = mean - lean * (found[i].prior - found[0].prior)
+        if scores[i] > scores[best]:
             best = i
+    if spread > 0:
+        best = _nearly_best(found, count, scores, best, spread, word)
     for i in range(count):
         mean = found[i].value - found[best].value
         squares = 0.0
@@ -443,3 +447,20 @@ def settle(found, count, values, lean):
             squares += (values[i * total + w] - values[best * total + w] - mean) ** 2
         found[i].error = np.sqrt(squares / max(1, total - 1) / total)
     return best
+
+
+@kernel
+def _nearly_best(found, count, scores, best, spread, word):
+    """Draws a candidate by its score among those that end the hand, or among those that do not, as the best one is."""
+    knocks = KNOCK <= found[best].action < STOCK
+    chosen = best
+    total = 0.0
+    for i in range(count):
+        if (KNOCK <= found[i].action < STOCK) != knocks:
+            continue
+        weight = np.exp((scores[i] - scores[best]) / spread)
+        total += weight
+        word = mix(word)
+        if unit(word) * total < weight:
+            chosen = i
+    return chosen

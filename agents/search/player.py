@@ -278,7 +278,13 @@ class Job:
             parts.append(values.reshape(count, -1))
         values = np.concatenate(parts, 1)
         scratch.values[:count, : values.shape[1]] = values
-        return int(settle(scratch.found, count, values.reshape(-1), config.lean))
+        return self._settled(n, scratch.found[:count], values.reshape(-1))
+
+    def _settled(self, n: int, found: np.ndarray, values: np.ndarray) -> int:
+        """Index of the candidate that the critic's values and the prior speak for."""
+        config = self.player.config
+        word = np.uint64(int(self.views["luck"][n]) ^ _CHOICE ^ self.player.seed % 2**64)
+        return int(settle(found, len(found), values, config.lean, config.spread, word))
 
     def _played_out(self, n: int, count: int, first: int, scratch: Scratch, word: np.uint64, began: float) -> int:
         """Plays worlds out while there is time and doubt: index of the chosen candidate."""
@@ -367,10 +373,12 @@ class Job:
         at = 0
         for n, found, branches in group:
             part = values[at : at + len(branches.states)]
-            actions[n] = found["action"][settle(found, len(found), part, self.player.config.lean)]
+            actions[n] = found["action"][self._settled(n, found, part)]
             at += len(branches.states)
 
 
+# Sets the choice among candidates apart from the worlds, which follow from the same random word.
+_CHOICE = 0x9E3779B97F4A7C15
 # Worlds that are judged together.
 _GROUP = 16384
 # Share of gins among the hands that campers and knockers end; no camper is certain, so that one knock does not settle it.

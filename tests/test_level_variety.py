@@ -1,0 +1,110 @@
+"""How freely levels and the search choose among what is nearly as good, and how that is measured."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_search import JUDGED, mid_hand
+
+from agents.config import ConfigError
+from agents.heuristics import make_simple
+from agents.levels.card import Level
+from agents.levels.player import LevelPlayer
+from agents.levels.series import play_series
+from agents.levels.variety import measure_variety, settled, without_errors
+from agents.search import make_search
+from agents.search.kernels import CANDIDATE, settle
+from ginenv.actions import KNOCK, PHASE_DISCARD
+from ginenv.players import Player
+from ginenv.view import make_views
+
+
+def scene() -> tuple[np.ndarray, np.ndarray]:
+    """Three discards and two knocks, with the values that two worlds give them."""
+    found = np.zeros(5, CANDIDATE)
+    found["action"] = [3, 7, 9, KNOCK + 3, KNOCK + 7]
+    values = np.array([[0.50, 0.52], [0.50, 0.50], [0.30, 0.32], [0.40, 0.42], [0.40, 0.41]])
+    return found, values.reshape(-1)
+
+
+def shares(spread: float, found: np.ndarray, values: np.ndarray, draws: int = 20000) -> np.ndarray:
+    counts = np.zeros(len(found))
+    for word in np.random.default_rng(1).integers(0, 2**64, draws, dtype=np.uint64):
+        counts[settle(found, len(found), values, 0.0, spread, word)] += 1
+    return counts / draws
+
+
+def test_what_is_nearly_as_good_is_chosen_as_often_as_its_value_says() -> None:
+    found, values = scene()
+    assert shares(0.0, found, values).tolist() == [1, 0, 0, 0, 0]
+    weights = np.exp(np.array([0, -0.01, -0.2]) / 0.02)
+    assert shares(0.02, found, values)[:3] == pytest.approx(weights / weights.sum(), abs=0.015)
+
+
+def test_whether_to_knock_is_never_left_to_chance() -> None:
+    found, values = scene()
+    assert shares(10.0, found, values)[3:].sum() == 0
+    assert (shares(10.0, found, values)[:3] > 0.3).all()
+    best_knocks = values.reshape(5, 2).copy()
+    best_knocks[3] += 0.3
+    drawn = shares(10.0, found, best_knocks.reshape(-1))
+    assert drawn[:3].sum() == 0 and (drawn[3:] > 0.4).all()
+
+
+def test_a_search_that_varies_chooses_otherwise_with_other_luck_alone() -> None:
+    states = mid_hand(12)
+    views = make_views(states, states["turn"])
+    player = make_search(1, **JUDGED, spread=0.05)
+    chosen = []
+    for word in range(12):
+        again = views.copy()
+        again["luck"] = views["luck"] + np.uint64(word)
+        chosen.append(player.act(again).tolist())
+    assert len({tuple(actions) for actions in chosen}) > 6
+    assert (player.act(views) == chosen[0]).all()
+    with pytest.raises(ConfigError, match="spread does nothing with judge=playouts"):
+        make_search(1, judge="playouts", spread=0.1)
+
+
+def test_a_settled_level_plays_a_deal_the_same_way_every_time(level: Level) -> None:
+    def hands(player: Player) -> set[bytes]:
+        seen: list[bytes] = []
+        play_series(
+            player, make_simple(2), series=60, hands=1, seed=4, same_deal=True,
+            after=lambda views, slots, numbers: seen.extend(view["history"].tobytes() for view in views),
+        )  # fmt: skip
+        assert len(seen) == 60
+        return set(seen)
+
+    assert len(hands(LevelPlayer(level, 1, learn=False))) > 20
+    assert len(hands(settled(level, 1))) == 1
+    assert len(hands(without_errors(level, 1))) == 1
+
+
+def test_a_settled_player_decides_by_what_it_sees(level: Level) -> None:
+    """Other luck changes nothing; another position has errors of its own."""
+    states = mid_hand(60)
+    views = make_views(states, states["turn"])
+    views = views[views["phase"] == PHASE_DISCARD]
+    other = views.copy()
+    other["luck"] += np.uint64(12345)
+    player, plain = settled(level, 1), LevelPlayer(level, 1, learn=False)
+    slots = np.zeros(len(views), np.int64)
+    assert (player.act(views, slots) == player.act(other, slots)).all()
+    assert (plain.act(views, slots) != plain.act(other, slots)).any()
+    assert (views["luck"] != other["luck"]).all()
+    # The same errors as the level makes, not none.
+    assert (player.act(views, slots) != without_errors(level, 1).act(views, slots)).any()
+
+
+def test_variety_is_counted_by_deal_and_its_cost_lies_within_that_of_errors(level: Level) -> None:
+    found = measure_variety(level, make_simple(3), deals=3, plays=50, cost_hands=4000, seed=2)
+    assert len(found.different) == len(found.commonest) == 3 and found.plays == 50
+    assert (found.different > 5).all() and (found.commonest >= 1 / found.different).all()
+    # With errors of no consequence left out it is the same player, hand for hand.
+    calm = type(level)(
+        **{**level.__dict__, "settings": level.settings.model_copy(update={"temperature": 0.0, "leaning": 0.0})}
+    )
+    same = measure_variety(calm, make_simple(3), deals=2, plays=20, cost_hands=400, seed=2)
+    assert (same.different == 1).all() and (same.commonest == 1).all()
+    assert same.cost.mean == same.errors.mean == 0
