@@ -259,7 +259,9 @@ def _search(level: Level) -> Player:
     from agents.search.player import make_search
 
     # The strongest search there is, on the shipped network; as it comes but for its choice among what is nearly as good.
-    return make_search(worlds=level.settings.worlds, spread=level.settings.spread)
+    # Few worlds need no more hands to be drawn from than these; with four times as many it is half as fast and plays no better.
+    worlds = level.settings.worlds
+    return make_search(worlds=worlds, particles=16 * worlds, spread=level.settings.spread)
 
 
 def make_level(
