@@ -37,6 +37,8 @@ LADDER = (
     ("level-2", "level-1"), ("level-3", "level-2"), ("level-4", "level-3"), ("formula", "level-1"),
     ("level-4", "network"), ("level-4", "knocker"),
 )  # fmt: skip
+# Series against the opponents that must do no harm, at most.
+HARM_SERIES = 100
 PARTS = ("ladder", "adaptation", "growth", "variety")
 
 
@@ -50,10 +52,21 @@ def ladder(one: str, other: str, games: int) -> dict[str, Any]:
     return {"share": match.share.to_dict(), "points": match.points.to_dict(), "games": games}
 
 
-def adaptation(name: str, series: int) -> dict[str, Any]:
-    """What a level gains against opponents with habits, and that it loses nothing against others."""
-    config = AdaptationConfig(level=name, series=series, worlds=0, ceiling_hands=1000, controls=False)  # pyright: ignore[reportCallIssue]
-    return run_adaptation(config)
+def adaptation(name: str, series: int, ceiling_series: int) -> dict[str, Any]:
+    """What a level gains against opponents with habits, that it loses nothing against others, and what there was to gain."""
+
+    def measured(series: int, ceiling_hands: int) -> dict[str, Any]:
+        harm = min(series, HARM_SERIES)
+        return run_adaptation(
+            AdaptationConfig(
+                level=name, series=series, harm_series=harm, worlds=0, ceiling_hands=ceiling_hands, controls=False
+            )  # pyright: ignore[reportCallIssue]
+        )
+
+    found = measured(series, 0)
+    # Ceilings have no interval to narrow: fewer series do.
+    below = measured(ceiling_series, 2000)
+    return found | {"controls": below["controls"], "captured": below["captured"]}
 
 
 def growth(name: str, histories: int) -> dict[str, Any]:
@@ -105,6 +118,7 @@ def main() -> None:
     parser.add_argument("--levels", nargs="+", choices=NAMES, default=list(NAMES))
     parser.add_argument("--games", type=int, default=1000, help="of each pair of the ladder")
     parser.add_argument("--series", type=int, default=30, help="against each opponent with habits")
+    parser.add_argument("--ceiling-series", type=int, default=30, help="for what there was to gain")
     parser.add_argument("--histories", type=int, default=20)
     parser.add_argument("--deals", type=int, default=100, help="played 1,000 times each")
     parser.add_argument("--hands", type=int, default=20000, help="for the cost of variety")
@@ -116,7 +130,8 @@ def main() -> None:
     for name in asked.levels:
         worlds = load_level(name).settings.worlds
         if "adaptation" in asked.parts:
-            jobs.append((f"adaptation {name}", {"series": asked.series}, partial(adaptation, name)))
+            counts = {"series": asked.series, "ceiling_series": min(asked.series, asked.ceiling_series)}
+            jobs.append((f"adaptation {name}", counts, partial(adaptation, name)))
         if "growth" in asked.parts and not worlds:
             jobs.append((f"growth {name}", {"histories": asked.histories}, partial(growth, name)))
         if "variety" in asked.parts:

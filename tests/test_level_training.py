@@ -11,7 +11,7 @@ import pytest
 from agents.config import parse_config
 from agents.heuristics import make_simple, style
 from agents.levels import adaptation
-from agents.levels.adaptation import AdaptationConfig, Table, measure, results
+from agents.levels.adaptation import AdaptationConfig, Measured, Table, _best_plans, _with_plan, measure, results
 from agents.levels.card import Level
 from agents.levels.growth import Experienced, measure_growth
 from agents.levels.plans import NUM_PLANS
@@ -61,8 +61,32 @@ def test_the_benchmark_compares_on_the_same_deals_and_reports(level: Level, monk
     assert list(document["opponents"]) == list(HABITUAL) and len(document["no_harm"]) == 4
     assert document["controls"]["numbers blanked, less frozen"]["largest difference"] == 0
     assert document["mean_gain"]["51_60"]["low"] < document["mean_gain"]["51_60"]["high"]
+    assert "51_60" in document["controls"]["best plan from the first hand"]
     page = report_adaptation(json.loads(json.dumps(document)), "a command")
     assert page.count("<svg") == 1 and "scatterbrain" in page and "a command" in page
+
+
+def test_a_ceiling_within_bounds_is_the_level_with_the_plan_that_is_best_against_each(level: Level) -> None:
+    """Against one who gives hands away late, and one who gives them away at once, other plans are best."""
+    for plan in range(NUM_PLANS):
+        assert _with_plan(level, plan, 1).whole.default == plan
+    config = AdaptationConfig(level="small", series=2, hands=60, ceiling_hands=80, seed=0)
+    played: list[list[int]] = []
+
+    class Plans(Table):
+        def __init__(self, players, series):
+            super().__init__(players, series)
+            played.append([getattr(player, "whole", level.nothing_learned()).default for player in players])
+
+    with pytest.MonkeyPatch.context() as patch:
+        worth = [[0, 1, 0, 0, 0], [3, 0, 0, 0, 0], [0, 0, 0, 0, 2]]
+        answers = iter(np.array(worth, float).T.tolist())
+        patch.setattr(adaptation, "_on_other_deals", lambda *_: next(answers))
+        patch.setattr(adaptation, "Table", Plans)
+        measured = Measured(["a", "b", "c"], 0, [], [])
+        _best_plans(config, level, [make_simple(k) for k in range(3)], measured)
+    assert played[0] == [1, 0, 4]
+    assert [part.shape for part in measured.controls["best plan from the first hand"]] == [(2, 60)] * 3
 
 
 def test_experience_counts_every_hand_and_installed_levels_gain_nothing(level: Level) -> None:

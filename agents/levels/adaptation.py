@@ -5,7 +5,9 @@ is the difference in points a hand, with intervals by series. All series of all 
 
 Controls: a history shuffled among the opponents (what is gained without knowing whom one plays), numbers blanked (must be the frozen
 default, hand for hand), and a level that learned one opponent and then meets another. Ceilings: the level itself when it knows the
-opponent's habits from the first hand, and the best response of a library, chosen on other deals, which has no bounds.
+opponent's habits from the first hand; the level itself when it plays the plan that is best against the true opponent from the first
+hand, which is all that learning can bring within its bounds; and the best response of a library, which has no bounds. Plans and responses
+are chosen on other deals.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from agents.config import Config
 from agents.heuristics import StylePlayer
 from agents.levels.card import Level, load_level
 from agents.levels.habits import COUNTS, count_all
+from agents.levels.plans import NUM_PLANS
 from agents.levels.player import LevelPlayer
 from agents.levels.responses import KNOWN_NOTHING, response_styles
 from agents.levels.series import play_series
@@ -219,6 +222,7 @@ def measure(config: AdaptationConfig, level: Level, progress: Any = lambda words
         records = true_records(level, opponents, config.ceiling_hands // length, length, seed)
         knowing = _knowing(level, records, series, seed)
         measured.controls["knows the habits from the first hand"] = _play(knowing, opponents, series, hands, seed)
+        _best_plans(config, level, opponents, measured)
         _best_responses(config, opponents, measured)
     harmful: list[Player] = [
         LevelPlayer(level, seed + 1, learn=False), make_player(config.strong, seed + 2),
@@ -261,19 +265,39 @@ def _controls(
     measured.controls["numbers blanked, less frozen"] = [a - b for a, b in zip(blank, same, strict=True)]
 
 
+def _with_plan(level: Level, plan: int, seed: int) -> LevelPlayer:
+    """The frozen level with another plan than the one that it is installed with."""
+    plans = tuple(0.0 if k == plan else -100.0 for k in range(NUM_PLANS))
+    changed = level.settings.model_copy(update={"plans": plans})
+    return LevelPlayer(Level(**{**level.__dict__, "settings": changed}), seed, learn=False)
+
+
+def _on_other_deals(config: AdaptationConfig, player: Player, opponents: Sequence[Player]) -> list[float]:
+    """Points a hand against each opponent on deals for choosing."""
+    each = 40
+    points = play_series(
+        player, Table(opponents, each), series=each * len(opponents), hands=max(1, config.ceiling_hands // each),
+        seed=config.seed, domain=Domain.SELECT,
+    )  # fmt: skip
+    return [float(part.mean()) for part in _split(points, len(opponents))]
+
+
+def _best_plans(config: AdaptationConfig, level: Level, opponents: Sequence[Player], measured: Measured) -> None:
+    """Chooses the level's best plan against each opponent, and plays it on the benchmark's deals."""
+    plans = [_with_plan(level, plan, config.seed) for plan in range(NUM_PLANS)]
+    found = np.array([_on_other_deals(config, player, opponents) for player in plans])
+    chosen = Table([plans[plan] for plan in found.argmax(0)], config.series)
+    measured.controls["best plan from the first hand"] = _play(
+        chosen, opponents, config.series, config.hands, config.seed
+    )
+
+
 def _best_responses(config: AdaptationConfig, opponents: Sequence[Player], measured: Measured) -> None:
     """Chooses a response for each opponent on deals for choosing, and plays it on the benchmark's."""
     library = response_styles()
-    each = 40
     results = np.zeros((len(opponents), len(library)))
     for k, record in enumerate(library):
-        player = StylePlayer(np.atleast_1d(record), config.seed)
-        table = Table(opponents, each)
-        points = play_series(
-            player, table, series=each * len(opponents), hands=max(1, config.ceiling_hands // each),
-            seed=config.seed, domain=Domain.SELECT,
-        )  # fmt: skip
-        results[:, k] = [part.mean() for part in _split(points, len(opponents))]
+        results[:, k] = _on_other_deals(config, StylePlayer(np.atleast_1d(record), config.seed), opponents)
     measured.best_response = results.argmax(1).tolist()
     chosen = np.repeat(library[results.argmax(1)], config.series)
     first = StylePlayer(np.atleast_1d(library[KNOWN_NOTHING]), config.seed)
@@ -343,7 +367,7 @@ def _captured(document: dict[str, Any], windows: Sequence[tuple[int, int]]) -> d
     gain = document["mean_gain"][window]["mean"]
     shares: dict[str, float | None] = {}
     for name, control in document["controls"].items():
-        if name.startswith(("knows", "best response")) and window in control:
+        if name.startswith(("knows", "best")) and window in control:
             most = control[window]["mean"]
             shares[name] = round(gain / most, 3) if most > 0 else None
     controls = document["controls"]
