@@ -15,8 +15,9 @@ from agents import belief_report, curves, diagnostics
 from agents.belief_report import BeliefMeter, card_rows, counting_chances, log_losses, measure_belief
 from agents.checkpoint import CRITIC, CheckpointError, load_critic, save_checkpoint
 from agents.config import parse_config
-from agents.dmc import finished_rows
+from agents.dmc import DeepMonteCarlo, finished_rows
 from agents.knock_report import knock_shares
+from agents.losses import expand_legal
 from agents.networks import Actor, Critic, FrozenActor
 from agents.ppo import Trainer
 from agents.seeds import Domain
@@ -217,6 +218,42 @@ def test_the_whole_story_is_told_and_changes_nothing_of_the_run() -> None:
         assert name in writer.told
     assert {"belief", "knocks", "calibration"} <= set(writer.told)
     assert "ginrecord 1 hand" in str(writer.told["hand"]) and "result: " in str(writer.told["hand"])
+
+
+def test_deep_monte_carlo_begins_by_choosing_as_its_teacher_does() -> None:
+    """While a teacher plays, its choices become likelier; what results say of them is fitted as well."""
+    changes = {
+        "algorithm": "dmc",
+        "gae_lambda": 1.0,
+        "gin_only": 0.0,
+        "commit": 0.0,
+        "knock": 0.0,
+        "learning_rate": 0.01,
+    }
+
+    def likelihoods(clone: int) -> tuple[list[float], list[float]]:
+        """After every batch: how likely the learner is to do what the teacher would, and the loss of its results."""
+        trainer = DeepMonteCarlo(parse_config(TINY | changes | {"clone_decisions": clone, "decisions": 10**6}))
+        rollout, teacher = trainer.rollout, make_player("knocker", 1)
+        seen, losses = [], []
+
+        def after(figures: dict[str, float]) -> bool:
+            wanted = teacher.act(rollout.views)
+            last = np.arange(rollout.ticks * rollout.games, (rollout.ticks + 1) * rollout.games)
+            legal = expand_legal(torch.from_numpy(rollout.legal[rollout.ticks]))
+            logits = torch.from_numpy(trainer._policy()(last)).masked_fill(~legal, -1e9)
+            seen.append(float(torch.log_softmax(logits, 1)[np.arange(len(wanted)), wanted].mean()))
+            losses.append(figures["value_loss"])
+            return len(seen) < 12
+
+        trainer.run(after)
+        return seen, losses
+
+    cloned, losses = likelihoods(10**6)
+    free, _ = likelihoods(0)
+    assert np.mean(cloned[-3:]) > np.mean(cloned[:3]) + 0.2
+    assert np.mean(cloned[-3:]) > np.mean(free[-3:]) + 0.2
+    assert np.isfinite(losses).all()
 
 
 def curve(*shares: float) -> list[dict]:
