@@ -38,7 +38,7 @@ LADDER = (
     ("level-4", "network"), ("level-4", "knocker"),
 )  # fmt: skip
 # Series against the opponents that must do no harm, at most.
-HARM_SERIES = 100
+HARM_SERIES = 50
 PARTS = ("ladder", "adaptation", "growth", "variety")
 
 
@@ -118,7 +118,7 @@ def main() -> None:
     parser.add_argument("--levels", nargs="+", choices=NAMES, default=list(NAMES))
     parser.add_argument("--games", type=int, default=1000, help="of each pair of the ladder")
     parser.add_argument("--series", type=int, default=30, help="against each opponent with habits")
-    parser.add_argument("--ceiling-series", type=int, default=30, help="for what there was to gain")
+    parser.add_argument("--ceiling-series", type=int, default=12, help="for what there was to gain")
     parser.add_argument("--histories", type=int, default=20)
     parser.add_argument("--deals", type=int, default=100, help="played 1,000 times each")
     parser.add_argument("--hands", type=int, default=20000, help="for the cost of variety")
