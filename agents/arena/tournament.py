@@ -52,6 +52,11 @@ def _made_of(spec: str) -> dict[str, str]:
     if spec.startswith("cmd:"):
         return {}
     hashes = {}
+    name = spec.partition(":")[0]
+    if name.startswith("level-"):
+        from agents.levels.card import load_level
+
+        hashes[name] = load_level(name).digest
     for place in filter(None, [spec, *(option.partition("=")[2] for option in spec.partition(":")[2].split(","))]):
         # Whoever plays from a directory has loaded torch already; other tournaments do without it.
         if (Path(place) / "level.json").is_file():
@@ -102,7 +107,8 @@ class Tournament:
         """Refuses a directory with another tournament: blocks of both would be mixed."""
         played = {key: value for key, value in self.config.model_dump(mode="json").items() if key not in _FREE}
         played["rules_hash"] = self.settings.rules.hash
-        played["weights"] = {place: made for spec in self.specs for place, made in _made_of(spec).items()}
+        self.made_of = {place: made for spec in self.specs for place, made in _made_of(spec).items()}
+        played["weights"] = self.made_of
         digest = hashlib.sha256(json.dumps(played, sort_keys=True).encode()).hexdigest()[:12]
         path = self.directory / "tournament.json"
         if path.exists():
@@ -295,6 +301,7 @@ class Standings:
                 self.names[i]: dict(zip(("rating", "low", "high"), self.ratings[i].round(1).tolist(), strict=True))
                 for i in self.order
             },
+            "styles": {self.names[i]: self.style(i) for i in self.order},
             "circles": [list(circle) for circle in self.circles()],
             "matches": [result.to_dict() for result in self.matches.values()],
             "faults": self.faults(),

@@ -52,7 +52,7 @@ class LevelSettings(Config):
         bot: leaves draws and discards to the best compiled bot, by the hand's plan; the network then only guides what is played with
             ``bot`` off.
         noise: of that bot: points by which a discard may be worse than the best one.
-        worlds: worlds it searches for each discard; 0 searches nothing.
+        worlds: worlds it searches for each choice; 0 searches nothing.
         spread: of that search: how freely it takes what is nearly as good (see ``agents.search.SearchConfig``).
     """
 

@@ -17,7 +17,7 @@ from agents.levels.plans import NUM_PLANS, TURNS, draw_plan
 from agents.levels.profile import Profile
 from agents.levels.whole import Whole
 from agents.networks import FrozenActor, has_bfloat16_units
-from ginenv.actions import PHASE_DISCARD
+from ginenv.actions import PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.errors import GinError
 from ginenv.jit import kernel, mix
@@ -27,6 +27,8 @@ from ginenv.view import VIEW
 # Hands of an opponent before its habits change how a level plays.
 MIN_KNOWN = 3
 _TURNS = np.array(TURNS, np.int64)
+# What a level with worlds searches; spreads and lay-offs are arithmetic.
+_SEARCHED = (PHASE_UPCARD, PHASE_DRAW, PHASE_DISCARD)
 
 
 @kernel
@@ -180,7 +182,7 @@ class LevelPlayer(BasePlayer):
         plans, _, known = self._hand_plans(tables, rows)
         actions = self._chosen(views, tables, plans, known) if self.bot is None else self.bot.act(views, plans)
         if self.search is not None:
-            found = views["phase"] == PHASE_DISCARD
+            found = np.isin(views["phase"], _SEARCHED)
             if found.any():
                 actions[found] = self.search.act(views[found], None if slots is None else tables[found])
         return actions
