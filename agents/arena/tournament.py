@@ -16,7 +16,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -209,7 +209,7 @@ class Tournament:
             (a, b): join_parts((self.names[a], self.names[b]), self.settings, found, self.config.pairs)
             for (a, b), found in parts.items()
         }
-        return Standings(self.names, self.specs, matches, missing, self.config)
+        return Standings(self.names, self.specs, matches, missing, self.config, self.made_of)
 
 
 def _read_claim(path: Path) -> dict[str, Any]:
@@ -237,6 +237,7 @@ class Standings:
         matches: results by (a, b) with a < b.
         missing: blocks that have not been played.
         config: what was asked for.
+        made_of: hashes of what the players' names lead to.
     """
 
     names: list[str]
@@ -244,6 +245,7 @@ class Standings:
     matches: dict[tuple[int, int], MatchResult]
     missing: int
     config: TournamentConfig
+    made_of: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Rates the players, the strongest first in ``order``."""
@@ -296,6 +298,7 @@ class Standings:
         return {
             "versions": versions(),
             "config": self.config.model_dump(mode="json", exclude={"out"}),
+            "made_of": self.made_of,
             "blocks_missing": self.missing,
             "ratings": {
                 self.names[i]: dict(zip(("rating", "low", "high"), self.ratings[i].round(1).tolist(), strict=True))

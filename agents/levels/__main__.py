@@ -6,6 +6,7 @@ python -m agents.levels reset level-2 --home DIRECTORY
 python -m agents.levels export level-2 DIRECTORY
 python -m agents.levels import DIRECTORY DESTINATION
 python -m agents.levels variety level-2
+python -m agents.levels rate runs/levels_tournament/results.json
 python -m agents.levels build --config configs/levels_installed.yaml --out agents/levels/installed
 """
 
@@ -23,6 +24,7 @@ from agents.heuristics import make_formula
 from agents.levels.build import build_levels
 from agents.levels.card import NAMES, load_level
 from agents.levels.profile import reset_level
+from agents.levels.rating import rate_levels, read_rating
 from agents.levels.transfer import export_level, import_level
 from agents.levels.variety import measure_variety
 from agents.levels.words import what_did_you_learn
@@ -51,6 +53,8 @@ def _parser() -> argparse.ArgumentParser:
     variety.add_argument("--deals", type=int, default=100)
     variety.add_argument("--plays", type=int, default=1000, help="of each deal")
     variety.add_argument("--hands", type=int, default=20000, help="hands for the cost")
+    rate = commands.add_parser("rate", help="put what a tournament told of levels on their cards")
+    rate.add_argument("results", type=Path, help="of evaluate.py tournament configs/levels_tournament.yaml")
     build = commands.add_parser("build", help="make levels of a training run")
     build.add_argument("--config", type=Path, required=True)
     build.add_argument("--out", type=Path, required=True)
@@ -75,12 +79,14 @@ def run(arguments: Sequence[str]) -> str:
         for name in [chosen.level] if chosen.level else NAMES:
             level = load_level(name)
             card = {"name": level.name, "sha256": level.digest, "settings": level.settings.model_dump()}
-            cards.append(json.dumps(card | {"about": level.about}, indent=2))
+            cards.append(json.dumps(card | {"about": level.about, "measured": read_rating(level)}, indent=2))
         return "\n".join(cards)
     if chosen.command == "learned":
         return what_did_you_learn(chosen.home, load_level(chosen.level), chosen.opponent)
     if chosen.command == "variety":
         return _variety(chosen.level, chosen.deals, chosen.plays, chosen.hands)
+    if chosen.command == "rate":
+        return "\n".join(rate_levels(chosen.results))
     if chosen.command == "reset":
         return reset_level(chosen.home, load_level(chosen.level))
     if chosen.command == "export":

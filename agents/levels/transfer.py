@@ -16,6 +16,7 @@ from agents.heuristics import make_formula
 from agents.levels.card import FILES, LEVEL, Level, LevelError, LevelSettings, level_json, load_level
 from agents.levels.player import LevelPlayer
 from agents.levels.population import Population, total_counts
+from agents.levels.rating import RATING, read_rating
 from agents.levels.responses import foresight
 from agents.levels.series import play_series
 from agents.levels.training import OPPONENTS, POPULATION
@@ -92,6 +93,7 @@ def import_level(source: Path, directory: Path) -> Level:
     if not (source / LEVEL).is_file():
         raise LevelError(f"{source} is no level: it has no {LEVEL}")
     level = load_level(str(source))
+    read_rating(level)
     check_plays(level)
     if directory.exists() and any(directory.iterdir()):
         raise LevelError(f"{directory} is there already and is not an empty directory; name another one")
@@ -108,6 +110,8 @@ def _copy(source: Path, directory: Path) -> None:
             whole.mkdir()
             for file in FILES:
                 shutil.copyfile(source / file, whole / file)
+            if (source / RATING).is_file():
+                shutil.copyfile(source / RATING, whole / RATING)
             if directory.exists():
                 directory.rmdir()
             whole.rename(directory)

@@ -1,0 +1,86 @@
+"""What matches tell of levels, and that it is said of no other level than the one that played them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from agents.arena import tournament
+from agents.arena.configs import TournamentConfig
+from agents.levels import card
+from agents.levels.__main__ import run as command
+from agents.levels.card import load_level
+from agents.levels.rating import RATING, read_rating
+from ginenv.errors import GinError
+
+PLAYERS = {"bot": "simple", "beginner": "level-1:learn=false"}
+
+
+@pytest.fixture
+def installed(tmp_path: Path, directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small level in the place of level 1."""
+    shutil.copytree(directory, tmp_path / "levels" / "level-1")
+    monkeypatch.setattr(card, "INSTALLED", tmp_path / "levels")
+    return tmp_path / "levels" / "level-1"
+
+
+def played(tmp_path: Path, players: dict[str, str]) -> Path:
+    config = TournamentConfig(players=players, pairs=6, block=6, resamples=20, out=tmp_path / "tournament")  # pyright: ignore[reportCallIssue]
+    match = tournament.Tournament(config)
+    match.play()
+    results = tmp_path / "results.json"
+    results.write_text(json.dumps({"command": "a command", **match.standings().to_dict()}))
+    return results
+
+
+def test_a_tournament_puts_rating_and_style_on_a_levels_card(installed: Path, tmp_path: Path) -> None:
+    assert read_rating(load_level("level-1")) is None
+    digest = load_level("level-1").digest
+    results = played(tmp_path, PLAYERS)
+    assert command(["rate", str(results)]).startswith("level-1: ")
+    shown = json.loads(command(["show", "level-1"]))["measured"]
+    document = json.loads(results.read_text())
+    assert shown["rating"] == document["ratings"]["beginner"]
+    assert shown["games"] == 12 and shown["field"] == ["bot"] and shown["command"] == "a command"
+    assert 0 < shown["style"]["upcards_taken"] <= 1
+    # What is measured of a level is no part of it.
+    assert load_level("level-1").digest == digest
+    command(["export", "level-1", str(tmp_path / "out")])
+    assert read_rating(load_level(str(tmp_path / "out"))) == shown
+    command(["import", str(tmp_path / "out"), str(tmp_path / "in")])
+    assert read_rating(load_level(str(tmp_path / "in"))) == shown
+
+
+def test_a_rating_is_not_said_of_another_level(installed: Path, tmp_path: Path) -> None:
+    results = played(tmp_path, PLAYERS)
+    command(["rate", str(results)])
+    values = json.loads((installed / "level.json").read_text())
+    values["settings"]["temperature"] = 0.1
+    (installed / "level.json").write_text(json.dumps(values))
+    assert read_rating(load_level("level-1")) is None
+    assert json.loads(command(["show", "level-1"]))["measured"] is None
+    with pytest.raises(GinError, match="level-1 has changed since that tournament"):
+        command(["rate", str(results)])
+
+
+def test_what_is_no_result_or_no_rating_is_named(installed: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.json"
+    with pytest.raises(GinError, match=r"bad\.json cannot be read"):
+        command(["rate", str(bad)])
+    for content in ("[]", "{}", "no json"):
+        bad.write_text(content)
+        with pytest.raises(GinError, match="holds no results of a tournament"):
+            command(["rate", str(bad)])
+    with pytest.raises(GinError, match="no level is among the players"):
+        command(["rate", str(played(tmp_path, {"a": "simple", "b": "easy"}))])
+    shutil.rmtree(tmp_path / "tournament")
+    with pytest.raises(GinError, match=r"rated as installed, level-1:learn=false"):
+        command(["rate", str(played(tmp_path, {"a": "simple", "b": "level-1"}))])
+    (installed / RATING).write_text("{")
+    with pytest.raises(GinError, match=r"rating\.json cannot be read .*delete it"):
+        command(["show", "level-1"])
+    with pytest.raises(GinError, match=r"rating\.json cannot be read"):
+        command(["import", str(installed), str(tmp_path / "in")])
