@@ -20,6 +20,13 @@ BEGIN, END = "<!-- results -->\n", "<!-- end of results -->\n"
 SEEN = ("simple", "formula", "camper", "knocker", "easy")
 
 
+# What the checkpoints of runs are.
+_LEARNERS = {
+    "runs/dmc/last": "Deep Monte Carlo (`configs/dmc.yaml`, 16 M decisions)",
+    "runs/eaai/last": "the same after 14 M more decisions of `eaai` alone",
+}
+
+
 def _match(name: str) -> dict[str, Any]:
     return json.loads((RESULTS / name).read_text(encoding="utf-8"))["matches"][0]
 
@@ -77,6 +84,16 @@ def exploit_table() -> list[str]:
     return _table(headings, rows)
 
 
+def learners_table() -> list[str]:
+    """The second learner against bots, and the network of all rules against one trained further on `eaai` alone."""
+    rows = []
+    for path in [*sorted(RESULTS.glob("dmc-eaai-*.json")), RESULTS / "eaai-network-alone.json"]:
+        match = _match(path.name)
+        one, other = (_LEARNERS.get(name, f"`{name}`") for name in match["players"])
+        rows.append([one, other, f"{match['jobs']:,}", _share(match), _points(match)])
+    return _table(["learner", "against", "games", "games won", "points a hand"], rows)
+
+
 def speed_table() -> list[str]:
     """Speed beside OpenSpiel, each measured in one run."""
     rows = [
@@ -122,11 +139,21 @@ def _ladder(name: str, row: dict[str, Any]) -> list[str]:
     return [f"`{one}` against `{other}`", f"{row['games']:,}", _share(row), _interval(row["points"])]
 
 
+_CEILINGS = ("best plan from the first hand", "best response of the library, unbounded")
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.0f} %"
+
+
 def _adaptation(name: str, row: dict[str, Any]) -> list[str]:
     first, last = row["mean_gain"]["51_200"], row["mean_gain"]["201_500"]
-    harm = min(row["no_harm"].values(), key=lambda found: found["mean"])
+    harm = min(row["no_harm"].values(), key=lambda found: found["low"])
     above = f"{last['opponents_above_0']} of {len(row['opponents'])}"
-    return [f"`{name.split()[1]}`", f"10 × {row['series']}", _interval(first), _interval(last), above, _interval(harm)]
+    shares = [_percent(row["captured"].get(ceiling)) for ceiling in _CEILINGS]
+    return [
+        f"`{name.split()[1]}`", f"10 × {row['series']}", _interval(first), _interval(last), above, *shares, _interval(harm)
+    ]  # fmt: skip
 
 
 def _growth(name: str, row: dict[str, Any]) -> list[str]:
@@ -137,8 +164,10 @@ def _variety(name: str, row: dict[str, Any]) -> list[str]:
     commonest = f"{100 * row['commonest']:.1f} %"
     searches = name.endswith("search")
     player = f"`{name.split()[1]}`" + (" with its search" if searches else "")
-    cost = "nothing: only the hidden cards that it deals vary" if searches else _interval(row["cost"])
-    return [player, str(row["deals"]), f"{row['different']:.0f}", commonest, cost]
+    return [
+        player, str(row["deals"]), f"{row['different']:.0f}", commonest, f"{row['hands']:,}", _interval(row["cost"]),
+        _interval(row["errors"]),
+    ]  # fmt: skip
 
 
 LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[str]]]] = {
@@ -150,6 +179,8 @@ LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[st
             "hands 51–200",
             "hands 201–500",
             "opponents above 0",
+            "of its best plan's gain",
+            "of an unbounded response's",
             "least of no harm",
         ],
         _adaptation,
@@ -164,7 +195,15 @@ LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[st
         _growth,
     ),
     "variety": (
-        ["the same deal 1,000 times against `formula`", "deals", "different hands", "commonest", "what variety costs"],
+        [
+            "the same deal 1,000 times against `formula`",
+            "deals",
+            "different hands",
+            "commonest",
+            "hands for costs",
+            "cost of variety, points a hand",
+            "of errors and variety",
+        ],
         _variety,
     ),
 }
@@ -188,7 +227,7 @@ levels gain is clustered by series or history. Files are in `benchmarks/results/
 `python -m benchmarks.search_strength` and `search_speed` measure the search, `python -m benchmarks.levels_measured` the levels,
 `make bench` the engine and the environments, and `python -m benchmarks.tables` writes this.
 """
-    parts = [network_table(), exploit_table(), search_table(), levels_table(), speed_table()]
+    parts = [network_table(), learners_table(), exploit_table(), search_table(), levels_table(), speed_table()]
     return "\n".join([about, *(line for part in parts for line in part), ""])
 
 
