@@ -142,17 +142,13 @@ def _ladder(name: str, row: dict[str, Any]) -> list[str]:
 _CEILINGS = ("best plan from the first hand", "best response of the library, unbounded")
 
 
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.0f} %"
-
-
 def _adaptation(name: str, row: dict[str, Any]) -> list[str]:
     first, last = row["mean_gain"]["51_200"], row["mean_gain"]["201_500"]
     harm = min(row["no_harm"].values(), key=lambda found: found["low"])
     above = f"{last['opponents_above_0']} of {len(row['opponents'])}"
-    shares = [_percent(row["captured"].get(ceiling)) for ceiling in _CEILINGS]
+    ceilings = [_interval(row["controls"][ceiling]["201_500"]) for ceiling in _CEILINGS]
     return [
-        f"`{name.split()[1]}`", f"10 × {row['series']}", _interval(first), _interval(last), above, *shares, _interval(harm)
+        f"`{name.split()[1]}`", f"10 × {row['series']}", _interval(first), _interval(last), above, *ceilings, _interval(harm)
     ]  # fmt: skip
 
 
@@ -166,7 +162,6 @@ def _variety(name: str, row: dict[str, Any]) -> list[str]:
     player = f"`{name.split()[1]}`" + (" with its search" if searches else "")
     return [
         player, str(row["deals"]), f"{row['different']:.0f}", commonest, f"{row['hands']:,}", _interval(row["cost"]),
-        _interval(row["errors"]),
     ]  # fmt: skip
 
 
@@ -179,8 +174,8 @@ LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[st
             "hands 51–200",
             "hands 201–500",
             "opponents above 0",
-            "of its best plan's gain",
-            "of an unbounded response's",
+            "201–500: best plan from the start",
+            "201–500: unbounded response",
             "least of no harm",
         ],
         _adaptation,
@@ -200,9 +195,8 @@ LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[st
             "deals",
             "different hands",
             "commonest",
-            "hands for costs",
-            "cost of variety, points a hand",
-            "of errors and variety",
+            "hands",
+            "errors and variety cost, points a hand",
         ],
         _variety,
     ),

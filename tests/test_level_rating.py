@@ -76,9 +76,17 @@ def test_what_is_no_result_or_no_rating_is_named(installed: Path, tmp_path: Path
             command(["rate", str(bad)])
     with pytest.raises(GinError, match="no level is among the players"):
         command(["rate", str(played(tmp_path, {"a": "simple", "b": "easy"}))])
+    for other in ("level-1", "level-1:learn=false,blank=true"):
+        shutil.rmtree(tmp_path / "tournament")
+        with pytest.raises(GinError, match=r"b is 'level-1.*rated as installed, level-1:learn=false"):
+            command(["rate", str(played(tmp_path, {"a": "simple", "b": other}))])
     shutil.rmtree(tmp_path / "tournament")
-    with pytest.raises(GinError, match=r"rated as installed, level-1:learn=false"):
-        command(["rate", str(played(tmp_path, {"a": "simple", "b": "level-1"}))])
+    whole = json.loads(played(tmp_path, PLAYERS).read_text())
+    for change in ({"blocks_missing": 1}, {"config": whole["config"] | {"unit": "hands"}}):
+        bad.write_text(json.dumps(whole | change))
+        with pytest.raises(GinError, match="a whole tournament of games"):
+            command(["rate", str(bad)])
+    assert not (installed / RATING).exists()
     (installed / RATING).write_text("{")
     with pytest.raises(GinError, match=r"rating\.json cannot be read .*delete it"):
         command(["show", "level-1"])

@@ -67,7 +67,7 @@ def test_the_benchmark_compares_on_the_same_deals_and_reports(level: Level, monk
 
 
 def test_a_ceiling_within_bounds_is_the_level_with_the_plan_that_is_best_against_each(level: Level) -> None:
-    """Against one who gives hands away late, and one who gives them away at once, other plans are best."""
+    """Whatever other deals say of the plans is what is played, opponent by opponent."""
     for plan in range(NUM_PLANS):
         assert _with_plan(level, plan, 1).whole.default == plan
     config = AdaptationConfig(level="small", series=2, hands=60, ceiling_hands=80, seed=0)

@@ -11,10 +11,10 @@ from agents.heuristics import make_simple
 from agents.levels.card import Level
 from agents.levels.player import LevelPlayer
 from agents.levels.series import play_series
-from agents.levels.variety import measure_variety, settled, without_errors
+from agents.levels.variety import Settled, measure_variety, without_variety
 from agents.search import make_search
 from agents.search.kernels import CANDIDATE, settle
-from ginenv.actions import KNOCK, PHASE_DISCARD
+from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD
 from ginenv.players import Player
 from ginenv.view import make_views
 
@@ -66,6 +66,12 @@ def test_a_search_that_varies_chooses_otherwise_with_other_luck_alone() -> None:
         make_search(1, judge="playouts", spread=0.1)
 
 
+def settled(level: Level) -> Player:
+    """A level whose errors come again where it sees the same."""
+    calm = type(level)(**{**level.__dict__, "settings": level.settings.model_copy(update={"leaning": 0.0})})
+    return Settled(LevelPlayer(calm, 1, learn=False))
+
+
 def test_a_settled_level_plays_a_deal_the_same_way_every_time(level: Level) -> None:
     def hands(player: Player) -> set[bytes]:
         seen: list[bytes] = []
@@ -77,8 +83,8 @@ def test_a_settled_level_plays_a_deal_the_same_way_every_time(level: Level) -> N
         return set(seen)
 
     assert len(hands(LevelPlayer(level, 1, learn=False))) > 20
-    assert len(hands(settled(level, 1))) == 1
-    assert len(hands(without_errors(level, 1))) == 1
+    assert len(hands(settled(level))) == 1
+    assert len(hands(without_variety(level, 1))) == 1
 
 
 def test_a_settled_player_decides_by_what_it_sees(level: Level) -> None:
@@ -88,23 +94,49 @@ def test_a_settled_player_decides_by_what_it_sees(level: Level) -> None:
     views = views[views["phase"] == PHASE_DISCARD]
     other = views.copy()
     other["luck"] += np.uint64(12345)
-    player, plain = settled(level, 1), LevelPlayer(level, 1, learn=False)
+    player, plain = settled(level), LevelPlayer(level, 1, learn=False)
     slots = np.zeros(len(views), np.int64)
     assert (player.act(views, slots) == player.act(other, slots)).all()
     assert (plain.act(views, slots) != plain.act(other, slots)).any()
     assert (views["luck"] != other["luck"]).all()
     # The same errors as the level makes, not none.
-    assert (player.act(views, slots) != without_errors(level, 1).act(views, slots)).any()
+    assert (player.act(views, slots) != without_variety(level, 1).act(views, slots)).any()
 
 
-def test_variety_is_counted_by_deal_and_its_cost_lies_within_that_of_errors(level: Level) -> None:
+def searching(level: Level, **settings: float) -> Level:
+    return type(level)(**{**level.__dict__, "settings": level.settings.model_copy(update={"worlds": 4} | settings)})
+
+
+def test_a_level_with_worlds_leaves_every_choice_to_its_search(level: Level) -> None:
+    states = mid_hand(80, moves=(0, 25))
+    views = make_views(states, states["turn"])
+    assert {PHASE_UPCARD, PHASE_DRAW, PHASE_DISCARD} == set(views["phase"].tolist())
+    slots = np.arange(len(views))
+    for spread in (0.0, 0.05):
+        player = LevelPlayer(searching(level, spread=spread), 3, learn=False)
+        search = make_search(3, worlds=4, particles=64, spread=spread)
+        assert (player.act(views, slots) == search.act(views, slots)).all()
+    assert (player.act(views, slots) != LevelPlayer(level, 3, learn=False).act(views, slots)).any()
+
+
+def test_without_variety_a_search_takes_the_best_of_the_same_worlds(level: Level) -> None:
+    states = mid_hand(40)
+    views = make_views(states, states["turn"])
+    slots = np.arange(len(views))
+    free, calm = (without_variety(searching(level, spread=spread), 3) for spread in (0.2, 0.0))
+    assert (free.act(views, slots) == calm.act(views, slots)).all()
+    settled_but_free = Settled(LevelPlayer(searching(level, spread=0.2), 3, learn=False))
+    assert (settled_but_free.act(views, slots) != calm.act(views, slots)).any()
+
+
+def test_variety_is_counted_by_deal_and_costs_what_errors_cost(level: Level) -> None:
     found = measure_variety(level, make_simple(3), deals=3, plays=50, cost_hands=4000, seed=2)
     assert len(found.different) == len(found.commonest) == 3 and found.plays == 50
     assert (found.different > 5).all() and (found.commonest >= 1 / found.different).all()
-    # With errors of no consequence left out it is the same player, hand for hand.
+    # Without errors it is the same player, hand for hand.
     calm = type(level)(
         **{**level.__dict__, "settings": level.settings.model_copy(update={"temperature": 0.0, "leaning": 0.0})}
     )
-    same = measure_variety(calm, make_simple(3), deals=2, plays=20, cost_hands=400, seed=2)
+    same = measure_variety(calm, make_simple(3), deals=2, plays=20, cost_hands=4000, seed=2)
     assert (same.different == 1).all() and (same.commonest == 1).all()
-    assert same.cost.mean == same.errors.mean == 0
+    assert same.cost.mean == 0 != found.cost.mean

@@ -221,7 +221,7 @@ def test_the_whole_story_is_told_and_changes_nothing_of_the_run() -> None:
 
 
 def test_deep_monte_carlo_begins_by_choosing_as_its_teacher_does() -> None:
-    """While a teacher plays, its choices become likelier; what results say of them is fitted as well."""
+    """While a teacher plays, its choices become likelier, and what they bring is foretold better and better."""
     changes = {
         "algorithm": "dmc",
         "gae_lambda": 1.0,
@@ -253,7 +253,7 @@ def test_deep_monte_carlo_begins_by_choosing_as_its_teacher_does() -> None:
     free, _ = likelihoods(0)
     assert np.mean(cloned[-3:]) > np.mean(cloned[:3]) + 0.2
     assert np.mean(cloned[-3:]) > np.mean(free[-3:]) + 0.2
-    assert np.isfinite(losses).all()
+    assert np.mean(losses[-3:]) < np.mean(losses[:3])
 
 
 def curve(*shares: float) -> list[dict]:

@@ -54,9 +54,9 @@ def _made_of(spec: str) -> dict[str, str]:
     hashes = {}
     name = spec.partition(":")[0]
     if name.startswith("level-"):
-        from agents.levels.card import load_level
+        from agents.levels.card import digest_of, level_directory
 
-        hashes[name] = load_level(name).digest
+        hashes[name] = digest_of(level_directory(name))
     for place in filter(None, [spec, *(option.partition("=")[2] for option in spec.partition(":")[2].split(","))]):
         # Whoever plays from a directory has loaded torch already; other tournaments do without it.
         if (Path(place) / "level.json").is_file():

@@ -67,7 +67,7 @@ def _variety(name: str, deals: int, plays: int, hands: int) -> str:
     return (
         f"{level.name}, {deals} deals {plays} times against formula: median {np.median(seen.different):.0f} different hands, "
         f"commonest hand {100 * np.median(seen.commonest):.1f} % in the median deal, {100 * seen.commonest.max():.1f} % in the worst; "
-        f"variety costs {seen.cost.text()} points a hand, errors and variety {seen.errors.text()} ({hands} hands)"
+        f"against its most probable choices that costs {seen.cost.text()} points a hand ({hands} hands)"
     )
 
 

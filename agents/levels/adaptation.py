@@ -5,9 +5,9 @@ is the difference in points a hand, with intervals by series. All series of all 
 
 Controls: a history shuffled among the opponents (what is gained without knowing whom one plays), numbers blanked (must be the frozen
 default, hand for hand), and a level that learned one opponent and then meets another. Ceilings: the level itself when it knows the
-opponent's habits from the first hand; the level itself when it plays the plan that is best against the true opponent from the first
-hand, which is all that learning can bring within its bounds; and the best response of a library, which has no bounds. Plans and responses
-are chosen on other deals.
+opponent's habits from the first hand; the level itself when it plays the plan that did best against the true opponent from the first
+hand, an estimate of what learning can bring within its bounds; and the best response of a library, which has no bounds. Plans and
+responses are chosen on other deals.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class AdaptationConfig(Config):
         harm_series: series against the opponents that must do no harm (0: as many).
         worlds: worlds of the level's search, instead of its own number (-1).
         strong: the strong opponent.
-        ceiling_hands: hands for each response of the library, to find the best one for the ceiling (0: no ceiling).
+        ceiling_hands: hands for each plan and each response of the library, to find the best ones for the ceilings (0: no ceiling).
         controls: whether the controls are played.
         seed: of deals and players.
         out: directory of results and report.

@@ -19,7 +19,7 @@ class BuiltLevel(Config):
     Attributes:
         checkpoint: directory of its network.
         settings: what it is.
-        card: rating, style and whatever else its card says.
+        card: whatever else its card says.
     """
 
     checkpoint: str

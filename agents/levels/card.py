@@ -52,7 +52,7 @@ class LevelSettings(Config):
         bot: leaves draws and discards to the best compiled bot, by the hand's plan; the network then only guides what is played with
             ``bot`` off.
         noise: of that bot: points by which a discard may be worse than the best one.
-        worlds: worlds it searches for each choice; 0 searches nothing.
+        worlds: worlds it searches for each choice, which its network, its plan and ``bot`` then leave to the search; 0 searches nothing.
         spread: of that search: how freely it takes what is nearly as good (see ``agents.search.SearchConfig``).
     """
 
@@ -94,7 +94,7 @@ class Level:
         population: what is typical of opponents.
         foresight: ``float64[H, P]``, what a habit of one standard deviation says about the worth of each plan.
         actor: its network.
-        about: how it was made and how strong it is.
+        about: how it was made; how strong it is stands beside it (``agents.levels.rating``).
         digest: SHA-256 over its files: two levels are the same if and only if this is.
     """
 

@@ -180,11 +180,16 @@ class LevelPlayer(BasePlayer):
         rows = self.rows_of(slots, n)
         tables = np.zeros(n, np.int64) if slots is None else np.asarray(slots, np.int64)
         plans, _, known = self._hand_plans(tables, rows)
-        actions = self._chosen(views, tables, plans, known) if self.bot is None else self.bot.act(views, plans)
-        if self.search is not None:
-            found = np.isin(views["phase"], _SEARCHED)
-            if found.any():
-                actions[found] = self.search.act(views[found], None if slots is None else tables[found])
+        searched = np.isin(views["phase"], _SEARCHED) if self.search is not None else np.zeros(n, bool)
+        actions = np.empty(n, np.int64)
+        if self.search is not None and searched.any():
+            actions[searched] = self.search.act(views[searched], None if slots is None else tables[searched])
+        if not searched.all():
+            rest = np.flatnonzero(~searched)
+            if self.bot is None:
+                actions[rest] = self._chosen(views[rest], tables[rest], plans[rest], known[rest])
+            else:
+                actions[rest] = self.bot.act(views[rest], plans[rest])
         return actions
 
     def _chosen(self, views: np.ndarray, tables: np.ndarray, plans: np.ndarray, known: np.ndarray) -> np.ndarray:
@@ -261,9 +266,9 @@ def _search(level: Level) -> Player:
     from agents.search.player import make_search
 
     # The strongest search there is, on the shipped network; as it comes but for its choice among what is nearly as good.
-    # Few worlds need no more hands to be drawn from than these; with four times as many it is half as fast and plays no better.
+    # Few worlds need no more hands to be drawn from than these (LOG.md).
     worlds = level.settings.worlds
-    return make_search(worlds=worlds, particles=16 * worlds, spread=level.settings.spread)
+    return make_search(worlds=worlds, particles=min(1024, 16 * worlds), spread=level.settings.spread)
 
 
 def make_level(

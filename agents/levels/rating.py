@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from agents.files import write_json
-from agents.levels.card import Level, LevelError, load_level
+from agents.files import write_json, writing
+from agents.levels.card import NAMES, Level, LevelError, load_level
 
 RATING = "rating.json"
 # What the card says of the style, of all that matches tell.
@@ -37,7 +37,7 @@ def read_rating(level: Level) -> dict[str, Any] | None:
 
 
 def rate_levels(results: Path) -> list[str]:
-    """Writes the rating of every level that a tournament was played by into its directory.
+    """Writes the rating of every installed level that a tournament was played by into its directory.
 
     Args:
         results: ``results.json`` of a tournament.
@@ -46,39 +46,54 @@ def rate_levels(results: Path) -> list[str]:
         One line for each level.
 
     Raises:
-        LevelError: if these are no results, no level is among the players, or one has changed since.
+        GinError: if these are no results of a whole tournament of games, no installed level is among the players, one was not played
+            as installed or has changed since, or a file cannot be written.
     """
     try:
         document = json.loads(results.read_text(encoding="utf-8"))
-        players: dict[str, str] = document["config"]["players"]
-        ratings, styles, made_of = document["ratings"], document["styles"], document["made_of"]
-        rules, pairs = document["config"]["rules"], int(document["config"]["pairs"])
+        config = document["config"]
+        if document["blocks_missing"] or config["unit"] != "games":
+            raise LevelError(f"{results}: levels are rated by a whole tournament of games, with no block missing")
+        cards = {}
+        for player, spec in config["players"].items():
+            level = spec.partition(":")[0]
+            if level in NAMES:
+                if spec != f"{level}:learn=false":
+                    raise LevelError(
+                        f"{results}: {player} is {spec!r}; a level is rated as installed, {level}:learn=false"
+                    )
+                cards[level] = _card(document, player, level)
     except OSError as error:
         raise LevelError(f"{results} cannot be read ({error.strerror})") from None
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise LevelError(f"{results} holds no results of a tournament ({error})") from None
+    if not cards:
+        raise LevelError(f"{results}: no level is among the players; known: {', '.join(NAMES)}")
+    for name, card in cards.items():
+        if card["sha256"] != load_level(name).digest:
+            raise LevelError(f"{results}: {name} has changed since that tournament was played; play it anew")
     lines = []
-    for name, spec in players.items():
-        place = spec.partition(":")[0]
-        if place not in made_of or not spec.startswith("level-"):
-            continue
-        if ":learn=false" not in spec:
-            raise LevelError(f"{results}: {name} is {spec!r}; a level is rated as installed, {place}:learn=false")
-        level = load_level(place)
-        if made_of[place] != level.digest:
-            raise LevelError(f"{results}: {place} has changed since that tournament was played; play it anew")
-        found = {
-            "sha256": level.digest,
-            "command": document.get("command"),
-            "rules": rules,
-            "rating": ratings[name],
-            "field": [other for other in players if other != name],
-            "games": 2 * pairs * (len(players) - 1),
-            "style": {key: styles[name][key] for key in STYLE},
-        }
-        write_json(level.directory / RATING, found)
-        one = ratings[name]
-        lines.append(f"{place}: {one['rating']:+.0f} ({one['low']:+.0f} to {one['high']:+.0f}), {found['games']} games")
-    if not lines:
-        raise LevelError(f"{results}: no level is among the players")
+    for name, card in cards.items():
+        path = load_level(name).directory / RATING
+        with writing(path):
+            write_json(path, card)
+        one = card["rating"]
+        lines.append(f"{name}: {one['rating']:+.0f} ({one['low']:+.0f} to {one['high']:+.0f}), {card['games']} games")
     return lines
+
+
+def _names(specs: list[str]) -> set[str]:
+    return {spec.partition(":")[0] for spec in specs}
+
+
+def _card(document: dict[str, Any], player: str, level: str) -> dict[str, Any]:
+    """What a tournament tells of one of its players."""
+    return {
+        "sha256": document["made_of"][level],
+        "command": document.get("command"),
+        "rules": document["config"]["rules"],
+        "rating": document["ratings"][player],
+        "field": [other for other in document["config"]["players"] if other != player],
+        "games": sum(match["jobs"] for match in document["matches"] if {player, level} & _names(match["players"])),
+        "style": {key: document["styles"][player][key] for key in STYLE},
+    }

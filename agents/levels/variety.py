@@ -1,8 +1,7 @@
 """Never the same way twice: how many different hands a level plays on the same deal, and what that costs.
 
-A level errs, and it varies. Its errors are as large as its strength says; that they are others every time is its variety. What variety
-costs is therefore counted against the same level with the same errors, but always the same ones at the same position
-(``Settled``). Beside it stands what a level's errors and variety cost together: against its most probable choice every time.
+A level that errs at random errs differently every time: its variety and its weakness are one thing. So the cost is counted against the
+level's most probable choice every time, and where a level's strength is set by its errors the cost is large on purpose.
 """
 
 from __future__ import annotations
@@ -28,15 +27,13 @@ class Variety:
         different: ``int64[deals]``, different hands on each deal.
         commonest: ``float64[deals]``, share of the hand that came most often.
         plays: of each deal.
-        cost: points a hand by which the level falls short of itself without variety.
-        errors: points a hand by which it falls short of its most probable choices.
+        cost: points a hand by which the level falls short of its most probable choices.
     """
 
     different: np.ndarray
     commonest: np.ndarray
     plays: int
     cost: Estimate
-    errors: Estimate
 
 
 @kernel
@@ -78,18 +75,11 @@ class Settled(BasePlayer):
         self.player.hands_over(views, slots)
 
 
-def _changed(level: Level, **settings: float) -> Level:
-    return Level(**{**level.__dict__, "settings": level.settings.model_copy(update=settings)})
-
-
-def settled(level: Level, seed: int) -> Player:
-    """The frozen level with the same errors every time, and no session's leaning."""
-    return Settled(LevelPlayer(_changed(level, leaning=0.0), seed, learn=False))
-
-
-def without_errors(level: Level, seed: int) -> Player:
+def without_variety(level: Level, seed: int) -> Player:
     """The frozen level with its most probable choice every time; where it searches, with the same worlds at the same position."""
-    return Settled(LevelPlayer(_changed(level, temperature=0.0, leaning=0.0, noise=0.0), seed, learn=False))
+    calm = {"temperature": 0.0, "leaning": 0.0, "noise": 0.0, "spread": 0.0}
+    changed = Level(**{**level.__dict__, "settings": level.settings.model_copy(update=calm)})
+    return Settled(LevelPlayer(changed, seed, learn=False))
 
 
 def _different_hands(player: Player, opponent: Player, plays: int, seed: int, domain: Domain) -> tuple[int, float]:
@@ -108,14 +98,14 @@ def _different_hands(player: Player, opponent: Player, plays: int, seed: int, do
 def measure_variety(
     level: Level, opponent: Player, deals: int, plays: int, cost_hands: int, seed: int = 0, domain: Domain = Domain.EVAL
 ) -> Variety:
-    """Plays the same deals again and again, then compares with the level without variety and without errors on many.
+    """Plays the same deals again and again, then compares with the level without variety on many.
 
     Args:
         level: played frozen, as a stranger meets it.
         opponent: the same every time.
         deals: how many deals.
         plays: of each of them.
-        cost_hands: hands for the costs, in as many series of 10.
+        cost_hands: hands for the cost, in series of 10.
         seed: of the deals.
         domain: which stream they come from.
     """
@@ -124,13 +114,11 @@ def measure_variety(
     series = max(2, cost_hands // 10)
     points = [
         play_series(one, opponent, series=series, hands=10, seed=seed + 1000, domain=domain).mean(1)
-        for one in (player, settled(level, seed), without_errors(level, seed))
+        for one in (player, without_variety(level, seed))
     ]
-    ones = np.ones(series)
     return Variety(
         np.array([different for different, _ in found]),
         np.array([commonest for _, commonest in found]),
         plays,
-        ratio(points[1] - points[0], ones),
-        ratio(points[2] - points[0], ones),
+        ratio(points[1] - points[0], np.ones(series)),
     )

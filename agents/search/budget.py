@@ -10,10 +10,10 @@ LEAST = 16
 
 
 def rounds(worlds: int, first: int, milliseconds: float = 0.0, began: float | None = None) -> Iterator[tuple[int, int]]:
-    """Rounds of worlds, each twice what came before; a round that would end too late is made smaller.
+    """Rounds of worlds, each as large as all before it; a round that would end too late is made smaller.
 
     The time of a world is taken from the round before, so a decision ends within a few worlds of its time. The first round is always
-    searched: there is no decision without it.
+    searched, and what comes before it is always done: there is no decision without them.
 
     Args:
         worlds: how many there are at most.

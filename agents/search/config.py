@@ -29,7 +29,7 @@ class SearchConfig(Config):
     Attributes:
         worlds: worlds for each decision; with a time limit the most there can be (left out: ``MOST_TIMED``).
         milliseconds: time for each decision, after which it is taken by the worlds seen so far (0: no limit). Decisions then depend on
-            the machine.
+            the machine. What comes before the first worlds, and these, no limit cuts short: about two milliseconds with 1,024 particles.
         particles: hands that are weighed before the worlds are drawn from them.
         belief: what hands are drawn from: ``bayes`` (weighed by the opponent's choices), the ``network``'s head, or ``uniform``.
         whole_hands: hands drawn from the network's head are weighed by how plausible they are as a whole.
@@ -41,15 +41,16 @@ class SearchConfig(Config):
         half_moves: of the critic: half-moves that both sides play by the network's policy before it judges.
         lean: of the critic: value (chance to win the game) that one nat of the policy stands for.
         least: of the critic: candidates that the policy plays more rarely than this are left out.
-        spread: of the critic: value (chance to win the game) by which a discard or knock falls short when it is taken e times less
-            often than the best one (0: the best one is taken). Whether to knock is never left to chance.
+        spread: of the critic: value (chance to win the game) by which a choice falls short when it is taken e times less often than the
+            best one (0: the best one is taken). Whether to knock is never left to chance.
         gate: of the playouts: standard errors by which a candidate must beat the prior's choice.
         trust: of the playouts: spread of the true values of discards that the prior calls equal; gains are shrunk towards the prior
             by it (0: not).
         slope: of the playouts: value that a point of the prior's cost stands for in that.
         logit_slope: of the playouts: the same for a logit of a network's policy.
         stop: of the playouts: standard errors behind the best at which a candidate is dropped.
-        first_round: of the playouts: share of the worlds that every candidate sees; then the rest doubles.
+        first_round: of the playouts: share of the worlds that every candidate sees, then their number doubles; not with a time limit,
+            which begins with ``budget.LEAST``.
         knock_edge: of the playouts: value added to knocking, for what playouts leave out.
         ahead: of the prior: weight of the deadwood expected one draw later.
         gin: of the prior: points that a draw to gin counts for in it.
@@ -140,12 +141,14 @@ class SearchConfig(Config):
         for name in idle:
             if getattr(self, name) != fields[name].default:
                 raise ValueError(f"{name} does nothing with judge={self.judge}; it belongs to the other one")
+        if self.milliseconds and self.first_round != fields["first_round"].default:
+            raise ValueError("first_round does nothing with milliseconds, which begin with few worlds")
         return self
 
     def settings(self) -> np.ndarray:
         """``SETTINGS[1]``."""
         record = np.zeros(1, SETTINGS)
-        for name in ("worlds", "particles", "candidates", "first_round", "stop", "gate", "trust", "knock_edge"):
+        for name in ("candidates", "stop", "gate", "trust", "knock_edge"):
             record[name] = getattr(self, name)
         for name in ("ahead", "gin", "danger"):
             record[name] = getattr(self, name)

@@ -1,7 +1,8 @@
 """One decision: candidates, worlds, playouts, prices, and which candidate is worth its place.
 
-Kernels called one after the other for each view (as one they would take a minute to compile): ``propose``, ``draw_hands``,
-``fill_worlds`` and ``compare``. None of them holds Python's lock, and all scratch memory is their caller's.
+Kernels called one after the other for each view (as one they would take a minute to compile): ``propose``, ``draw_hands`` and
+``fill_worlds``; then ``play_round`` and ``conclude``, or ``branch``, a judge and ``settle``. None of them holds Python's lock, and all
+scratch memory is their caller's.
 """
 
 from __future__ import annotations
@@ -34,12 +35,9 @@ BELIEF_UNIFORM, BELIEF_BAYES, BELIEF_NETWORK = range(3)
 # The numbers of a configuration that compiled code needs.
 SETTINGS = np.dtype(
     [
-        ("worlds", np.int64),
-        ("particles", np.int64),
         ("candidates", np.int64),
         ("belief", np.int64),
         ("game_pricing", np.int64),
-        ("first_round", np.float64),  # share of the worlds that every candidate sees
         ("stop", np.float64),  # standard errors behind the best at which a candidate is dropped
         ("gate", np.float64),  # standard errors by which a candidate must beat the prior's choice
         (
