@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 from pathlib import Path
@@ -52,6 +53,13 @@ def test_a_tournament_puts_rating_and_style_on_a_levels_card(installed: Path, tm
     assert read_rating(load_level(str(tmp_path / "out"))) == shown
     command(["import", str(tmp_path / "out"), str(tmp_path / "in")])
     assert read_rating(load_level(str(tmp_path / "in"))) == shown
+
+
+def test_installed_levels_say_how_strong_they_are_and_rise() -> None:
+    found = [read_rating(load_level(name)) for name in card.NAMES]
+    assert all(rating is not None and rating["style"]["gin_rate"] > 0 for rating in found), "rate them anew"
+    bounds = [(rating["rating"]["low"], rating["rating"]["high"]) for rating in found if rating]
+    assert all(low > high for (_, high), (low, _) in itertools.pairwise(bounds))
 
 
 def test_a_rating_is_not_said_of_another_level(installed: Path, tmp_path: Path) -> None:
