@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 RESULTS = ROOT / "benchmarks" / "results"
 BEGIN, END = "<!-- results -->\n", "<!-- end of results -->\n"
+LEVELS = ROOT / "agents" / "levels" / "installed"
 # Opponents that stood in the training pool; the others were kept aside.
 SEEN = ("simple", "formula", "camper", "knocker", "easy")
 
@@ -203,6 +204,24 @@ LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[st
 }
 
 
+def ratings_table() -> list[str]:
+    """What the cards of the levels say."""
+    rows = []
+    for path in sorted(LEVELS.glob("*/rating.json")):
+        card = json.loads(path.read_text(encoding="utf-8"))
+        rating, style = card["rating"], card["style"]
+        rows.append(
+            [
+                f"`{path.parent.name}`", f"{rating['rating']:+.0f} ({rating['low']:+.0f} to {rating['high']:+.0f})", f"{card['games']:,}",
+                f"{100 * style['gin_rate']:.0f} %", f"{100 * style['knock_rate']:.0f} %", f"{style['knock_deadwood']:.1f}",
+                f"{100 * style['upcards_taken']:.0f} %",
+            ]
+        )  # fmt: skip
+    return _table(
+        ["card", "rating in `configs/levels_tournament.yaml`", "games", "gins", "knocks", "deadwood of knocks", "upcards taken"], rows
+    )  # fmt: skip
+
+
 def levels_table() -> list[str]:
     """The four levels: ladder, learning, growth and variety."""
     rows = json.loads((RESULTS / "levels.json").read_text(encoding="utf-8"))["rows"]
@@ -221,7 +240,15 @@ levels gain is clustered by series or history. Files are in `benchmarks/results/
 `python -m benchmarks.search_strength` and `search_speed` measure the search, `python -m benchmarks.levels_measured` the levels,
 `make bench` the engine and the environments, and `python -m benchmarks.tables` writes this.
 """
-    parts = [network_table(), learners_table(), exploit_table(), search_table(), levels_table(), speed_table()]
+    parts = [
+        network_table(),
+        learners_table(),
+        exploit_table(),
+        search_table(),
+        ratings_table(),
+        levels_table(),
+        speed_table(),
+    ]
     return "\n".join([about, *(line for part in parts for line in part), ""])
 
 
