@@ -58,9 +58,10 @@ class DeepMonteCarlo(Trainer):
             logits, _, _ = self.actor(self.inputs_of(rows)[0], 1)
         logits = logits.float()
         predicted = logits.gather(1, part["actions"][:, None]).squeeze(1) * TEMPERATURE
-        loss = functional.smooth_l1_loss(predicted, part["returns"])
+        results = functional.smooth_l1_loss(predicted, part["returns"])
+        loss = results
         if weights.cloning:
-            loss = loss + IMITATION * functional.cross_entropy(logits.masked_fill(~legal, ILLEGAL), part["actions"])
+            loss = results + IMITATION * functional.cross_entropy(logits.masked_fill(~legal, ILLEGAL), part["actions"])
         self.optimisers["actor"].zero_grad()
         loss.backward()
         self._descend("actor", self.actor)
@@ -69,7 +70,7 @@ class DeepMonteCarlo(Trainer):
             logps = functional.log_softmax(logits.masked_fill(~legal, ILLEGAL), 1)
             log_ratio = logps.gather(1, part["actions"][:, None]).squeeze(1) - part["logps"]
             return {
-                "value_loss": loss.item(),
+                "value_loss": results.item(),
                 "entropy": (-(logps.exp() * logps).sum(1) / legal.sum(1).float().log()).mean().item(),
                 "kl": (log_ratio.exp() - 1 - log_ratio).mean().item(),
             }

@@ -231,18 +231,28 @@ def _end_own(owner: int, process: subprocess.Popen[bytes], token: str, farewell:
         _end(process, token, farewell, seconds)
 
 
+# A killed process is gone when the system has taken its memory back, which takes a moment.
+_DYING_SECONDS = 5.0
+
+
 def kill_marked(token: str) -> int:
-    """Ends processes that inherited a program's mark but left its process group; returns how many there were."""
+    """Ends processes that inherited a program's mark but left its process group; returns how many there were, once they are gone."""
     wanted = f"{_MARK}={token}".encode()
-    found = 0
-    for entry in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            if wanted in entry.read_bytes().split(b"\0"):
-                os.kill(int(entry.parent.name), signal.SIGKILL)
-                found += 1
-        except OSError:
-            continue
-    return found
+    killed: set[int] = set()
+    deadline = time.monotonic() + _DYING_SECONDS
+    while True:
+        left = 0
+        for entry in Path("/proc").glob("[0-9]*/environ"):
+            try:
+                if wanted in entry.read_bytes().split(b"\0"):
+                    os.kill(int(entry.parent.name), signal.SIGKILL)
+                    killed.add(int(entry.parent.name))
+                    left += 1
+            except OSError:
+                continue
+        if not left or time.monotonic() > deadline:
+            return len(killed)
+        time.sleep(0.005)
 
 
 def _excerpt(text: bytes, length: int = 80) -> str:

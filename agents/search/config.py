@@ -29,7 +29,7 @@ class SearchConfig(Config):
     Attributes:
         worlds: worlds for each decision; with a time limit the most there can be (left out: ``MOST_TIMED``).
         milliseconds: time for each decision, after which it is taken by the worlds seen so far (0: no limit). Decisions then depend on
-            the machine. What comes before the first worlds, and these, no limit cuts short: about two milliseconds with 1,024 particles.
+            the machine. What comes before the first worlds, and these, no limit cuts short.
         particles: hands that are weighed before the worlds are drawn from them.
         belief: what hands are drawn from: ``bayes`` (weighed by the opponent's choices), the ``network``'s head, or ``uniform``.
         whole_hands: hands drawn from the network's head are weighed by how plausible they are as a whole.
