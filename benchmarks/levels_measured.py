@@ -82,7 +82,7 @@ def growth(name: str, histories: int) -> dict[str, Any]:
 def variety(name: str, deals: int, hands: int, worlds: int = 0) -> dict[str, Any]:
     """How differently a level plays the same deals, and what that costs."""
     level = load_level(name)
-    level = type(level)(**{**level.__dict__, "settings": level.settings.model_copy(update={"worlds": worlds})})
+    level = level.with_settings(worlds=worlds)
     found = measure_variety(level, make_formula(1), deals, 1000, hands)
     return {
         "deals": deals,

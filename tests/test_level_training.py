@@ -90,12 +90,7 @@ def test_a_ceiling_within_bounds_is_the_level_with_the_plan_that_is_best_against
 
 
 def test_experience_counts_every_hand_and_installed_levels_gain_nothing(level: Level) -> None:
-    level = Level(
-        **{
-            **level.__dict__,
-            "settings": level.settings.model_copy(update={"plans": (0.0, -9, -9, -9, -9), "doubt": 0.01}),
-        }
-    )
+    level = level.with_settings(plans=(0.0, -9, -9, -9, -9), doubt=0.01)
     wholes = [level.nothing_learned() for _ in range(2)]
     player = Experienced(level, wholes, 3, 1)
     play_series(player, make_simple(), series=6, hands=4, seed=1, domain=Domain.SELECT)

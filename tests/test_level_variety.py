@@ -14,7 +14,7 @@ from agents.levels.series import play_series
 from agents.levels.variety import Settled, measure_variety, without_variety
 from agents.search import make_search
 from agents.search.kernels import CANDIDATE, settle
-from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD
+from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, STOCK, UPCARD
 from ginenv.players import Player
 from ginenv.view import make_views
 
@@ -27,10 +27,10 @@ def scene() -> tuple[np.ndarray, np.ndarray]:
     return found, values.reshape(-1)
 
 
-def shares(spread: float, found: np.ndarray, values: np.ndarray, draws: int = 20000) -> np.ndarray:
+def shares(slack: float, found: np.ndarray, values: np.ndarray, draws: int = 20000) -> np.ndarray:
     counts = np.zeros(len(found))
     for word in np.random.default_rng(1).integers(0, 2**64, draws, dtype=np.uint64):
-        counts[settle(found, len(found), values, 0.0, spread, word)] += 1
+        counts[settle(found, len(found), values, 0.0, slack, word)] += 1
     return counts / draws
 
 
@@ -41,20 +41,23 @@ def test_what_is_nearly_as_good_is_chosen_as_often_as_its_value_says() -> None:
     assert shares(0.02, found, values)[:3] == pytest.approx(weights / weights.sum(), abs=0.015)
 
 
-def test_whether_to_knock_is_never_left_to_chance() -> None:
+def test_neither_draws_nor_whether_to_knock_are_left_to_chance() -> None:
     found, values = scene()
     assert shares(10.0, found, values)[3:].sum() == 0
     assert (shares(10.0, found, values)[:3] > 0.3).all()
     best_knocks = values.reshape(5, 2).copy()
     best_knocks[3] += 0.3
     drawn = shares(10.0, found, best_knocks.reshape(-1))
-    assert drawn[:3].sum() == 0 and (drawn[3:] > 0.4).all()
+    assert drawn.tolist() == [0, 0, 0, 1, 0]
+    draws = np.zeros(2, CANDIDATE)
+    draws["action"] = [STOCK, UPCARD]
+    assert shares(10.0, draws, np.array([0.5, 0.5, 0.49, 0.5]), 200).tolist() == [1, 0]
 
 
 def test_a_search_that_varies_chooses_otherwise_with_other_luck_alone() -> None:
     states = mid_hand(12)
     views = make_views(states, states["turn"])
-    player = make_search(1, **JUDGED, spread=0.05)
+    player = make_search(1, **JUDGED, slack=0.05)
     chosen = []
     for word in range(12):
         again = views.copy()
@@ -62,13 +65,13 @@ def test_a_search_that_varies_chooses_otherwise_with_other_luck_alone() -> None:
         chosen.append(player.act(again).tolist())
     assert len({tuple(actions) for actions in chosen}) > 6
     assert (player.act(views) == chosen[0]).all()
-    with pytest.raises(ConfigError, match="spread does nothing with judge=playouts"):
-        make_search(1, judge="playouts", spread=0.1)
+    with pytest.raises(ConfigError, match="slack does nothing with judge=playouts"):
+        make_search(1, judge="playouts", slack=0.1)
 
 
 def settled(level: Level) -> Player:
     """A level whose errors come again where it sees the same."""
-    calm = type(level)(**{**level.__dict__, "settings": level.settings.model_copy(update={"leaning": 0.0})})
+    calm = level.with_settings(leaning=0.0)
     return Settled(LevelPlayer(calm, 1, learn=False))
 
 
@@ -104,7 +107,7 @@ def test_a_settled_player_decides_by_what_it_sees(level: Level) -> None:
 
 
 def searching(level: Level, **settings: float) -> Level:
-    return type(level)(**{**level.__dict__, "settings": level.settings.model_copy(update={"worlds": 4} | settings)})
+    return level.with_settings(worlds=4, **settings)
 
 
 def test_a_level_with_worlds_leaves_every_choice_to_its_search(level: Level) -> None:
@@ -112,9 +115,9 @@ def test_a_level_with_worlds_leaves_every_choice_to_its_search(level: Level) -> 
     views = make_views(states, states["turn"])
     assert {PHASE_UPCARD, PHASE_DRAW, PHASE_DISCARD} == set(views["phase"].tolist())
     slots = np.arange(len(views))
-    for spread in (0.0, 0.05):
-        player = LevelPlayer(searching(level, spread=spread), 3, learn=False)
-        search = make_search(3, worlds=4, particles=64, spread=spread)
+    for slack in (0.0, 0.05):
+        player = LevelPlayer(searching(level, slack=slack), 3, learn=False)
+        search = make_search(3, worlds=4, particles=64, slack=slack)
         assert (player.act(views, slots) == search.act(views, slots)).all()
     assert (player.act(views, slots) != LevelPlayer(level, 3, learn=False).act(views, slots)).any()
 
@@ -123,9 +126,9 @@ def test_without_variety_a_search_takes_the_best_of_the_same_worlds(level: Level
     states = mid_hand(40)
     views = make_views(states, states["turn"])
     slots = np.arange(len(views))
-    free, calm = (without_variety(searching(level, spread=spread), 3) for spread in (0.2, 0.0))
+    free, calm = (without_variety(searching(level, slack=slack), 3) for slack in (0.2, 0.0))
     assert (free.act(views, slots) == calm.act(views, slots)).all()
-    settled_but_free = Settled(LevelPlayer(searching(level, spread=0.2), 3, learn=False))
+    settled_but_free = Settled(LevelPlayer(searching(level, slack=0.2), 3, learn=False))
     assert (settled_but_free.act(views, slots) != calm.act(views, slots)).any()
 
 
@@ -134,9 +137,7 @@ def test_variety_is_counted_by_deal_and_costs_what_errors_cost(level: Level) -> 
     assert len(found.different) == len(found.commonest) == 3 and found.plays == 50
     assert (found.different > 5).all() and (found.commonest >= 1 / found.different).all()
     # Without errors it is the same player, hand for hand.
-    calm = type(level)(
-        **{**level.__dict__, "settings": level.settings.model_copy(update={"temperature": 0.0, "leaning": 0.0})}
-    )
+    calm = level.with_settings(temperature=0.0, draw_temperature=0.0, leaning=0.0)
     same = measure_variety(calm, make_simple(3), deals=2, plays=20, cost_hands=4000, seed=2)
     assert (same.different == 1).all() and (same.commonest == 1).all()
     assert same.cost.mean == 0 != found.cost.mean

@@ -268,8 +268,7 @@ def _controls(
 def _with_plan(level: Level, plan: int, seed: int) -> LevelPlayer:
     """The frozen level with another plan than the one that it is installed with."""
     plans = tuple(0.0 if k == plan else -100.0 for k in range(NUM_PLANS))
-    changed = level.settings.model_copy(update={"plans": plans})
-    return LevelPlayer(Level(**{**level.__dict__, "settings": changed}), seed, learn=False)
+    return LevelPlayer(level.with_settings(plans=plans), seed, learn=False)
 
 
 def _on_other_deals(config: AdaptationConfig, player: Player, opponents: Sequence[Player]) -> list[float]:
@@ -382,5 +381,5 @@ def run(config: AdaptationConfig, progress: Any = lambda words: None) -> dict[st
     """Plays the benchmark of a level and returns all figures."""
     level = load_level(config.level)
     if config.worlds >= 0:
-        level = Level(**{**level.__dict__, "settings": level.settings.model_copy(update={"worlds": config.worlds})})
+        level = level.with_settings(worlds=config.worlds)
     return results(config, level, measure(config, level, progress))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +39,17 @@ class LevelSettings(Config):
         title: in one word.
         memory: how many of the last cards of the pile it remembers (32: all).
         notices: 0 nothing of the opponent's choices, 1 what it took, 2 everything.
-        temperature: of its choices: 0 plays the most probable action, 1 the network's policy, more errs more.
+        temperature: of its discards: 0 plays the most probable action, 1 the network's policy, more errs more.
+        draw_temperature: of its draws, where errors cost the most.
         reach: what the network prefers this much less than its best choice (in logits) is never played.
         most_points: deadwood that a discard may throw away beyond the best one.
         leaning: largest leaning of a session to sets, runs or early knocks, in logits.
+        hoards: logits by which it is loath to throw a card, for every ten points of the card.
+        grabs: logits by which it is tempted by every upcard.
         early_knock: added to the logit of a knock within the turns of the hand's plan.
-        plans: what it believes, as installed, that each plan of ``plans.TURNS`` brings, in points a hand.
+        answers: its plans are no numbers of turns but its default and the answers of its network to the kinds of opponents of
+            ``kinds.KINDS``; where it searches, the search is its default.
+        plans: what it believes, as installed, that each plan brings, in points a hand.
         doubt: standard deviation of that belief.
         boldness: factor on it when a plan is drawn; 0 takes what is believed to be best.
         heeds: how far its network heeds an opponent's habits (0: not at all, the numbers it reads stay 0).
@@ -53,17 +58,21 @@ class LevelSettings(Config):
             ``bot`` off.
         noise: of that bot: points by which a discard may be worse than the best one.
         worlds: worlds it searches for each choice, which its network, its plan and ``bot`` then leave to the search; 0 searches nothing.
-        spread: of that search: how freely it takes what is nearly as good (see ``agents.search.SearchConfig``).
+        slack: of that search: how freely it takes what is nearly as good (see ``agents.search.SearchConfig``).
     """
 
     title: str = Field(min_length=1, max_length=40)
     memory: int = Field(32, ge=0, le=32)
     notices: int = Field(2, ge=0, le=2)
     temperature: float = Field(1.0, ge=0, le=20)
+    draw_temperature: float = Field(1.0, ge=0, le=20)
     reach: float = Field(6.0, ge=0, le=60)
     most_points: float = Field(12.0, ge=0, le=100)
     leaning: float = Field(0.0, ge=0, le=10)
+    hoards: float = Field(0.0, ge=-10, le=10)
+    grabs: float = Field(0.0, ge=-10, le=10)
     early_knock: float = Field(0.0, ge=-10, le=10)
+    answers: bool = False
     plans: tuple[float, ...] = Field((0.0,) * NUM_PLANS, min_length=NUM_PLANS, max_length=NUM_PLANS)
     doubt: float = Field(3.0, gt=0, le=50)
     boldness: float = Field(0.7, ge=0, le=3)
@@ -72,7 +81,7 @@ class LevelSettings(Config):
     bot: bool = False
     noise: float = Field(0.0, ge=0, le=50)
     worlds: int = Field(0, ge=0, le=4096)
-    spread: float = Field(0.0, ge=0, le=1)
+    slack: float = Field(0.0, ge=0, le=1)
 
     @property
     def manner(self) -> np.ndarray:
@@ -107,9 +116,14 @@ class Level:
     about: dict[str, Any]
     digest: str
 
+    def with_settings(self, **changes: Any) -> Level:
+        """The same level with some settings changed, for measurements and for players who ask for more or fewer worlds."""
+        return replace(self, settings=self.settings.model_copy(update=changes))
+
     def nothing_learned(self) -> Whole:
         """What it has learned as a whole when it is installed."""
-        return Whole.installed(np.array(self.settings.plans), self.settings.doubt)
+        settings = self.settings
+        return Whole.installed(np.array(settings.plans), settings.doubt, apart=settings.answers)
 
 
 def digest_of(directory: Path) -> str:

@@ -12,10 +12,10 @@ from agents.gin_only import bind_to_gin
 from agents.levels.bounds import blank
 from agents.levels.habits import neighbours
 from agents.style_kernels import choose_lay_off, choose_spread, turn_of, unit
-from ginenv.actions import KNOCK, PHASE_LAYOFF, PHASE_SPREAD, STOCK
+from ginenv.actions import KNOCK, PHASE_LAYOFF, PHASE_SPREAD, STOCK, UPCARD
 from ginenv.encoding import encode
 from ginenv.jit import ctz, kernel, mix
-from ginenv.melds import RANK_COLUMN, deadwood
+from ginenv.melds import RANK_COLUMN, card_points, deadwood
 
 # What a level is, for compiled code.
 MANNER = np.dtype(
@@ -23,9 +23,12 @@ MANNER = np.dtype(
         ("memory", np.uint8),
         ("notices", np.uint8),
         ("temperature", np.float64),  # on the logits; 0 plays the most probable action
+        ("draw_temperature", np.float64),  # the same where it draws: errors there cost the most
         ("reach", np.float64),  # an action this much less preferred than the best (in logits) is never played
         ("most_points", np.float64),  # deadwood that a discard may throw away beyond the best one
         ("leaning", np.float64),  # largest leaning to sets, runs or early knocks, in logits
+        ("hoards", np.float64),  # taken off the logit of a discard for every ten points of the card
+        ("grabs", np.float64),  # added to the logit of taking the upcard
         ("early_knock", np.float64),  # added to the logit of a knock within the turns of the hand's plan
     ],
     align=True,
@@ -71,6 +74,7 @@ def _prefer(v, manner, leaning, legal0, legal1, row):
         if card != first and deadwood(v.hand & ~bit) > least + manner.most_points:
             row[card] = _NEVER
             continue
+        row[card] -= manner.hoards * card_points(card) / 10
         others = v.hand & ~bit
         if others & (RANK_COLUMN << (card % 13)):
             row[card] -= leaning.sets
@@ -84,8 +88,8 @@ def _prefer(v, manner, leaning, legal0, legal1, row):
 
 
 @kernel
-def _draw(row, manner, legal0, legal1, legal2, word):
-    """Draws a legal action from the logits of a row within the reach, at the temperature."""
+def _draw(row, reach, temperature, legal0, legal1, legal2, word):
+    """Draws a legal action from the logits of a row within the reach, at a temperature."""
     best = -1e30
     best_action = 0
     for k in range(3):
@@ -97,7 +101,7 @@ def _draw(row, manner, legal0, legal1, legal2, word):
             if row[action] > best:
                 best = row[action]
                 best_action = action
-    if manner.temperature <= 0:
+    if temperature <= 0:
         return best_action
     total = 0.0
     chosen = best_action
@@ -109,9 +113,9 @@ def _draw(row, manner, legal0, legal1, legal2, word):
             action = first + ctz(rest)
             rest &= rest - 1
             behind = best - row[action]
-            if behind > manner.reach:
+            if behind > reach:
                 continue
-            weight = np.exp(-behind / manner.temperature)
+            weight = np.exp(-behind / temperature)
             total += weight
             word = mix(word)
             if unit(word) * total < weight:
@@ -142,4 +146,8 @@ def choose(views, manner, leanings, logits, legal, words, actions):
             row = logits[i]
             if legal[i, 0]:
                 _prefer(v, manner, leanings[i], legal[i, 0], legal[i, 1], row)
-            actions[i] = _draw(row, manner, legal[i, 0], legal[i, 1], legal[i, 2], words[i])
+                temperature = manner.temperature
+            else:
+                row[UPCARD] += manner.grabs
+                temperature = manner.draw_temperature
+            actions[i] = _draw(row, manner.reach, temperature, legal[i, 0], legal[i, 1], legal[i, 2], words[i])

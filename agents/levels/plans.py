@@ -5,6 +5,8 @@ which plan is better, whole hands do. So a level holds a belief about the points
 normal distribution over all plans at once, in which neighbouring plans are alike, updated by the score of every hand (a Kalman filter
 of five numbers). Each hand's plan is drawn by that belief (Thompson sampling): what is uncertain is tried, what fails is dropped.
 
+A level whose network has answers to kinds of opponents (``kinds``) holds the same belief about these instead.
+
 As installed a level believes in the plan of its strength: a beginner knocks whenever it can. Experience may change its mind.
 """
 
@@ -29,17 +31,18 @@ _REACH = 1.2
 DRIFT = 0.06
 
 
-def first_belief(mean: np.ndarray, doubt: float) -> np.ndarray:
+def first_belief(mean: np.ndarray, doubt: float, apart: bool = False) -> np.ndarray:
     """The belief before the first hand: ``BELIEF[1]``.
 
     Args:
         mean: ``[P]``, points a hand that each plan is expected to bring beyond the others.
         doubt: standard deviation of these expectations.
+        apart: whether one plan says nothing about its neighbours.
     """
     belief = np.zeros(1, BELIEF)
     belief["mean"] = mean
     steps = np.arange(NUM_PLANS)
-    alike = np.exp(-np.square(steps[:, None] - steps[None]) / (2 * _REACH**2))
+    alike = np.eye(NUM_PLANS) if apart else np.exp(-np.square(steps[:, None] - steps[None]) / (2 * _REACH**2))
     belief["cov"] = doubt**2 * alike + OPPONENT_SPREAD**2
     return belief
 

@@ -12,12 +12,12 @@ from agents.heuristics import StylePlayer, style
 from agents.levels.card import Level, LevelError, load_level
 from agents.levels.choice import LEANING, choose, prepare
 from agents.levels.habits import COUNTS, NUM_HABITS
+from agents.levels.kinds import codes
 from agents.levels.memory import counts_of, foretells, learn_all
 from agents.levels.plans import NUM_PLANS, TURNS, draw_plan
 from agents.levels.profile import Profile
 from agents.levels.whole import Whole
 from agents.networks import FrozenActor, has_bfloat16_units
-from ginenv.actions import PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.errors import GinError
 from ginenv.jit import kernel, mix
@@ -27,8 +27,6 @@ from ginenv.view import VIEW
 # Hands of an opponent before its habits change how a level plays.
 MIN_KNOWN = 3
 _TURNS = np.array(TURNS, np.int64)
-# What a level with worlds searches; spreads and lay-offs are arithmetic.
-_SEARCHED = (PHASE_UPCARD, PHASE_DRAW, PHASE_DISCARD)
 
 
 @kernel
@@ -78,6 +76,8 @@ class LevelPlayer(BasePlayer):
         self.level, self.learns, self.profile, self.blanked = level, learn, profile, blank
         self.name = level.name
         self.manner = level.settings.manner
+        # Who has answers is bound to no number of turns.
+        self.turns = np.full(NUM_PLANS, max(TURNS)) if level.settings.answers else _TURNS
         self.actor = FrozenActor(level.actor, has_bfloat16_units())
         self.adviser = Adviser([(level.settings.memory, level.settings.notices)])
         self.search = _search(level) if level.settings.worlds else None
@@ -153,7 +153,7 @@ class LevelPlayer(BasePlayer):
         if not self.learns or self.blanked:
             n = len(rows)
             plans = np.full(n, self.whole.default)
-            return plans, np.zeros((n, NUM_PLANS)), np.zeros((n, NUM_HABITS), np.float32)
+            return plans, np.zeros((n, NUM_PLANS)), self._read(plans, np.zeros((n, NUM_HABITS), np.float32))
         read = rows if self.reads is None else self.rows_of(self.reads[slots], len(slots))
         trust = np.zeros(len(rows))
         _trusted(self.records, read, MIN_KNOWN, trust)
@@ -161,7 +161,12 @@ class LevelPlayer(BasePlayer):
         shifts = settings.insight * (known @ self.level.foresight)
         plans = np.zeros(len(rows), np.int64)
         _plan_hands(self.seed & 0xFFFFFFFF, slots, self.records, read, shifts, settings.boldness, plans)
-        return plans, shifts, known * np.float32(settings.heeds)
+        return plans, shifts, self._read(plans, known)
+
+    def _read(self, plans: np.ndarray, known: np.ndarray) -> np.ndarray:
+        """What the network reads of opponents whose habits are known: ``float32[n, H]``."""
+        settings = self.level.settings
+        return codes(plans) if settings.answers else known * np.float32(settings.heeds)
 
     def _leanings(self, slots: np.ndarray) -> np.ndarray:
         """The leanings of each game's session: ``LEANING[n]``."""
@@ -180,17 +185,21 @@ class LevelPlayer(BasePlayer):
         rows = self.rows_of(slots, n)
         tables = np.zeros(n, np.int64) if slots is None else np.asarray(slots, np.int64)
         plans, _, known = self._hand_plans(tables, rows)
-        searched = np.isin(views["phase"], _SEARCHED) if self.search is not None else np.zeros(n, bool)
+        if self.bot is not None:
+            return self.bot.act(views, plans)
+        if self.search is None:
+            return self._chosen(views, tables, plans, known)
+        # A search leaves nothing to the network but its answers.
+        answered = plans > 0 if self.level.settings.answers else np.zeros(n, bool)
         actions = np.empty(n, np.int64)
-        if self.search is not None and searched.any():
-            actions[searched] = self.search.act(views[searched], None if slots is None else tables[searched])
-        if not searched.all():
-            rest = np.flatnonzero(~searched)
-            if self.bot is None:
-                actions[rest] = self._chosen(views[rest], tables[rest], plans[rest], known[rest])
-            else:
-                actions[rest] = self.bot.act(views[rest], plans[rest])
+        for part, choose_for in ((~answered, self._searched), (answered, self._chosen)):
+            if part.any():
+                actions[part] = choose_for(views[part], tables[part], plans[part], known[part])
         return actions
+
+    def _searched(self, views: np.ndarray, tables: np.ndarray, plans: np.ndarray, known: np.ndarray) -> np.ndarray:
+        assert self.search is not None
+        return self.search.act(views, tables)
 
     def _chosen(self, views: np.ndarray, tables: np.ndarray, plans: np.ndarray, known: np.ndarray) -> np.ndarray:
         """What the network's policy chooses within the level's bounds."""
@@ -199,7 +208,7 @@ class LevelPlayer(BasePlayer):
         conditions = np.empty(n, np.uint8)
         legal, words = np.empty((n, 3), np.int64), np.empty(n, np.uint64)
         seed = self.seed & 0xFFFFFFFF
-        prepare(views, self.manner[0], _TURNS[plans], seed, observations, conditions, legal, words)
+        prepare(views, self.manner[0], self.turns[plans], seed, observations, conditions, legal, words)
         logits = self.actor(actor_inputs(self.actor, views, observations, conditions, known, self.adviser)).numpy()
         actions = np.empty(n, np.int64)
         choose(views, self.manner[0], self._leanings(tables), logits, legal, words, actions)
@@ -268,7 +277,7 @@ def _search(level: Level) -> Player:
     # The strongest search there is, on the shipped network; as it comes but for its choice among what is nearly as good.
     # Few worlds need no more hands to be drawn from than these (LOG.md).
     worlds = level.settings.worlds
-    return make_search(worlds=worlds, particles=min(1024, 16 * worlds), spread=level.settings.spread)
+    return make_search(worlds=worlds, particles=min(1024, 16 * worlds), slack=level.settings.slack)
 
 
 def make_level(
@@ -296,8 +305,7 @@ def make_level(
     """
     found = load_level(level)
     if worlds >= 0:
-        settings = found.settings.model_copy(update={"worlds": int(worlds)})
-        found = Level(**{**found.__dict__, "settings": settings})
+        found = found.with_settings(worlds=int(worlds))
     if opponent and not profile:
         raise GinError("an opponent's name needs a profile, the directory in which a level keeps what it learns of it")
     kept = Profile.open(Path(str(profile)), found, str(opponent) or "anybody") if profile else None

@@ -9,6 +9,7 @@ import numpy as np
 
 from agents.heuristics import StylePlayer, sample_styles
 from agents.levels.habits import COUNTS, HABITS, NUM_HABITS, count_all
+from agents.levels.kinds import styles_of_kinds
 from agents.levels.series import play_series
 from agents.seeds import Domain
 from ginenv.errors import GinError
@@ -29,10 +30,13 @@ class PopulationPlayer(StylePlayer):
         seed: of the players' luck.
         count: how many styles there are.
         draw: seed they are drawn with.
+        kinds: whether style ``i`` is of the kind ``i % 4`` (``kinds.KINDS``).
     """
 
-    def __init__(self, seed: int = 0, count: int = 512, draw: int = 1) -> None:
-        super().__init__(sample_styles(int(count), np.random.default_rng(int(draw))), seed)
+    def __init__(self, seed: int = 0, count: int = 512, draw: int = 1, kinds: bool = False) -> None:
+        sample = styles_of_kinds if kinds else sample_styles
+        super().__init__(sample(int(count), np.random.default_rng(int(draw))), seed)
+        self.kinds = bool(kinds)
 
 
 @dataclass(frozen=True)

@@ -79,8 +79,13 @@ def smoothed(features: np.ndarray, results: np.ndarray) -> np.ndarray:
 
 
 def foresight(features: np.ndarray, results: np.ndarray) -> np.ndarray:
-    """What habits say about plans: ``float64[H, P]``, by ridge regression of the plans' payoffs less their common part."""
-    plans = results[:, PLANS] - results[:, PLANS].mean(1, keepdims=True)
+    """What habits say about plans: ``float64[H, P]``, by ridge regression of the plans' payoffs less their common part.
+
+    Args:
+        features: ``[count, H]``, habits of opponents.
+        results: ``[count, P]``, points a hand of every plan against each of them.
+    """
+    plans = results - results.mean(1, keepdims=True)
     plans = plans - plans.mean(0)
     centred = features - features.mean(0)
     return np.linalg.solve(centred.T @ centred + 4 * _RIDGE * np.eye(features.shape[1]), centred.T @ plans)

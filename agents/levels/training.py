@@ -4,6 +4,8 @@ It is the self-play loop of ``agents.ppo`` with three things added. In games aga
 they would be known after some hands (none, a few, hundreds), as a player of that experience would have counted them. Every table has
 bounds of memory and attention drawn from those of the levels. And at first the actions are a teacher's, which are imitated: the best
 bot's against an opponent of whom nothing is known, the best response of a small library against one whose habits are read.
+
+Or the opponents come in kinds (``population:kinds=True``): then the network reads the kind instead of habits, and learns an answer to each.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from agents.files import write_atomic, write_json
 from agents.heuristics import StylePlayer
 from agents.levels.bounds import BOUNDS, blank_all
 from agents.levels.habits import COUNTS, NUM_HABITS
+from agents.levels.kinds import KINDS, codes
 from agents.levels.population import Population, PopulationPlayer, observe_population, total_counts, typical
 from agents.levels.responses import CAMP, KNOWN_NOTHING, best_responses, payoffs, response_styles, smoothed
 from agents.networks import Actor
@@ -126,6 +129,8 @@ class LevelTrainer(Trainer):
             # Advice must not tell what a table's players do not remember.
             self.rollout.adviser = Adviser(bounds, kinds)
         self.features = np.zeros((config.games, NUM_HABITS), np.float32)
+        # Where opponents come in kinds, the network reads the kind alone.
+        self.codes = codes(1 + np.arange(count) % len(KINDS)) if styles.kinds else None
 
     def limit_observations(self, tick: int) -> None:
         """Blanks what is beyond the tables' bounds, and writes down what is known of the opponents."""
@@ -152,6 +157,8 @@ class LevelTrainer(Trainer):
             counts[name] = np.einsum("nbh,nb->nh", own[name], chosen.astype(np.float32), optimize=True)
         self.features = self.population.features(counts)
         self.knows = length > 0
+        if self.codes is not None:
+            self.features = self.codes[np.arange(games) % count] * self.knows[:, None]
 
     def choose_for(self, tick: int) -> None:
         """While cloning, the teacher's actions stand in the learner's place."""

@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 
 from agents.checkpoint import CARD, WEIGHTS, read_card
-from agents.files import write_json
+from agents.files import write_atomic, write_json
 from agents.heuristics import make_formula
 from agents.levels.card import FILES, LEVEL, Level, LevelError, LevelSettings, level_json, load_level
+from agents.levels.habits import NUM_HABITS
+from agents.levels.plans import NUM_PLANS
 from agents.levels.player import LevelPlayer
-from agents.levels.population import Population, total_counts
+from agents.levels.population import Population, PopulationPlayer, total_counts
 from agents.levels.rating import RATING, read_rating
-from agents.levels.responses import foresight
+from agents.levels.responses import PLANS, foresight
 from agents.levels.series import play_series
 from agents.levels.training import OPPONENTS, POPULATION
 from agents.seeds import Domain
@@ -26,6 +28,8 @@ from ginenv.rules import PRESETS
 
 # Hands that a level plays under every preset before it is taken in.
 _CHECK_HANDS = 4
+# Hands of every answer against every opponent, from which its worth by habits is learned.
+_ANSWER_HANDS = 200
 
 
 def build_level(
@@ -44,14 +48,43 @@ def build_level(
     population = Population.from_json(json.loads((run / POPULATION).read_text(encoding="utf-8")))
     with np.load(run / OPPONENTS, allow_pickle=False) as saved:
         habits = population.features(total_counts(saved["blocks"]))
-        table = foresight(habits, saved["results"])
+        results = saved["results"][:, PLANS]
     card = read_card(checkpoint)
     directory.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(checkpoint / WEIGHTS, directory / WEIGHTS)
     # A level judges nothing, so its network's critic stays behind.
     write_json(directory / CARD, card | {"critic": None})
-    write_json(directory / LEVEL, level_json(name, settings, population, table, card["weights_sha256"], about))
+    digest = card["weights_sha256"]
+    nothing = np.zeros((NUM_HABITS, NUM_PLANS))
+    write_json(directory / LEVEL, level_json(name, settings, population, nothing, digest, about))
+    level = load_level(str(directory))
+    if settings.answers:
+        results = _payoffs_of_answers(level, len(habits), run / f"answers-{digest[:16]}.npy")
+    table = foresight(habits, results)
+    write_json(directory / LEVEL, level_json(name, settings, population, table, digest, about))
     return load_level(str(directory))
+
+
+def _payoffs_of_answers(level: Level, count: int, known: Path) -> np.ndarray:
+    """Points a hand of a level's default and answers against every opponent of its run: ``float32[count, P]``, kept in a file."""
+    if known.exists():
+        return np.load(known, allow_pickle=False)
+    columns = []
+    for plan in range(NUM_PLANS):
+        means = tuple(0.0 if k == plan else -100.0 for k in range(NUM_PLANS))
+        player = LevelPlayer(level.with_settings(plans=means, worlds=0), seed=1, learn=False)
+        points = play_series(
+            player, PopulationPlayer(count=count), series=count, hands=_ANSWER_HANDS, seed=2, domain=Domain.TRAIN
+        )
+        columns.append(points.mean(1))
+    results = np.stack(columns, 1).astype(np.float32)
+    write_atomic(known, lambda temporary: _save(temporary, results))
+    return results
+
+
+def _save(path: str, results: np.ndarray) -> None:
+    with open(path, "wb") as file:
+        np.save(file, results, allow_pickle=False)
 
 
 def check_plays(level: Level, presets: list[str] | None = None) -> None:

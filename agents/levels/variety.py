@@ -77,9 +77,8 @@ class Settled(BasePlayer):
 
 def without_variety(level: Level, seed: int) -> Player:
     """The frozen level with its most probable choice every time; where it searches, with the same worlds at the same position."""
-    calm = {"temperature": 0.0, "leaning": 0.0, "noise": 0.0, "spread": 0.0}
-    changed = Level(**{**level.__dict__, "settings": level.settings.model_copy(update=calm)})
-    return Settled(LevelPlayer(changed, seed, learn=False))
+    calm = level.with_settings(temperature=0.0, draw_temperature=0.0, leaning=0.0, noise=0.0, slack=0.0)
+    return Settled(LevelPlayer(calm, seed, learn=False))
 
 
 def _different_hands(player: Player, opponent: Player, plays: int, seed: int, domain: Domain) -> tuple[int, float]:

@@ -37,9 +37,9 @@ class Whole:
     hands: int = 0
 
     @classmethod
-    def installed(cls, mean: np.ndarray, doubt: float) -> Whole:
-        """Nothing learned."""
-        first = first_belief(np.asarray(mean, np.float64), doubt)
+    def installed(cls, mean: np.ndarray, doubt: float, apart: bool = False) -> Whole:
+        """Nothing learned (see ``plans.first_belief``)."""
+        first = first_belief(np.asarray(mean, np.float64), doubt, apart)
         return cls(first.copy(), int(np.argmax(mean)), first)
 
     @property

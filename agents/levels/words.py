@@ -8,6 +8,7 @@ import numpy as np
 
 from agents.levels.card import Level
 from agents.levels.habits import HABITS
+from agents.levels.kinds import KINDS
 from agents.levels.memory import counts_of, foretells
 from agents.levels.plans import TURNS, better
 from agents.levels.population import Population
@@ -41,23 +42,25 @@ def habits_in_words(population: Population, record: np.ndarray, most: int = _MOS
     return lines
 
 
-def plan_in_words(plan: int) -> str:
-    """A plan: "knocks as soon as it may", "knocks in its first 4 turns, then plays for gin"."""
+def plan_in_words(plan: int, answers: bool = False) -> str:
+    """A plan: "knocks as soon as it may", "knocks in its first 4 turns, then plays for gin"; or one of a level that has answers."""
+    if answers:
+        return f"plays its answer to who {KINDS[plan - 1]}" if plan else "plays as it plays anybody"
     turns = TURNS[plan]
     if turns == 0:
         return "plays for gin"
     return "knocks as soon as it may" if turns > 20 else f"knocks in its first {turns} turns, then plays for gin"
 
 
-def plans_in_words(belief: np.ndarray, default: int) -> str:
+def plans_in_words(belief: np.ndarray, default: int, answers: bool = False) -> str:
     """What is believed of plans (a ``BELIEF[1]`` or ``RECORD[1]``)."""
     best = int(np.argmax(belief["mean"][0]))
     if best == default:
-        return f"the level {plan_in_words(default)}, as installed"
+        return f"the level {plan_in_words(default, answers)}, as installed"
     gain, doubt = better(belief, best, default)
     return (
-        f"the level now {plan_in_words(best)}: {gain:+.1f} ± {1.96 * doubt:.1f} points a hand over its plan as installed"
-        f" ({plan_in_words(default)})"
+        f"the level now {plan_in_words(best, answers)}: {gain:+.1f} ± {1.96 * doubt:.1f} points a hand over its plan as installed"
+        f" ({plan_in_words(default, answers)})"
     )
 
 
@@ -67,7 +70,7 @@ def opponent_in_words(level: Level, name: str, record: np.ndarray) -> list[str]:
     hands = int(record["hands"][0])
     points = float(record["plans"][0, :, 1].sum()) / max(1, hands)
     lines = [f"{name}: {hands} hand{'s' if hands != 1 else ''} seen, {points:+.1f} points a hand."]
-    lines.append(f"  {plans_in_words(record, level.nothing_learned().default)}")
+    lines.append(f"  {plans_in_words(record, level.nothing_learned().default, level.settings.answers)}")
     habits = habits_in_words(population, record)
     lines += habits or ["  nothing yet that sets this opponent apart from others"]
     if not foretells(record[0]):
@@ -97,7 +100,8 @@ def what_did_you_learn(home: Path, level: Level, opponent: str | None = None) ->
     whole = learned.whole_of(level)
     if whole.hands:
         lines.append(
-            f"As a whole, from {whole.hands} hands: against a stranger {plans_in_words(whole.belief, whole.default)}."
+            f"As a whole, from {whole.hands} hands: against a stranger "
+            f"{plans_in_words(whole.belief, whole.default, level.settings.answers)}."
         )
         if whole.promoted == whole.default and int(np.argmax(whole.belief["mean"][0])) != whole.default:
             lines.append("  not certain enough yet: strangers meet the level as installed")

@@ -16,7 +16,7 @@ from agents.search.worlds import MODEL
 # Worlds of a decision whose time is limited, where no number is given.
 MOST_TIMED = 8192
 # What only one of the judges heeds.
-_OF_CRITIC = ("half_moves", "lean", "least", "spread")
+_OF_CRITIC = ("half_moves", "lean", "least", "slack")
 _OF_PLAYOUTS = (
     "gate", "trust", "slope", "logit_slope", "stop", "first_round", "knock_edge", "camps", "adapt", "own_knock", "own_turns",
     "own_late", "opponent_bar", "ways", "wanted", "cold",
@@ -41,8 +41,8 @@ class SearchConfig(Config):
         half_moves: of the critic: half-moves that both sides play by the network's policy before it judges.
         lean: of the critic: value (chance to win the game) that one nat of the policy stands for.
         least: of the critic: candidates that the policy plays more rarely than this are left out.
-        spread: of the critic: value (chance to win the game) by which a choice falls short when it is taken e times less often than the
-            best one (0: the best one is taken). Whether to knock is never left to chance.
+        slack: of the critic: value (chance to win the game) by which a choice falls short when it is taken e times less often than the
+            best one (0: the best one is taken). Neither draws nor whether to knock are left to chance.
         gate: of the playouts: standard errors by which a candidate must beat the prior's choice.
         trust: of the playouts: spread of the true values of discards that the prior calls equal; gains are shrunk towards the prior
             by it (0: not).
@@ -89,7 +89,7 @@ class SearchConfig(Config):
     half_moves: int = Field(0, ge=0, le=64)
     lean: float = Field(0.006, ge=0, le=1)
     least: float = Field(0.002, ge=0, lt=1)
-    spread: float = Field(0.0, ge=0, le=1)
+    slack: float = Field(0.0, ge=0, le=1)
     gate: float = Field(0.5, ge=0)
     trust: float = Field(0.012, ge=0, le=1)
     slope: float = Field(0.002, ge=0, le=1)

@@ -408,7 +408,7 @@ def branch(worlds, action, bound, out, bounds, first):
 
 
 @kernel
-def settle(found, count, values, lean, spread, word):
+def settle(found, count, values, lean, slack, word):
     """Takes the candidate of the best mean over all worlds, the prior's opinion added; or one that is nearly as good.
 
     Args:
@@ -416,8 +416,8 @@ def settle(found, count, values, lean, spread, word):
         count: how many candidates.
         values: ``float64[count * W]``, candidate by candidate.
         lean: value that one nat of the prior stands for.
-        spread: value by which a candidate falls short when it is taken e times less often than the best (0: the best is taken).
-            Whether to knock is never left to chance.
+        slack: value by which a candidate falls short when it is taken e times less often than the best (0: the best is taken).
+            Neither what is drawn nor whether to knock is left to chance.
         word: uint64, decides among those nearly as good.
 
     Returns:
@@ -436,8 +436,8 @@ def settle(found, count, values, lean, spread, word):
         scores[i] = mean - lean * (found[i].prior - found[0].prior)
         if scores[i] > scores[best]:
             best = i
-    if spread > 0:
-        best = _nearly_best(found, count, scores, best, spread, word)
+    if slack > 0 and found[best].action < KNOCK:
+        best = _nearly_best(found, count, scores, best, slack, word)
     for i in range(count):
         mean = found[i].value - found[best].value
         squares = 0.0
@@ -448,15 +448,14 @@ def settle(found, count, values, lean, spread, word):
 
 
 @kernel
-def _nearly_best(found, count, scores, best, spread, word):
-    """Draws a candidate by its score among those that end the hand, or among those that do not, as the best one is."""
-    knocks = KNOCK <= found[best].action < STOCK
+def _nearly_best(found, count, scores, best, slack, word):
+    """Draws one of the discards by its score."""
     chosen = best
     total = 0.0
     for i in range(count):
-        if (KNOCK <= found[i].action < STOCK) != knocks:
+        if found[i].action >= KNOCK:
             continue
-        weight = np.exp((scores[i] - scores[best]) / spread)
+        weight = np.exp((scores[i] - scores[best]) / slack)
         total += weight
         word = mix(word)
         if unit(word) * total < weight:

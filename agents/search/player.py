@@ -284,7 +284,7 @@ class Job:
         """Index of the candidate that the critic's values and the prior speak for."""
         config = self.player.config
         word = np.uint64(int(self.views["luck"][n]) ^ _CHOICE ^ self.player.seed % 2**64)
-        return int(settle(found, len(found), values, config.lean, config.spread, word))
+        return int(settle(found, len(found), values, config.lean, config.slack, word))
 
     def _played_out(self, n: int, count: int, first: int, scratch: Scratch, word: np.uint64, began: float) -> int:
         """Plays worlds out while there is time and doubt: index of the chosen candidate."""
