@@ -4,8 +4,8 @@ python -m benchmarks.levels_measured                          everything, in som
 python -m benchmarks.levels_measured --series 300 --parts adaptation --levels level-1
 
 Results are kept after every row in ``benchmarks/results/levels.json`` with the counts that were asked for; a row with these counts is not
-played again, rows of other weights or settings than the installed ones are dropped. Level 4 adapts with its network alone, and stands on
-the ladder with its search.
+played again, rows of other weights or settings than the installed ones are dropped. Level 4 adapts and grows with its network alone, in
+another row with its search, and stands on the ladder with its search.
 """
 
 from __future__ import annotations
@@ -52,6 +52,13 @@ def ladder(one: str, other: str, games: int) -> dict[str, Any]:
     return {"share": match.share.to_dict(), "points": match.points.to_dict(), "games": games}
 
 
+def searching(name: str, series: int, worlds: int) -> dict[str, Any]:
+    """What a level gains with its search against opponents with habits."""
+    return run_adaptation(
+        AdaptationConfig(level=name, series=series, harm_series=2, worlds=worlds, ceiling_hands=0, controls=False)  # pyright: ignore[reportCallIssue]
+    )
+
+
 def adaptation(name: str, series: int, ceiling_series: int) -> dict[str, Any]:
     """What a level gains against opponents with habits, that it loses nothing against others, and what there was to gain."""
 
@@ -70,7 +77,7 @@ def adaptation(name: str, series: int, ceiling_series: int) -> dict[str, Any]:
 
 def growth(name: str, histories: int) -> dict[str, Any]:
     """What experience brings against opponents not met before."""
-    found = measure_growth(load_level(name), histories)
+    found = measure_growth(load_level(name).with_settings(worlds=0), histories)
     return {
         "histories": histories,
         "mean": found.mean.to_dict(),
@@ -81,9 +88,7 @@ def growth(name: str, histories: int) -> dict[str, Any]:
 
 def variety(name: str, deals: int, hands: int, worlds: int = 0) -> dict[str, Any]:
     """How differently a level plays the same deals, and what that costs."""
-    level = load_level(name)
-    level = level.with_settings(worlds=worlds)
-    found = measure_variety(level, make_formula(1), deals, 1000, hands)
+    found = measure_variety(load_level(name).with_settings(worlds=worlds), make_formula(1), deals, 1000, hands)
     return {
         "deals": deals,
         "different": float(np.median(found.different)),
@@ -117,11 +122,14 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=1000, help="of each pair of the ladder")
     parser.add_argument("--series", type=int, default=30, help="against each opponent with habits")
     parser.add_argument("--ceiling-series", type=int, default=12, help="for what there was to gain, 2 or more")
+    parser.add_argument(
+        "--search-series", type=int, default=0, help="against each, for a level that searches; 0 leaves that out"
+    )
     parser.add_argument("--histories", type=int, default=20)
     parser.add_argument("--deals", type=int, default=100, help="played 1,000 times each")
     parser.add_argument("--hands", type=int, default=20000, help="for the cost of variety")
     asked = parser.parse_args()
-    if min(asked.series, asked.ceiling_series) < 2:
+    if min(asked.series, asked.ceiling_series, asked.search_series or 2) < 2:
         parser.error("an interval by series needs 2 series or more")
     jobs: list[tuple[str, dict[str, int], Callable[..., dict[str, Any]]]] = []
     if "ladder" in asked.parts:
@@ -132,7 +140,10 @@ def main() -> None:
         if "adaptation" in asked.parts:
             counts = {"series": asked.series, "ceiling_series": min(asked.series, asked.ceiling_series)}
             jobs.append((f"adaptation {name}", counts, partial(adaptation, name)))
-        if "growth" in asked.parts and not worlds:
+        if "adaptation" in asked.parts and worlds and asked.search_series:
+            counts = {"series": asked.search_series, "worlds": worlds}
+            jobs.append((f"adaptation {name} search", counts, partial(searching, name)))
+        if "growth" in asked.parts:
             jobs.append((f"growth {name}", {"histories": asked.histories}, partial(growth, name)))
         if "variety" in asked.parts:
             jobs.append((f"variety {name}", {"deals": asked.deals, "hands": asked.hands}, partial(variety, name)))

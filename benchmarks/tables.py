@@ -143,26 +143,35 @@ def _ladder(name: str, row: dict[str, Any]) -> list[str]:
 _CEILINGS = ("best plan from the first hand", "best response of the library, unbounded")
 
 
+def _who(name: str) -> str:
+    """The level of a row, and with what it chose where it has a search."""
+    level = name.split()[1]
+    return f"`{level}`" + (
+        " with its search" if name.endswith("search") else ", network alone" if level == "level-4" else ""
+    )
+
+
 def _adaptation(name: str, row: dict[str, Any]) -> list[str]:
     first, last = row["mean_gain"]["51_200"], row["mean_gain"]["201_500"]
     harm = min(row["no_harm"].values(), key=lambda found: found["low"])
     above = f"{last['opponents_above_0']} of {len(row['opponents'])}"
-    ceilings = [_interval(row["controls"][ceiling]["201_500"]) for ceiling in _CEILINGS]
+    # What a search could gain was not measured: its best response is another search.
+    ceilings = [
+        _interval(row["controls"][ceiling]["201_500"]) if ceiling in row["controls"] else "–" for ceiling in _CEILINGS
+    ]
     return [
-        f"`{name.split()[1]}`", f"10 × {row['series']}", _interval(first), _interval(last), above, *ceilings, _interval(harm)
+        _who(name), f"10 × {row['series']}", _interval(first), _interval(last), above, *ceilings, _interval(harm)
     ]  # fmt: skip
 
 
 def _growth(name: str, row: dict[str, Any]) -> list[str]:
-    return [f"`{name.split()[1]}`", str(row["histories"]), _interval(row["mean"]), f"{row['lowest']:+.2f}"]
+    return [_who(name), str(row["histories"]), _interval(row["mean"]), f"{row['lowest']:+.2f}"]
 
 
 def _variety(name: str, row: dict[str, Any]) -> list[str]:
     commonest = f"{100 * row['commonest']:.1f} %"
-    searches = name.endswith("search")
-    player = f"`{name.split()[1]}`" + (" with its search" if searches else "")
     return [
-        player, str(row["deals"]), f"{row['different']:.0f}", commonest, f"{row['hands']:,}", _interval(row["cost"]),
+        _who(name), str(row["deals"]), f"{row['different']:.0f}", commonest, f"{row['hands']:,}", _interval(row["cost"]),
     ]  # fmt: skip
 
 
@@ -197,7 +206,7 @@ LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[st
             "different hands",
             "commonest",
             "hands",
-            "errors and variety cost, points a hand",
+            "variety costs, points a hand",
         ],
         _variety,
     ),

@@ -1,7 +1,8 @@
 """How a level chooses: its network's preferences, its leanings, and errors as large as the choices are close.
 
-Nothing here is a random blunder. An action is drawn from the network's policy at a temperature; what the network finds much worse than
-its best choice is never played, and neither is a discard that throws away more than a few points of deadwood.
+Nothing here is a random blunder: a weak level is weak by its leanings, such as taking too many upcards. What it leaves to chance are
+choices that are close, most of all among discards, where variety costs least: an action is drawn from the policy at a temperature, what
+the network finds much worse than its best choice is never played, and neither is a discard that throws away more than a few points.
 """
 
 from __future__ import annotations

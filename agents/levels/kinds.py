@@ -13,7 +13,7 @@ from agents.levels.habits import NUM_HABITS
 from agents.levels.plans import NUM_PLANS
 
 # What the opponents of each kind do; plan ``k`` answers kind ``k - 1``, plan 0 answers none.
-KINDS = ("plays for gin", "knocks as soon as it may", "takes no upcards", "errs")
+KINDS = ("plays for gin", "knocks as soon as it may", "takes no upcards", "has other habits")
 assert len(KINDS) == NUM_PLANS - 1
 # What stands in a kind's column: large enough that a few steps of training tell the kinds apart.
 _CODE = 2.0
@@ -22,15 +22,13 @@ _CODE = 2.0
 def styles_of_kinds(count: int, rng: np.random.Generator) -> np.ndarray:
     """Random styles, of which style ``i`` is of kind ``i % 4``: ``STYLE[count]``."""
     styles = sample_styles(count, rng)
-    gin, hasty, refusing, erring = (np.arange(count) % len(KINDS) == k for k in range(len(KINDS)))
+    gin, hasty, refusing, _ = (np.arange(count) % len(KINDS) == k for k in range(len(KINDS)))
     for name, value in (("knock", 0), ("late", 0), ("turns", 99)):
         styles[name][gin] = value
     styles["knock"][hasty] = rng.integers(8, 11, count)[hasty]
     styles["late"][hasty] = styles["knock"][hasty]
     styles["turns"][hasty] = 99
     styles["draw"][refusing] = style("takes-none")["draw"][0]
-    styles["blunder"][erring] = rng.uniform(0.08, 0.3, count)[erring]
-    styles["noise"][erring] = rng.uniform(1.0, 6.0, count)[erring]
     return styles
 
 

@@ -36,7 +36,7 @@ class PopulationPlayer(StylePlayer):
     def __init__(self, seed: int = 0, count: int = 512, draw: int = 1, kinds: bool = False) -> None:
         sample = styles_of_kinds if kinds else sample_styles
         super().__init__(sample(int(count), np.random.default_rng(int(draw))), seed)
-        self.kinds = bool(kinds)
+        self.draw, self.kinds = int(draw), bool(kinds)
 
 
 @dataclass(frozen=True)

@@ -78,9 +78,9 @@ def is_level_config(path: Path) -> bool:
     return isinstance(values, dict) and values.get("kind") == "levels"
 
 
-def _save(path: str, blocks: np.ndarray, results: np.ndarray) -> None:
+def _save(path: str, blocks: np.ndarray, results: np.ndarray, draw: int) -> None:
     with open(path, "wb") as file:
-        np.savez_compressed(file, blocks=blocks, results=results)
+        np.savez_compressed(file, blocks=blocks, results=results, draw=draw)
 
 
 class LevelTrainer(Trainer):
@@ -107,7 +107,7 @@ class LevelTrainer(Trainer):
             hands = config.response_hands if config.clone_decisions else 0
             results = payoffs(styles, count, hands, config.seed + 1) if hands else np.zeros((count, len(library)))
             if known is not None:
-                write_atomic(known, lambda temporary: _save(temporary, self.blocks, results))
+                write_atomic(known, lambda temporary: _save(temporary, self.blocks, results, styles.draw))
         self.population: Population = typical(self.blocks)
         if out is not None and self.rank == 0:
             write_json(out / POPULATION, self.population.to_json())

@@ -49,6 +49,7 @@ def build_level(
     with np.load(run / OPPONENTS, allow_pickle=False) as saved:
         habits = population.features(total_counts(saved["blocks"]))
         results = saved["results"][:, PLANS]
+        draw = int(saved["draw"]) if "draw" in saved else 1
     card = read_card(checkpoint)
     directory.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(checkpoint / WEIGHTS, directory / WEIGHTS)
@@ -59,13 +60,15 @@ def build_level(
     write_json(directory / LEVEL, level_json(name, settings, population, nothing, digest, about))
     level = load_level(str(directory))
     if settings.answers:
-        results = _payoffs_of_answers(level, len(habits), run / f"answers-{digest[:16]}.npy")
+        results = _payoffs_of_answers(
+            level, PopulationPlayer(count=len(habits), draw=draw), run / f"answers-{digest[:16]}.npy"
+        )
     table = foresight(habits, results)
     write_json(directory / LEVEL, level_json(name, settings, population, table, digest, about))
     return load_level(str(directory))
 
 
-def _payoffs_of_answers(level: Level, count: int, known: Path) -> np.ndarray:
+def _payoffs_of_answers(level: Level, opponents: PopulationPlayer, known: Path) -> np.ndarray:
     """Points a hand of a level's default and answers against every opponent of its run: ``float32[count, P]``, kept in a file."""
     if known.exists():
         return np.load(known, allow_pickle=False)
@@ -74,7 +77,7 @@ def _payoffs_of_answers(level: Level, count: int, known: Path) -> np.ndarray:
         means = tuple(0.0 if k == plan else -100.0 for k in range(NUM_PLANS))
         player = LevelPlayer(level.with_settings(plans=means, worlds=0), seed=1, learn=False)
         points = play_series(
-            player, PopulationPlayer(count=count), series=count, hands=_ANSWER_HANDS, seed=2, domain=Domain.TRAIN
+            player, opponents, series=len(opponents.styles), hands=_ANSWER_HANDS, seed=2, domain=Domain.TRAIN
         )
         columns.append(points.mean(1))
     results = np.stack(columns, 1).astype(np.float32)

@@ -1,7 +1,7 @@
 """Never the same way twice: how many different hands a level plays on the same deal, and what that costs.
 
-A level that errs at random errs differently every time: its variety and its weakness are one thing. So the cost is counted against the
-level's most probable choice every time, and where a level's strength is set by its errors the cost is large on purpose.
+A level is as weak as its leanings make it; what it leaves to chance should cost nothing. So the cost is counted against the same level
+with its most probable choice every time, leanings to keep high cards or take upcards included.
 """
 
 from __future__ import annotations

@@ -1,0 +1,178 @@
+"""Levels whose network has answers to kinds of opponents, and where a level errs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from level_scenes import write_small_level
+from test_level_training import TINY
+from test_search import mid_hand
+
+from agents.config import parse_config
+from agents.heuristics import make_simple
+from agents.levels.card import LEVEL, Level, load_level
+from agents.levels.habits import NUM_HABITS
+from agents.levels.kinds import KINDS, codes, styles_of_kinds
+from agents.levels.plans import NUM_PLANS, OPPONENT_SPREAD, first_belief
+from agents.levels.player import LevelPlayer
+from agents.levels.population import Population, PopulationPlayer
+from agents.levels.series import play_series
+from agents.levels.training import OPPONENTS, POPULATION, LevelTrainConfig, LevelTrainer
+from agents.levels.transfer import build_level
+from agents.levels.words import plan_in_words, plans_in_words
+from ginenv.actions import KNOCK, PHASE_DISCARD, UPCARD
+from ginenv.melds import card_points
+from ginenv.view import make_views
+
+
+def believing(level: Level, plan: int, **settings: float | bool) -> Level:
+    """A level with answers that is sure of one plan."""
+    plans = tuple(0.0 if k == plan else -100.0 for k in range(NUM_PLANS))
+    return level.with_settings(answers=True, plans=plans, **settings)
+
+
+def scene(count: int = 60) -> np.ndarray:
+    states = mid_hand(count, moves=(0, 25))
+    return make_views(states, states["turn"])
+
+
+def test_styles_are_of_their_kinds_and_otherwise_random() -> None:
+    styles = styles_of_kinds(400, np.random.default_rng(3))
+    gin, hasty, refusing, other = (styles[k :: len(KINDS)] for k in range(len(KINDS)))
+    assert (gin["knock"] == 0).all() and (gin["late"] == 0).all()
+    assert (hasty["knock"] >= 8).all() and (hasty["late"] == hasty["knock"]).all() and (hasty["turns"] == 99).all()
+    assert len(set(refusing["draw"].tolist())) == 1 and len(set(other["draw"].tolist())) > 1
+    assert len(set(other["knock"].tolist())) > 3
+    for kind in (gin, hasty, refusing, other):
+        assert len(set(kind["noise"].tolist())) > 20
+    assert len(np.unique(styles)) > 390
+
+
+def test_every_plan_but_the_default_has_a_code_of_its_own() -> None:
+    rows = codes(np.arange(NUM_PLANS))
+    assert rows.shape == (NUM_PLANS, NUM_HABITS) and not rows[0].any()
+    assert len({tuple(row) for row in rows.tolist()}) == NUM_PLANS
+
+
+def test_training_tells_the_network_the_kind_and_nothing_else(tmp_path: Path) -> None:
+    pool = [{"player": "population:count=8,draw=2,kinds=True"}]
+    config = parse_config(TINY | {"pool": pool, "clone_decisions": 0, "blank": 0.3}, LevelTrainConfig)
+    trainer = LevelTrainer(config, tmp_path)
+    trainer.collect()
+    kinds = 1 + np.arange(config.games) % len(KINDS)
+    assert (trainer.features == codes(np.where(trainer.knows, kinds, 0))).all()
+    assert 0 < trainer.knows.sum() < config.games
+    told = np.abs(trainer.known).sum(2) > 0
+    assert told.any() and not told[:, ~trainer.knows].any()
+
+
+def test_a_level_plays_the_answer_it_believes_in(level: Level) -> None:
+    views = scene()
+    default = LevelPlayer(level, 3, learn=False).act(views)
+    played = [LevelPlayer(believing(level, plan), 3, learn=False).act(views) for plan in range(NUM_PLANS)]
+    # No number of turns binds it: the default is the level whose plan is to knock as soon as it may.
+    assert (played[0] == default).all()
+    assert len({tuple(actions.tolist()) for actions in played}) == NUM_PLANS
+
+
+def test_a_search_is_the_default_of_a_level_with_answers(level: Level) -> None:
+    views = scene()
+    searched = LevelPlayer(level.with_settings(worlds=4), 3, learn=False).act(views)
+    alone = LevelPlayer(believing(level, 0), 3, learn=False).act(views)
+    assert (LevelPlayer(believing(level, 0, worlds=4), 3, learn=False).act(views) == searched).all()
+    assert (searched != alone).any()
+    answer = LevelPlayer(believing(level, 2), 3, learn=False).act(views)
+    assert (LevelPlayer(believing(level, 2, worlds=4), 3, learn=False).act(views) == answer).all()
+
+
+def test_a_level_learns_which_answer_pays(level: Level) -> None:
+    player = LevelPlayer(believing(level, 0).with_settings(plans=(0.0,) * NUM_PLANS, doubt=6.0, boldness=1.0), 3)
+    slots, views = np.zeros(1, np.int64), scene(1)
+    views["num_history"] = 0
+    for _ in range(150):
+        plan = int(player._hand_plans(slots, player.rows_of(slots, 1))[0][0])
+        views["points"] = 30 if plan == 3 else -10
+        player.hands_over(views, slots)
+    record = player.records[player.rows_of(slots, 1)[0]]
+    assert record["mean"].argmax() == 3 and record["plans"][3, 0] > 75
+
+
+def test_answers_say_nothing_about_each_other() -> None:
+    apart, alike = (first_belief(np.zeros(NUM_PLANS), 2.0, apart)["cov"][0] for apart in (True, False))
+    off = ~np.eye(NUM_PLANS, dtype=bool)
+    assert (apart[off] == OPPONENT_SPREAD**2).all() and (alike[off] > OPPONENT_SPREAD**2).all()
+    assert (np.diag(apart) == np.diag(alike)).all()
+
+
+def test_words_name_the_answer() -> None:
+    assert KINDS[1] in plan_in_words(2, True) and KINDS[1] not in plan_in_words(2, False)
+    belief = first_belief(np.array([0.0, 0, 5, 0, 0]), 1.0, True)
+    assert KINDS[1] in plans_in_words(belief, 0, True) and "+5.0" in plans_in_words(belief, 0, True)
+
+
+def test_a_level_with_answers_is_built_with_what_habits_say_of_them(
+    tmp_path: Path, population: Population, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agents.levels.transfer._ANSWER_HANDS", 2)
+    run, checkpoint = tmp_path / "run", tmp_path / "checkpoint"
+    LevelTrainer(parse_config(TINY | {"clone_decisions": 0}, LevelTrainConfig), run)
+    assert (run / OPPONENTS).exists() and (run / POPULATION).exists()
+    write_small_level(checkpoint, population)
+    settings = load_level(str(checkpoint)).settings.model_copy(update={"answers": True})
+    built = build_level(tmp_path / "level", "expert", settings, checkpoint, run, {})
+    assert np.abs(built.foresight).max() > 0
+    # Who plays the answers costs minutes, so what they brought is kept.
+    kept = list(run.glob("answers-*.npy"))
+    assert len(kept) == 1 and np.load(kept[0]).shape == (8, NUM_PLANS)
+    monkeypatch.setattr("agents.levels.transfer.LevelPlayer", None)
+    again = build_level(tmp_path / "again", "expert", settings, checkpoint, run, {})
+    assert (again.foresight == built.foresight).all()
+    assert json.loads((tmp_path / "again" / LEVEL).read_text())["settings"]["answers"] is True
+
+
+# --- where it errs ----------------------------------------------------------------------------------------------------------------
+
+
+def chosen(level: Level, views: np.ndarray, tries: int = 40, /, **settings: float) -> np.ndarray:
+    """What it chooses with other luck: ``[tries, n]``."""
+    calm = {"temperature": 0.0, "draw_temperature": 0.0, "leaning": 0.0, "reach": 60.0, "most_points": 99.0}
+    player = LevelPlayer(level.with_settings(**(calm | settings)), 3, learn=False)
+    rows = []
+    for word in range(tries):
+        again = views.copy()
+        again["luck"] = views["luck"] + np.uint64(word)
+        rows.append(player.act(again))
+    return np.stack(rows)
+
+
+def test_draws_and_discards_err_apart(level: Level) -> None:
+    views = scene()
+    discards = views["phase"] == PHASE_DISCARD
+    for settings, varies in (({"temperature": 3.0}, discards), ({"draw_temperature": 3.0}, ~discards)):
+        different = (np.diff(chosen(level, views, **settings), axis=0) != 0).any(0)
+        assert different[varies].mean() > 0.3 and not different[~varies].any()
+
+
+def test_leanings_to_keep_high_cards_and_to_take_upcards(level: Level) -> None:
+    views = scene(200)
+    discards = views["phase"] == PHASE_DISCARD
+    free, hoards, grabs = (chosen(level, views, 1, **{name: 4.0})[0] for name in ("temperature", "hoards", "grabs"))
+    calm = chosen(level, views, 1)[0]
+    points = [np.mean([card_points(int(a) % KNOCK) for a in actions[discards]]) for actions in (calm, hoards)]
+    assert points[1] < points[0] - 0.5 and (hoards[~discards] == calm[~discards]).all()
+    taken = [(actions[~discards] == UPCARD).mean() for actions in (calm, grabs)]
+    assert taken[1] > taken[0] + 0.1 and (grabs[discards] == calm[discards]).all()
+    assert (free[discards] != calm[discards]).any()
+
+
+def test_a_population_of_kinds_is_a_player(level: Level) -> None:
+    points = play_series(
+        LevelPlayer(level, 1, learn=False), PopulationPlayer(count=8, draw=1, kinds=True), series=8, hands=4, seed=3
+    )
+    assert points.shape == (8, 4) and points.any()
+    assert (points == play_series(LevelPlayer(level, 1, learn=False), PopulationPlayer(count=8, draw=1, kinds=True),
+                                  series=8, hands=4, seed=3)).all()  # fmt: skip
+    assert (points != play_series(LevelPlayer(level, 1, learn=False), make_simple(1), series=8, hands=4, seed=3)).any()
