@@ -121,13 +121,15 @@ def test_a_level_with_answers_is_built_with_what_habits_say_of_them(
     LevelTrainer(parse_config(TINY | {"clone_decisions": 0}, LevelTrainConfig), run)
     assert (run / OPPONENTS).exists() and (run / POPULATION).exists()
     write_small_level(checkpoint, population)
-    settings = load_level(str(checkpoint)).settings.model_copy(update={"answers": True})
+    settings = load_level(str(checkpoint)).settings.model_copy(update={"answers": True, "insight": 1.0})
     built = build_level(tmp_path / "level", "expert", settings, checkpoint, run, {})
     assert np.abs(built.foresight).max() > 0
     # Who plays the answers costs minutes, so what they brought is kept.
     kept = list(run.glob("answers-*.npy"))
     assert len(kept) == 1 and np.load(kept[0]).shape == (8, NUM_PLANS)
     monkeypatch.setattr("agents.levels.transfer.LevelPlayer", None)
+    blind = settings.model_copy(update={"insight": 0.0})
+    assert not build_level(tmp_path / "blind", "expert", blind, checkpoint, run, {}).foresight.any()
     again = build_level(tmp_path / "again", "expert", settings, checkpoint, run, {})
     assert (again.foresight == built.foresight).all()
     assert json.loads((tmp_path / "again" / LEVEL).read_text())["settings"]["answers"] is True

@@ -60,6 +60,9 @@ def build_level(
     write_json(directory / LEVEL, level_json(name, settings, population, nothing, digest, about))
     level = load_level(str(directory))
     if settings.answers:
+        # Minutes of play, for nothing where habits are not asked.
+        if not settings.insight:
+            return level
         results = _payoffs_of_answers(
             level, PopulationPlayer(count=len(habits), draw=draw), run / f"answers-{digest[:16]}.npy"
         )
