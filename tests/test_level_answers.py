@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
-from level_scenes import write_small_level
+import torch
+from level_scenes import hands_of, write_small_level
 from test_level_training import TINY
 from test_search import mid_hand
 
-from agents.config import parse_config
-from agents.heuristics import make_simple
-from agents.levels.card import LEVEL, Level, load_level
+from agents.checkpoint import save_checkpoint
+from agents.config import ConfigError, parse_config
+from agents.files import write_json
+from agents.heuristics import make_formula, make_simple
+from agents.levels.card import LEVEL, Level, LevelError, LevelSettings, load_level
 from agents.levels.habits import NUM_HABITS
 from agents.levels.kinds import KINDS, codes, styles_of_kinds
 from agents.levels.plans import NUM_PLANS, OPPONENT_SPREAD, first_belief
 from agents.levels.player import LevelPlayer
 from agents.levels.population import Population, PopulationPlayer
+from agents.levels.profile import Profile
 from agents.levels.series import play_series
 from agents.levels.training import OPPONENTS, POPULATION, LevelTrainConfig, LevelTrainer
 from agents.levels.transfer import build_level
-from agents.levels.words import plan_in_words, plans_in_words
+from agents.levels.words import plan_in_words, plans_in_words, what_did_you_learn
+from agents.networks import Actor
 from ginenv.actions import KNOCK, PHASE_DISCARD, UPCARD
 from ginenv.melds import card_points
-from ginenv.view import make_views
+from ginenv.view import VIEW, make_views
 
 
 def believing(level: Level, plan: int, **settings: float | bool) -> Level:
@@ -133,6 +139,44 @@ def test_a_level_with_answers_is_built_with_what_habits_say_of_them(
     again = build_level(tmp_path / "again", "expert", settings, checkpoint, run, {})
     assert (again.foresight == built.foresight).all()
     assert json.loads((tmp_path / "again" / LEVEL).read_text())["settings"]["answers"] is True
+
+
+def test_what_was_learned_of_other_plans_is_set_aside(level: Level, tmp_path: Path) -> None:
+    views = np.array(hands_of(make_simple(1), make_formula(2), 4), VIEW)
+    turns, answers = level, level.with_settings(answers=True)
+    for k in range(4):
+        LevelPlayer(turns, 1, profile=Profile.open(tmp_path, turns, "anna")).hands_over(
+            views[k : k + 1], np.zeros(1, np.int64)
+        )
+    kept, other = (Profile.open(tmp_path, one, "anna") for one in (turns, answers))
+    start = answers.nothing_learned().start()
+    assert (kept.record["mean"] != start["mean"]).any() and kept.whole.hands == 4
+    assert (
+        (other.record["mean"] == start["mean"]).all() and (other.record["plans"] == 0).all() and other.whole.hands == 0
+    )
+    assert (other.record["hits"] == kept.record["hits"]).all() and other.record["hands"] == 4
+    assert "4 hands seen, +0.0 points" in what_did_you_learn(tmp_path, answers)
+    LevelPlayer(answers, 1, profile=other).hands_over(views[:1], np.zeros(1, np.int64))
+    assert Profile.open(tmp_path, answers, "anna").whole.hands == 1
+
+
+def test_answers_that_nobody_could_play_are_refused(directory: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="answers and bot"):
+        parse_config({"title": "t", "answers": True, "bot": True}, LevelSettings)
+    path = tmp_path / "level"
+    shutil.copytree(directory, path)
+    torch.manual_seed(1)
+    save_checkpoint(path, Actor((16,), 0), (16,), {})
+    values = json.loads((path / LEVEL).read_text())
+    values["weights_sha256"] = json.loads((path / "checkpoint.json").read_text())["weights_sha256"]
+    for answers in (False, True):
+        values["settings"]["answers"] = answers
+        write_json(path / LEVEL, values)
+        if answers:
+            with pytest.raises(LevelError, match="answers must be false"):
+                load_level(str(path))
+        else:
+            load_level(str(path))
 
 
 # --- where it errs ----------------------------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ from ginenv.view import VIEW
 
 
 def learned_hands(home: Path, level: Level, opponent: str = "anna") -> int:
-    record = read_learned(profile_path(home, level.name)).opponents.get(opponent)
+    record = read_learned(profile_path(home, level.name), level).opponents.get(opponent)
     return 0 if record is None else int(record["hands"][0])
 
 
@@ -62,7 +62,7 @@ def test_two_writers_both_count(level: Level, tmp_path: Path) -> None:
         for player in players:
             player.hands_over(views[k : k + 1], np.zeros(1, np.int64))
     assert learned_hands(tmp_path, level, "a") == 8 and learned_hands(tmp_path, level, "b") == 4
-    assert read_learned(profile_path(tmp_path, level.name)).whole["hands"] == [12]
+    assert read_learned(profile_path(tmp_path, level.name), level).whole["hands"] == [12]
 
 
 LEARNER = """

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from agents.checkpoint import CARD, WEIGHTS, load_checkpoint
 from agents.config import Config, ConfigError, parse_config
@@ -82,6 +82,12 @@ class LevelSettings(Config):
     noise: float = Field(0.0, ge=0, le=50)
     worlds: int = Field(0, ge=0, le=4096)
     slack: float = Field(0.0, ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _fitting(self) -> LevelSettings:
+        if self.answers and self.bot:
+            raise ValueError("answers and bot cannot go together: answers are the network's, which a bot stands in for")
+        return self
 
     @property
     def manner(self) -> np.ndarray:
@@ -191,6 +197,10 @@ def load_level(name: str | int) -> Level:
     if actor.habits not in (0, NUM_HABITS):
         raise LevelError(
             f"level {directory}: its network reads {actor.habits} habits; this version counts {NUM_HABITS}: {HABITS[0]}, ..."
+        )
+    if settings.answers and not actor.habits:
+        raise LevelError(
+            f"level {directory}: its network has no columns in which it could read whom to answer; answers must be false"
         )
     return Level(
         values["name"], directory, settings, population, foresight, actor, values["about"], digest_of(directory)

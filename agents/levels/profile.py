@@ -25,11 +25,17 @@ from agents.locks import FileLock
 
 FORMAT_VERSION = 1
 DIRECTORY = "levels"
+# What the plans are of which a file tells; files from before there were answers do not say.
+_TURNS, _ANSWERS = "turns", "answers"
 
 
 def profile_path(home: Path, level: str) -> Path:
     """Where a level keeps what it learns under a home directory."""
     return home / DIRECTORY / f"{Path(level).name}.json"
+
+
+def _plans_of(level: Level) -> str:
+    return _ANSWERS if level.settings.answers else _TURNS
 
 
 def _numbers(name: str, values: Any, size: int, path: Path) -> np.ndarray:
@@ -71,6 +77,14 @@ class Learned:
     opponents: dict[str, np.ndarray] = field(default_factory=dict)
     whole: dict[str, Any] = field(default_factory=dict)
 
+    def set_plans_aside(self, level: Level) -> None:
+        """Forgets what plans are worth, of every opponent and as a whole."""
+        self.whole = {}
+        fresh = level.nothing_learned().start()
+        for record in self.opponents.values():
+            for name in ("plans", "mean", "cov"):
+                record[name] = fresh[name]
+
     def whole_of(self, level: Level) -> Whole:
         """What the level has learned as a whole."""
         nothing = level.nothing_learned()
@@ -82,8 +96,10 @@ class Learned:
         return self.whole_of(level).start() if record is None else record.copy()
 
 
-def read_learned(path: Path) -> Learned:
-    """What a file holds; nothing where there is none.
+def read_learned(path: Path, level: Level) -> Learned:
+    """What a file holds for a level; nothing where there is none.
+
+    What was learned of other plans than the level's (turns of knocking, answers of its network) is set aside; habits are kept.
 
     Raises:
         LevelError: if it is damaged or of another version. It is left as it is.
@@ -111,10 +127,13 @@ def read_learned(path: Path) -> Learned:
     if whole:
         for name, size in (("hands", 1), ("mean", NUM_PLANS), ("cov", NUM_PLANS**2)):
             _numbers(name, whole.get(name), size, path)
-    return Learned(opponents, whole)
+    learned = Learned(opponents, whole)
+    if values.get("plans", _TURNS) != _plans_of(level):
+        learned.set_plans_aside(level)
+    return learned
 
 
-def write_learned(path: Path, learned: Learned, level: str) -> None:
+def write_learned(path: Path, learned: Learned, level: Level) -> None:
     """Replaces a profile's file.
 
     Raises:
@@ -122,7 +141,8 @@ def write_learned(path: Path, learned: Learned, level: str) -> None:
     """
     values = {
         "format": FORMAT_VERSION,
-        "level": level,
+        "level": level.name,
+        "plans": _plans_of(level),
         "whole": learned.whole,
         "opponents": {name: _plain(record) for name, record in learned.opponents.items()},
     }
@@ -131,7 +151,7 @@ def write_learned(path: Path, learned: Learned, level: str) -> None:
         write_json(path, values)
     except OSError as error:
         reason = error.strerror or error
-        raise LevelError(f"what {level} learned of this hand cannot be written to {path}: {reason}") from None
+        raise LevelError(f"what {level.name} learned of this hand cannot be written to {path}: {reason}") from None
 
 
 class Profile:
@@ -161,7 +181,7 @@ class Profile:
             profile.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise LevelError(f"{profile.path.parent} cannot be made ({error.strerror})") from None
-        profile._take(read_learned(profile.path))
+        profile._take(read_learned(profile.path, profile.level))
         return profile
 
     def _take(self, learned: Learned) -> None:
@@ -176,11 +196,11 @@ class Profile:
         """
         try:
             with FileLock(self.path.with_suffix(".lock")):
-                learned = read_learned(self.path)
+                learned = read_learned(self.path, self.level)
                 record, whole = learned.record_of(self.opponent, self.level), learned.whole_of(self.level)
                 add(record, whole)
                 learned.opponents[self.opponent], learned.whole = record, whole_json(whole)
-                write_learned(self.path, learned, self.level.name)
+                write_learned(self.path, learned, self.level)
         except OSError as error:
             raise LevelError(f"{self.path.parent} cannot be used ({error.strerror or error})") from None
         self._take(learned)

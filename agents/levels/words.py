@@ -68,8 +68,8 @@ def opponent_in_words(level: Level, name: str, record: np.ndarray) -> list[str]:
     """What is known of one opponent."""
     population = level.population
     hands = int(record["hands"][0])
-    points = float(record["plans"][0, :, 1].sum()) / max(1, hands)
-    lines = [f"{name}: {hands} hand{'s' if hands != 1 else ''} seen, {points:+.1f} points a hand."]
+    counted, points = record["plans"][0].sum(0)
+    lines = [f"{name}: {hands} hand{'s' if hands != 1 else ''} seen, {points / max(1, counted):+.1f} points a hand."]
     lines.append(f"  {plans_in_words(record, level.nothing_learned().default, level.settings.answers)}")
     habits = habits_in_words(population, record)
     lines += habits or ["  nothing yet that sets this opponent apart from others"]
@@ -86,7 +86,7 @@ def what_did_you_learn(home: Path, level: Level, opponent: str | None = None) ->
     Raises:
         LevelError: if the file that holds it is damaged.
     """
-    learned: Learned = read_learned(profile_path(home, level.name))
+    learned: Learned = read_learned(profile_path(home, level.name), level)
     names = [opponent] if opponent is not None else sorted(learned.opponents)
     lines: list[str] = []
     for name in names:
