@@ -1,11 +1,11 @@
 """The levels, measured: the ladder, what they gain by learning, whether they grow, and how they vary.
 
-python -m benchmarks.levels_measured                          everything, in some three hours
+python -m benchmarks.levels_measured                          all but what the search gains by learning, in some three hours
 python -m benchmarks.levels_measured --series 300 --parts adaptation --levels level-1
 
 Results are kept after every row in ``benchmarks/results/levels.json`` with the counts that were asked for; a row with these counts is not
-played again, rows of other weights or settings than the installed ones are dropped. Level 4 adapts and grows with its network alone, in
-another row with its search, and stands on the ladder with its search.
+played again, rows of other weights or settings than the installed ones are dropped. Level 4 adapts and grows with its network alone (and
+adapts with its search where ``--search-series`` asks for it), and stands on the ladder with its search.
 """
 
 from __future__ import annotations

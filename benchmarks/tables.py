@@ -153,14 +153,15 @@ def _who(name: str) -> str:
 
 def _adaptation(name: str, row: dict[str, Any]) -> list[str]:
     first, last = row["mean_gain"]["51_200"], row["mean_gain"]["201_500"]
-    harm = min(row["no_harm"].values(), key=lambda found: found["low"])
+    # A search's few series against these say nothing.
+    harm = "–" if name.endswith("search") else _interval(min(row["no_harm"].values(), key=lambda found: found["low"]))
     above = f"{last['opponents_above_0']} of {len(row['opponents'])}"
     # What a search could gain was not measured: its best response is another search.
     ceilings = [
         _interval(row["controls"][ceiling]["201_500"]) if ceiling in row["controls"] else "–" for ceiling in _CEILINGS
     ]
     return [
-        _who(name), f"10 × {row['series']}", _interval(first), _interval(last), above, *ceilings, _interval(harm)
+        _who(name), f"10 × {row['series']}", _interval(first), _interval(last), above, *ceilings, harm
     ]  # fmt: skip
 
 

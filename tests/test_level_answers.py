@@ -37,7 +37,7 @@ from ginenv.view import VIEW, make_views
 def believing(level: Level, plan: int, **settings: float | bool) -> Level:
     """A level with answers that is sure of one plan."""
     plans = tuple(0.0 if k == plan else -100.0 for k in range(NUM_PLANS))
-    return level.with_settings(answers=True, plans=plans, **settings)
+    return level.with_settings(answers=True, heeds=0.0, plans=plans, **settings)
 
 
 def scene(count: int = 60) -> np.ndarray:
@@ -94,6 +94,20 @@ def test_a_search_is_the_default_of_a_level_with_answers(level: Level) -> None:
     assert (LevelPlayer(believing(level, 2, worlds=4), 3, learn=False).act(views) == answer).all()
 
 
+def test_every_table_plays_its_own_plan(level: Level) -> None:
+    views = scene(90)
+    slots = np.arange(len(views)) % 3
+    sure = level.with_settings(answers=True, heeds=0.0, worlds=4, doubt=0.01, boldness=0.0)
+    player = LevelPlayer(sure, 3)
+    rows = player.rows_of(np.arange(3), 3)
+    player.records["mean"][rows] = np.eye(NUM_PLANS)[[0, 2, 4]]
+    played = player.act(views, slots)
+    for slot, plan in enumerate((0, 2, 4)):
+        alone = LevelPlayer(believing(level, plan, worlds=4), 3, learn=False).act(views, slots)
+        assert (played[slots == slot] == alone[slots == slot]).all()
+        assert (played[slots != slot] != alone[slots != slot]).any()
+
+
 def test_a_level_learns_which_answer_pays(level: Level) -> None:
     player = LevelPlayer(believing(level, 0).with_settings(plans=(0.0,) * NUM_PLANS, doubt=6.0, boldness=1.0), 3)
     slots, views = np.zeros(1, np.int64), scene(1)
@@ -127,7 +141,7 @@ def test_a_level_with_answers_is_built_with_what_habits_say_of_them(
     LevelTrainer(parse_config(TINY | {"clone_decisions": 0}, LevelTrainConfig), run)
     assert (run / OPPONENTS).exists() and (run / POPULATION).exists()
     write_small_level(checkpoint, population)
-    settings = load_level(str(checkpoint)).settings.model_copy(update={"answers": True, "insight": 1.0})
+    settings = load_level(str(checkpoint)).settings.model_copy(update={"answers": True, "heeds": 0.0, "insight": 1.0})
     built = build_level(tmp_path / "level", "expert", settings, checkpoint, run, {})
     assert np.abs(built.foresight).max() > 0
     # Who plays the answers costs minutes, so what they brought is kept.
@@ -143,7 +157,7 @@ def test_a_level_with_answers_is_built_with_what_habits_say_of_them(
 
 def test_what_was_learned_of_other_plans_is_set_aside(level: Level, tmp_path: Path) -> None:
     views = np.array(hands_of(make_simple(1), make_formula(2), 4), VIEW)
-    turns, answers = level, level.with_settings(answers=True)
+    turns, answers = level, level.with_settings(answers=True, heeds=0.0)
     for k in range(4):
         LevelPlayer(turns, 1, profile=Profile.open(tmp_path, turns, "anna")).hands_over(
             views[k : k + 1], np.zeros(1, np.int64)
@@ -155,14 +169,23 @@ def test_what_was_learned_of_other_plans_is_set_aside(level: Level, tmp_path: Pa
         (other.record["mean"] == start["mean"]).all() and (other.record["plans"] == 0).all() and other.whole.hands == 0
     )
     assert (other.record["hits"] == kept.record["hits"]).all() and other.record["hands"] == 4
-    assert "4 hands seen, +0.0 points" in what_did_you_learn(tmp_path, answers)
+    assert "4 hands seen, points not counted" in what_did_you_learn(tmp_path, answers)
     LevelPlayer(answers, 1, profile=other).hands_over(views[:1], np.zeros(1, np.int64))
     assert Profile.open(tmp_path, answers, "anna").whole.hands == 1
+    assert "in the last 1" in what_did_you_learn(tmp_path, answers)
+    # Beside a search the same answers are worth something else.
+    assert Profile.open(tmp_path, answers.with_settings(worlds=4), "anna").whole.hands == 0
 
 
 def test_answers_that_nobody_could_play_are_refused(directory: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="answers and bot"):
-        parse_config({"title": "t", "answers": True, "bot": True}, LevelSettings)
+    for settings, wrong in (
+        ({"answers": True, "heeds": 0, "bot": True}, "answers must be false"), ({"bot": True, "worlds": 4}, "worlds 0"),
+        ({"answers": True}, "heeds must be 0"), ({"answers": True, "heeds": 0, "worlds": 4, "insight": 1}, "must be 0"),
+    ):  # fmt: skip
+        with pytest.raises(ConfigError, match=wrong):
+            parse_config({"title": "t"} | settings, LevelSettings)
+    with pytest.raises(ConfigError, match="worlds"):
+        load_level(str(directory)).with_settings(worlds=5000)
     path = tmp_path / "level"
     shutil.copytree(directory, path)
     torch.manual_seed(1)
@@ -170,7 +193,7 @@ def test_answers_that_nobody_could_play_are_refused(directory: Path, tmp_path: P
     values = json.loads((path / LEVEL).read_text())
     values["weights_sha256"] = json.loads((path / "checkpoint.json").read_text())["weights_sha256"]
     for answers in (False, True):
-        values["settings"]["answers"] = answers
+        values["settings"] |= {"answers": answers, "heeds": 0.0}
         write_json(path / LEVEL, values)
         if answers:
             with pytest.raises(LevelError, match="answers must be false"):
@@ -215,6 +238,9 @@ def test_leanings_to_keep_high_cards_and_to_take_upcards(level: Level) -> None:
 
 
 def test_a_population_of_kinds_is_a_player(level: Level) -> None:
+    styles = PopulationPlayer(count=8, draw=1, kinds=True).styles
+    assert (styles == styles_of_kinds(8, np.random.default_rng(1))).all()
+    assert (styles != PopulationPlayer(count=8, draw=1).styles).any()
     points = play_series(
         LevelPlayer(level, 1, learn=False), PopulationPlayer(count=8, draw=1, kinds=True), series=8, hands=4, seed=3
     )

@@ -50,7 +50,7 @@ def test_training_imitates_then_learns_and_only_then_knows_an_opponent(tmp_path:
     facing = (rollout.kinds == 0) & (rollout.seats == rollout.turns[-1])
     assert not known[-1][~facing].any() and trainer.features.any()
     again = LevelTrainer(parse_config(TINY, LevelTrainConfig), tmp_path)
-    assert (again.answers == trainer.answers).all() and (again.blocks == trainer.blocks).all()
+    assert (again.responses == trainer.responses).all() and (again.blocks == trainer.blocks).all()
 
 
 def test_the_benchmark_compares_on_the_same_deals_and_reports(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,8 +40,8 @@ class LevelSettings(Config):
         memory: how many of the last cards of the pile it remembers (32: all).
         notices: 0 nothing of the opponent's choices, 1 what it took, 2 everything.
         temperature: of its discards: 0 plays the most probable action, 1 the network's policy, more errs more.
-        draw_temperature: of its draws, where errors cost the most.
-        reach: what the network prefers this much less than its best choice (in logits) is never played.
+        draw_temperature: the same for its draws, where errors cost the most.
+        reach: what it prefers this much less than its best choice (in logits, leanings included) is never played.
         most_points: deadwood that a discard may throw away beyond the best one.
         leaning: largest leaning of a session to sets, runs or early knocks, in logits.
         hoards: logits by which it is loath to throw a card, for every ten points of the card.
@@ -52,12 +52,13 @@ class LevelSettings(Config):
         plans: what it believes, as installed, that each plan brings, in points a hand.
         doubt: standard deviation of that belief.
         boldness: factor on it when a plan is drawn; 0 takes what is believed to be best.
-        heeds: how far its network heeds an opponent's habits (0: not at all, the numbers it reads stay 0).
+        heeds: how far its network heeds an opponent's habits (0: not at all, the numbers it reads stay 0); must be 0 with ``answers``.
         insight: how far it infers the worth of plans from an opponent's habits (0: not at all).
         bot: leaves draws and discards to the best compiled bot, by the hand's plan; the network then only guides what is played with
             ``bot`` off.
         noise: of that bot: points by which a discard may be worse than the best one.
-        worlds: worlds it searches for each choice, which its network, its plan and ``bot`` then leave to the search; 0 searches nothing.
+        worlds: worlds it searches for each choice, which its network and its plan then leave to the search, but for the network's answers;
+            0 searches nothing.
         slack: of that search: how freely it takes what is nearly as good (see ``agents.search.SearchConfig``).
     """
 
@@ -85,8 +86,16 @@ class LevelSettings(Config):
 
     @model_validator(mode="after")
     def _fitting(self) -> LevelSettings:
-        if self.answers and self.bot:
-            raise ValueError("answers and bot cannot go together: answers are the network's, which a bot stands in for")
+        if self.bot and (self.answers or self.worlds):
+            raise ValueError(
+                "bot leaves nothing to a network's answers or to a search; with bot, answers must be false and worlds 0"
+            )
+        if self.answers and self.heeds:
+            raise ValueError("answers are read where habits would be; with answers, heeds must be 0")
+        if self.answers and self.worlds and self.insight:
+            raise ValueError(
+                "insight knows what answers are worth beside the network, not beside a search; with both, it must be 0"
+            )
         return self
 
     @property
@@ -123,8 +132,13 @@ class Level:
     digest: str
 
     def with_settings(self, **changes: Any) -> Level:
-        """The same level with some settings changed, for measurements and for players who ask for more or fewer worlds."""
-        return replace(self, settings=self.settings.model_copy(update=changes))
+        """The same level with some settings changed, for measurements and for players who ask for more or fewer worlds.
+
+        Raises:
+            ConfigError: if they do not fit.
+        """
+        settings = parse_config(self.settings.model_dump() | changes, LevelSettings, f"level {self.name}")
+        return replace(self, settings=settings)
 
     def nothing_learned(self) -> Whole:
         """What it has learned as a whole when it is installed."""

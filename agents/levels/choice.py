@@ -2,7 +2,7 @@
 
 Nothing here is a random blunder: a weak level is weak by its leanings, such as taking too many upcards. What it leaves to chance are
 choices that are close, most of all among discards, where variety costs least: an action is drawn from the policy at a temperature, what
-the network finds much worse than its best choice is never played, and neither is a discard that throws away more than a few points.
+it likes much less than its best choice is never played, and neither is a discard that throws away more than a few points.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ MANNER = np.dtype(
         ("notices", np.uint8),
         ("temperature", np.float64),  # on the logits; 0 plays the most probable action
         ("draw_temperature", np.float64),  # the same where it draws: errors there cost the most
-        ("reach", np.float64),  # an action this much less preferred than the best (in logits) is never played
+        (
+            "reach",
+            np.float64,
+        ),  # an action this much less preferred than the best (in logits, with leanings) is never played
         ("most_points", np.float64),  # deadwood that a discard may throw away beyond the best one
         ("leaning", np.float64),  # largest leaning to sets, runs or early knocks, in logits
         ("hoards", np.float64),  # taken off the logit of a discard for every ten points of the card

@@ -1,7 +1,7 @@
 """Kinds of opponents that a level may have an answer to: a way of playing that was trained against that kind alone.
 
-A network that has answers reads a number for the kind in the columns where others read habits; nothing read is its default. As with
-plans, experience decides: each answer is one of the plans whose worth the level learns hand by hand.
+A network that has answers reads a number for the kind in the columns where others read habits; nothing read is its default. Each answer
+is a plan: it is tried now and then, and experience decides hand by hand what it is worth.
 """
 
 from __future__ import annotations

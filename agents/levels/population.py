@@ -36,7 +36,9 @@ class PopulationPlayer(StylePlayer):
     def __init__(self, seed: int = 0, count: int = 512, draw: int = 1, kinds: bool = False) -> None:
         sample = styles_of_kinds if kinds else sample_styles
         super().__init__(sample(int(count), np.random.default_rng(int(draw))), seed)
-        self.draw, self.kinds = int(draw), bool(kinds)
+        self.kinds = bool(kinds)
+        # What tells which styles these are; a population of kinds is trained against, never looked into.
+        self.draw = None if self.kinds else int(draw)
 
 
 @dataclass(frozen=True)

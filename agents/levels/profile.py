@@ -26,7 +26,7 @@ from agents.locks import FileLock
 FORMAT_VERSION = 1
 DIRECTORY = "levels"
 # What the plans are of which a file tells; files from before there were answers do not say.
-_TURNS, _ANSWERS = "turns", "answers"
+_OF_TURNS = "turns"
 
 
 def profile_path(home: Path, level: str) -> Path:
@@ -35,7 +35,10 @@ def profile_path(home: Path, level: str) -> Path:
 
 
 def _plans_of(level: Level) -> str:
-    return _ANSWERS if level.settings.answers else _TURNS
+    if not level.settings.answers:
+        return _OF_TURNS
+    # Other answers are worth something else, and so is a default that searches.
+    return f"{level.digest}, {'search' if level.settings.worlds else 'network alone'}"
 
 
 def _numbers(name: str, values: Any, size: int, path: Path) -> np.ndarray:
@@ -99,7 +102,7 @@ class Learned:
 def read_learned(path: Path, level: Level) -> Learned:
     """What a file holds for a level; nothing where there is none.
 
-    What was learned of other plans than the level's (turns of knocking, answers of its network) is set aside; habits are kept.
+    What was learned of other plans than the level's (turns of knocking, another network's answers) is set aside; habits are kept.
 
     Raises:
         LevelError: if it is damaged or of another version. It is left as it is.
@@ -128,7 +131,7 @@ def read_learned(path: Path, level: Level) -> Learned:
         for name, size in (("hands", 1), ("mean", NUM_PLANS), ("cov", NUM_PLANS**2)):
             _numbers(name, whole.get(name), size, path)
     learned = Learned(opponents, whole)
-    if values.get("plans", _TURNS) != _plans_of(level):
+    if values.get("plans", _OF_TURNS) != _plans_of(level):
         learned.set_plans_aside(level)
     return learned
 

@@ -78,9 +78,11 @@ def is_level_config(path: Path) -> bool:
     return isinstance(values, dict) and values.get("kind") == "levels"
 
 
-def _save(path: str, blocks: np.ndarray, results: np.ndarray, draw: int) -> None:
+def _save(path: str, blocks: np.ndarray, results: np.ndarray, draw: int | None) -> None:
     with open(path, "wb") as file:
-        np.savez_compressed(file, blocks=blocks, results=results, draw=draw)
+        np.savez_compressed(
+            file, blocks=blocks, results=results, draw=np.array([] if draw is None else [draw], np.int64)
+        )
 
 
 class LevelTrainer(Trainer):
@@ -111,12 +113,12 @@ class LevelTrainer(Trainer):
         self.population: Population = typical(self.blocks)
         if out is not None and self.rank == 0:
             write_json(out / POPULATION, self.population.to_json())
-        self.answers = best_responses(self.population.features(total_counts(self.blocks)), results)
+        self.responses = best_responses(self.population.features(total_counts(self.blocks)), results)
         gain = smoothed(self.population.features(total_counts(self.blocks)), results)
-        gain = gain[np.arange(count), self.answers] - gain[:, KNOWN_NOTHING]
+        gain = gain[np.arange(count), self.responses] - gain[:, KNOWN_NOTHING]
         print(
             f"{count} styles: the library's best response brings {gain.mean():+.2f} points a hand more than its first; "
-            f"chosen {np.bincount(self.answers, minlength=len(library)).tolist()}",
+            f"chosen {np.bincount(self.responses, minlength=len(library)).tolist()}",
             flush=True,
         )
         self.knows = np.zeros(config.games, bool)
@@ -165,7 +167,7 @@ class LevelTrainer(Trainer):
         if self.cloning:
             rollout = self.rollout
             rows = np.flatnonzero(rollout.learns[tick])
-            answers = self.answers[np.arange(self.config.games) % len(self.answers)]
+            answers = self.responses[np.arange(self.config.games) % len(self.responses)]
             facing = (rollout.kinds == 0) & self.knows
             teachers = np.where(facing, answers, KNOWN_NOTHING)
             teachers[rollout.conditions[tick, :, 0] > 0] = CAMP

@@ -49,7 +49,7 @@ def build_level(
     with np.load(run / OPPONENTS, allow_pickle=False) as saved:
         habits = population.features(total_counts(saved["blocks"]))
         results = saved["results"][:, PLANS]
-        draw = int(saved["draw"]) if "draw" in saved else 1
+        named = saved["draw"].tolist() if "draw" in saved else []
     card = read_card(checkpoint)
     directory.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(checkpoint / WEIGHTS, directory / WEIGHTS)
@@ -63,9 +63,12 @@ def build_level(
         # Minutes of play, for nothing where habits are not asked.
         if not settings.insight:
             return level
-        results = _payoffs_of_answers(
-            level, PopulationPlayer(count=len(habits), draw=draw), run / f"answers-{digest[:16]}.npy"
-        )
+        if not named:
+            raise LevelError(
+                f"{run / OPPONENTS} does not say which opponents it tells of; insight into answers must be 0"
+            )
+        opponents = PopulationPlayer(count=len(habits), draw=named[0])
+        results = _payoffs_of_answers(level, opponents, run / f"answers-{level.digest[:16]}.npy")
     table = foresight(habits, results)
     write_json(directory / LEVEL, level_json(name, settings, population, table, digest, about))
     return load_level(str(directory))

@@ -69,7 +69,10 @@ def opponent_in_words(level: Level, name: str, record: np.ndarray) -> list[str]:
     population = level.population
     hands = int(record["hands"][0])
     counted, points = record["plans"][0].sum(0)
-    lines = [f"{name}: {hands} hand{'s' if hands != 1 else ''} seen, {points / max(1, counted):+.1f} points a hand."]
+    brought = f"{points / counted:+.1f} points a hand" if counted else "points not counted"
+    if 0 < counted < hands:
+        brought += f" in the last {counted:.0f}"
+    lines = [f"{name}: {hands} hand{'s' if hands != 1 else ''} seen, {brought}."]
     lines.append(f"  {plans_in_words(record, level.nothing_learned().default, level.settings.answers)}")
     habits = habits_in_words(population, record)
     lines += habits or ["  nothing yet that sets this opponent apart from others"]
