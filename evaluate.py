@@ -28,10 +28,14 @@ from agents.arena.configs import (
 )
 from agents.arena.conform import check
 from agents.arena.matches import play_match
-from agents.arena.report import report
 from agents.arena.results import MatchResult
 from agents.arena.sequential import SequentialTest
-from agents.arena.show import (
+from agents.arena.stress import run as run_stress
+from agents.arena.tournament import Tournament
+from agents.config import load_config
+from agents.files import check_writable, write_json, write_text, writing
+from agents.programs.player import BotLimits
+from agents.reports.terminal import (
     match_tables,
     panel_table,
     progress_bar,
@@ -39,11 +43,7 @@ from agents.arena.show import (
     standings_tables,
     this_command,
 )
-from agents.arena.stress import run as run_stress
-from agents.arena.tournament import Tournament
-from agents.config import load_config
-from agents.files import check_writable, write_json, write_text, writing
-from agents.outside import BotLimits
+from agents.reports.tournament import report
 from ginenv.errors import GinError
 
 
@@ -181,8 +181,8 @@ def stress(arguments: list[str], console: Console) -> None:
 def adaptation(arguments: list[str], console: Console) -> None:
     """Measures what a level gains by learning, and writes figures and a report."""
     # Levels need torch, which takes a second to import and no other command needs.
-    from agents.levels.adaptation import AdaptationConfig, run
-    from agents.levels.report import adaptation_tables, report_adaptation
+    from agents.levels.bench.adaptation import AdaptationConfig, run
+    from agents.reports.adaptation import adaptation_tables, report_adaptation
 
     config = tyro.cli(AdaptationConfig, prog="evaluate.py adaptation", args=arguments)
     check_writable(config.out / "results.json")
@@ -198,7 +198,7 @@ def adaptation(arguments: list[str], console: Console) -> None:
 def exploit(arguments: list[str], console: Console) -> None:
     """Trains best responses against a frozen player and reports what the best of them wins on fresh deals."""
     # Learning needs torch, which the other commands can do without.
-    from agents.arena.exploit import exploit as train_and_measure
+    from agents.learning.exploit import exploit as train_and_measure
 
     config = tyro.cli(ExploitConfig, prog="evaluate.py exploit", args=arguments)
     check_writable(config.out)

@@ -15,10 +15,10 @@ from pathlib import Path
 import tyro
 
 from agents.config import TrainConfig, load_config
-from agents.dmc import DeepMonteCarlo
+from agents.learning.dmc import DeepMonteCarlo
+from agents.learning.ppo import Trainer
+from agents.learning.run import Run
 from agents.levels.training import LevelTrainConfig, LevelTrainer, is_level_config
-from agents.ppo import Trainer
-from agents.training import Run
 from ginenv.errors import GinError
 
 

@@ -27,7 +27,7 @@ class NetworkConfig(Config):
     Attributes:
         actor: widths of the actor's hidden layers.
         critic: widths of the critic's hidden layers.
-        advice: whether both read what the best built-in bot's arithmetic says (``agents.advice``).
+        advice: whether both read what the best built-in bot's arithmetic says (``agents.network.heuristic_features``).
     """
 
     actor: tuple[int, ...] = (256, 256)

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
+from agents.arena.deals import Domain
 from agents.arena.matches import play_match
 from agents.files import write_json
-from agents.seeds import Domain
 from ginenv.engine import STATE
 from ginenv.errors import GinError
 from ginenv.game import score_hand

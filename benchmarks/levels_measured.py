@@ -21,16 +21,16 @@ import numpy as np
 from rich.console import Console
 
 from agents.arena import play_match
-from agents.checkpoint import read_card
+from agents.arena.deals import Domain
+from agents.bots.heuristics import make_formula
 from agents.files import write_json
-from agents.heuristics import make_formula
-from agents.levels.adaptation import AdaptationConfig
-from agents.levels.adaptation import run as run_adaptation
-from agents.levels.card import NAMES, load_level
-from agents.levels.growth import measure_growth
-from agents.levels.variety import measure_variety
-from agents.network_player import SHIPPED
-from agents.seeds import Domain
+from agents.levels.bench.adaptation import AdaptationConfig
+from agents.levels.bench.adaptation import run as run_adaptation
+from agents.levels.bench.growth import measure_growth
+from agents.levels.bench.variety import measure_variety
+from agents.levels.level import NAMES, load_level
+from agents.network.checkpoint import read_card
+from agents.network.player import SHIPPED
 
 RESULTS = Path(__file__).parent / "results" / "levels.json"
 LADDER = (

@@ -17,9 +17,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from agents.arena.deals import Domain, deal_keys, luck_words
 from agents.files import write_json, write_text
 from agents.search import make_search
-from agents.seeds import Domain, deal_keys, luck_words
 from ginenv.actions import PHASE_OVER
 from ginenv.engine import STATE, apply, deal, shuffle
 from ginenv.players import make_player

@@ -17,8 +17,8 @@ from rich.console import Console
 from rich.table import Table
 
 from agents.arena import play_match
+from agents.arena.deals import Domain
 from agents.files import write_json
-from agents.seeds import Domain
 
 RESULTS = Path(__file__).parent / "results" / "search_strength.json"
 CURVE = {f"{worlds} worlds": f"search:worlds={worlds}" for worlds in (16, 32, 64, 128, 256, 512, 1024)}

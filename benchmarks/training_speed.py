@@ -30,8 +30,8 @@ from stable_baselines3.common.vec_env import VecEnv
 from agents.arena.results import versions
 from agents.config import TrainConfig, load_config
 from agents.files import write_json
-from agents.networks import has_bfloat16_units
-from agents.ppo import Trainer
+from agents.learning.ppo import Trainer
+from agents.network.nets import has_bfloat16_units
 from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import OBSERVATION_SIZE
 

@@ -17,7 +17,7 @@ from ginenv.actions import PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, PHASE_WALL
 from ginenv.engine import NO_CARD
 from ginenv.jit import kernel, popcount, store_cards
 from ginenv.melds import RANK_COLUMN, deadwood, melded_cards, points_of, run_cards, set_ranks
-from ginenv.pointers import row_record
+from ginenv.record_access import row_record
 from ginenv.rules import (
     R_AUTO_GIN,
     R_BOX_BONUS,

@@ -1,7 +1,7 @@
 """``Gin/Hand-v0`` and ``Gin/Game-v0``: one learner at one table, an opponent inside.
 
 Reset and step let the opponent move until the learner is to move or the episode is over, so a reward includes the opponent's
-reply. What ``info`` holds stands in ``ginenv.infos``; observations are described in ``ginenv.encoding``, actions in
+reply. What ``info`` holds stands in ``ginenv.info``; observations are described in ``ginenv.encoding``, actions in
 ``ginenv.actions``.
 """
 
@@ -18,10 +18,10 @@ from gymnasium.error import ResetNeeded
 from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
 from ginenv.errors import GinError, IllegalActionError
-from ginenv.infos import info_of
+from ginenv.info import info_of
 from ginenv.players import Player, close_players
 from ginenv.rules import Rules
-from ginenv.tables import Tables, choice
+from ginenv.table_batch import Tables, choice
 
 OBSERVATIONS = ("planes", "flat")
 RENDER_MODES = ("ansi", "rgb_array", "human")

@@ -46,7 +46,7 @@ class Player(Protocol):
         """
         ...
 
-    def hands_over(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
+    def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         """Is shown the final views of hands that ended (its own seat's), in which a knocked hand lies open."""
         ...
 
@@ -63,7 +63,7 @@ class BasePlayer:
         """Takes a new seed."""
         self.seed = seed
 
-    def hands_over(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
+    def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         """Ignores finished hands."""
 
 
@@ -167,14 +167,14 @@ def _not_installed(spec: str, error: ImportError) -> GinError:
 
 
 for _name, _target in {
-    "random": "agents.heuristics:make_random",
-    "easy": "agents.heuristics:make_easy",
-    "simple": "agents.heuristics:make_simple",
-    "formula": "agents.heuristics:make_formula",
-    "camper": "agents.heuristics:make_camper",
-    "knocker": "agents.heuristics:make_knocker",
-    "style": "agents.heuristics:make_style",
-    "hints": "agents.heuristics:HintFollower",
+    "random": "agents.bots.heuristics:make_random",
+    "easy": "agents.bots.heuristics:make_easy",
+    "simple": "agents.bots.heuristics:make_simple",
+    "formula": "agents.bots.heuristics:make_formula",
+    "camper": "agents.bots.heuristics:make_camper",
+    "knocker": "agents.bots.heuristics:make_knocker",
+    "style": "agents.bots.heuristics:make_style",
+    "hints": "agents.bots.heuristics:HintFollower",
     "level": "agents.levels.player:make_level",
     "level-1": "agents.levels.player:make_level_1",
     "level-2": "agents.levels.player:make_level_2",
@@ -182,10 +182,10 @@ for _name, _target in {
     "level-4": "agents.levels.player:make_level_4",
     "population": "agents.levels.population:PopulationPlayer",
     "search": "agents.search:make_search",
-    "network": "agents.network_player:make_network",
-    "checkpoint": "agents.network_player:load_player",
-    "openspiel-simple": "agents.peers:OpenSpielSimple",
-    "rlcard-novice": "agents.peers:RlcardNovice",
-    "cmd": "agents.outside:OutsidePlayer",
+    "network": "agents.network.player:make_network",
+    "checkpoint": "agents.network.player:load_player",
+    "openspiel-simple": "agents.bots.peers:OpenSpielSimple",
+    "rlcard-novice": "agents.bots.peers:RlcardNovice",
+    "cmd": "agents.programs.player:OutsidePlayer",
 }.items():
     register_player(_name, _target)

@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw, ImageFont
 from ginenv.actions import PHASE_OVER
 from ginenv.cards import RANKS, card_name
 from ginenv.engine import NO_CARD
-from ginenv.table_words import Holding, my_holding, opponent_holding, status_words, taken_words
+from ginenv.wording import Holding, my_holding, opponent_holding, status_words, taken_words
 
 # --- text ------------------------------------------------------------------------------------------------------------
 

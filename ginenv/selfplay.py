@@ -26,7 +26,7 @@ from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import OBSERVATION_SIZE, PLANES_SHAPE, encode_views
 from ginenv.errors import GinError, IllegalActionError
 from ginenv.rules import Rules
-from ginenv.tables import Tables
+from ginenv.table_batch import Tables
 from ginenv.view import action_masks, make_views
 
 EPISODES = ("hand", "game")

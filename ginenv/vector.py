@@ -1,7 +1,7 @@
 """The same environments as native vector environments: thousands of tables in one compiled step.
 
 Sub-environment ``i`` with seed ``s`` deals what the single environment deals with seed ``s + i``. Where opponents are compiled
-(``ginenv.native``) they move inside the compiled step; all tables that wait for another opponent are put to it in one call.
+(``ginenv.compiled_players``) they move inside the compiled step; all tables that wait for another opponent are put to it in one call.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
 from ginenv.env import METADATA, RENDER_MODES, observation_space
 from ginenv.errors import GinError, IllegalActionError
-from ginenv.infos import Reporter
+from ginenv.info import Reporter
 from ginenv.players import Player, close_players
 from ginenv.rules import Rules
-from ginenv.tables import Tables, choice
+from ginenv.table_batch import Tables, choice
 
 _MODES = {"same_step": AutoresetMode.SAME_STEP, "next_step": AutoresetMode.NEXT_STEP}
 

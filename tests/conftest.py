@@ -14,14 +14,14 @@ import pytest
 os.environ["OMP_NUM_THREADS"] = "1"
 
 if TYPE_CHECKING:
-    from agents.levels.card import Level
+    from agents.levels.level import Level
     from agents.levels.population import Population
 
 
 @pytest.fixture(scope="session")
 def population() -> Population:
     """What is known of typical opponents, from few hands."""
-    from level_scenes import small_population
+    from tests.support.level_scenes import small_population
 
     return small_population()
 
@@ -29,7 +29,7 @@ def population() -> Population:
 @pytest.fixture(scope="session")
 def directory(tmp_path_factory: pytest.TempPathFactory, population: Population) -> Path:
     """A level of a small untrained network."""
-    from level_scenes import write_small_level
+    from tests.support.level_scenes import write_small_level
 
     path = tmp_path_factory.mktemp("levels") / "small"
     write_small_level(path, population)
@@ -39,6 +39,6 @@ def directory(tmp_path_factory: pytest.TempPathFactory, population: Population) 
 @pytest.fixture
 def level(directory: Path) -> Level:
     """The same, loaded."""
-    from agents.levels.card import load_level
+    from agents.levels.level import load_level
 
     return load_level(str(directory))

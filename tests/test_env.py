@@ -61,7 +61,7 @@ class Notebook(Slow):
         self.heard: list[int] = []
         self.forgotten: list[int] = []
 
-    def hands_over(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
+    def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         assert (views["phase"] == PHASE_OVER).all()
         self.heard.extend(views["points"].tolist())
 

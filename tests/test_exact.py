@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 from agents.arena import play_match
-from agents.arena.exact import REDUCED, ExactResponse
 from ginenv.errors import GinError
 from ginenv.players import BasePlayer
 from ginenv.rules import get_rules
 from ginenv.view import action_masks
+from tests.support.exact import REDUCED, ExactResponse
 
 
 class FirstLegal(BasePlayer):

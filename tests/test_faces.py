@@ -22,7 +22,7 @@ from ginenv.actions import PASS, PHASE_OVER, UPCARD
 from ginenv.cards import card_name, cards_of
 from ginenv.errors import GinError, IllegalActionError, UnknownNameError
 from ginenv.players import make_player
-from ginenv.table_words import last_taken, my_holding, opponent_holding
+from ginenv.wording import last_taken, my_holding, opponent_holding
 from ginenv.wrappers import DIALECTS, MaskedObservation
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -9,29 +9,29 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from level_scenes import hands_of, write_small_level
 from test_level_training import TINY
 from test_search import mid_hand
 
-from agents.checkpoint import save_checkpoint
+from agents.arena.series import play_series
+from agents.bots.heuristics import make_formula, make_simple
 from agents.config import ConfigError, parse_config
 from agents.files import write_json
-from agents.heuristics import make_formula, make_simple
-from agents.levels.card import LEVEL, Level, LevelError, LevelSettings, load_level
 from agents.levels.habits import NUM_HABITS
 from agents.levels.kinds import KINDS, codes, styles_of_kinds
+from agents.levels.level import LEVEL, Level, LevelError, LevelSettings, load_level
 from agents.levels.plans import NUM_PLANS, OPPONENT_SPREAD, first_belief
 from agents.levels.player import LevelPlayer
 from agents.levels.population import Population, PopulationPlayer
 from agents.levels.profile import Profile
-from agents.levels.series import play_series
 from agents.levels.training import OPPONENTS, POPULATION, LevelTrainConfig, LevelTrainer
 from agents.levels.transfer import build_level
 from agents.levels.words import plan_in_words, plans_in_words, what_did_you_learn
-from agents.networks import Actor
+from agents.network.checkpoint import save_checkpoint
+from agents.network.nets import Actor
 from ginenv.actions import KNOCK, PHASE_DISCARD, UPCARD
 from ginenv.melds import card_points
 from ginenv.view import VIEW, make_views
+from tests.support.level_scenes import hands_of, write_small_level
 
 
 def believing(level: Level, plan: int, **settings: float | bool) -> Level:
@@ -115,7 +115,7 @@ def test_a_level_learns_which_answer_pays(level: Level) -> None:
     for _ in range(150):
         plan = int(player._hand_plans(slots, player.rows_of(slots, 1))[0][0])
         views["points"] = 30 if plan == 3 else -10
-        player.hands_over(views, slots)
+        player.observe_hands(views, slots)
     record = player.records[player.rows_of(slots, 1)[0]]
     assert record["mean"].argmax() == 3 and record["plans"][3, 0] > 75
 
@@ -159,7 +159,7 @@ def test_what_was_learned_of_other_plans_is_set_aside(level: Level, tmp_path: Pa
     views = np.array(hands_of(make_simple(1), make_formula(2), 4), VIEW)
     turns, answers = level, level.with_settings(answers=True, heeds=0.0)
     for k in range(4):
-        LevelPlayer(turns, 1, profile=Profile.open(tmp_path, turns, "anna")).hands_over(
+        LevelPlayer(turns, 1, profile=Profile.open(tmp_path, turns, "anna")).observe_hands(
             views[k : k + 1], np.zeros(1, np.int64)
         )
     kept, other = (Profile.open(tmp_path, one, "anna") for one in (turns, answers))
@@ -170,7 +170,7 @@ def test_what_was_learned_of_other_plans_is_set_aside(level: Level, tmp_path: Pa
     )
     assert (other.record["hits"] == kept.record["hits"]).all() and other.record["hands"] == 4
     assert "4 hands seen, points not counted" in what_did_you_learn(tmp_path, answers)
-    LevelPlayer(answers, 1, profile=other).hands_over(views[:1], np.zeros(1, np.int64))
+    LevelPlayer(answers, 1, profile=other).observe_hands(views[:1], np.zeros(1, np.int64))
     assert Profile.open(tmp_path, answers, "anna").whole.hands == 1
     assert "in the last 1" in what_did_you_learn(tmp_path, answers)
     # Beside a search the same answers are worth something else.

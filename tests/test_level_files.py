@@ -13,21 +13,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from level_scenes import hands_of
 
-from agents.checkpoint import WEIGHTS
-from agents.heuristics import make_formula, make_simple
+from agents.arena.series import play_series
+from agents.bots.heuristics import make_formula, make_simple
 from agents.levels import profile as profiles
 from agents.levels.__main__ import run as command
-from agents.levels.card import LEVEL, NAMES, Level, LevelError, load_level
+from agents.levels.bench.opponents import habitual
+from agents.levels.level import LEVEL, NAMES, Level, LevelError, load_level
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import Profile, profile_path, read_learned, reset_level
-from agents.levels.series import play_series
-from agents.levels.suite import habitual
 from agents.levels.words import what_did_you_learn
+from agents.network.checkpoint import WEIGHTS
 from ginenv.errors import GinError
 from ginenv.players import make_player
 from ginenv.view import VIEW
+from tests.support.level_scenes import hands_of
 
 # --- on disk --------------------------------------------------------------------------------------------------------------------
 
@@ -60,7 +60,7 @@ def test_two_writers_both_count(level: Level, tmp_path: Path) -> None:
     views = np.array(hands_of(make_simple(1), make_formula(2), 4), VIEW)
     for k in range(4):
         for player in players:
-            player.hands_over(views[k : k + 1], np.zeros(1, np.int64))
+            player.observe_hands(views[k : k + 1], np.zeros(1, np.int64))
     assert learned_hands(tmp_path, level, "a") == 8 and learned_hands(tmp_path, level, "b") == 4
     assert read_learned(profile_path(tmp_path, level.name), level).whole["hands"] == [12]
 
@@ -68,11 +68,11 @@ def test_two_writers_both_count(level: Level, tmp_path: Path) -> None:
 LEARNER = """
 import sys
 from pathlib import Path
-from agents.heuristics import make_simple
-from agents.levels.card import load_level
+from agents.bots.heuristics import make_simple
+from agents.levels.level import load_level
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import Profile
-from agents.levels.series import play_series
+from agents.arena.series import play_series
 level = load_level(sys.argv[1])
 player = LevelPlayer(level, 1, profile=Profile.open(Path(sys.argv[2]), level, "anna"))
 print("ready", flush=True)

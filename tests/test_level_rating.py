@@ -11,10 +11,10 @@ import pytest
 
 from agents.arena import tournament
 from agents.arena.configs import TournamentConfig
-from agents.levels import card
+from agents.levels import level as card
 from agents.levels.__main__ import run as command
-from agents.levels.card import load_level
-from agents.levels.rating import RATING, read_rating
+from agents.levels.bench.rating import RATING, read_rating
+from agents.levels.level import load_level
 from ginenv.errors import GinError
 
 PLAYERS = {"bot": "simple", "beginner": "level-1:learn=false"}

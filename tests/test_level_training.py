@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from agents.arena.deals import Domain
+from agents.arena.series import play_series
+from agents.bots.heuristics import make_simple, style
 from agents.config import parse_config
-from agents.heuristics import make_simple, style
-from agents.levels import adaptation
-from agents.levels.adaptation import AdaptationConfig, Measured, Table, _best_plans, _with_plan, measure, results
-from agents.levels.card import Level
-from agents.levels.growth import Experienced, measure_growth
+from agents.levels.bench import adaptation
+from agents.levels.bench.adaptation import AdaptationConfig, Measured, Table, _best_plans, _with_plan, measure, results
+from agents.levels.bench.growth import Experienced, measure_growth
+from agents.levels.bench.opponents import HABITUAL, Switcher
+from agents.levels.level import Level
 from agents.levels.plans import NUM_PLANS
-from agents.levels.report import report_adaptation
-from agents.levels.series import play_series
-from agents.levels.suite import HABITUAL, Switcher
 from agents.levels.training import LevelTrainConfig, LevelTrainer
-from agents.seeds import Domain
+from agents.reports.adaptation import report_adaptation
 from ginenv.actions import STOCK, UPCARD
 
 TINY = {

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from test_search import JUDGED, mid_hand
 
+from agents.arena.series import play_series
+from agents.bots.heuristics import make_simple
 from agents.config import ConfigError
-from agents.heuristics import make_simple
-from agents.levels.card import Level
+from agents.levels.bench.variety import Settled, measure_variety, without_variety
+from agents.levels.level import Level
 from agents.levels.player import LevelPlayer
-from agents.levels.series import play_series
-from agents.levels.variety import Settled, measure_variety, without_variety
 from agents.search import make_search
 from agents.search.kernels import CANDIDATE, settle
 from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, STOCK, UPCARD

@@ -8,29 +8,29 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
-from level_scenes import hands_of
 
 import ginenv  # noqa: F401  (registers the environments)
+from agents.arena.series import play_series
+from agents.bots.heuristics import StylePlayer, make_formula, make_simple, style
 from agents.config import parse_config
-from agents.heuristics import StylePlayer, make_formula, make_simple, style
+from agents.levels.bench.opponents import Switcher
 from agents.levels.bounds import EVERYTHING, NOTHING, blank
-from agents.levels.card import NAMES, Level, LevelSettings, load_level
 from agents.levels.choice import LEANING, choose
 from agents.levels.habits import COUNTS, HABITS, NUM_HABITS, count_all
+from agents.levels.level import NAMES, Level, LevelSettings, load_level
 from agents.levels.plans import DRIFT, HAND_NOISE, NUM_PLANS, TURNS, better, draw_plan, first_belief, observe
 from agents.levels.player import LevelPlayer
 from agents.levels.population import Population
+from agents.levels.prior import Whole
 from agents.levels.responses import PLANS, best_responses, foresight, smoothed
-from agents.levels.series import play_series
-from agents.levels.suite import Switcher
 from agents.levels.transfer import check_plays
-from agents.levels.whole import Whole
 from ginenv.actions import KNOCK, PHASE_DISCARD
 from ginenv.encoding import encode_views
 from ginenv.errors import GinError
 from ginenv.melds import deadwood
 from ginenv.players import make_player
 from ginenv.view import VIEW
+from tests.support.level_scenes import hands_of
 
 
 def rates(opponent: StylePlayer, hands: int = 60) -> dict[str, float]:

@@ -6,9 +6,9 @@ import pytest
 
 import evaluate
 from agents.arena import play_match
+from agents.arena.deals import Domain, deal_keys, luck_words
 from agents.arena.results import ratio
 from agents.arena.steps import FORFEIT
-from agents.seeds import Domain, deal_keys, luck_words
 from ginenv.errors import GinError, IllegalActionError
 from ginenv.players import BasePlayer, make_player
 from ginenv.rules import PRESETS
@@ -29,7 +29,7 @@ class Wrapped(BasePlayer):
         self.slots_of_act.update(slots.tolist())
         return self.inner.act(views, slots)
 
-    def hands_over(self, views, slots=None):
+    def observe_hands(self, views, slots=None):
         self.over.append((views.copy(), slots.copy()))
 
 

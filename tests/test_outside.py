@@ -13,8 +13,8 @@ import pytest
 from agents.arena import play_match
 from agents.arena.conform import check
 from agents.arena.stress import run
-from agents.outside import BotLimits, OutsidePlayer
-from agents.protocol import Reader, Teller, legal_texts
+from agents.programs.player import BotLimits, OutsidePlayer
+from agents.programs.protocol import Reader, Teller, legal_texts
 from ginenv.actions import NUM_ACTIONS, parse_action
 from ginenv.cards import card_name, parse_cards
 from ginenv.engine import STATE, apply, deal, next_word, random_action
@@ -159,7 +159,7 @@ def test_a_program_plays_as_the_same_player_inside_would(rules, logger):
             reader = Reader(views)
             return np.array([parse_action(legal_texts(reader.view(i))[-1]) for i in range(len(views))])
 
-        def hands_over(self, views, slots=None):
+        def observe_hands(self, views, slots=None):
             pass
 
     spec, lines = logger()
@@ -269,7 +269,9 @@ def test_a_restarted_program_is_told_the_hand_again(logger, tmp_path):
 
 
 def test_the_module_can_be_the_first_that_is_imported():
-    done = subprocess.run([sys.executable, "-c", "import agents.outside"], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", "import agents.programs.player"], cwd=ROOT, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
 
 

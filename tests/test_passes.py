@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from agents import passes
 from agents.config import parse_config
-from agents.losses import Weights
-from agents.networks import FrozenActor
-from agents.ppo import Trainer
+from agents.learning import cpu_training as passes
+from agents.learning.losses import Weights
+from agents.learning.ppo import Trainer
+from agents.network.nets import FrozenActor
 
 CONFIG = {
     "games": 48,

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from agents.levels.card import INSTALLED
+from agents.levels.level import INSTALLED
 from agents.play.arrange import kept_order, meld_names, melds_of_cards, moved_card, shuffled_cards, sorted_cards
-from agents.play.commands import GROUPS, help_lines, parse_command
-from agents.play.desk import Desk
 from agents.play.game import Game
 from agents.play.opponents import EasyGame
 from agents.play.options import Options
-from agents.play.replay import steps_of
+from agents.play.session import Desk
 from agents.play.statistics import Statistics
 from agents.play.store import Home, StoreError
-from agents.play.terminal import LeaveError, Terminal
+from agents.play.terminal.commands import GROUPS, help_lines, parse_command
+from agents.play.terminal.replay import steps_of
+from agents.play.terminal.screen import LeaveError, Terminal
 from ginenv.actions import KNOCK, PHASE_DISCARD
 from ginenv.cards import card_value, cards_of, format_cards, mask_of, parse_card, parse_cards
 from ginenv.errors import GinError
@@ -29,7 +29,7 @@ from ginenv.melds import melded_cards
 from ginenv.players import make_player
 from ginenv.records import read_record
 from ginenv.rules import PRESETS, get_rules
-from tests.desk_scenes import FITS, KNOCKS, LOOSE, MANY_WAYS, NO_MELD, Talk, deck, prepared, read_game
+from tests.support.session_scenes import FITS, KNOCKS, LOOSE, MANY_WAYS, NO_MELD, Talk, deck, prepared, read_game
 
 
 @pytest.fixture

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from agents.play.__main__ import main
-from agents.play.commands import GROUPS, parse_command
 from agents.play.store import Home, StoreError
+from agents.play.terminal.commands import GROUPS, parse_command
 from ginenv.errors import GinError
-from tests.desk_scenes import FITS, KNOCKS, MANY_WAYS, NO_MELD, deck, prepared
+from tests.support.session_scenes import FITS, KNOCKS, MANY_WAYS, NO_MELD, deck, prepared
 
 
 class Program:

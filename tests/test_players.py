@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.heuristics import BOTS, NOVICES, StylePlayer, hint, sample_styles, style
+from agents.bots.heuristics import BOTS, NOVICES, StylePlayer, hint, sample_styles, style
 from ginenv import players
 from ginenv.actions import (
     KNOCK,

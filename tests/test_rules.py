@@ -19,7 +19,7 @@ from ginenv.engine import End
 from ginenv.errors import IllegalActionError, RulesError
 from ginenv.rules import PRESETS, Rules, get_rules
 from ginenv.sheet import score_sheet
-from tests.scenes import PROBES, SOURCES, won
+from tests.support.scenes import PROBES, SOURCES, won
 
 # ------------------------------------------------------------------ what the sources say
 

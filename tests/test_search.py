@@ -14,11 +14,12 @@ import pytest
 import torch
 from rich.console import Console
 
-from agents.checkpoint import read_card, save_checkpoint
+from agents.bots.heuristics import make_simple, make_style
 from agents.config import ConfigError, load_config
-from agents.heuristics import make_simple, make_style
-from agents.networks import Actor, Critic
-from agents.search import SearchConfig, SearchPlayer, fit_hand_model, make_search
+from agents.learning import hand_model_fit as fit_hand_model
+from agents.network.checkpoint import read_card, save_checkpoint
+from agents.network.nets import Actor, Critic
+from agents.search import SearchConfig, SearchPlayer, make_search
 from agents.search.explain import explain, main, picture, tables
 from agents.search.hand_model import HandModel, save_hand_model
 from agents.search.player import Job, Scratch
@@ -458,12 +459,12 @@ def test_habits_seen_in_a_game_change_what_is_believed():
     view["knocker"] = 1
     before = player.camps_of(1, np.array([7]))[0]
     view["end"] = int(End.GIN)
-    player.hands_over(view, np.array([7]))
+    player.observe_hands(view, np.array([7]))
     assert player.camps_of(1, np.array([7]))[0] > before
     assert player.camps_of(1, np.array([8]))[0] == before
     view["end"] = int(End.KNOCK)
     for _ in range(2):
-        player.hands_over(view, np.array([7]))
+        player.observe_hands(view, np.array([7]))
     assert player.camps_of(1, np.array([7]))[0] < before
     player.reset(0)
     assert player.camps_of(1, np.array([7]))[0] == before

@@ -9,10 +9,10 @@ import evaluate
 from agents.arena import play_match
 from agents.arena.configs import TournamentConfig
 from agents.arena.ratings import circles, fit, ratings
-from agents.arena.report import report
 from agents.arena.tournament import Tournament
-from agents.checkpoint import save_checkpoint
-from agents.networks import Actor
+from agents.network.checkpoint import save_checkpoint
+from agents.network.nets import Actor
+from agents.reports.tournament import report
 from ginenv.errors import GinError
 from ginenv.rules import PRESETS
 

@@ -13,15 +13,15 @@ import pytest
 import torch
 
 import train
-from agents.checkpoint import CARD, WEIGHTS, CheckpointError, load_checkpoint, save_checkpoint
+from agents.bots.heuristics import make_simple
 from agents.config import ConfigError, load_config, parse_config
-from agents.heuristics import make_simple
-from agents.losses import expand_cards, expand_legal
-from agents.network_player import NetworkPlayer, load_player
-from agents.networks import Actor, FrozenActor
-from agents.ppo import Trainer
-from agents.rollout import POINT, Rollout, generalised_advantages, next_actions, sample_actions
-from agents.training import Run
+from agents.learning.losses import expand_cards, expand_legal
+from agents.learning.ppo import Trainer
+from agents.learning.rollout import POINT, Rollout, generalised_advantages, next_actions, sample_actions
+from agents.learning.run import Run
+from agents.network.checkpoint import CARD, WEIGHTS, CheckpointError, load_checkpoint, save_checkpoint
+from agents.network.nets import Actor, FrozenActor
+from agents.network.player import NetworkPlayer, load_player
 from ginenv.actions import PHASE_DISCARD
 from ginenv.cards import mask_of
 from ginenv.errors import GinError

@@ -11,17 +11,19 @@ import numpy as np
 import pytest
 import torch
 
-from agents import belief_report, curves, diagnostics
-from agents.belief_report import BeliefMeter, card_rows, counting_chances, log_losses, measure_belief
-from agents.checkpoint import CRITIC, CheckpointError, load_critic, save_checkpoint
+from agents.arena.deals import Domain
+from agents.arena.hand_log import Decisions, watch_hands
 from agents.config import parse_config
-from agents.dmc import DeepMonteCarlo, finished_rows
-from agents.knock_report import knock_shares
-from agents.losses import expand_legal
-from agents.networks import Actor, Critic, FrozenActor
-from agents.ppo import Trainer
-from agents.seeds import Domain
-from agents.witness import Decisions, watch_hands
+from agents.learning import diagnostics
+from agents.learning.dmc import DeepMonteCarlo, finished_rows
+from agents.learning.losses import expand_legal
+from agents.learning.ppo import Trainer
+from agents.network.checkpoint import CRITIC, CheckpointError, load_critic, save_checkpoint
+from agents.network.nets import Actor, Critic, FrozenActor
+from agents.reports import beliefs as belief_report
+from agents.reports import curves
+from agents.reports.beliefs import BeliefMeter, card_rows, counting_chances, log_losses, measure_belief
+from agents.reports.knocks import knock_shares
 from ginenv.errors import GinError
 from ginenv.players import make_player
 from ginenv.rules import get_rules

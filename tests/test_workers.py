@@ -12,12 +12,12 @@ import pytest
 import torch
 
 from agents.config import parse_config
-from agents.ppo import Trainer
-from agents.resume import NO_BATCHES, ResumeFiles
-from agents.workers import Workers
+from agents.learning.distributed import Workers
+from agents.learning.ppo import Trainer
+from agents.learning.resume import NO_BATCHES, ResumeFiles
 from ginenv.errors import GinError
 
-WORKER = Path(__file__).parent / "training_worker.py"
+WORKER = Path(__file__).parent / "support" / "training_worker.py"
 BATCHES = 5
 GAMES = 16
 
@@ -72,7 +72,7 @@ def test_all_processes_hold_the_same_network_and_play_different_deals(together: 
 def test_two_processes_learn_what_one_learns_from_both_batches(together: Path) -> None:
     """The same gradient, up to rounding: advantages are normalised over both, and gradients are means over both."""
     sys.path.insert(0, str(WORKER.parent))
-    from training_worker import CONFIG, ROWS
+    from tests.support.training_worker import CONFIG, ROWS
 
     first = [np.load(together / f"first-{rank}.npz") for rank in (0, 1)]
     count = 2 * int(first[0]["learns"].sum())

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from agents.arena.deals import Domain
 from agents.arena.matches import play_match
-from agents.outside import BotLimits, OutsidePlayer
-from agents.seeds import Domain
+from agents.programs.player import BotLimits, OutsidePlayer
 
 # Rules that between them have every phase, and opponents that lead into them: hands against random go to the end of the
 # stock, those against simple end by knocks.

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from agents.arena import steps
+from agents.arena.deals import Domain, deal_keys, luck_words
 from agents.arena.luck import LuckMeter, ValueFunction, deadwood_value
 from agents.arena.results import MatchResult
 from agents.arena.sequential import LOOK_EVERY, SequentialTest
-from agents.outside import BotLimits, OutsidePlayer
-from agents.seeds import Domain, deal_keys, luck_words
+from agents.programs.player import BotLimits, OutsidePlayer
 from ginenv.actions import action_name
 from ginenv.engine import STATE
 from ginenv.errors import GinError, IllegalActionError
@@ -133,7 +133,7 @@ class _Lanes:
             return 0
         for side, player in enumerate(self.players):
             began = time.perf_counter()
-            player.hands_over(self.views[side, :over], self.slots(side, lanes[:over]))
+            player.observe_hands(self.views[side, :over], self.slots(side, lanes[:over]))
             self.seconds[side] += time.perf_counter() - began
         hands_only = self.settings.unit == "hands"
         free = steps.go_on(self.states, self.jobs, lanes, over, self.games, hands_only, self.settings.forfeit == "game")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.pipes import FORFEIT
+from agents.programs.process import FORFEIT
 from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_DRAW, PHASE_OVER, PHASE_UPCARD, STOCK, UPCARD
 from ginenv.engine import NOBODY, End, apply, is_legal
 from ginenv.game import next_hand, score_hand, start_game

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agents.arena.matches import play_match
-from agents.outside import BotLimits
+from agents.programs.player import BotLimits
 from ginenv.errors import GinError
 
 _MARK = "GINENV_STRESS"

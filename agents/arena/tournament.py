@@ -28,7 +28,7 @@ from agents.arena.ratings import circles, ratings
 from agents.arena.results import MatchResult, versions
 from agents.arena.steps import GAME, STYLE
 from agents.files import write_atomic, write_json, writing
-from agents.outside import BotLimits
+from agents.programs.player import BotLimits
 from ginenv.errors import GinError
 
 
@@ -54,17 +54,17 @@ def _made_of(spec: str) -> dict[str, str]:
     hashes = {}
     name = spec.partition(":")[0]
     if name.startswith("level-"):
-        from agents.levels.card import digest_of, level_directory
+        from agents.levels.level import digest_of, level_directory
 
         hashes[name] = digest_of(level_directory(name))
     for place in filter(None, [spec, *(option.partition("=")[2] for option in spec.partition(":")[2].split(","))]):
         # Whoever plays from a directory has loaded torch already; other tournaments do without it.
         if (Path(place) / "level.json").is_file():
-            from agents.levels.card import digest_of
+            from agents.levels.level import digest_of
 
             hashes[place] = digest_of(Path(place))
         elif Path(place).is_dir() and (Path(place) / "checkpoint.json").is_file():
-            from agents.checkpoint import read_card
+            from agents.network.checkpoint import read_card
 
             hashes[place] = str(read_card(place).get("weights_sha256"))
     return hashes

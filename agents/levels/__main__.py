@@ -20,13 +20,13 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.heuristics import make_formula
+from agents.bots.heuristics import make_formula
+from agents.levels.bench.rating import rate_levels, read_rating
+from agents.levels.bench.variety import measure_variety
 from agents.levels.build import build_levels
-from agents.levels.card import NAMES, load_level
+from agents.levels.level import NAMES, load_level
 from agents.levels.profile import reset_level
-from agents.levels.rating import rate_levels, read_rating
 from agents.levels.transfer import export_level, import_level
-from agents.levels.variety import measure_variety
 from agents.levels.words import what_did_you_learn
 from ginenv.errors import GinError
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import Field
 
-from agents.checkpoint import read_card
 from agents.config import Config, load_config
-from agents.levels.card import Level, LevelError, LevelSettings
+from agents.levels.level import Level, LevelError, LevelSettings
 from agents.levels.transfer import build_level
+from agents.network.checkpoint import read_card
 
 
 class BuiltLevel(Config):

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.gin_only import bind_to_gin
+from agents.bots.style_kernels import choose_lay_off, choose_spread, turn_of, unit
 from agents.levels.bounds import blank
 from agents.levels.habits import neighbours
-from agents.style_kernels import choose_lay_off, choose_spread, turn_of, unit
+from agents.network.commitment import bind_to_gin
 from ginenv.actions import KNOCK, PHASE_LAYOFF, PHASE_SPREAD, STOCK, UPCARD
 from ginenv.encoding import encode
 from ginenv.jit import ctz, kernel, mix

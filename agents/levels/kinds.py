@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.heuristics import sample_styles, style
+from agents.bots.heuristics import sample_styles, style
 from agents.levels.habits import NUM_HABITS
 from agents.levels.plans import NUM_PLANS
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.style_kernels import unit
+from agents.bots.style_kernels import unit
 from ginenv.jit import kernel, mix
 
 # Own turns in which a hand is ended by a knock as soon as that is legal; 0 plays for gin from the start.

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.advice import Adviser, actor_inputs
-from agents.heuristics import StylePlayer, style
-from agents.levels.card import Level, LevelError, load_level
+from agents.bots.heuristics import StylePlayer, style
 from agents.levels.choice import LEANING, choose, prepare
 from agents.levels.habits import COUNTS, NUM_HABITS
 from agents.levels.kinds import codes
+from agents.levels.level import Level, LevelError, load_level
 from agents.levels.memory import counts_of, foretells, learn_all
 from agents.levels.plans import NUM_PLANS, TURNS, draw_plan
+from agents.levels.prior import Whole
 from agents.levels.profile import Profile
-from agents.levels.whole import Whole
-from agents.networks import FrozenActor, has_bfloat16_units
+from agents.network.heuristic_features import Adviser, actor_inputs
+from agents.network.nets import FrozenActor, has_bfloat16_units
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.errors import GinError
 from ginenv.jit import kernel, mix
@@ -216,7 +216,7 @@ class LevelPlayer(BasePlayer):
 
     # --- learning ---------------------------------------------------------------------------------------------------------------
 
-    def hands_over(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
+    def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         """Learns from finished hands; with a profile, what it learned is on disk when this returns."""
         if not self.learns or self.holds or slots is None:
             return

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from agents.heuristics import StylePlayer, sample_styles
+from agents.arena.deals import Domain
+from agents.arena.series import play_series
+from agents.bots.heuristics import StylePlayer, sample_styles
 from agents.levels.habits import COUNTS, HABITS, NUM_HABITS, count_all
 from agents.levels.kinds import styles_of_kinds
-from agents.levels.series import play_series
-from agents.seeds import Domain
 from ginenv.errors import GinError
 from ginenv.players import Player
 

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from agents.files import write_json
-from agents.levels.card import Level, LevelError
+from agents.levels.level import Level, LevelError
 from agents.levels.memory import RECORD
 from agents.levels.plans import NUM_PLANS
-from agents.levels.whole import Whole, whole_from, whole_json
+from agents.levels.prior import Whole, whole_from, whole_json
 from agents.locks import FileLock
 
 FORMAT_VERSION = 1

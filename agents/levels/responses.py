@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from agents.heuristics import StylePlayer, style
-from agents.levels.series import play_series
-from agents.seeds import Domain
+from agents.arena.deals import Domain
+from agents.arena.series import play_series
+from agents.bots.heuristics import StylePlayer, style
 from ginenv.players import Player
 
 _CAMP: dict[str, Any] = {"base": "camper"}

@@ -1,6 +1,7 @@
 """Trains the network of the levels: clones good answers to many styles, then learns to play them, told what is known of each.
 
-It is the self-play loop of ``agents.ppo`` with three things added. In games against a style the network reads the opponent's habits as
+It is the self-play loop of ``agents.learning.ppo`` with three things added. In games against a style the network
+reads the opponent's habits as
 they would be known after some hands (none, a few, hundreds), as a player of that experience would have counted them. Every table has
 bounds of memory and attention drawn from those of the levels. And at first the actions are a teacher's, which are imitated: the best
 bot's against an opponent of whom nothing is known, the best response of a small library against one whose habits are read.
@@ -17,17 +18,17 @@ import numpy as np
 import yaml
 from pydantic import Field
 
-from agents.advice import Adviser
+from agents.bots.heuristics import StylePlayer
 from agents.config import Config, TrainConfig
 from agents.files import write_atomic, write_json
-from agents.heuristics import StylePlayer
+from agents.learning.ppo import Trainer
 from agents.levels.bounds import BOUNDS, blank_all
 from agents.levels.habits import COUNTS, NUM_HABITS
 from agents.levels.kinds import KINDS, codes
 from agents.levels.population import Population, PopulationPlayer, observe_population, total_counts, typical
 from agents.levels.responses import CAMP, KNOWN_NOTHING, best_responses, payoffs, response_styles, smoothed
-from agents.networks import Actor
-from agents.ppo import Trainer
+from agents.network.heuristic_features import Adviser
+from agents.network.nets import Actor
 from ginenv.errors import GinError
 
 POPULATION = "population.json"

@@ -10,19 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from agents.checkpoint import CARD, WEIGHTS, read_card
+from agents.arena.deals import Domain
+from agents.arena.series import play_series
+from agents.bots.heuristics import make_formula
 from agents.files import write_atomic, write_json
-from agents.heuristics import make_formula
-from agents.levels.card import FILES, LEVEL, Level, LevelError, LevelSettings, level_json, load_level
+from agents.levels.bench.rating import RATING, read_rating
 from agents.levels.habits import NUM_HABITS
+from agents.levels.level import FILES, LEVEL, Level, LevelError, LevelSettings, level_json, load_level
 from agents.levels.plans import NUM_PLANS
 from agents.levels.player import LevelPlayer
 from agents.levels.population import Population, PopulationPlayer, total_counts
-from agents.levels.rating import RATING, read_rating
 from agents.levels.responses import PLANS, foresight
-from agents.levels.series import play_series
 from agents.levels.training import OPPONENTS, POPULATION
-from agents.seeds import Domain
+from agents.network.checkpoint import CARD, WEIGHTS, read_card
 from ginenv.errors import GinError
 from ginenv.rules import PRESETS
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.levels.card import Level
 from agents.levels.habits import HABITS
 from agents.levels.kinds import KINDS
+from agents.levels.level import Level
 from agents.levels.memory import counts_of, foretells
 from agents.levels.plans import TURNS, better
 from agents.levels.population import Population

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agents.play import levels
-from agents.play.desk import Desk
 from agents.play.options import Options
-from agents.play.replay import replay
+from agents.play.session import Desk
 from agents.play.store import Home, PlayerFile, default_home
-from agents.play.terminal import LeaveError, Terminal
+from agents.play.terminal.replay import replay
+from agents.play.terminal.screen import LeaveError, Terminal
 from ginenv.errors import GinError
 
 _EPILOG = (

@@ -57,7 +57,7 @@ def learned(level: str, person: str | None, home: Path) -> str:
         GinError: if there is no such level, or what it has learned cannot be read.
     """
     name = checked_level(level)
-    from agents.levels.card import load_level
+    from agents.levels.level import load_level
     from agents.levels.words import what_did_you_learn
 
     return what_did_you_learn(home, load_level(name), person)
@@ -70,7 +70,7 @@ def reset(level: str, home: Path) -> str:
         GinError: if there is no such level, or what it has learned cannot be removed.
     """
     name = checked_level(level)
-    from agents.levels.card import load_level
+    from agents.levels.level import load_level
     from agents.levels.profile import reset_level
 
     return reset_level(home, load_level(name))

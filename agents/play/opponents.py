@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.heuristics import StylePlayer, style
-from agents.outside import OutsidePlayer
+from agents.bots.heuristics import StylePlayer, style
 from agents.play.levels import is_level, make_level_player
+from agents.programs.player import OutsidePlayer
 from ginenv.actions import KNOCK, PHASE_DISCARD
 from ginenv.players import BasePlayer, Player, close_players, make_player
 from ginenv.rules import Rules
@@ -45,9 +45,9 @@ class EasyGame(BasePlayer):
             actions[plain] = self._discards.act(views[plain])
         return actions
 
-    def hands_over(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
+    def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         """Shows finished hands to the player."""
-        self.player.hands_over(views, slots)
+        self.player.observe_hands(views, slots)
 
     def close(self) -> None:
         """Ends the player's program, where it is one."""

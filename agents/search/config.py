@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from agents.bots.heuristics import style
 from agents.config import Config
-from agents.heuristics import style
 from agents.search.kernels import BELIEFS, SETTINGS
 from agents.search.playout import POLICY
 from agents.search.worlds import MODEL

@@ -21,12 +21,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from agents.bots.style_kernels import danger_of, fillers, live_ways
 from agents.config import load_config, parse_config
 from agents.files import write_atomic
 from agents.search.config import SearchConfig
 from agents.search.player import SearchPlayer
 from agents.search.worlds import card_chances
-from agents.style_kernels import danger_of, fillers, live_ways
 from ginenv.actions import KNOCK, PHASE_DISCARD, STOCK, action_name
 from ginenv.cards import RANKS, SUITS, format_cards
 from ginenv.errors import GinError

@@ -20,9 +20,9 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.checkpoint import CheckpointError, read_card
 from agents.files import write_atomic, write_json
-from agents.networks import has_bfloat16_units
+from agents.network.checkpoint import CheckpointError, read_card
+from agents.network.nets import has_bfloat16_units
 from agents.search.hand_features import MOST_TURNS, NUM_FEATURES
 from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE, OBSERVATION_VERSION
 
@@ -151,7 +151,7 @@ def load_hand_model(directory: str | Path) -> HandModel | None:
     if found[4] != read_card(directory).get("weights_sha256"):
         raise CheckpointError(
             f"checkpoint {directory}: {CARD} names other weights than the network's, whose hands it would weigh; "
-            "allowed is one that `python -m agents.search.fit_hand_model` made for it, or none"
+            "allowed is one that `python -m agents.learning.hand_model_fit` made for it, or none"
         )
     try:
         model = HandModel()

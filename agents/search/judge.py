@@ -10,16 +10,16 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from agents.advice import Adviser
-from agents.checkpoint import CheckpointError, load_critic, read_card
+from agents.bots.style_kernels import choose_lay_off, choose_spread
 from agents.equity import EquityBank, bank_chance
-from agents.losses import expand_cards
-from agents.network_player import PLAYED, load_network
-from agents.networks import NUM_FUTURE, FrozenCritic, has_bfloat16_units
-from agents.rollout import GAME, POINT, observe_states
+from agents.learning.losses import expand_cards
+from agents.learning.rollout import GAME, POINT, observe_states
+from agents.network.checkpoint import CheckpointError, load_critic, read_card
+from agents.network.heuristic_features import Adviser
+from agents.network.nets import NUM_FUTURE, FrozenCritic, has_bfloat16_units
+from agents.network.player import PLAYED, load_network
 from agents.search.branches import Branches
 from agents.search.kernels import price
-from agents.style_kernels import choose_lay_off, choose_spread
 from ginenv.actions import PHASE_LAYOFF, PHASE_OVER, PHASE_SPREAD
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.engine import apply

@@ -9,11 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.equity import bank_chance
-from agents.gin_only import bind_to_gin
-from agents.search.playout import choose, copy_state
-from agents.search.worlds import believe, believe_logits, believe_uniform, describe, draw_worlds
-from agents.style_kernels import (
+from agents.bots.style_kernels import (
     choose_lay_off,
     choose_spread,
     danger_of,
@@ -21,6 +17,10 @@ from agents.style_kernels import (
     least_deadwood,
     unit,
 )
+from agents.equity import bank_chance
+from agents.network.commitment import bind_to_gin
+from agents.search.playout import choose, copy_state
+from agents.search.worlds import believe, believe_logits, believe_uniform, describe, draw_worlds
 from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_LAYOFF, PHASE_OVER, PHASE_SPREAD, STOCK
 from ginenv.engine import NOBODY, apply
 from ginenv.game import score_hand

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from agents.bots.style_kernels import act_batch
 from agents.config import parse_config
 from agents.equity import EquityBank, equity_bank
 from agents.search.branches import Branches
@@ -29,7 +30,6 @@ from agents.search.kernels import (
     settle,
 )
 from agents.search.worlds import MAX_TURNS, TURN
-from agents.style_kernels import act_batch
 from ginenv.actions import KNOCK
 from ginenv.engine import STATE, End
 from ginenv.players import BasePlayer
@@ -113,7 +113,7 @@ class SearchPlayer(BasePlayer):
         self.judge: Judge | None = None
         if self.config.uses_network:
             # Only what uses a network needs torch.
-            from agents.network_player import SHIPPED
+            from agents.network.player import SHIPPED
             from agents.search.judge import Judge
             from agents.search.network import NetworkPrior
 
@@ -130,7 +130,7 @@ class SearchPlayer(BasePlayer):
         if self.judge is not None:
             self.judge.reset(seed)
 
-    def hands_over(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
+    def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         """Counts, for each game, how often the opponent ended a hand below gin and with gin."""
         if slots is None or not self.config.adapt:
             return

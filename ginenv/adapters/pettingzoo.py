@@ -28,10 +28,10 @@ from pettingzoo.utils import wrappers
 from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import PLANES_SHAPE
 from ginenv.env import METADATA, RENDER_MODES
-from ginenv.lockstep import ILLEGAL_REWARD
 from ginenv.rules import Rules
 from ginenv.selfplay import SelfPlay
-from ginenv.tables import RESET_OPTIONS, choice
+from ginenv.table_batch import RESET_OPTIONS, choice
+from ginenv.table_kernels import ILLEGAL_REWARD
 
 AGENTS = ("player_0", "player_1")
 

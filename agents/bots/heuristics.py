@@ -1,0 +1,297 @@
+"""The built-in bots: records of one parametrised player, and the hint that the best fixed formula gives.
+
+| name | idea |
+|---|---|
+| ``random`` | uniform over the legal actions |
+| ``easy`` | draws as ``formula``, always discards its largest unused card, knocks at once (GR's easy game) |
+| ``simple`` | the 2021 challenge's baseline: melds, least deadwood, knocks at once, ignores its opponent |
+| ``formula`` | fixed formulas: ways to fill, dead cards, danger; knocks early or plays for gin (GR's opponent; gives the hint) |
+| ``camper`` | never knocks below gin |
+| ``knocker`` | knocks in its first turns, then plays for gin |
+| ``style`` | any of these, or a novice's leaning, with changed numbers: ``style:base=hoards-pairs,draw=always,knock=5`` |
+| ``hints`` | does what ``hint`` says |
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agents.bots.style_kernels import (
+    DISCARD_RULES,
+    DRAW_RULES,
+    STYLE,
+    act_batch,
+    decide,
+    joins_meld,
+    least_deadwood,
+    live_ways,
+)
+from ginenv.actions import KNOCK, PASS, PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, STOCK, UPCARD
+from ginenv.cards import RANKS, card_name
+from ginenv.errors import GinError, did_you_mean
+from ginenv.melds import RANK_COLUMN, deadwood, melded_cards
+from ginenv.players import BasePlayer
+from ginenv.view import VIEW
+
+ALL_OF_PILE = 32
+_AT_ONCE: dict[str, Any] = {"knock": 10, "turns": 99, "late": 10}
+_THINKS: dict[str, Any] = {"draw": "gain", "discard": "cost", "memory": ALL_OF_PILE, "infer": 1, "bar": 99.0}
+_NOVICE = _AT_ONCE | {"draw": "meld", "discard": "cost", "memory": 3, "infer": 0, "ways": 0.5, "noise": 2.0}
+# Weights found by matches between windowed knockers, campers and the baseline (see LOG.md).
+_GIN_HUNT = {"ahead": 2.5, "gin": 60.0, "decay": 0.95, "ways": 2.0, "danger": 18.0}
+
+BOTS: dict[str, dict[str, Any]] = {
+    "random": {"blunder": 1.0},
+    "easy": _THINKS | _AT_ONCE | {"discard": "largest"},
+    "simple": _AT_ONCE | {"draw": "meld", "discard": "least"},
+    "formula": _THINKS | {"knock": 10, "turns": 4, "late": 0, "ways": 1.0, "danger": 4.0},
+    "camper": _THINKS | _GIN_HUNT | {"knock": 0, "turns": 0, "late": 0},
+    "knocker": _THINKS | _GIN_HUNT | {"knock": 10, "turns": 4, "late": 0},
+}
+# Leanings of beginners; bases of ``style`` beside the bots.
+NOVICES: dict[str, dict[str, Any]] = {
+    "takes-all": _NOVICE | {"draw": "always"},
+    "takes-none": _NOVICE | {"draw": "never"},
+    "hoards-pairs": _NOVICE | {"pairs": 10.0},
+    "prefers-sets": _NOVICE | {"pairs": 4.0},
+    "prefers-runs": _NOVICE | {"runs": 4.0},
+    "sheds-high": _NOVICE | {"high": -1.5},
+    "keeps-high": _NOVICE | {"high": 1.0},
+    "early-knocker": _NOVICE | {"turns": 3, "late": 0},
+    "blunderer": _NOVICE | {"blunder": 0.15},
+}
+STYLES = BOTS | NOVICES
+
+_RULES: dict[str, tuple[str, ...]] = {"draw": DRAW_RULES, "discard": DISCARD_RULES}
+_MOST: dict[str, float] = {
+    "knock": 10,
+    "turns": 99,
+    "late": 10,
+    "memory": ALL_OF_PILE,
+    "infer": 1,
+    "decay": 1.0,
+    "blunder": 1.0,
+}
+
+
+def style(base: str = "simple", **options: Any) -> np.ndarray:
+    """A style record: a named bot with some of its numbers changed.
+
+    Args:
+        base: a name in ``STYLES`` (a bot's or a leaning's).
+        options: fields of ``STYLE``; ``draw`` and ``discard`` by the names in ``DRAW_RULES`` and ``DISCARD_RULES``.
+
+    Returns:
+        ``STYLE[1]``.
+
+    Raises:
+        GinError: for an unknown base, option or rule, or a number out of range.
+    """
+    if base not in STYLES:
+        raise GinError(f"style base {base!r} does not exist{did_you_mean(base, STYLES)}; known: {', '.join(STYLES)}")
+    record = np.zeros(1, STYLE)
+    known = ("base", *(STYLE.names or ()))
+    for name, value in (STYLES[base] | options).items():
+        if name not in known:
+            raise GinError(f"style has no option {name!r}{did_you_mean(name, known)}; options: {', '.join(known)}")
+        record[name] = _checked(name, value)
+    return record
+
+
+def _checked(name: str, value: Any) -> float:
+    if name in _RULES:
+        if value not in _RULES[name]:
+            hint = did_you_mean(str(value), _RULES[name])
+            raise GinError(f"style option {name} is {value!r}{hint}; allowed is one of: {', '.join(_RULES[name])}")
+        return _RULES[name].index(value)
+    least = -100.0 if name == "high" else 0.0
+    most = _MOST.get(name, 1000.0)
+    whole = STYLE[name] == np.uint8
+    if not isinstance(value, int | float) or not least <= value <= most or (whole and value != int(value)):
+        kind = "a whole number" if whole else "a number"
+        raise GinError(f"style option {name} is {value!r}; allowed is {kind} from {least:g} to {most:g}")
+    return value
+
+
+def sample_styles(count: int, rng: np.random.Generator) -> np.ndarray:
+    """Random styles, no two alike: a population to train against and to adapt to.
+
+    Each is a bot or a novice with its numbers redrawn: what it wants of an upcard, when it knocks, what it leans to, what it
+    remembers, how often it errs.
+
+    Args:
+        count: how many.
+        rng: where the chance comes from.
+
+    Returns:
+        ``STYLE[count]``.
+    """
+    bases = [name for name in STYLES if name != "random"]
+    styles = np.concatenate([style(bases[k]) for k in rng.integers(0, len(bases), count)])
+    styles["knock"] = rng.choice([0, 2, 4, 6, 8, 10, 10, 10], count)
+    styles["turns"] = rng.choice([2, 3, 4, 6, 9, 99], count)
+    styles["late"] = np.minimum(styles["knock"], rng.choice([0, 0, 2, 5, 10], count))
+    styles["memory"] = rng.choice([0, 2, 4, 8, ALL_OF_PILE], count)
+    styles["infer"] = rng.integers(0, 2, count)
+    styles["bar"] = rng.choice([4.0, 7.0, 99.0], count)
+    for name, scale in (("ahead", 2.0), ("danger", 8.0), ("ways", 1.0), ("pairs", 3.0), ("runs", 3.0), ("noise", 3.0)):
+        # Half of them do not care; the others do by a random amount.
+        styles[name] = np.where(rng.random(count) < 0.5, 0.0, rng.exponential(scale, count))
+    styles["high"] = rng.normal(0.0, 0.3, count)
+    styles["blunder"] = np.where(rng.random(count) < 0.7, 0.0, rng.uniform(0.0, 0.15, count))
+    return styles
+
+
+class StylePlayer(BasePlayer):
+    """Plays a style, or a pool of styles of which each game has its own.
+
+    Args:
+        styles: ``STYLE[m]``; game ``slot`` is played by style ``slot % m``.
+        seed: mixed with the views' own random words.
+    """
+
+    name = "style"
+
+    def __init__(self, styles: np.ndarray, seed: int = 0) -> None:
+        super().__init__(seed)
+        assert styles.dtype == STYLE and styles.ndim == 1 and len(styles)
+        self.styles = styles
+
+    @property
+    def compiled(self) -> tuple[Any, np.ndarray]:
+        """The kernel that decides, and the styles (see ``ginenv.compiled_players``)."""
+        return decide, self.styles
+
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        """Chooses for every view (see ``ginenv.players.Player``)."""
+        views = np.atleast_1d(views)
+        assert views.dtype == VIEW
+        actions = np.empty(len(views), np.int64)
+        if slots is None:
+            index = np.zeros(len(views), np.int64)
+        else:
+            index = np.asarray(slots, np.int64) % len(self.styles)
+        act_batch(views, self.styles, index, np.uint64(self.seed % 2**64), actions)
+        return actions
+
+
+def make_style(seed: int = 0, base: str = "simple", **options: Any) -> StylePlayer:
+    """A bot with changed numbers; see ``style``."""
+    return StylePlayer(style(base, **options), seed)
+
+
+def make_random(seed: int = 0) -> StylePlayer:
+    """Uniform over the legal actions."""
+    return make_style(seed, "random")
+
+
+def make_easy(seed: int = 0) -> StylePlayer:
+    """GR's easy game: draws as ``formula``, discards the largest unused card, knocks at once."""
+    return make_style(seed, "easy")
+
+
+def make_simple(seed: int = 0) -> StylePlayer:
+    """The baseline of the 2021 challenge."""
+    return make_style(seed, "simple")
+
+
+def make_formula(seed: int = 0) -> StylePlayer:
+    """GR's opponent: fixed formulas that count the ways to fill, remember dead cards and weigh danger."""
+    return make_style(seed, "formula")
+
+
+def make_camper(seed: int = 0) -> StylePlayer:
+    """Never knocks below gin."""
+    return make_style(seed, "camper")
+
+
+def make_knocker(seed: int = 0) -> StylePlayer:
+    """Knocks in its first turns, then plays for gin."""
+    return make_style(seed, "knocker")
+
+
+class Hint(NamedTuple):
+    """What ``formula`` would do, and why.
+
+    Attributes:
+        action: a legal action.
+        reason: one clause in words.
+    """
+
+    action: int
+    reason: str
+
+
+_ADVISER = style("formula")
+
+
+def hint(view: np.void | np.ndarray) -> Hint:
+    """What ``formula`` would draw or discard: a player who follows the hints wins about half of the hands against it.
+
+    Args:
+        view: one record of ``VIEW`` whose seat is to move.
+
+    Raises:
+        GinError: if there is nothing to draw, take or discard now.
+    """
+    if isinstance(view, np.ndarray):
+        view = view.reshape(-1)[0]
+    assert isinstance(view, np.void)
+    if not view["to_move"] or view["phase"] not in (PHASE_UPCARD, PHASE_DRAW, PHASE_DISCARD):
+        raise GinError(
+            "there is a hint for a draw, an offered upcard or a discard of the seat to move, and for nothing else"
+        )
+    action = int(decide(view, _ADVISER[0], np.uint64(0)))
+    if action >= STOCK:
+        return Hint(action, _why_draw(view, action))
+    return Hint(action, _why_discard(view, action))
+
+
+def _why_draw(view: np.void, action: int) -> str:
+    if view["upcard"] not in range(52):
+        return "the pile is empty"
+    card = int(view["upcard"])
+    name = card_name(card)
+    if action == UPCARD:
+        if joins_meld(view["hand"], card):
+            return f"the {name} becomes part of a meld"
+        return f"with the {name} the hand is good enough to knock"
+    if joins_meld(view["hand"], card):
+        return f"the {name} fits a meld but leaves no less deadwood"
+    return f"the {name} completes nothing" + (", so leave it" if action == PASS else "")
+
+
+def _why_discard(view: np.void, action: int) -> str:
+    hand = int(view["hand"])
+    card = action % KNOCK
+    left = int(deadwood(hand & ~(1 << card)))
+    if action >= KNOCK:
+        return "it is gin" if left == 0 else f"the {left} points that are left are few enough to knock now"
+    if melded_cards(hand) >> card & 1:
+        return "its melds do without it" if left == 0 else "what the other cards make is worth more"
+    alike = hand & ~(1 << card) & (RANK_COLUMN << card % 13)
+    ways = int(live_ways(card, hand, int(view["unseen"])))
+    rank = RANKS[card % 13]
+    if alike and not RANK_COLUMN << card % 13 & int(view["unseen"]):
+        return f"the other cards of rank {rank} are gone, so the pair is dead"
+    if ways == 0:
+        return "nothing that could still come makes a meld of it"
+    if least_deadwood(hand, view["legal"][0])[1] == left:
+        return f"it is the most points to be rid of; {ways} unseen cards would make a meld of it"
+    return f"only {ways} unseen cards would make a meld of it, and it is safer than what costs more points"
+
+
+class HintFollower(BasePlayer):
+    """Does what ``hint`` says, and what ``formula`` does where there is no hint."""
+
+    name = "hints"
+
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        """Chooses for every view (see ``ginenv.players.Player``)."""
+        views = np.atleast_1d(views)
+        actions = make_formula(self.seed).act(views)
+        for i in np.flatnonzero(np.isin(views["phase"], (PHASE_UPCARD, PHASE_DRAW, PHASE_DISCARD))):
+            actions[i] = hint(views[i]).action
+        return actions

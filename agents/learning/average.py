@@ -1,0 +1,64 @@
+"""Averages the weights of checkpoints of one ancestry: often a little stronger than each of them (Wortsman et al. 2022, "model soups").
+
+python -m agents.learning.average runs/long/last runs/next/last --out agents/data/network
+
+The critic is the last one's. Checkpoints that do not descend from each other have nothing in common to be averaged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+
+import torch
+
+from agents.files import writing
+from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, save_checkpoint
+from ginenv.errors import GinError
+
+
+def average(directories: list[str], out: Path, command: str) -> None:
+    """Writes the mean of some checkpoints' networks.
+
+    Args:
+        directories: of the checkpoints, at least two; the critic is the last one's.
+        out: directory of the mean.
+        command: how it was made, for its JSON.
+
+    Raises:
+        CheckpointError: if one cannot be used, or their networks differ in form.
+    """
+    loaded = [load_checkpoint(directory) for directory in directories]
+    forms = {(tuple(card["widths"]), card["habits"], card.get("advice", 0)) for _, card in loaded}
+    if len(loaded) < 2 or len(forms) != 1:
+        raise CheckpointError(f"averaging takes two or more networks of one form; these have {sorted(forms)}")
+    actor, last = loaded[-1]
+    weights = [other.state_dict() for other, _ in loaded]
+    with torch.no_grad():
+        actor.load_state_dict({name: torch.stack([each[name] for each in weights]).mean(0) for name in weights[0]})
+    parents = [{"weights_sha256": card["weights_sha256"], "about": card["about"]} for _, card in loaded]
+    about = {"command": command, "rules": last["about"].get("rules"), "parents": parents}
+    critic, widths = None, ()
+    if isinstance(last.get("critic"), dict):
+        critic, widths = load_critic(directories[-1]), tuple(last["critic"]["widths"])
+    reward = (last.get("critic") or {}).get("reward", "game")
+    with writing(out):
+        save_checkpoint(out, actor, tuple(last["widths"]), about, critic, widths, reward)
+
+
+def main() -> None:
+    """Averages the checkpoints of the command line; an error is one sentence and a non-zero exit."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("checkpoints", nargs="+", help="directories of networks")
+    parser.add_argument("--out", type=Path, required=True, help="directory to write")
+    asked = parser.parse_args()
+    try:
+        average(asked.checkpoints, asked.out, shlex.join(["python", "-m", "agents.learning.average", *sys.argv[1:]]))
+    except GinError as error:
+        sys.exit(f"average: {error}")
+
+
+if __name__ == "__main__":
+    main()

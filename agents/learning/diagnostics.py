@@ -1,0 +1,195 @@
+"""What TensorBoard is told about a run beside its strength: how it plays, what it believes, whether its values hold.
+
+Computed when the panel is measured and at no other time, from the last batch and from hands that the averaged actor plays against
+itself; nothing of it touches the run's own random generators, so a run is the same with and without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from agents.arena.deals import Domain
+from agents.arena.hand_log import watch_hands
+from agents.learning.dmc import finished_rows
+from agents.learning.losses import expand_legal
+from agents.learning.ppo import Trainer
+from agents.learning.rollout import generalised_advantages
+from agents.network.nets import ILLEGAL, FrozenActor
+from agents.network.player import NetworkPlayer
+from agents.reports.beliefs import TURNS, BeliefMeter, belief_logits, card_rows
+from agents.reports.pictures import belief_picture, calibration_picture, knock_picture
+from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_NAMES, STOCK
+from ginenv.encoding import NUM_PLANES
+from ginenv.hand import Hand
+from ginenv.players import Player, make_player
+from ginenv.records import format_record
+from ginenv.rules import Rules, get_rules
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
+
+_MOST_ROWS = 8192
+_GROUPS = 10
+# Deals that the averaged actor plays against itself, each twice.
+_PAIRS = 150
+# The same deal at every measurement shows how the play changes.
+_SAMPLE_SEED = 3
+# The first four facts of the observation tell the phase.
+_FACTS_AT = (NUM_PLANES - 1) * 52
+_PHASES = ("upcard", "draw", "discard", "wall")
+
+
+def _some(rows: np.ndarray, seed: int) -> np.ndarray:
+    """At most so many of some rows, drawn evenly."""
+    if rows.size <= _MOST_ROWS:
+        return rows
+    return np.sort(np.random.default_rng(seed).choice(rows, _MOST_ROWS, replace=False))
+
+
+@torch.no_grad()
+def entropies(trainer: Trainer) -> dict[str, float]:
+    """Entropy of the learner's choices in the last batch by phase, over the log of the number of legal actions.
+
+    ``knock`` is that of the choice whether to knock, in bits, where both are possible.
+    """
+    rollout = trainer.rollout
+    rows = _some(np.flatnonzero(rollout.learns.reshape(-1)), trainer.batches)
+    if not rows.size:
+        return {}
+    inputs, _ = trainer.inputs_of(rows)
+    legal = expand_legal(torch.from_numpy(rollout.legal[:-1].reshape(-1, 3)[rows]))
+    logits = FrozenActor(trainer.actor, trainer.bfloat16)(inputs).cpu().masked_fill(~legal, ILLEGAL)
+    logps = torch.log_softmax(logits, 1)
+    entropy = (-(logps.exp() * logps).sum(1) / legal.sum(1).float().log()).numpy()
+    found = {}
+    facts = rollout.obs[:-1].reshape(-1, NUM_PLANES * 52)[rows, _FACTS_AT : _FACTS_AT + len(_PHASES)]
+    for k, name in enumerate(_PHASES):
+        chosen = facts[:, k] == 1
+        if chosen.any():
+            found[name] = float(entropy[chosen].mean())
+    both = (legal[:, KNOCK:STOCK].any(1) & legal[:, :KNOCK].any(1)).numpy()
+    if both.any():
+        knocks = logps.exp()[:, KNOCK:STOCK].sum(1).numpy()[both].clip(1e-6, 1 - 1e-6)
+        found["knock"] = float(-(knocks * np.log2(knocks) + (1 - knocks) * np.log2(1 - knocks)).mean())
+    return found
+
+
+@torch.no_grad()
+def calibration(trainer: Trainer) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """The critic's values beside what the hands really brought, grouped by value from low to high.
+
+    Only half-moves of the first quarter of the batch whose hand ended within it: so few hands are cut off that the long ones
+    are not missed.
+
+    Returns:
+        Mean value, mean result (both to the mover, in rewards) and the result's standard error of each group; ``None`` where there
+        is no critic or too little to see.
+    """
+    rollout = trainer.rollout
+    if trainer.config.algorithm == "dmc":
+        return None
+    shape = rollout.rewards.shape
+    zeros, results = np.zeros(shape, np.float32), np.empty(shape, np.float32)
+    last = np.zeros(shape[1], np.float32)
+    generalised_advantages(
+        rollout.rewards, rollout.done, rollout.turns[:-1], zeros, last, rollout.turns[-1], 1.0, results, np.empty_like(zeros)
+    )  # fmt: skip
+    ended = np.ones(shape, np.uint8)
+    finished_rows(rollout.done, ended)
+    rows = _some(np.flatnonzero(ended[: max(1, shape[0] // 4)]), trainer.batches)
+    if rows.size < 20 * _GROUPS:
+        return None
+    _, inputs = trainer.inputs_of(rows)
+    with torch.autocast(trainer.device.type, torch.bfloat16, enabled=trainer.bfloat16):
+        values = trainer.critic(inputs).float().cpu().numpy()
+    real = results.reshape(-1)[rows]
+    groups = np.array_split(np.argsort(values), _GROUPS)
+    errors = [real[group].std() / np.sqrt(len(group)) for group in groups]
+    return (
+        np.array([values[group].mean() for group in groups]),
+        np.array([real[group].mean() for group in groups]),
+        np.array(errors),
+    )
+
+
+def play_one(player: Player, rules: Rules, seed: int, watch: Callable[[Hand], None] | None = None) -> Hand:
+    """A hand of a player against itself, told move by move."""
+    hand = Hand.deal(rules, seed=seed)
+    while not hand.is_over:
+        if watch is not None:
+            watch(hand)
+        hand.push(int(player.act(hand.view(), np.array([hand.turn]))[0]))
+    return hand
+
+
+def belief_maps(actor: FrozenActor, rules: Rules) -> np.ndarray:
+    """Where an actor thinks the opponent's cards are, early, in the middle and late in one hand between bots, always the same one."""
+    seen: list[tuple[np.ndarray, int]] = []
+
+    def keep(hand: Hand) -> None:
+        if hand.phase == PHASE_NAMES[PHASE_DISCARD]:
+            seen.append((hand.view()[0].copy(), int(hand.state["hands"][0, 1 - hand.turn])))
+
+    play_one(make_player("camper", _SAMPLE_SEED), rules, _SAMPLE_SEED, keep)
+    chosen = [seen[k] for k in sorted({0, len(seen) // 2, len(seen) - 1})]
+    views = np.stack([view for view, _ in chosen])
+    chances = 1 / (1 + np.exp(-belief_logits(actor, views)))
+    turns = card_rows(views["thrown"][:, 0]).sum(1) + 1
+    hidden = card_rows(np.array([hand for _, hand in chosen]))
+    return belief_picture([f"own turn {turn}" for turn in turns], chances, card_rows(views["unseen"]), hidden)
+
+
+def style_figures(style: np.ndarray) -> dict[str, float]:
+    """How the actor plays, of ``STYLE[2]`` (both sides are the same actor): rates, and knocks by own turn."""
+    total = {name: style[name].sum(0) for name in style.dtype.names or ()}
+    could, did = total["could_knock"], total["did_knock"]
+    found = {
+        "gin_rate": total["gins"] / max(1, total["hands"]),
+        "knock_rate": total["knocks"] / max(1, total["hands"]),
+        "undercut_rate": total["undercuts_taken"] / max(1, total["knocks"]),
+        "upcards_taken": total["took"] / max(1, total["offered"]),
+    }
+    # Gin is no choice: what is asked is whether it knocks with deadwood left.
+    for turn in range(could.shape[0]):
+        if could[turn, 1:].sum():
+            found[f"knock_share/turn_{turn + 1:02}"] = did[turn, 1:].sum() / could[turn, 1:].sum()
+        if did[turn, 1:].sum():
+            points = (did[turn] * np.arange(could.shape[1])).sum()
+            found[f"knock_deadwood/turn_{turn + 1:02}"] = points / did[turn, 1:].sum()
+    return {name: float(value) for name, value in found.items()}
+
+
+def tell(writer: SummaryWriter, trainer: Trainer) -> None:
+    """Writes everything to TensorBoard at the trainer's present number of decisions."""
+    step = trainer.decisions
+    rules = get_rules(next(iter(trainer.config.rules)))
+    actor = FrozenActor(trainer.average, trainer.bfloat16)
+    player = NetworkPlayer(actor, seed=11)
+
+    def scalars(group: str, figures: dict[str, Any]) -> None:
+        for name, value in figures.items():
+            writer.add_scalar(f"{group}/{name}", value, step)
+
+    scalars("entropy", entropies(trainer))
+    groups = calibration(trainer)
+    if groups is not None:
+        predicted, real, errors = groups
+        slope, offset = np.polyfit(predicted, real, 1)
+        scalars("calibration", {"error": np.abs(predicted - real).mean(), "slope": slope, "offset": offset})
+        writer.add_image("calibration", calibration_picture(predicted, real, errors), step, dataformats="HWC")
+    meter = BeliefMeter(actor, _PAIRS)
+    style = watch_hands((player, NetworkPlayer(actor, seed=12)), rules, _PAIRS, 0, Domain.SELECT, meter)
+    scalars("style", style_figures(style))
+    for turn in range(1, TURNS + 1):
+        if meter.views[turn - 1] >= 30:
+            scalars(f"belief/turn_{turn:02}", {"network": meter.loss(turn).mean, "counting": meter.counted(turn).mean})
+            scalars("belief_below_counting", {f"turn_{turn:02}": meter.below(turn).mean})
+    knocks = knock_picture(style["could_knock"].sum(0), style["did_knock"].sum(0))
+    writer.add_image("knocks", knocks, step, dataformats="HWC")
+    writer.add_image("belief", belief_maps(actor, rules), step, dataformats="HWC")
+    record = format_record(play_one(player, rules, _SAMPLE_SEED), ("average", "average"))
+    writer.add_text("hand", "\n".join(f"    {line}" for line in record.splitlines()), step)

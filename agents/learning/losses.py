@@ -1,0 +1,124 @@
+"""Masks as tensors, and the losses of a gradient step in torch (``agents.learning.cpu_kernels`` has their gradients for the CPU)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from agents.network.nets import ILLEGAL
+from ginenv.actions import KNOCK, STOCK
+
+# Log-odds of knocking are not pushed beyond this: 3 per cent of the decisions go the other way and keep both arms known.
+MOST_ODDS = 3.5
+# One row in this many trains the heads that guess.
+GUESSING_PART = 4
+_CARDS = torch.arange(52)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What the losses of a batch are weighted with.
+
+    Attributes:
+        clip: PPO's range.
+        knock: weight of the knock decision's loss.
+        entropy: weight of the entropy bonus.
+        belief: weight of the loss of guessing cards.
+        next_action: weight of the loss of guessing the next action.
+        cloning: whether the actions are a teacher's, to be imitated.
+    """
+
+    clip: float
+    knock: float
+    entropy: float
+    belief: float
+    next_action: float
+    cloning: bool
+
+
+def guessing_rows(count: int) -> int:
+    """How many of a minibatch's first rows train the heads that guess."""
+    return max(1, count // GUESSING_PART)
+
+
+def expand_cards(masks: Tensor) -> Tensor:
+    """Masks ``int64[B]`` as booleans ``[B, 52]``."""
+    return ((masks[:, None] >> _CARDS.to(masks.device)) & 1).bool()
+
+
+def expand_legal(legal: Tensor) -> Tensor:
+    """Legal actions ``int64[B, 3]`` as booleans ``[B, 107]``."""
+    others = ((legal[:, 2:3] >> _CARDS[:3].to(legal.device)) & 1).bool()
+    return torch.cat([expand_cards(legal[:, 0]), expand_cards(legal[:, 1]), others], 1)
+
+
+def knock_decision_loss(logits: Tensor, legal: Tensor, waiting: Tensor) -> Tensor:
+    """Pushes the choice between knocking and playing on for gin towards the better arm, with a force that does not fade.
+
+    A softmax that always knocks no longer feels its own gradient, and every self-play run ends there. So the difference of both arms
+    acts on the log-odds themselves (as in neural replicator dynamics, Hennes et al. 2020), which are kept within bounds.
+
+    Args:
+        logits: ``[B, 107]``.
+        legal: ``[B, 107]``.
+        waiting: ``[B]`` how much better knocking is, NaN where there is no choice.
+    """
+    rows = torch.isfinite(waiting).nonzero().squeeze(1)
+    kept = logits[rows].masked_fill(~legal[rows], ILLEGAL)
+    odds = kept[:, KNOCK:STOCK].logsumexp(1) - kept[:, :KNOCK].logsumexp(1)
+    cost = waiting[rows]
+    free = torch.where(cost > 0, odds < MOST_ODDS, odds > -MOST_ODDS)
+    return -(cost * odds * free).sum() / len(waiting)
+
+
+def actor_loss(
+    outputs: tuple[Tensor, Tensor, Tensor], part: dict[str, Tensor], weights: Weights
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """The actor's weighted loss over a minibatch, and the figures that tell of it.
+
+    Args:
+        outputs: logits ``[B, 107]``, ``[G, 52]`` and ``[G, 107]`` of ``Actor``.
+        part: rows of the batch.
+        weights: of the losses.
+    """
+    logits, belief, following = (output.float() for output in outputs)
+    guesses, legal = len(belief), expand_legal(part["legal"])
+    logps = functional.log_softmax(logits.masked_fill(~legal, ILLEGAL), 1)
+    logp = logps.gather(1, part["actions"][:, None]).squeeze(1)
+    log_ratio = logp - part["logps"]
+    ratio = log_ratio.exp()
+    if weights.cloning:
+        policy_loss = -logp.mean()
+    else:
+        clipped = ratio.clamp(1 - weights.clip, 1 + weights.clip)
+        policy_loss = -torch.min(ratio * part["advantages"], clipped * part["advantages"]).mean()
+    knock_loss = knock_decision_loss(logits, legal, part["waiting"])
+    # Illegal actions have probabilities below 1e-20 and add nothing.
+    entropy = (-(logps.exp() * logps).sum(1) / legal.sum(1).float().log()).mean()
+    # Only cards that the seat cannot place are worth guessing: not its own, not in the pile, not known.
+    seen = part["obs"][:guesses]
+    unknown = (seen[:, :52] + seen[:, 156:208] + seen[:, 208:260] == 0).float()
+    held = expand_cards(part["hidden"][:guesses]).float()
+    misses = functional.binary_cross_entropy_with_logits(belief, held, reduction="none")
+    belief_loss = (misses * unknown).sum() / unknown.sum().clamp(min=1)
+    targets = part["next"][:guesses]
+    next_loss = functional.cross_entropy(following, targets, ignore_index=-1, reduction="sum")
+    next_loss = next_loss / (targets >= 0).sum().clamp(min=1)
+    loss = (
+        policy_loss
+        + weights.knock * knock_loss
+        - weights.entropy * entropy
+        + weights.belief * belief_loss
+        + weights.next_action * next_loss
+    )
+    return loss, {
+        "policy_loss": policy_loss,
+        "belief_loss": belief_loss,
+        "next_action_loss": next_loss,
+        "entropy": entropy,
+        "kl": (ratio - 1 - log_ratio).mean(),
+        "clip_fraction": ((ratio - 1).abs() > weights.clip).float().mean(),
+    }

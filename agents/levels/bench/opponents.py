@@ -1,0 +1,82 @@
+"""The opponents of the adaptation benchmark, held back from training, and the ones that must do no harm.
+
+The ten with habits are people's leanings in combinations that ``sample_styles`` never draws together. Levels and settings are chosen
+on other styles. One look was taken at an unfinished network (LOG.md): that it gained nothing from being told habits is why the
+installed levels heed none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agents.bots.heuristics import StylePlayer, style
+from agents.bots.style_kernels import act_batch
+from ginenv.players import BasePlayer
+
+# By name, what makes them what they are.
+HABITUAL: dict[str, dict[str, Any]] = {
+    "collector": {"base": "takes-all", "pairs": 4.0, "knock": 7, "late": 7, "noise": 1.0},
+    "stockist": {"base": "takes-none", "runs": 5.0, "knock": 10, "noise": 0.5},
+    "pairs": {"base": "hoards-pairs", "knock": 9, "late": 9, "memory": 1, "noise": 1.5},
+    "setter": {"base": "prefers-sets", "pairs": 7.0, "bar": 5.0, "draw": "gain", "knock": 3, "late": 3},
+    "runner": {"base": "prefers-runs", "runs": 7.0, "knock": 8, "turns": 5, "late": 1},
+    "dumper": {"base": "sheds-high", "high": -2.5, "knock": 10, "memory": 0},
+    "hoarder": {"base": "keeps-high", "high": 1.6, "knock": 10, "noise": 1.0},
+    "hasty": {"base": "early-knocker", "turns": 99, "late": 10, "ways": 0.0, "high": -1.0, "noise": 0.5},
+    "dreamer": {"base": "simple", "knock": 0, "turns": 99, "late": 0},
+    "scatterbrain": {"base": "blunderer", "blunder": 0.2, "noise": 6.0, "knock": 9},
+}
+
+
+class Switcher(BasePlayer):
+    """Plays one style, and from some hand of each series on another.
+
+    Args:
+        first: style before the switch.
+        then: style from it on.
+        at: number of the first hand of the second style.
+        seed: of its luck.
+    """
+
+    def __init__(self, first: np.ndarray, then: np.ndarray, at: int, seed: int = 0, name: str = "switcher") -> None:
+        super().__init__(seed)
+        self.styles, self.at, self.name = np.concatenate([first, then]), at, name
+        self.hands: dict[int, int] = {}
+
+    def reset(self, seed: int = 0) -> None:
+        """Takes a new seed and begins every series anew."""
+        super().reset(seed)
+        self.hands.clear()
+
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        """Chooses for every view (see ``ginenv.players.Player``)."""
+        tables = np.zeros(len(views), np.int64) if slots is None else np.asarray(slots)
+        index = np.array([self.hands.get(slot, 0) >= self.at for slot in tables.tolist()], np.int64)
+        actions = np.empty(len(views), np.int64)
+        act_batch(views, self.styles, index, np.uint64(self.seed % 2**64), actions)
+        return actions
+
+    def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
+        """Counts the hands of each series."""
+        if slots is not None:
+            for slot in np.asarray(slots).tolist():
+                self.hands[slot] = self.hands.get(slot, 0) + 1
+
+
+def habitual(name: str, seed: int = 0) -> StylePlayer:
+    """An opponent with habits."""
+    player = StylePlayer(style(**HABITUAL[name]), seed)
+    player.name = name
+    return player
+
+
+def switcher(hands: int, seed: int = 0) -> Switcher:
+    """Knocks at once half of the time, then plays for gin."""
+    return Switcher(style(**HABITUAL["hasty"]), style("camper"), hands // 2, seed, "switcher")
+
+
+def baiter(hands: int, seed: int = 0) -> Switcher:
+    """Seems to dream of gin only until it is believed, then knocks as early as the best bot."""
+    return Switcher(style(**HABITUAL["dreamer"]), style("knocker"), min(60, hands // 3), seed, "baiter")

@@ -1,0 +1,123 @@
+"""Never the same way twice: how many different hands a level plays on the same deal, and what that costs.
+
+A level is as weak as its leanings make it; what it leaves to chance should cost nothing. So the cost is counted against the same level
+with its most probable choice every time, leanings to keep high cards or take upcards included.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from agents.arena.deals import Domain
+from agents.arena.results import Estimate, ratio
+from agents.arena.series import play_series
+from agents.levels.level import Level
+from agents.levels.player import LevelPlayer
+from ginenv.jit import kernel, mix
+from ginenv.players import BasePlayer, Player
+
+
+@dataclass(frozen=True)
+class Variety:
+    """What was seen.
+
+    Attributes:
+        different: ``int64[deals]``, different hands on each deal.
+        commonest: ``float64[deals]``, share of the hand that came most often.
+        plays: of each deal.
+        cost: points a hand by which the level falls short of its most probable choices.
+    """
+
+    different: np.ndarray
+    commonest: np.ndarray
+    plays: int
+    cost: Estimate
+
+
+@kernel
+def _settle(views):
+    for i in range(views.shape[0]):
+        v = views[i]
+        word = mix(np.uint64(v.hand) ^ mix(np.uint64(v.phase)))
+        for k in range(v.num_history):
+            word = mix(word ^ np.uint64(v.history[k]))
+        for seat in range(2):
+            word = mix(word ^ np.uint64(v.score[seat]))
+        v.luck = word
+
+
+class Settled(BasePlayer):
+    """A player that decides the same way whenever it sees the same: its random words follow from what it sees.
+
+    Args:
+        player: whose choices these are.
+    """
+
+    def __init__(self, player: Player) -> None:
+        super().__init__()
+        self.player, self.name = player, f"{player.name}, settled"
+
+    def reset(self, seed: int = 0) -> None:
+        """Takes a new seed."""
+        super().reset(seed)
+        self.player.reset(seed)
+
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        """Chooses for every view (see ``ginenv.players.Player``)."""
+        views = np.array(views, ndmin=1)
+        _settle(views)
+        return self.player.act(views, slots)
+
+    def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
+        """Passes on how hands ended."""
+        self.player.observe_hands(views, slots)
+
+
+def without_variety(level: Level, seed: int) -> Player:
+    """The frozen level with its most probable choice every time; where it searches, with the same worlds at the same position."""
+    calm = level.with_settings(temperature=0.0, draw_temperature=0.0, leaning=0.0, noise=0.0, slack=0.0)
+    return Settled(LevelPlayer(calm, seed, learn=False))
+
+
+def _different_hands(player: Player, opponent: Player, plays: int, seed: int, domain: Domain) -> tuple[int, float]:
+    """Plays one deal again and again: number of different hands, share of the commonest."""
+    seen: dict[bytes, int] = {}
+
+    def after(views: np.ndarray, slots: np.ndarray, numbers: np.ndarray) -> None:
+        for view in views:
+            hand = view["history"][: view["num_history"]].tobytes()
+            seen[hand] = seen.get(hand, 0) + 1
+
+    play_series(player, opponent, series=plays, hands=1, seed=seed, domain=domain, after=after, same_deal=True)
+    return len(seen), max(seen.values()) / plays
+
+
+def measure_variety(
+    level: Level, opponent: Player, deals: int, plays: int, cost_hands: int, seed: int = 0, domain: Domain = Domain.EVAL
+) -> Variety:
+    """Plays the same deals again and again, then compares with the level without variety on many.
+
+    Args:
+        level: played frozen, as a stranger meets it.
+        opponent: the same every time.
+        deals: how many deals.
+        plays: of each of them.
+        cost_hands: hands for the cost, in series of 10.
+        seed: of the deals.
+        domain: which stream they come from.
+    """
+    player = LevelPlayer(level, seed, learn=False)
+    found = [_different_hands(player, opponent, plays, seed + deal, domain) for deal in range(deals)]
+    series = max(2, cost_hands // 10)
+    points = [
+        play_series(one, opponent, series=series, hands=10, seed=seed + 1000, domain=domain).mean(1)
+        for one in (player, without_variety(level, seed))
+    ]
+    return Variety(
+        np.array([different for different, _ in found]),
+        np.array([commonest for _, commonest in found]),
+        plays,
+        ratio(points[1] - points[0], np.ones(series)),
+    )

@@ -1,0 +1,202 @@
+"""Actor and critic: plain multilayer perceptrons that share nothing.
+
+The actor sees an observation (``ginenv.encoding``, 520 bytes) and a condition (one float: 1 when the seat plays for gin only), and
+one that adapts also numbers about its opponent, all 0 where nothing is known. The critic, used in training alone, sees the same and
+the opponent's hand and condition and what the stock will bring as well.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ginenv.actions import NUM_ACTIONS
+from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE
+
+NUM_CONDITIONS = 1
+ADVICE_SCALE = 1 / 64
+# The critic is told what the next cards of the stock will do to both hands (``agents.learning.rollout``), in bytes of
+# deadwood. Luck that the
+# critic foresees is no noise in what the policy learns.
+NUM_FUTURE = 12
+FUTURE_SCALE = 1 / 32
+# Far below any logit of a legal action, yet not so far that exp() meets denormal numbers, which are slow.
+ILLEGAL = -60.0
+
+
+class Trunk(nn.Module):
+    """Linear layers with ReLU; the scale of the observation's bytes is folded into the first one."""
+
+    def __init__(self, inputs: int, widths: Sequence[int], advice: int = 0, future: int | None = None) -> None:
+        super().__init__()
+        sizes = [inputs, *widths]
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(sizes))
+        for layer in self.layers:
+            assert isinstance(layer, nn.Linear)
+            nn.init.orthogonal_(layer.weight, 2**0.5)
+            nn.init.zeros_(layer.bias)
+        scale = torch.ones(inputs)
+        scale[:OBSERVATION_SIZE] = torch.from_numpy(FLAT_SCALE)
+        scale[inputs - advice :] = ADVICE_SCALE
+        if future is not None:
+            scale[future : future + NUM_FUTURE] = FUTURE_SCALE
+        self.register_buffer("scale", scale, persistent=False)
+        self.scale: Tensor
+
+    def linear_layers(self) -> list[nn.Linear]:
+        """The layers, as what they are."""
+        return [layer for layer in self.layers if isinstance(layer, nn.Linear)]
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """What the last layer brings out, ``[B, widths[-1]]``."""
+        first, *others = self.layers
+        x = functional.linear(inputs, first.weight * self.scale, first.bias).relu_()  # type: ignore[arg-type]
+        for layer in others:
+            x = layer(x).relu_()
+        return x
+
+
+def _load_wider(network: Actor | Critic, other: Actor | Critic) -> None:
+    weights = other.state_dict()
+    first = weights["trunk.layers.0.weight"]
+    # Habits and advice come last, in this order.
+    known = first.shape[1] - other.habits - other.advice
+    columns = torch.zeros(first.shape[0], known + network.habits + network.advice)
+    columns[:, :known] = first[:, :known]
+    columns[:, known : known + other.habits] = first[:, known : known + other.habits]
+    at = known + network.habits
+    columns[:, at : at + other.advice] = first[:, known + other.habits :]
+    network.load_state_dict(weights | {"trunk.layers.0.weight": columns})
+
+
+class Actor(nn.Module):
+    """The policy, with heads that guess the opponent's hand and its next action.
+
+    Args:
+        widths: of the hidden layers.
+        habits: how many numbers about the opponent it reads.
+        advice: how many bytes of advice (``agents.network.heuristic_features``) it reads, after everything else.
+    """
+
+    def __init__(self, widths: Sequence[int], habits: int = 0, advice: int = 0) -> None:
+        super().__init__()
+        self.habits, self.advice = habits, advice
+        self.trunk = Trunk(OBSERVATION_SIZE + NUM_CONDITIONS + habits + advice, widths, advice)
+        self.policy = nn.Linear(widths[-1], NUM_ACTIONS)
+        self.belief = nn.Linear(widths[-1], 52)
+        self.next_action = nn.Linear(widths[-1], NUM_ACTIONS)
+        for head in (self.policy, self.belief, self.next_action):
+            nn.init.orthogonal_(head.weight, 0.01)
+            nn.init.zeros_(head.bias)
+
+    def forward(self, inputs: Tensor, guesses: int | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """Logits of the policy ``[B, 107]``, of the opponent's cards ``[G, 52]`` and of its next action ``[G, 107]``.
+
+        Args:
+            inputs: ``[B, 521 + habits + advice]``, the observation's bytes, the condition and the extras, as floats.
+            guesses: for how many of the first rows to guess (all when left out).
+        """
+        x = self.trunk(inputs)
+        head = x[:guesses]
+        return self.policy(x), self.belief(head), self.next_action(head)
+
+    def load_wider(self, other: Actor) -> None:
+        """Takes the weights of an actor of the same widths that reads no advice or habits; those inputs begin with no influence."""
+        _load_wider(self, other)
+
+    def logits(self, inputs: Tensor) -> Tensor:
+        """The policy's logits alone, ``[B, 107]``."""
+        return self.policy(self.trunk(inputs))
+
+
+class Critic(nn.Module):
+    """The value of a hand to the seat to move, both hands and what the stock will bring known.
+
+    Args:
+        widths: of the hidden layers.
+        habits: how many numbers about the opponent it reads.
+        advice: how many bytes of advice it reads, after everything else.
+    """
+
+    def __init__(self, widths: Sequence[int], habits: int = 0, advice: int = 0) -> None:
+        super().__init__()
+        self.habits, self.advice = habits, advice
+        known = OBSERVATION_SIZE + 2 * NUM_CONDITIONS + 52
+        self.trunk = Trunk(known + NUM_FUTURE + habits + advice, widths, advice, known)
+        self.value = nn.Linear(widths[-1], 1)
+        nn.init.orthogonal_(self.value.weight, 0.1)
+        nn.init.zeros_(self.value.bias)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Values ``[B]`` of ``[B, 586 + habits + advice]``: observation, both conditions, the opponent's hand, the stock, the extras."""
+        return self.value(self.trunk(inputs)).squeeze(-1)
+
+    def load_wider(self, other: Critic) -> None:
+        """Takes the weights of a critic of the same widths that reads no advice or habits; those inputs begin with no influence."""
+        _load_wider(self, other)
+
+
+def has_bfloat16_units() -> bool:
+    """Whether the processor multiplies bfloat16 matrices in hardware (AMX or AVX512-BF16)."""
+    capability = getattr(torch.cpu, "_is_amx_tile_supported", None)
+    if capability is not None and capability():
+        return True
+    capability = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
+    return bool(capability is not None and capability())
+
+
+class _Frozen:
+    """Weights of a trunk and of heads for calls without gradients: the inputs' scale folded in, cast once."""
+
+    def __init__(self, network: Actor | Critic, heads: dict[str, nn.Linear], bfloat16: bool) -> None:
+        self.dtype = torch.bfloat16 if bfloat16 else torch.float32
+        self.habits, self.advice = network.habits, network.advice
+        layers = list(network.trunk.layers)
+        with torch.no_grad():
+            weights = [layer.weight.detach().clone() for layer in layers]  # type: ignore[union-attr]
+            weights[0] = weights[0] * network.trunk.scale
+            self.weights = [weight.to(self.dtype) for weight in weights]
+            self.biases = [layer.bias.detach().to(self.dtype) for layer in layers]  # type: ignore[union-attr]
+            self.heads = {
+                name: (head.weight.detach().to(self.dtype), head.bias.detach().to(self.dtype))
+                for name, head in heads.items()
+            }
+
+    @torch.no_grad()
+    def outputs(self, inputs: Tensor, head: str) -> Tensor:
+        """What a head says, as float32."""
+        x = inputs.to(self.dtype)
+        for weight, bias in zip(self.weights, self.biases, strict=True):
+            x = functional.linear(x, weight, bias).relu_()
+        return functional.linear(x, *self.heads[head]).float()
+
+
+class FrozenActor(_Frozen):
+    """An actor for playing: weights folded and cast once, no gradients, one call per batch.
+
+    Args:
+        actor: the actor to copy; later changes to it do not show.
+        bfloat16: whether to multiply in bfloat16.
+    """
+
+    def __init__(self, actor: Actor, bfloat16: bool) -> None:
+        super().__init__(actor, {"policy": actor.policy, "belief": actor.belief, "next": actor.next_action}, bfloat16)
+
+    def __call__(self, inputs: Tensor, head: str = "policy") -> Tensor:
+        """Logits of one head as float32: ``policy [B, 107]``, ``belief [B, 52]`` or ``next [B, 107]``."""
+        return self.outputs(inputs, head)
+
+
+class FrozenCritic(_Frozen):
+    """A critic for judging, as ``FrozenActor`` is an actor for playing."""
+
+    def __init__(self, critic: Critic, bfloat16: bool) -> None:
+        super().__init__(critic, {"value": critic.value}, bfloat16)
+
+    def __call__(self, inputs: Tensor) -> Tensor:
+        """Values ``float32[B]`` of ``[B, 586 + extras]``."""
+        return self.outputs(inputs, "value").squeeze(1)

@@ -1,0 +1,119 @@
+"""A trained network as a player."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from agents.bots.style_kernels import choose_lay_off, choose_spread
+from agents.learning.rollout import sample_actions
+from agents.network.checkpoint import load_checkpoint
+from agents.network.commitment import bind_to_gin
+from agents.network.heuristic_features import actor_inputs
+from agents.network.nets import FrozenActor, has_bfloat16_units
+from ginenv.actions import PHASE_LAYOFF, PHASE_SPREAD
+from ginenv.encoding import OBSERVATION_SIZE, encode
+from ginenv.errors import GinError
+from ginenv.jit import kernel, mix
+from ginenv.players import BasePlayer, Player
+
+# The strongest network that was trained; its JSON has the command, the curve and the table.
+SHIPPED = Path(__file__).resolve().parents[1] / "data" / "network"
+# The file that makes a checkpoint's directory a level's (``agents.levels.level``).
+LEVEL = "level.json"
+
+
+# Temperature at which checkpoints play: nearly the most probable action, yet not always the same one. Chosen by matches (LOG.md).
+PLAYED = 0.1
+
+
+@kernel
+def _prepare(views, commits, seed, obs, conditions, legal, words):
+    """Observations, conditions and legal actions of a batch; a seat that declined a knock plays for gin, as in training."""
+    for i in range(views.shape[0]):
+        v = views[i]
+        encode(v, obs, i)
+        bound = commits and v.declined > 0
+        conditions[i] = 1 if bound else 0
+        legal[i, 0] = v.legal[0]
+        legal[i, 1] = bind_to_gin(v.hand, v.legal[0], v.legal[1]) if bound else v.legal[1]
+        legal[i, 2] = v.legal[2]
+        words[i] = mix(v.luck ^ mix(np.uint64(seed)))
+
+
+@kernel
+def _arithmetic(views, actions):
+    """Spreads and lays off by exact arithmetic, which no network needs to learn."""
+    for i in range(views.shape[0]):
+        if views[i].phase == PHASE_SPREAD:
+            actions[i] = choose_spread(views[i])
+        elif views[i].phase == PHASE_LAYOFF:
+            actions[i] = choose_lay_off(views[i])
+
+
+class NetworkPlayer(BasePlayer):
+    """Plays the policy of an actor, without memory: a function of the views and the seed.
+
+    Args:
+        actor: frozen weights.
+        seed: of the draws from the policy.
+        temperature: 1 plays the policy as trained, 0 its most probable action.
+        commits: whether a declined knock binds to gin for the rest of the hand, as the network was trained.
+        name: shown in tables.
+    """
+
+    def __init__(
+        self, actor: FrozenActor, seed: int = 0, temperature: float = 1.0, commits: bool = True, name: str = "network"
+    ) -> None:
+        super().__init__(seed)
+        if temperature < 0:
+            raise GinError(f"temperature is {temperature}; allowed is 0 (most probable action) or more")
+        self.actor, self.temperature, self.commits, self.name = actor, temperature, commits, name
+
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        """Chooses for every view: ``VIEW[n]`` to ``int64[n]``."""
+        n = views.shape[0]
+        obs = np.empty((n, OBSERVATION_SIZE), np.uint8)
+        conditions = np.empty(n, np.uint8)
+        legal = np.empty((n, 3), np.int64)
+        words = np.empty(n, np.uint64)
+        _prepare(views, self.commits, self.seed & 0xFFFFFFFF, obs, conditions, legal, words)
+        logits = self.actor(actor_inputs(self.actor, views, obs, conditions)).numpy()
+        if self.temperature not in (0.0, 1.0):
+            logits /= self.temperature
+        actions = np.empty(n, np.int64)
+        sample_actions(logits, legal, words, self.temperature == 0, actions, np.empty(n, np.float32))
+        _arithmetic(views, actions)
+        return actions
+
+
+def make_network(seed: int = 0, temperature: float = PLAYED, commits: bool = True) -> NetworkPlayer:
+    """The player of the network that ships with the package, ``data/network``."""
+    player = load_network(str(SHIPPED), seed, temperature, commits)
+    player.name = "network"
+    return player
+
+
+def load_player(path: str, seed: int = 0, temperature: float = PLAYED, commits: bool = True) -> Player:
+    """The player of a checkpoint's directory; of a level's directory the level.
+
+    Raises:
+        CheckpointError: if the checkpoint cannot be used.
+    """
+    if (Path(path) / LEVEL).is_file():
+        # Levels are made of checkpoints; only here does a checkpoint's path lead to one.
+        from agents.levels.player import make_level
+
+        return make_level(seed, path)
+    return load_network(path, seed, temperature, commits)
+
+
+def load_network(path: str, seed: int = 0, temperature: float = PLAYED, commits: bool = True) -> NetworkPlayer:
+    """The player of a checkpoint's network.
+
+    Raises:
+        CheckpointError: if the checkpoint cannot be used.
+    """
+    actor, _ = load_checkpoint(path)
+    return NetworkPlayer(FrozenActor(actor, has_bfloat16_units()), seed, temperature, commits, Path(path).name)

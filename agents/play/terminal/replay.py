@@ -1,0 +1,114 @@
+"""Stepping through a record at the terminal: both hands lie open, every action in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.text import Text
+
+from agents.play.arrange import melds_of_cards, sorted_cards
+from agents.play.terminal.screen import Terminal
+from agents.play.terminal.show import LABEL, Face
+from ginenv.cards import cards_of
+from ginenv.engine import NO_CARD
+from ginenv.hand import GAME_FIELDS, Hand
+from ginenv.records import Record, read_record
+from ginenv.text import format_position
+
+_KEYS = "Enter: on, b: back, n: next hand, NUMBER: that step, p: the position as text, q: leave"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A moment of a record: the number of the hand (from 1), the hand then, and the action that comes (None at the end)."""
+
+    number: int
+    hand: Hand
+    action: int | None
+
+
+def steps_of(record: Record) -> list[Step]:
+    """Every moment of a record in order."""
+    hands = [record.hand]
+    if record.match is not None:
+        hands = record.match.played + ([] if record.match.hand.is_over else [record.match.hand])
+    steps = []
+    for number, hand in enumerate(hands, 1):
+        state = hand.state[0]
+        deck = state["deck"][: hand.rules.num_cards].tolist()
+        again = Hand.deal(hand.rules, deck=deck, starter=int(state["starter"]), seed=0)
+        for name in GAME_FIELDS:
+            again.state[name] = hand.state[name]
+        for action in hand.history:
+            steps.append(Step(number, again.copy(), action))
+            again.push(action)
+        steps.append(Step(number, again, None))
+    return steps
+
+
+def _lines(face: Face, step: Step, names: tuple[str, str], place: str) -> list[Text]:
+    hand, state = step.hand, step.hand.state[0]
+    lines = [Text(f"{face.rule * 2} hand {step.number}, {place} {face.rule * 2}", "bold")]
+    if hand.is_over:
+        view = hand.view(0)[0]
+        lines += face.ended(view, names)
+        lines.append(Text(face.text(hand.outcome.describe(names) if hand.outcome else ""), "bold"))
+        return lines
+    for seat, name in enumerate(names):
+        cards = int(state["hands"][seat])
+        fresh = {int(state["drawn"]), int(state["taken"])} - {NO_CARD} if seat == hand.turn else set()
+        order = sorted_cards(cards_of(cards), "suit")
+        lines += face.hand(name, order, melds_of_cards(cards), fresh=next(iter(fresh), NO_CARD))
+    pile = state["pile"][: state["num_pile"]].tolist()
+    lines.append(Text(f"{'pile':<{LABEL}}{face.names(pile) or 'empty'}"))
+    words = (
+        "the record ends here"
+        if step.action is None
+        else f"{names[hand.turn]}: {face.text(hand.action_text(step.action))}"
+    )
+    lines.append(Text(words, "reverse"))
+    return lines
+
+
+def replay(terminal: Terminal, path: str | Path) -> None:
+    """Steps through a record until the person leaves it.
+
+    Raises:
+        TextError: if the file is no record.
+    """
+    record = read_record(path)
+    names = (record.players[0] or "seat 0", record.players[1] or "seat 1")
+    steps, at, face = steps_of(record), 0, Face(terminal.symbols)
+    terminal.say(f"{Path(path).name}: {names[0]} against {names[1]}. {_KEYS}")
+    if record.note:
+        terminal.say(record.note)
+    while True:
+        terminal.say(*_lines(face, steps[at], names, f"step {at + 1} of {len(steps)}"))
+        if record.match is not None and steps[at].action is None and at == len(steps) - 1:
+            terminal.say(face.text(record.match.sheet().to_text(names)))
+        while True:
+            word = terminal.ask("replay> ").lower()
+            if word in ("q", "quit", "leave"):
+                return
+            if word in ("p", "position"):
+                terminal.say_whole(format_position(steps[at].hand))
+            elif (place := _next_place(steps, at, word)) is None:
+                terminal.warn(f"{word!r} means nothing here. {_KEYS}")
+            elif place == at:
+                terminal.say("There is nothing beyond.")
+            else:
+                at = place
+                break
+
+
+def _next_place(steps: list[Step], at: int, word: str) -> int | None:
+    if word.isdecimal():
+        return min(max(int(word) - 1, 0), len(steps) - 1)
+    if word in ("", "on"):
+        return min(at + 1, len(steps) - 1)
+    if word in ("b", "back"):
+        return max(at - 1, 0)
+    if word in ("n", "next"):
+        return next((k for k in range(at, len(steps)) if steps[k].number > steps[at].number), len(steps) - 1)
+    return None

@@ -1,0 +1,1 @@
+"""Players in other processes: programs that speak the line protocol (docs/protocol.md)."""

@@ -1,0 +1,335 @@
+"""Players in other processes: programs that speak the line protocol (docs/protocol.md), taken as ``cmd:PROGRAM ARGUMENTS``."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from agents.programs.process import FORFEIT, BotFault, LineProcess, _excerpt
+from agents.programs.protocol import VERSION, Reader, Teller, arrangements, hello, legal_texts, may_play, question
+from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_SPREAD, action_name, parse_action
+from ginenv.cards import parse_card
+from ginenv.errors import GinError, did_you_mean
+from ginenv.rules import Rules
+
+
+@dataclass(frozen=True)
+class BotLimits:
+    """What a program outside is allowed.
+
+    Attributes:
+        start_seconds: until it is ready.
+        seconds: until it has answered a line, however many decisions that holds.
+        batch: decisions in one line at most.
+        restarts: how often it is started again in a match after it crashed, stalled or talked rubbish. Then it forfeits all that
+            is left.
+        end_seconds: for going when it is told to; then it is ended.
+    """
+
+    start_seconds: float = 20.0
+    seconds: float = 10.0
+    batch: int = 256
+    restarts: int = 1
+    end_seconds: float = 2.0
+
+
+class OutsidePlayer:
+    """A program that plays over the line protocol.
+
+    It is started at the first decision. What it does wrong is an error, and is written down for ``take_faults``; in a match, which
+    can score it, it costs the hand or the game instead (``FORFEIT``). A program that cannot go on is started again as often as
+    the limits allow.
+
+    Args:
+        command: the program and its arguments.
+        seed: told to the program.
+        limits: what it is allowed.
+
+    Attributes:
+        forfeits: whether it answers ``FORFEIT`` for what the program failed to answer; the arena sets this while it plays.
+    """
+
+    def __init__(self, command: str, seed: int = 0, limits: BotLimits | None = None):
+        self.name = f"cmd:{command}"
+        self.command = command
+        self.seed = seed
+        self.limits = limits or BotLimits()
+        self.split = False
+        self.forfeits = False
+        self._process: LineProcess | None = None
+        self._batch = self.limits.batch
+        self._starts = 0
+        self._lines = 0
+        self._tellers: dict[int, Teller] = {}
+        self._closing: list[dict[str, Any]] = []
+        self._rules: Rules | None = None
+        self._faults: dict[str, dict[str, Any]] = {}
+        self._last_fault: BotFault | None = None
+        # Decisions by phase, for the conformance check.
+        self.asked: Counter[str] = Counter()
+
+    def reset(self, seed: int = 0) -> None:
+        """Ends the program and forgets all games; the next decision starts it again with the new seed."""
+        self.close()
+        self.seed = seed
+        self._tellers.clear()
+
+    def forget(self, slots: np.ndarray) -> None:
+        """Hears that other hands are dealt in these slots, whatever became of the last ones."""
+        for slot in slots.tolist():
+            self._tellers.pop(slot, None)
+
+    def close(self) -> None:
+        """Ends the program and everything that it started.
+
+        The next decision starts it again; it is told then what happened in the hands that are still in play.
+        """
+        self._starts = 0
+        if self._process is not None:
+            process, self._process = self._process, None
+            told, self._closing = self._closing, []
+            status = process.close(_line({"type": "bye", "games": told}), self.limits.end_seconds)
+            if status is None:
+                words = f"was still running {self.limits.end_seconds:g} s after it had been told to go"
+                self._blame(BotFault("ending", words), 0)
+            elif status:
+                self._blame(BotFault("ending", f"ended with status {status} when it was told to go"), 0)
+
+    def take_faults(self) -> list[dict[str, Any]]:
+        """What went wrong since this was asked last: player, kind, count, and the first case in words."""
+        faults = list(self._faults.values())
+        self._faults = {}
+        return faults
+
+    def _fail(self, fault: BotFault, forfeits: int, times: int = 1) -> None:
+        """Writes down a fault that answers are missing for.
+
+        Raises:
+            GinError: where they cannot be forfeited.
+        """
+        self._blame(fault, forfeits if self.forfeits else 0, times)
+        if not self.forfeits:
+            raise GinError(f"player {self.name!r} cannot go on; {fault}")
+
+    def _blame(self, fault: BotFault, forfeits: int, times: int = 1) -> None:
+        entry = self._faults.setdefault(
+            fault.kind, {"player": self.name, "kind": fault.kind, "count": 0, "forfeits": 0, "first": fault.words}
+        )
+        entry["count"] += times
+        entry["forfeits"] += forfeits
+        self._last_fault = fault
+
+    def start(self, rules: Rules) -> None:
+        """Starts the program now and not at the first decision, so that one that cannot play is told of at once.
+
+        Raises:
+            GinError: if it cannot.
+        """
+        try:
+            if self._process is None:
+                self._start(rules)
+        except BotFault as fault:
+            self._drop()
+            self._fail(fault, 0)
+
+    def _drop(self) -> bool:
+        """Lets go of a program that failed; whether there was one."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.close()
+        return process is not None
+
+    def _start(self, rules: Rules) -> None:
+        self._starts += 1
+        self._process = LineProcess(self.command, _line({"type": "bye", "games": []}), self.limits.end_seconds)
+        greeting = hello(rules, self.seed, self.limits.seconds, self.limits.batch)
+        answer = _parsed(self._process.exchange(_line(greeting), self.limits.start_seconds), "handshake")
+        if answer.get("type") != "ready":
+            raise BotFault("handshake", f"answered hello with type {answer.get('type')!r}; expected is 'ready'")
+        if answer.get("protocol") != VERSION:
+            raise BotFault("handshake", f"speaks protocol {answer.get('protocol')!r}; spoken here is {VERSION}")
+        known = ("type", "protocol", "name", "split", "max_batch")
+        for key in answer:
+            if key not in known:
+                raise BotFault("handshake", f"unknown key {key!r}{did_you_mean(key, known)}; known: {', '.join(known)}")
+        batch = answer.get("max_batch", self.limits.batch)
+        if isinstance(batch, bool) or not isinstance(batch, int) or batch < 1:
+            raise BotFault("handshake", f"max_batch is {batch!r}; allowed is a whole number from 1")
+        self._batch = min(batch, self.limits.batch)
+        self.split = bool(answer.get("split", False))
+        self._rules = rules
+        # Whoever begins anew is told all that happened in the hands in play.
+        for teller in self._tellers.values():
+            teller.told = 0
+        self._closing.clear()
+
+    def _teller(self, slot: int, view: dict[str, Any]) -> Teller:
+        teller = self._tellers.get(slot)
+        if teller is None or not teller.continues(view):
+            teller = self._tellers[slot] = Teller(view)
+        teller.update(view)
+        return teller
+
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        """Asks the program.
+
+        Returns:
+            ``int64[n]``; ``FORFEIT`` where it failed to give a legal answer, if ``forfeits`` is set.
+
+        Raises:
+            GinError: if it failed and ``forfeits`` is not set.
+        """
+        numbers = (np.arange(len(views)) if slots is None else slots).tolist()
+        reader = Reader(views)
+        actions = np.full(len(views), FORFEIT, np.int64)
+        asked = [reader.view(i) for i in range(len(views))]
+        for slot, view in zip(numbers, asked, strict=True):
+            self._teller(slot, view)
+        start = 0
+        while start < len(views):
+            if self._process is None and self._starts > self.limits.restarts:
+                # It may not be started again: what is left is lost to the fault that ended it.
+                assert self._last_fault is not None
+                self._fail(self._last_fault, len(views) - start, times=0)
+                break
+            end = min(len(views), start + self._batch)
+            try:
+                if self._process is None:
+                    self._start(Rules.from_block(views["rules"][start]))
+                    continue
+                actions[start:end] = self._ask(numbers[start:end], asked[start:end])
+            except BotFault as fault:
+                dropped = self._drop()
+                # A program that never got ready has failed nowhere yet; what it would have played is lost with the last start.
+                lost = end - start if dropped and fault.kind not in ("cannot start", "handshake") else 0
+                self._fail(fault, lost)
+                start += lost
+                continue
+            start = end
+        return actions
+
+    def _ask(self, slots: list[int], views: list[dict[str, Any]]) -> list[int]:
+        """One line with the question of some games, and a second one about knocking for programs that split it."""
+        answers: list[int] = []
+        games = []
+        for slot, view in zip(slots, views, strict=True):
+            asked = question(slot, self._tellers[slot].news(), view)
+            if self.split and view["phase"] == PHASE_DISCARD:
+                discards, knocks, _ = view["legal"]
+                asked["legal"] = [action_name(card) for card in range(KNOCK) if (discards | knocks) >> card & 1]
+            games.append(asked)
+            self.asked[asked["phase"]] += 1
+        told, self._closing = self._closing, []
+        for slot, view, answer in zip(slots, views, self._answers(told + games, slots), strict=True):
+            answers.append(self._read_action(slot, view, answer))
+        if self.split:
+            self._ask_knocks(slots, views, answers)
+        return answers
+
+    def _ask_knocks(self, slots: list[int], views: list[dict[str, Any]], answers: list[int]) -> None:
+        games, places = [], []
+        for i, view in enumerate(views):
+            card = answers[i]
+            if view["phase"] != PHASE_DISCARD or not 0 <= card < KNOCK or not view["legal"][1] >> card & 1:
+                continue
+            if not view["legal"][0] >> card & 1:
+                answers[i] = KNOCK + card
+                continue
+            legal = [action_name(card), action_name(KNOCK + card)]
+            games.append({"slot": slots[i], "events": [], "phase": "knock", "legal": legal})
+            places.append(i)
+        if not games:
+            return
+        self.asked["knock"] += len(games)
+        replies = self._answers(games, [game["slot"] for game in games])
+        for i, game, reply in zip(places, games, replies, strict=True):
+            answers[i] = self._read_action(slots[i], views[i], reply, game["legal"])
+
+    def _answers(self, games: list[dict[str, Any]], slots: list[int]) -> list[dict[str, Any]]:
+        """Sends one ``act`` line and sorts the answers by slot."""
+        assert self._process is not None
+        self._lines += 1
+        request = {"type": "act", "id": self._lines, "games": games}
+        message = _parsed(self._process.exchange(_line(request), self.limits.seconds), "rubbish")
+        if message.get("type") != "answers" or message.get("id") != self._lines:
+            raise BotFault(
+                "rubbish",
+                f"answered with type {message.get('type')!r} and id {message.get('id')!r}; expected are 'answers' and {self._lines}",
+            )
+        answers = message.get("answers")
+        if not isinstance(answers, list) or not all(isinstance(answer, dict) for answer in answers):
+            raise BotFault("rubbish", "'answers' is no list of objects")
+        by_slot = {answer["slot"]: answer for answer in answers if isinstance(answer.get("slot"), int)}
+        missing = [slot for slot in slots if slot not in by_slot]
+        if missing:
+            raise BotFault(
+                "rubbish", f"slot {missing[0]} was asked and not answered ({len(missing)} of {len(slots)} missing)"
+            )
+        return [by_slot[slot] for slot in slots]
+
+    def _read_action(
+        self, slot: int, view: dict[str, Any], answer: dict[str, Any], legal: list[str] | None = None
+    ) -> int:
+        """The action of an answer, or ``FORFEIT``."""
+        try:
+            if view["phase"] == PHASE_SPREAD and "melds" in answer:
+                return _arrangement(view, answer["melds"])
+            text = answer.get("action")
+            if not isinstance(text, str):
+                raise GinError(f"the answer holds no action: {_excerpt(json.dumps(answer).encode())}")
+            action = parse_action(text)
+            split = self.split and view["phase"] == PHASE_DISCARD and legal is None
+            fits = bool((view["legal"][0] | view["legal"][1]) >> action & 1) if split and action < KNOCK else None
+            if not (may_play(view, action) if fits is None else fits):
+                raise GinError(f"{text!r} is not legal; legal are: {', '.join(legal or legal_texts(view))}")
+        except GinError as error:
+            fault = BotFault("illegal move", f"in slot {slot}: {error}")
+        else:
+            return action
+        self._fail(fault, 1)
+        return FORFEIT
+
+    def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
+        """Tells the program how hands ended; the events go out with the next question."""
+        numbers = (np.arange(len(views)) if slots is None else slots).tolist()
+        reader = Reader(views)
+        for i, slot in enumerate(numbers):
+            news = self._teller(slot, reader.view(i)).news()
+            del self._tellers[slot]
+            if self._process is not None:
+                self._closing.append({"slot": slot, "events": news})
+
+
+def _line(message: dict[str, Any]) -> bytes:
+    return json.dumps(message, separators=(",", ":")).encode()
+
+
+def _parsed(line: bytes, kind: str) -> dict[str, Any]:
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        raise BotFault(kind, f"answered with what is no JSON: {_excerpt(line)}") from None
+    if not isinstance(message, dict):
+        raise BotFault(kind, f"answered with a {type(message).__name__}; expected is a JSON object")
+    return message
+
+
+def _arrangement(view: dict[str, Any], melds: Any) -> int:
+    """The number of the arrangement with these melds.
+
+    Raises:
+        GinError: if there is none, or the melds are no lists of cards.
+    """
+    try:
+        chosen = {frozenset(parse_card(card) for card in meld) for meld in melds}
+    except (TypeError, AttributeError):
+        raise GinError(f"melds are lists of cards, not {_excerpt(json.dumps(melds).encode())}") from None
+    listed = arrangements(view)
+    for number, arrangement in enumerate(listed):
+        if {frozenset(parse_card(card) for card in meld) for meld in arrangement} == chosen:
+            return number
+    raise GinError(f"no arrangement has these melds; allowed is one of the {len(listed)} listed")

@@ -1,0 +1,206 @@
+"""What a network knows of its opponent's hand beyond what counting cards tells anybody: log-loss by turn.
+
+``python -m agents.reports.beliefs runs/strong/best --out benchmarks/results/belief.json``
+
+Measured over the cards that a seat cannot place: in its own hand, in the pile, or taken by the opponent from the pile and still
+held are known to anybody who watched, and count for neither side. Of the others, as many as the opponent holds unknown cards are in its
+hand, the rest in the stock; a counter gives each the same chance, number hidden over number unseen, which is the best that can be said
+without reading the opponent's choices.
+
+Deals are those kept for reports; intervals are 95 %, clustered by deal (each is played twice, with seats exchanged).
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from agents.arena.deals import Domain
+from agents.arena.hand_log import Decisions, watch_hands
+from agents.arena.results import Estimate, ratio, versions
+from agents.files import write_json
+from agents.network.checkpoint import load_checkpoint
+from agents.network.heuristic_features import actor_inputs
+from agents.network.nets import FrozenActor, has_bfloat16_units
+from agents.network.player import PLAYED, NetworkPlayer
+from ginenv.actions import PHASE_DISCARD
+from ginenv.encoding import encode_views
+from ginenv.errors import GinError
+from ginenv.players import make_player
+from ginenv.rules import Rules, get_rules
+
+TURNS = 12
+# The bar: this much below counting, by this turn.
+BAR, BAR_TURN = 0.05, 6
+# The first two stand in the pools of most training runs, the last in none.
+STYLES = ("simple", "knocker", "easy")
+_CARDS = np.arange(52)
+
+
+def card_rows(masks: np.ndarray) -> np.ndarray:
+    """Masks ``int64[n]`` as booleans ``[n, 52]``."""
+    return ((masks[:, None] >> _CARDS) & 1).astype(bool)
+
+
+def belief_logits(actor: FrozenActor, views: np.ndarray) -> np.ndarray:
+    """What an actor guesses of the opponent's hand: ``VIEW[n]`` to logits ``float32[n, 52]``.
+
+    A seat that declined a knock plays for gin, and is told so, as ``NetworkPlayer`` does.
+    """
+    inputs = actor_inputs(actor, views, encode_views(views), (views["declined"] > 0).astype(np.uint8))
+    return actor(inputs, "belief").numpy()
+
+
+def counting_chances(views: np.ndarray) -> np.ndarray:
+    """The chance that an unseen card is in the opponent's hand, by counting alone: ``float64[n]``."""
+    unseen = card_rows(views["unseen"]).sum(1)
+    return (unseen - views["stock"]) / unseen
+
+
+def log_losses(chances: np.ndarray, views: np.ndarray, hidden: np.ndarray) -> np.ndarray:
+    """Surprise at the true hand, summed over the unseen cards of each view: ``float64[n]``, in nats.
+
+    Args:
+        chances: ``[n, 52]`` that the opponent holds each card, or ``[n, 1]`` the same for all.
+        views: ``VIEW[n]``.
+        hidden: ``int64[n]`` the opponent's true hand.
+    """
+    chances = np.clip(chances.astype(np.float64), 1e-9, 1 - 1e-9)
+    losses = -np.where(card_rows(hidden), np.log(chances), np.log1p(-chances))
+    return np.where(card_rows(views["unseen"]), losses, 0.0).sum(1)
+
+
+class BeliefMeter:
+    """A witness that adds up losses of side 0 by its own turn and by deal, once a turn, when it is to discard.
+
+    Args:
+        actor: whose beliefs are measured.
+        pairs: deals that will be played.
+    """
+
+    def __init__(self, actor: FrozenActor, pairs: int) -> None:
+        self.actor = actor
+        self.network, self.counting, self.cards = (np.zeros((TURNS, pairs)) for _ in range(3))
+        self.views = np.zeros(TURNS, np.int64)
+
+    def __call__(self, decisions: Decisions) -> None:
+        """Adds the decisions of a tick."""
+        turns = card_rows(decisions.views["thrown"][:, 0]).sum(1)
+        rows = np.flatnonzero((decisions.views["phase"] == PHASE_DISCARD) & (turns < TURNS))
+        if decisions.side or not rows.size:
+            return
+        views, hidden = decisions.views[rows], decisions.hidden[rows]
+        place = turns[rows], decisions.pairs[rows]
+        chances = 1 / (1 + np.exp(-belief_logits(self.actor, views).astype(np.float64)))
+        np.add.at(self.network, place, log_losses(chances, views, hidden))
+        np.add.at(self.counting, place, log_losses(counting_chances(views)[:, None], views, hidden))
+        np.add.at(self.cards, place, card_rows(views["unseen"]).sum(1))
+        np.add.at(self.views, place[0], 1)
+
+    def loss(self, turn: int) -> Estimate:
+        """The network's loss a card in its ``turn``-th turn (from 1)."""
+        return ratio(self.network[turn - 1], self.cards[turn - 1])
+
+    def counted(self, turn: int) -> Estimate:
+        """The loss a card of counting alone."""
+        return ratio(self.counting[turn - 1], self.cards[turn - 1])
+
+    def below(self, turn: int) -> Estimate:
+        """How far the network is below counting, as a part of counting's loss."""
+        part = ratio(self.network[turn - 1], self.counting[turn - 1])
+        return Estimate(1 - part.mean, part.half)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One entry for each turn that came up often enough to have an interval."""
+        return [
+            {
+                "turn": turn,
+                "views": int(self.views[turn - 1]),
+                "network": self.loss(turn).to_dict(),
+                "counting": self.counted(turn).to_dict(),
+                "below": self.below(turn).to_dict(),
+            }
+            for turn in range(1, TURNS + 1)
+            if self.views[turn - 1] >= 30
+        ]
+
+
+def measure_belief(actor: FrozenActor, opponent: str | None, rules: Rules, pairs: int, seed: int) -> BeliefMeter:
+    """Plays an actor against a style (or itself) and measures its beliefs."""
+    meter = BeliefMeter(actor, pairs)
+    other = make_player(opponent, seed) if opponent else NetworkPlayer(actor, seed + 1, PLAYED)
+    watch_hands((NetworkPlayer(actor, seed, PLAYED), other), rules, pairs, seed, Domain.EVAL, meter)
+    return meter
+
+
+@dataclass
+class Arguments:
+    """Command line.
+
+    Attributes:
+        checkpoint: directory of the network.
+        out: JSON to write.
+        opponents: styles, beside itself.
+        rules: preset.
+        pairs: deals, each played twice.
+        seed: of the deals.
+    """
+
+    checkpoint: tyro.conf.Positional[Path]
+    out: Path = Path("benchmarks/results/belief.json")
+    opponents: tuple[str, ...] = STYLES
+    rules: str = "eaai"
+    pairs: int = 2000
+    seed: int = 1
+
+
+def main() -> None:
+    """Measures, prints a table, writes the JSON."""
+    arguments = tyro.cli(Arguments)
+    if arguments.pairs < 2:
+        raise GinError(f"pairs is {arguments.pairs}; allowed is a whole number from 2")
+    network, card = load_checkpoint(arguments.checkpoint)
+    actor = FrozenActor(network, has_bfloat16_units())
+    found: dict[str, Any] = {}
+    table = Table(title=f"Log-loss a card below counting, {arguments.checkpoint}", title_justify="left")
+    table.add_column("own turn", justify="right")
+    columns: list[BeliefMeter] = []
+    for opponent in (None, *arguments.opponents):
+        meter = measure_belief(actor, opponent, get_rules(arguments.rules), arguments.pairs, arguments.seed)
+        below = meter.below(BAR_TURN)
+        found[opponent or "itself"] = {
+            "turns": meter.rows(),
+            "bar": {"turn": BAR_TURN, "below": BAR, "reached": bool(below.mean >= BAR), "surely": bool(below.low >= BAR)},
+        }  # fmt: skip
+        table.add_column(f"against {opponent or 'itself'}", justify="right")
+        columns.append(meter)
+    for turn in range(1, TURNS + 1):
+        gains = [meter.below(turn) for meter in columns]
+        table.add_row(str(turn), *(f"{100 * gain.mean:.1f} ± {100 * gain.half:.1f} %" for gain in gains))
+    write_json(
+        arguments.out,
+        {
+            "checkpoint": {"weights_sha256": card["weights_sha256"], "decisions": card["about"].get("decisions")},
+            "command": f"python -m agents.reports.beliefs {' '.join(sys.argv[1:])}",
+            "rules": arguments.rules,
+            "hands": 2 * arguments.pairs,
+            "unit": "nats a card that the seat cannot place; measured once a turn, before the discard",
+            "opponents": found,
+            "versions": versions(),
+        },
+    )
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except GinError as error:
+        sys.exit(f"belief_report: {error}")

@@ -1,0 +1,396 @@
+"""Tables at which a learner sits across an opponent, played in lock-step: the compiled part of every environment.
+
+One *table* is a hand or a game in play (``STATE``) and what an environment keeps about it (``TABLE``). The single
+environment is one table, the vector environment many, the self-play face tables at which the learner plays both seats. They all run
+``_go_on``, which plays until the learner is to move, asks compiled opponents on the way, deals again where an episode has ended, and
+stops where Python has to ask somebody.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ginenv.actions import KNOCK, NUM_ACTIONS, PASS, PHASE_OVER, STOCK
+from ginenv.compiled_players import OPPONENT, ask
+from ginenv.encoding import ROW, encode_row, row_of
+from ginenv.engine import NOBODY, apply, is_legal
+from ginenv.game import next_hand, score_hand, start_game
+from ginenv.jit import kernel, mix, record_copy, store_cards
+from ginenv.record_access import record_at, row_record
+from ginenv.view import look
+
+MAX_SKIPPED = 8
+
+# What an episode pays, by name: see `HandEnv` and `GameEnv`.
+HAND_REWARDS = ("points", "scaled", "win")
+GAME_REWARDS = ("points", "scaled", "win", "win+points", "total")
+_POINTS, _SCALED, _WIN, _WIN_POINTS, _TOTAL = range(len(GAME_REWARDS))
+POINTS_SCALE = 0.01
+# What an illegal action costs where it ends the episode: about the worst hand, or a lost game.
+ILLEGAL_REWARD = {"points": -100.0, "scaled": -1.0, "win": -1.0, "win+points": -1.0, "total": -100.0}
+
+SEATS = (0, 1, "alternate", "random", "both")
+_ALTERNATE, _RANDOM, _BOTH = 2, 3, 4
+
+# Where a table stands when _go_on returns: the learner is to move (or the episode is over), Python must ask the opponent or
+# tell it of a finished hand, a compiled opponent chose an illegal action, or the learner never gets to move.
+LEARNER, ASK, TELL, FAULT, ENDLESS = range(5)
+MOST_REDEALS = 1000
+_SEAT_SALT = np.uint64(0x5EA7)
+
+_INFO = [
+    ("seat", np.uint8),
+    ("illegal", np.uint8),
+    ("finished", np.uint8),  # 1 when this is how the episode ended
+    ("closed", np.uint8),  # hands that ended in this step
+    ("skips", np.uint8),  # those of them that ended before the learner could move in them
+    ("opponent", np.int32),
+    ("score", np.int32, (2,)),
+    # The last hand that ended; index 0 of a pair is the learner.
+    ("end", np.uint8),
+    ("won", np.int8),  # 1, -1, or 0 for nobody
+    ("knocker", np.uint8),  # 0 the learner, 1 the opponent, 2 nobody
+    ("deadwood", np.uint8, (2,)),
+    ("length", np.uint8),  # actions of both
+    ("points", np.int32),
+    # The game, once it is over.
+    ("game_won", np.int8),
+    ("boxes", np.uint8, (2,)),
+    ("hands", np.int32),
+    ("total", np.int32, (2,)),
+    ("skipped_end", np.uint8, (MAX_SKIPPED,)),
+    ("skipped_points", np.int32, (MAX_SKIPPED,)),
+]
+INFO = np.dtype(_INFO, align=True)
+TABLE = np.dtype(
+    [
+        ("key", np.uint64),  # the key of episode 0; that of episode n follows from it and n
+        ("luck", np.uint64, (2,)),  # the seats' luck in episode 0; likewise
+        ("episode", np.int64),  # episodes dealt since the last seed
+        ("reward", np.float64),  # earned and not yet paid
+        ("paid", np.float64),  # the reward of this step
+        ("action", np.int64),  # the learner's next action
+        ("loss", np.float64),  # reward of an illegal action
+        ("legal", np.int64, (3,)),  # what the learner was last shown as legal, as in a view
+        *_INFO,
+        ("status", np.uint8),
+        ("done", np.uint8),  # 1 when an episode ended in this step
+        ("over", np.uint8),  # 1 while an ended episode has not been followed by the next
+        ("moved", np.uint8),  # 1 when the learner has moved in this episode
+        ("moved_in_hand", np.uint8),
+        ("told", np.uint8),
+        ("fresh", np.uint8),  # set to 1 whenever an episode is dealt
+        ("next_opponent", np.int32),
+        ("seat_rule", np.uint8),
+        ("seat_given", np.uint8),  # 1 while the episode's seat is one that reset was asked for
+        ("reward_rule", np.uint8),
+        ("is_game", np.uint8),
+        ("same_step", np.uint8),  # 1 when the next episode is dealt in the step that ends one
+        ("redeals", np.int32),
+        # Addresses, since compiled helpers take no arrays: the first OPPONENT; this table's record of finals and its row of final_rows.
+        ("opponents_at", np.int64),
+        ("final_at", np.int64),
+        ("final_row_at", np.int64),
+    ],
+    align=True,
+)
+MASK = np.dtype([("cells", np.int8, (NUM_ACTIONS,))])
+_mask_of = row_record(MASK)
+_opponent_at = record_at(OPPONENT)
+_info_at = record_at(INFO)
+_row_at = record_at(ROW)
+_OPPONENT_SIZE = OPPONENT.itemsize
+_copy_info = record_copy(INFO, "seat", TABLE, "seat", "skipped_points")
+
+
+@kernel
+def _begin(s, t):
+    """Deals the table's next episode."""
+    number = np.uint64(t.episode)
+    t.episode += 1
+    s.key = t.key
+    s.luck[0], s.luck[1] = t.luck[0], t.luck[1]
+    if number:
+        s.key = mix(t.key ^ mix(number))
+        for seat in range(2):
+            s.luck[seat] = mix(t.luck[seat] ^ mix(number))
+    start_game(s)
+    if t.seat_rule == _ALTERNATE:
+        t.seat = number & np.uint64(1)
+    elif t.seat_rule == _RANDOM:
+        t.seat = mix(s.key ^ _SEAT_SALT) >> np.uint64(63)
+    elif t.seat_rule == _BOTH:
+        t.seat = s.turn
+    else:
+        t.seat = t.seat_rule
+    t.seat_given = 0
+    t.opponent = t.next_opponent
+    t.moved = 0
+    t.moved_in_hand = 0
+    t.told = 0
+    t.fresh = 1
+    t.over = 0
+
+
+@kernel
+def _deal_again(s, t):
+    """Deals the table's next episode in place of this one: a seat that was asked for is still wanted."""
+    given = t.seat_given
+    seat = t.seat
+    _begin(s, t)
+    if given:
+        t.seat = seat
+        t.seat_given = 1
+
+
+@kernel
+def _clear(t):
+    t.closed = 0
+    t.skips = 0
+    t.illegal = 0
+    t.finished = 0
+    t.done = 0
+    t.paid = 0.0
+    t.redeals = 0
+
+
+@kernel
+def _signed(winner, me):
+    """1 where the winner is "me", -1 where it is the opponent, 0 where it is nobody."""
+    if winner == NOBODY:
+        return np.int64(0)
+    return np.int64(1) if winner == me else np.int64(-1)
+
+
+@kernel
+def _close_hand(s, t):
+    """Notes how a hand ended, adds what it earns, and goes on to the game's next hand; whether the episode is over."""
+    me = np.int64(0) if t.seat_rule == _BOTH else np.int64(t.seat)
+    won = _signed(s.winner, me)
+    points = won * np.int64(s.points)
+    t.end = s.end
+    t.won = won
+    t.knocker = NOBODY if s.knocker == NOBODY else (0 if s.knocker == me else 1)
+    t.deadwood[0] = s.deadwood[me]
+    t.deadwood[1] = s.deadwood[1 - me]
+    t.length = s.num_history
+    t.points = points
+    t.closed += 1
+    if not t.moved_in_hand:
+        if t.skips < MAX_SKIPPED:
+            t.skipped_end[t.skips] = s.end
+            t.skipped_points[t.skips] = points
+        t.skips += 1
+    t.moved_in_hand = 0
+    t.told = 0
+    if t.reward_rule == _POINTS:
+        t.reward += points
+    elif t.reward_rule == _SCALED or t.reward_rule == _WIN_POINTS:
+        t.reward += POINTS_SCALE * points
+    if not t.is_game:
+        if t.reward_rule == _WIN:
+            t.reward += won
+        return True
+    score_hand(s)
+    t.score[0] = s.score[me]
+    t.score[1] = s.score[1 - me]
+    if not s.game_over:
+        next_hand(s)
+        return False
+    t.game_won = _signed(s.game_winner, me)
+    t.hands = s.hand_no + 1
+    for k in range(2):
+        t.boxes[k] = s.boxes[me if k == 0 else 1 - me]
+        t.total[k] = s.total[me if k == 0 else 1 - me]
+    if t.reward_rule == _WIN or t.reward_rule == _WIN_POINTS:
+        t.reward += t.game_won
+    elif t.reward_rule == _TOTAL:
+        t.reward += t.total[0] - t.total[1]
+    return True
+
+
+@kernel
+def _write_observation(s, t, v, r):
+    look(s, np.int64(t.seat), v)
+    encode_row(v, r)
+
+
+@kernel
+def _close_episode(s, t, v):
+    """Ends the episode; where the next one begins in the same step, sets aside what belongs to this one."""
+    t.done = 1
+    t.finished = 1
+    t.over = 1
+    t.paid = t.reward
+    t.reward = 0.0
+    if t.same_step:
+        _copy_info(_info_at(t.final_at), t)
+        _write_observation(s, t, v, _row_at(t.final_row_at))
+        t.closed = 0
+        t.skips = 0
+        t.illegal = 0
+        t.finished = 0
+        _begin(s, t)
+        t.score[0] = 0
+        t.score[1] = 0
+
+
+@kernel
+def _shown_legal(r, action):
+    """Whether an action stands among the legal ones of a view or table (one played as a discard, with a warning, does not)."""
+    if action < 0:
+        return False
+    if action < KNOCK:
+        return (r.legal[0] >> action) & 1 == 1
+    if action < STOCK:
+        return (r.legal[1] >> (action - KNOCK)) & 1 == 1
+    return action <= PASS and (r.legal[2] >> (action - STOCK)) & 1 == 1
+
+
+@kernel
+def _go_on(s, t, v, i):
+    """Plays on until the learner is to move or Python has to do something; returns where the table stands."""
+    while not t.over:
+        o = _opponent_at(t.opponents_at + _OPPONENT_SIZE * t.opponent)
+        if s.phase == PHASE_OVER:
+            if o.listens and not t.told:
+                return TELL
+            if _close_hand(s, t):
+                if t.moved:
+                    _close_episode(s, t, v)
+                else:
+                    # An episode in which the learner never moved: noted in the list of skipped hands, and dealt again.
+                    t.redeals += 1
+                    if t.redeals > MOST_REDEALS:
+                        return ENDLESS
+                    t.reward = 0.0
+                    _deal_again(s, t)
+            continue
+        if t.seat_rule == _BOTH:
+            t.seat = s.turn
+            break
+        if s.turn == t.seat:
+            break
+        if o.decide == 0:
+            return ASK
+        look(s, 1 - np.int64(t.seat), v)
+        action = ask(o.decide, v, o.options + (i % o.count) * o.size, o.seed)
+        if not _shown_legal(v, action):
+            return FAULT
+        apply(s, action)
+    return LEARNER
+
+
+@kernel
+def _observe(s, t, v, r, m):
+    """Writes the learner's observation and mask, and pays what was earned."""
+    _write_observation(s, t, v, r)
+    for k in range(3):
+        t.legal[k] = v.legal[k]
+    mask = m.cells
+    if t.over:
+        for k in range(NUM_ACTIONS):
+            mask[k] = 1
+    else:
+        store_cards(mask, 0, v.legal[0])
+        store_cards(mask, 52, v.legal[1])
+        mask[104] = v.legal[2] & 1
+        mask[105] = (v.legal[2] >> 1) & 1
+        mask[106] = v.legal[2] >> 2
+    if t.moved:
+        t.paid += t.reward
+        t.reward = 0.0
+
+
+@kernel
+def _advance(s, t, v, i, r, m):
+    status = _go_on(s, t, v, i)
+    t.status = status
+    if status != LEARNER:
+        return 1
+    _observe(s, t, v, r, m)
+    return 0
+
+
+@kernel
+def play(states, tables, views, rows, masks):
+    """One step of all tables by the actions written in them; how many wait for Python.
+
+    A table whose episode was over begins the next one instead, and its action is not looked at.
+    """
+    n = states.shape[0]
+    v = views[n]
+    waiting = 0
+    for i in range(n):
+        s = states[i]
+        t = tables[i]
+        _clear(t)
+        if t.over:
+            t.score[0] = 0
+            t.score[1] = 0
+            _begin(s, t)
+        else:
+            t.moved = 1
+            t.moved_in_hand = 1
+            if _shown_legal(t, t.action) or is_legal(s, t.action):
+                apply(s, t.action)
+            else:
+                t.illegal = 1
+                t.reward += t.loss
+                _close_episode(s, t, v)
+        waiting += _advance(s, t, v, i, row_of(rows, i), _mask_of(masks, i))
+    return waiting
+
+
+@kernel
+def resume(states, tables, views, lanes, count, rows, masks):
+    """Plays some tables on; how many of them wait for Python."""
+    waiting = 0
+    for k in range(count):
+        i = lanes[k]
+        waiting += _advance(states[i], tables[i], views[states.shape[0]], i, row_of(rows, i), _mask_of(masks, i))
+    return waiting
+
+
+@kernel
+def gather(states, tables, views, lanes, opponent, status):
+    """Views and numbers of the tables that wait for one opponent; how many."""
+    count = 0
+    for i in range(states.shape[0]):
+        if tables[i].status == status and tables[i].opponent == opponent:
+            look(states[i], 1 - np.int64(tables[i].seat), views[count])
+            lanes[count] = i
+            count += 1
+    return count
+
+
+@kernel
+def answer(states, lanes, count, actions):
+    """Plays the opponent's actions; index of the first illegal one (then none is played), or -1."""
+    for k in range(count):
+        if not is_legal(states[lanes[k]], actions[k]):
+            return k
+    for k in range(count):
+        apply(states[lanes[k]], actions[k])
+    return -1
+
+
+@kernel
+def begin_some(states, tables, lanes):
+    """Deals the next episode at some tables."""
+    for k in range(lanes.shape[0]):
+        t = tables[lanes[k]]
+        _clear(t)
+        t.reward = 0.0
+        t.score[0] = 0
+        t.score[1] = 0
+        _begin(states[lanes[k]], t)
+
+
+@kernel
+def first_illegal(states, tables):
+    """The first table whose action is illegal, or -1."""
+    for i in range(states.shape[0]):
+        if not tables[i].over and not is_legal(states[i], tables[i].action):
+            return i
+    return -1

@@ -1,0 +1,1 @@
+"""Scenes, players and small checkpoints that several files of tests use."""

@@ -1,0 +1,88 @@
+"""Prepared hands, and a desk that is talked to in this process, for the tests of the table in the terminal."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from agents.play.game import Game
+from agents.play.session import Desk
+from agents.play.store import Home
+from agents.play.terminal.screen import LeaveError, Terminal
+from ginenv.cards import parse_cards
+from ginenv.hand import Match
+from ginenv.records import read_record
+from ginenv.rules import get_rules
+
+# The starter can spread these ten in three ways within ten points; with four threes as a set 10 points are left, else 1.
+MANY_WAYS = "3S 3C 3D 3H 4H 5H 8S 9S TS AC"
+NO_MELD = "2D 4S 6D 8D TC QC 9H 7C 5D JS"
+# Nine points beside two melds, and a hand from which three cards fit those melds.
+KNOCKS = "3S 3C 3D 8S 9S TS AC AD 2H 2C"
+FITS = "7S JS 3H 4D 6D 9H QC 5D 8D TC"
+LOOSE = "KS QD 9C JD 7H 5H 2H AC 6S TH"
+
+
+def deck(*parts: str) -> list[int]:
+    """A deck that begins with some cards; the rest follows in ascending order."""
+    cards = parse_cards(" ".join(parts))
+    return cards + [card for card in range(52) if card not in cards]
+
+
+def prepared(rules, cards: list[int], starter: int, opponent: str = "formula") -> Game:
+    """A game whose first hand has a given deck."""
+    match = Match(get_rules(rules), seed=1, deck=cards, starter=starter)
+    return Game(match, opponent, False, 0, "prepared")
+
+
+def read_game(path: Path) -> Match:
+    """The game of a record."""
+    match = read_record(path).match
+    assert match is not None
+    return match
+
+
+class Talk:
+    """A desk with scripted answers; where they end, the person leaves."""
+
+    def __init__(self, home: Path, player: str = "Ann") -> None:
+        self.home = Home(home)
+        self.screen = io.StringIO()
+        self.answers: list[str] = []
+        self.prompts: list[str] = []
+        terminal = Terminal(Console(file=self.screen, width=100, highlight=False), self._read)
+        known = player in self.home.names()
+        self.desk = Desk(terminal, self.home, self.home.open(player) if known else self.home.create(player))
+
+    def _read(self, prompt: str) -> str:
+        self.prompts.append(prompt)
+        if not self.answers:
+            raise EOFError
+        answer = self.answers.pop(0)
+        self.screen.write(f"{prompt}{answer}\n")
+        return answer
+
+    def say(self, *answers: str) -> str:
+        """Gives answers, and returns what was shown meanwhile."""
+        self.answers = list(answers)
+        self.screen.seek(0)
+        self.screen.truncate()
+        with pytest.raises(LeaveError):
+            self.desk.run()
+        assert not self.answers
+        return self.screen.getvalue()
+
+    def resume(self, game: Game, *answers: str) -> str:
+        self.desk.file.game = game.to_json()
+        return self.say("resume", *answers)
+
+    @property
+    def kept(self) -> dict:
+        return json.loads(self.desk.file.path.read_text())
+
+    @property
+    def match(self) -> Match:
+        """The unfinished game as it lies on disk."""
+        return Game.from_json(self.kept["game"]).match
