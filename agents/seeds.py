@@ -2,14 +2,21 @@
 
 Results are believed only when they were measured on deals that nothing was tuned on. So the top four bits of every key
 name its purpose, and the streams of two purposes cannot meet, whatever the seeds.
+
+Seeds are small numbers, and whoever knows these lines can try them all and compare the decks with its own cards. So where programs from
+outside play, a seed is mixed with a *salt* of 128 random bits that they are never told.
 """
 
 from __future__ import annotations
 
 import enum
+import hashlib
+import re
+import secrets
 
 import numpy as np
 
+from ginenv.errors import GinError
 from ginenv.jit import kernel, mix
 
 _DOMAIN_BITS = 4
@@ -56,3 +63,26 @@ def luck_words(domain: Domain, seed: int, start: int, count: int) -> np.ndarray:
     Independent of the deals: no player can learn anything of the cards from it.
     """
     return _words(domain, seed, _LUCK, 2 * start, 2 * count).reshape(count, 2)
+
+
+def new_salt() -> str:
+    """A salt from the operating system's randomness: 32 hexadecimal digits."""
+    return secrets.token_hex(16)
+
+
+def salted(salt: str, purpose: str, number: int, bits: int = 64) -> int:
+    """A number that says nothing about the salt or about the number that it was made of.
+
+    Args:
+        salt: as ``new_salt`` makes them.
+        purpose: other purposes, other numbers.
+        number: a seed, for instance.
+        bits: of the result.
+
+    Raises:
+        GinError: if the salt is none.
+    """
+    if not re.fullmatch("[0-9a-f]{32}", salt):
+        raise GinError(f"salt is {salt!r}; allowed are 32 hexadecimal digits, as they stand in a results file")
+    digest = hashlib.blake2b(f"{purpose} {number}".encode(), key=bytes.fromhex(salt), digest_size=8).digest()
+    return int.from_bytes(digest) >> (64 - bits)
