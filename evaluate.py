@@ -70,6 +70,7 @@ def match(arguments: list[str], console: Console) -> None:
                     pairs=pairs,
                     unit=unit,
                     seed=config.seed,
+                    salt=config.salt,
                     workers=config.workers,
                     batch=config.batch,
                     forfeit=config.forfeit,

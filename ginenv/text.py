@@ -336,6 +336,7 @@ def format_view(view: np.ndarray) -> str:
         ("boxes", _pair_text(v["boxes"]), "0:0"),
         ("drawn_hands", str(v["drawn_hands"]), "0"),
         ("luck", f"{int(v['luck']):x}", "0"),
+        ("hand_luck", f"{int(v['hand_luck']):x}", "0"),
     ]
     return _with_actions(view, fields, _Known(seat, mine, shown, int(v["drawn"])))
 
@@ -358,7 +359,7 @@ def _with_actions(view: np.ndarray, fields: list[tuple[str, str, str]], known: _
             seen = replay.view()
         except GinError:
             continue
-        for name in ("declined", "warned", "luck", "score", "boxes", "hand_no", "drawn_hands"):
+        for name in ("declined", "warned", "luck", "hand_luck", "score", "boxes", "hand_no", "drawn_hands"):
             seen[name] = view[name]
         if same_view(seen, view):
             changes = {"actions": "".join(tokens)}
@@ -533,5 +534,6 @@ def _parse_view(text: str) -> np.ndarray:
     v["boxes"] = fields.pair("boxes", most=255)
     v["drawn_hands"] = fields.number("drawn_hands", 0, 255)
     v["luck"] = fields.number("luck", 0, 2**64 - 1, 16)
+    v["hand_luck"] = fields.number("hand_luck", 0, 2**64 - 1, 16)
     fields.finish()
     return view

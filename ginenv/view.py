@@ -34,6 +34,7 @@ VIEW = np.dtype(
             (3,),
         ),  # what I may do: cards for ids 0-51, for ids 52-103, bits for 104-106; 0 unless to move
         ("luck", np.uint64),  # a fresh random word for this seat and decision; independent of every card
+        ("hand_luck", np.uint64),  # another one, the same for all decisions of the hand
         ("score", np.int32, (2,)),  # points of hands so far in the game
         ("points", np.int32),  # once the hand is over: what it brought me (negative: the opponent)
         ("hand_no", np.int32),
@@ -66,6 +67,8 @@ VIEW = np.dtype(
 )
 
 
+# Set apart from the numbers of decisions.
+_HAND_LUCK = np.uint64(0x082EFA98EC4E6C89)
 _copy_tail = record_copy(VIEW, "rules", STATE, "rules", "history")
 
 
@@ -86,6 +89,7 @@ def look(s, seat, v):
     v.unseen = unseen_by(s, seat)
     v.laid = s.laid
     v.luck = mix(s.luck[seat] ^ mix(np.uint64(s.hand_no) * np.uint64(256) + np.uint64(s.num_history)))
+    v.hand_luck = mix(s.luck[seat] ^ mix(np.uint64(s.hand_no) ^ _HAND_LUCK))
     v.score[0] = s.score[seat]
     v.score[1] = s.score[other]
     v.hand_no = s.hand_no

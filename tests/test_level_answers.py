@@ -112,8 +112,9 @@ def test_a_level_learns_which_answer_pays(level: Level) -> None:
     player = LevelPlayer(believing(level, 0).with_settings(plans=(0.0,) * NUM_PLANS, doubt=6.0, boldness=1.0), 3)
     slots, views = np.zeros(1, np.int64), scene(1)
     views["num_history"] = 0
-    for _ in range(150):
-        plan = int(player._hand_plans(slots, player.rows_of(slots, 1))[0][0])
+    for hand in range(150):
+        views["hand_luck"] = hand
+        plan = int(player._hand_plans(views, slots, player.rows_of(slots, 1))[0][0])
         views["points"] = 30 if plan == 3 else -10
         player.observe_hands(views, slots)
     record = player.records[player.rows_of(slots, 1)[0]]

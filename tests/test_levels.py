@@ -8,8 +8,9 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-import ginenv  # noqa: F401  (registers the environments)
+import ginenv
 from agents.arena.series import play_series
 from agents.bots.heuristics import StylePlayer, make_formula, make_simple, style
 from agents.config import parse_config
@@ -289,3 +290,57 @@ def test_an_environment_forgets_or_keeps_what_the_level_learned(directory: Path)
             _, info = env.reset()
         seen[memory] = int(player.records["hands"].max())
     assert seen["none"] <= 1 and seen["env"] >= 4
+
+
+def play_hands(envs: SyncVectorEnv | ginenv.HandVectorEnv, steps: int) -> list[np.ndarray]:
+    """Observations, rewards and ends of steps in which every table plays its last legal action."""
+    _, infos = envs.reset(seed=11)
+    seen = []
+    for _ in range(steps):
+        last = infos["action_mask"].shape[1] - 1 - infos["action_mask"][:, ::-1].argmax(1)
+        observations, rewards, ended, _, infos = envs.step(last)
+        seen.append(np.concatenate([observations.reshape(len(last), -1), rewards[:, None], ended[:, None]], axis=1))
+    return seen
+
+
+@pytest.mark.parametrize("memory", ["none", "env"])
+def test_a_level_plays_alike_in_the_vector_environment_and_in_single_ones(directory: Path, memory: str) -> None:
+    options = {"opponent": str(directory), "opponent_memory": memory}
+    native = ginenv.HandVectorEnv(5, autoreset_mode="same_step", **options)
+    singles = SyncVectorEnv([lambda: ginenv.HandEnv(**options)] * 5, autoreset_mode=AutoresetMode.SAME_STEP)
+    for one, other in zip(play_hands(native, 80), play_hands(singles, 80), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+class PlansSeen(LevelPlayer):
+    """Writes down which plan each decision follows."""
+
+    def __init__(self, level: Level) -> None:
+        super().__init__(level)
+        self.seen: list[int] = []
+
+    def _hand_plans(self, views, slots, rows):
+        found = super()._hand_plans(views, slots, rows)
+        self.seen += found[0].tolist()
+        return found
+
+
+def test_a_level_that_forgets_draws_another_plan_for_another_episode(level: Level) -> None:
+    """The same deal sixty times at one table, with nothing remembered: the plan of a hand is one, those of all are not."""
+    player = PlansSeen(level.with_settings(plans=(0.0,) * NUM_PLANS, doubt=4.0, boldness=1.0))
+    env = ginenv.HandEnv(player, seat=0)
+    plans, replies = [], set()
+    for episode in range(60):
+        player.seen.clear()
+        deck = np.random.default_rng(5).permutation(52).tolist()
+        observation, info = env.reset(seed=7 if episode == 0 else None, options={"deal": deck, "starter": 0})
+        told, ended = [], False
+        while not ended:
+            told.append(observation.tobytes())
+            action = int(np.flatnonzero(info["action_mask"])[-1])
+            observation, _, ended, _, info = env.step(action)
+        assert len(set(player.seen)) == 1
+        plans.append(player.seen[0])
+        replies.add(b"".join(told))
+    assert len(set(plans)) > 2 and max(np.bincount(plans)) < 50
+    assert len(replies) > 1

@@ -9,9 +9,11 @@ from agents.arena import play_match
 from agents.arena.deals import Domain, deal_keys, luck_words
 from agents.arena.results import ratio
 from agents.arena.steps import FORFEIT
+from ginenv.engine import STATE, shuffle
 from ginenv.errors import GinError, IllegalActionError
+from ginenv.jit import kernel
 from ginenv.players import BasePlayer, make_player
-from ginenv.rules import PRESETS
+from ginenv.rules import PRESETS, get_rules
 
 
 class Wrapped(BasePlayer):
@@ -130,6 +132,31 @@ def test_streams_of_deals_for_different_purposes_never_meet():
     assert deal_keys(Domain.EVAL, 1, 500, 10).tolist() == deal_keys(Domain.EVAL, 1, 0, 600)[500:510].tolist()
     assert luck_words(Domain.EVAL, 1, 7, 2).tolist() == luck_words(Domain.EVAL, 1, 0, 10)[7:9].tolist()
     assert not set(luck_words(Domain.EVAL, 1, 0, 1000).ravel().tolist()) & keys[Domain.EVAL]
+
+
+@kernel
+def _dealt(keys, states, weights, out):
+    """A hash of the whole deck that each key deals."""
+    s = states[0]
+    for i in range(keys.shape[0]):
+        s.key = keys[i]
+        shuffle(s)
+        for k in range(52):
+            out[i] += weights[k] * np.uint64(s.deck[k])
+
+
+def test_a_million_deals_of_many_seeds_and_purposes_are_all_different():
+    """Seeds and indices in the same range, so that a key that took one for the other would repeat itself."""
+    keys = np.concatenate([deal_keys(domain, seed, 0, 1000) for domain in Domain for seed in range(200)])
+    states = np.zeros(1, STATE)
+    states["rules"] = get_rules("eaai").block
+    weights = np.random.default_rng(1).integers(0, 2**64, 52, np.uint64)
+    decks = np.zeros(len(keys), np.uint64)
+    _dealt(keys, states, weights, decks)
+    assert len(keys) == 1_000_000 == len(np.unique(keys)) == len(np.unique(decks))
+    lucks = np.concatenate([luck_words(Domain.EVAL, seed, 0, 1000).ravel() for seed in range(200)])
+    assert len(np.unique(lucks)) == len(lucks)
+    assert not np.isin(lucks, keys).any()
 
 
 def test_an_interval_is_that_of_the_clusters():

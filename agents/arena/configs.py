@@ -36,7 +36,8 @@ class MatchConfig(Config):
         rules: a preset, one with changes (``eaai,target=200``), or rules as JSON.
         games: how many games to play (rounded up to pairs).
         hands: play this many single hands instead of games.
-        seed: of deals and players; the same seed gives the same result.
+        seed: of deals and players; the same seed gives the same result. Where a program plays, the same seed and salt do.
+        salt: of an earlier match with a program, as its results file has it, to play on the same deals; a new one when left empty.
         workers: processes.
         batch: games at once in each process; changes the speed and the memory, never the result.
         forfeit: what a program from outside loses when it fails: the whole game, or the hand.
@@ -53,6 +54,7 @@ class MatchConfig(Config):
     games: int = Field(2000, gt=0)
     hands: int = Field(0, ge=0)
     seed: int = Field(0, ge=0)
+    salt: str = ""
     workers: int = Field(1, gt=0)
     batch: int = Field(2048, gt=0)
     forfeit: Literal["game", "hand"] = "game"
@@ -90,7 +92,7 @@ class TournamentConfig(Config):
         unit: whole games, or single hands.
         pairs: mirrored deals of every two players.
         block: pairs that are played in one go; what is lost at an interruption is at most one of these.
-        seed: of deals and players.
+        seed: of deals and players. Where a program plays, each block has deals of its own besides; the results say by which salt.
         workers: processes.
         batch: games at once in each process.
         luck: rate with luck subtracted.

@@ -21,6 +21,8 @@ _STAGES = (
     ({"preset": "openspiel", "knock_limit": 0}, "random", "the wall: the last upcard may be taken to knock"),
     ("dg-standard", "formula", "bonuses and a long game"),
 )
+# A check is no measurement of strength: it is the same every time, so that what was found is found again.
+_SALT = "0" * 32
 _PHASES = ("upcard", "draw", "discard", "spread", "layoff", "wall")
 
 _ADVICE = {
@@ -65,10 +67,11 @@ def check(command: str, hands: int = 40, limits: BotLimits | None = None) -> Con
     seconds = decisions = 0.0
     faults: dict[str, list[tuple[str, dict[str, Any]]]] = {}
     for rules, opponent, what in _STAGES:
-        player = OutsidePlayer(command, limits=limits)
+        player = OutsidePlayer(command, limits=limits, salt=_SALT)
         result = play_match(
-            player, opponent, rules=rules, pairs=max(1, hands // 2), unit="hands", domain=Domain.TEST, forfeit="hand"
-        )
+            player, opponent, rules=rules, pairs=max(1, hands // 2), unit="hands", domain=Domain.TEST, forfeit="hand",
+            salt=_SALT,
+        )  # fmt: skip
         player.close()
         for phase, count in player.asked.items():
             found.asked[phase] = found.asked.get(phase, 0) + count
@@ -97,7 +100,7 @@ def _same_alone(command: str, limits: BotLimits | None) -> bool:
     """Whether the same deals come out the same with one game in play as with several."""
     results = []
     for batch in (1, 16):
-        player = OutsidePlayer(command, limits=limits)
-        results.append(play_match(player, "simple", pairs=8, unit="hands", batch=batch, domain=Domain.TEST))
+        player = OutsidePlayer(command, limits=limits, salt=_SALT)
+        results.append(play_match(player, "simple", pairs=8, unit="hands", batch=batch, domain=Domain.TEST, salt=_SALT))
         player.close()
     return bool((results[0].games == results[1].games).all())

@@ -2,19 +2,29 @@
 
 Results are believed only when they were measured on deals that nothing was tuned on. So the top four bits of every key
 name its purpose, and the streams of two purposes cannot meet, whatever the seeds.
+
+Seeds are small numbers, and whoever knows these lines can try them all and compare the decks with its own cards. So where programs from
+outside play, a seed is mixed with a *salt* of 128 random bits that they are never told.
 """
 
 from __future__ import annotations
 
 import enum
+import hashlib
+import re
+import secrets
 
 import numpy as np
 
+from ginenv.errors import GinError
 from ginenv.jit import kernel, mix
 
 _DOMAIN_BITS = 4
-# Keeps the players' luck apart from the decks of the same purpose, seed and index.
-_LUCK = 0x1_0C_5EED
+# A seed and an index are mixed one after the other and each with a salt of its own (digits of pi): the deal of seed 3 with number 5
+# has nothing to do with that of seed 5 with number 3. The players' luck has another salt than the decks.
+_DECKS = 0x243F6A8885A308D3
+_LUCK = 0x13198A2E03707344
+_INDEX = np.uint64(0xA4093822299F31D0)
 _MASK = (1 << 64) - 1
 
 
@@ -31,19 +41,20 @@ class Domain(enum.IntEnum):
 @kernel
 def _fill(out, base, top, first):
     for i in range(out.shape[0]):
-        out[i] = top | (mix(base ^ mix(np.uint64(first + i))) >> np.uint64(_DOMAIN_BITS))
+        out[i] = top | (mix(base ^ mix(np.uint64(first + i) ^ _INDEX)) >> np.uint64(_DOMAIN_BITS))
 
 
 def _words(domain: Domain, seed: int, salt: int, first: int, count: int) -> np.ndarray:
     words = np.zeros(count, np.uint64)
-    base = mix(np.uint64((int(seed) ^ salt) & _MASK))
+    # Mixed twice, and an index once.
+    base = mix(mix(np.uint64(int(seed) & _MASK)) ^ np.uint64(salt))
     _fill(words, np.uint64(base), np.uint64(int(domain) << (64 - _DOMAIN_BITS)), first)
     return words
 
 
 def deal_keys(domain: Domain, seed: int, start: int, count: int) -> np.ndarray:
     """Keys of deals ``start`` to ``start + count`` of a purpose: ``uint64[count]``, for ``STATE["key"]``."""
-    return _words(domain, seed, 0, start, count)
+    return _words(domain, seed, _DECKS, start, count)
 
 
 def luck_words(domain: Domain, seed: int, start: int, count: int) -> np.ndarray:
@@ -52,3 +63,26 @@ def luck_words(domain: Domain, seed: int, start: int, count: int) -> np.ndarray:
     Independent of the deals: no player can learn anything of the cards from it.
     """
     return _words(domain, seed, _LUCK, 2 * start, 2 * count).reshape(count, 2)
+
+
+def new_salt() -> str:
+    """A salt from the operating system's randomness: 32 hexadecimal digits."""
+    return secrets.token_hex(16)
+
+
+def salted(salt: str, purpose: str, number: int, bits: int = 64) -> int:
+    """A number that says nothing about the salt or about the number that it was made of.
+
+    Args:
+        salt: as ``new_salt`` makes them.
+        purpose: other purposes, other numbers.
+        number: a seed, for instance.
+        bits: of the result.
+
+    Raises:
+        GinError: if the salt is none.
+    """
+    if not re.fullmatch("[0-9a-f]{32}", salt):
+        raise GinError(f"salt is {salt!r}; allowed are 32 hexadecimal digits, as they stand in a results file")
+    digest = hashlib.blake2b(f"{purpose} {number}".encode(), key=bytes.fromhex(salt), digest_size=8).digest()
+    return int.from_bytes(digest) >> (64 - bits)

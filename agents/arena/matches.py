@@ -1,7 +1,8 @@
 """Matches between two players on mirrored deals, in lock-step over thousands of games.
 
 A pair is the same deals played twice with the players' seats exchanged. Which deals a pair has, and what luck its players
-have, follows from the match's seed and the pair's number alone; so a match comes out the same at any batch size and on any
+have, follows from the match's seed and the pair's number alone (and from a salt where programs from outside play, which might guess a
+seed); so a match comes out the same at any batch size and on any
 number of processes, provided the players are functions of what they see.
 """
 
@@ -13,13 +14,13 @@ import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from agents.arena import steps
-from agents.arena.deals import Domain, deal_keys, luck_words
+from agents.arena.deals import Domain, deal_keys, luck_words, new_salt, salted
 from agents.arena.luck import LuckMeter, ValueFunction, deadwood_value
 from agents.arena.results import MatchResult
 from agents.arena.sequential import LOOK_EVERY, SequentialTest
@@ -49,6 +50,7 @@ class MatchSettings:
         forfeit_points: what the other scores for a forfeited hand.
         luck: whether luck with the cards is measured.
         limits: what programs from outside are allowed.
+        salt: mixed into the seed (``agents.arena.deals``); never empty where a program from outside plays.
     """
 
     rules: Rules
@@ -60,6 +62,7 @@ class MatchSettings:
     forfeit_points: int = 50
     luck: bool = False
     limits: BotLimits = field(default_factory=BotLimits)
+    salt: str = ""
 
     def __post_init__(self) -> None:
         """Refuses what no match can be played with."""
@@ -69,6 +72,27 @@ class MatchSettings:
             raise GinError(f"forfeit is {self.forfeit!r}; allowed is one of: {', '.join(FORFEITS)}")
         if self.batch < 1:
             raise GinError(f"batch is {self.batch}; allowed is a whole number from 1")
+        self._mixed("deals", 64)
+
+    def _mixed(self, purpose: str, bits: int) -> int:
+        return salted(self.salt, purpose, self.seed, bits) if self.salt else self.seed
+
+    @property
+    def deal_seed(self) -> int:
+        """What deals and luck follow from."""
+        return self._mixed("deals", 64)
+
+    @property
+    def player_seed(self) -> int:
+        """The seed of players in this process."""
+        return self._mixed("players", 31)
+
+    def guarded(self, *players: str | Player) -> MatchSettings:
+        """These settings with a new salt if a program from outside plays and there is none."""
+        outside = any(
+            spec.startswith("cmd:") if isinstance(spec, str) else isinstance(spec, OutsidePlayer) for spec in players
+        )
+        return replace(self, salt=new_salt()) if outside and not self.salt else self
 
 
 @dataclass
@@ -81,6 +105,7 @@ class Part:
     faults: list[dict[str, Any]]
     luck: np.ndarray | None = None
     complete: bool = True
+    salt: str = ""
 
 
 class _Lanes:
@@ -96,8 +121,8 @@ class _Lanes:
         self.opened = 0
         self.done = 0
         size = min(settings.batch, self.total)
-        self.keys = deal_keys(settings.domain, settings.seed, first, pairs)
-        self.lucks = luck_words(settings.domain, settings.seed, 2 * first, 2 * pairs)
+        self.keys = deal_keys(settings.domain, settings.deal_seed, first, pairs)
+        self.lucks = luck_words(settings.domain, settings.deal_seed, 2 * first, 2 * pairs)
         self.states = np.zeros(size, STATE)
         self.jobs = np.full(size, -1, np.int64)
         self.views = np.zeros((2, size), VIEW)
@@ -185,6 +210,7 @@ def play_pairs(
     Raises:
         IllegalActionError: if a player answers with an action that is not legal.
     """
+    settings = settings.guarded(*players)
     play = _Lanes(players, settings, first, pairs, values)
     finished = play.total
     outside = [player for player in players if isinstance(player, OutsidePlayer)]
@@ -202,7 +228,7 @@ def play_pairs(
             player.forfeits = False
     faults = [fault for player in outside for fault in player.take_faults()]
     luck = None if play.luck is None else np.stack([play.luck.points, play.luck.chance], axis=1)[:finished]
-    return Part(play.games[:finished], play.style, play.seconds, faults, luck, finished == play.total)
+    return Part(play.games[:finished], play.style, play.seconds, faults, luck, finished == play.total, settings.salt)
 
 
 def _illegal(player: Player, view: np.ndarray, action: int) -> IllegalActionError:
@@ -216,10 +242,10 @@ def _illegal(player: Player, view: np.ndarray, action: int) -> IllegalActionErro
 
 
 def _make(spec: str | Player, settings: MatchSettings) -> Player:
-    """A player of a name, with the match's seed; programs from outside get the match's limits."""
+    """A player of a name, with a seed of the match's; programs from outside get the match's limits."""
     if isinstance(spec, str) and spec.startswith("cmd:"):
-        return OutsidePlayer(spec.removeprefix("cmd:"), settings.seed, settings.limits)
-    return make_player(spec, settings.seed)
+        return OutsidePlayer(spec.removeprefix("cmd:"), settings.seed, settings.limits, settings.salt)
+    return make_player(spec, settings.player_seed)
 
 
 def _close(players: Iterable[Player]) -> list[dict[str, Any]]:
@@ -234,6 +260,7 @@ def _close(players: Iterable[Player]) -> list[dict[str, Any]]:
 
 def play_part(specs: tuple[str, str], settings: MatchSettings, first: int, pairs: int) -> Part:
     """Plays some pairs between players of these names, made for it and closed after it."""
+    settings = settings.guarded(*specs)
     players = (_make(specs[0], settings), _make(specs[1], settings))
     try:
         part = play_pairs(players, settings, first, pairs)
@@ -309,6 +336,7 @@ def play_match(
     values: ValueFunction = deadwood_value,
     until: SequentialTest | None = None,
     progress: Callable[[int], None] | None = None,
+    salt: str = "",
 ) -> MatchResult:
     """Plays a match on mirrored deals.
 
@@ -318,7 +346,7 @@ def play_match(
         rules: preset, value or dictionary.
         pairs: how many deals, each played with both seatings (two games, or two hands).
         unit: ``games`` or ``hands``.
-        seed: of deals and players; the same seed gives the same result.
+        seed: of deals and players; the same seed gives the same result, and where programs from outside play the same seed and salt.
         workers: processes; more than one needs names for players.
         batch: games at once in a process.
         domain: which stream the deals come from; what is reported comes from ``Domain.EVAL``.
@@ -329,6 +357,7 @@ def play_match(
         values: what luck is measured with; any function is right, a better one takes off more.
         until: stops the match, at most after ``pairs``, as soon as this test has an answer.
         progress: told how many games (or hands) are finished.
+        salt: of an earlier result, to play on its deals again; left out, a match with a program from outside gets a new one.
 
     Returns:
         The result; after an interrupt from the keyboard what had been finished by then.
@@ -339,8 +368,8 @@ def play_match(
     if pairs < 1:
         raise GinError(f"pairs is {pairs}; allowed is a whole number from 1")
     settings = MatchSettings(
-        get_rules(rules), unit, seed, domain, batch, forfeit, forfeit_points, luck, limits or BotLimits()
-    )
+        get_rules(rules), unit, seed, domain, batch, forfeit, forfeit_points, luck, limits or BotLimits(), salt
+    ).guarded(a, b)
     began = time.perf_counter()
     names = [spec if isinstance(spec, str) else spec.name for spec in (a, b)]
     tick = progress or (lambda done: None)
@@ -412,6 +441,7 @@ def join_parts(names: tuple[str, str], settings: MatchSettings, parts: list[Part
         luck=np.concatenate([part.luck for part in parts if part.luck is not None]) if settings.luck else None,
         faults=summed(fault for part in parts for fault in part.faults),
         wanted=wanted,
+        salts=list(dict.fromkeys(part.salt for part in parts if part.salt)),
     )
 
 

@@ -92,6 +92,7 @@ class MatchResult:
         verdict: what a sequential test concluded, else empty.
         elapsed: seconds of the whole match.
         interrupted: whether somebody stopped it from outside.
+        salts: mixed into the seed where programs from outside played; several where a tournament's blocks were played apart.
     """
 
     names: tuple[str, str]
@@ -107,6 +108,7 @@ class MatchResult:
     verdict: str = ""
     elapsed: float = 0.0
     interrupted: bool = False
+    salts: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Checks the arrays' types."""
@@ -200,6 +202,7 @@ class MatchResult:
             "rules_hash": self.rules.hash,
             "unit": self.unit,
             "seed": self.seed,
+            "salts": self.salts,
             "pairs": self.pairs,
             "pairs_wanted": self.wanted,
             "jobs": len(self.games),

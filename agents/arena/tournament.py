@@ -175,7 +175,11 @@ class Tournament:
         buffer = io.BytesIO()
         luck = np.zeros((0, 2)) if part.luck is None else part.luck
         faults = np.frombuffer(json.dumps(part.faults).encode(), np.uint8)
-        np.savez_compressed(buffer, games=part.games, style=part.style, seconds=part.seconds, luck=luck, faults=faults)
+        # The salt of a block is written when the block is played: on the disk a program could read it while it plays.
+        salt = np.frombuffer(part.salt.encode(), np.uint8)
+        np.savez_compressed(
+            buffer, games=part.games, style=part.style, seconds=part.seconds, luck=luck, faults=faults, salt=salt
+        )
 
         def write(temporary: str) -> None:
             Path(temporary).write_bytes(buffer.getvalue())
@@ -189,7 +193,8 @@ class Tournament:
             with np.load(path, allow_pickle=False) as held:
                 luck = held["luck"] if len(held["luck"]) else None
                 faults = json.loads(held["faults"].tobytes())
-                part = Part(held["games"], held["style"], held["seconds"], faults, luck)
+                salt = held["salt"].tobytes().decode("ascii", "replace")
+                part = Part(held["games"], held["style"], held["seconds"], faults, luck, salt=salt)
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             raise GinError(f"the block {path} is damaged ({error}); without this file it is played again") from None
         if part.games.dtype != GAME or part.style.dtype != STYLE or len(part.games) != 2 * block.pairs:

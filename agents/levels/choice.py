@@ -37,7 +37,7 @@ MANNER = np.dtype(
     ],
     align=True,
 )
-# One session's leanings, in logits.
+# One hand's leanings, in logits.
 LEANING = np.dtype([("sets", np.float64), ("runs", np.float64), ("knock", np.float64)], align=True)
 _NEVER = -1e9
 

@@ -43,7 +43,7 @@ class LevelSettings(Config):
         draw_temperature: the same for its draws, where errors cost the most.
         reach: what it prefers this much less than its best choice (in logits, leanings included) is never played.
         most_points: deadwood that a discard may throw away beyond the best one.
-        leaning: largest leaning of a session to sets, runs or early knocks, in logits.
+        leaning: largest leaning of a hand to sets, runs or early knocks, in logits.
         hoards: logits by which it is loath to throw a card, for every ten points of the card.
         grabs: logits by which it is tempted by every upcard.
         early_knock: added to the logit of a knock within the turns of the hand's plan.

@@ -35,11 +35,11 @@ def _chance(word):
 
 
 @kernel
-def _plan_hands(seed, slots, records, rows, shifts, boldness, plans):
-    """Draws for each game the plan of the hand in play: it follows from what was known when the hand began."""
-    for i in range(slots.shape[0]):
+def _plan_hands(seed, views, records, rows, shifts, boldness, plans):
+    """Draws the plan of each hand in play: it follows from the hand's luck and from what was known when the hand began."""
+    for i in range(views.shape[0]):
         record = records[rows[i]]
-        word = mix(np.uint64(seed) ^ mix(np.uint64(slots[i]) ^ mix(np.uint64(record.hands))))
+        word = mix(views[i].hand_luck ^ mix(np.uint64(seed)))
         plans[i] = draw_plan(record, shifts[i], boldness, word)
 
 
@@ -147,7 +147,9 @@ class LevelPlayer(BasePlayer):
 
     # --- play -------------------------------------------------------------------------------------------------------------------
 
-    def _hand_plans(self, slots: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _hand_plans(
+        self, views: np.ndarray, slots: np.ndarray, rows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The plan of each hand in play, what the opponent's habits foretell of all plans, and the habits to be read."""
         settings = self.level.settings
         if not self.learns or self.blanked:
@@ -160,7 +162,7 @@ class LevelPlayer(BasePlayer):
         known = (self._features[read] * trust[:, None]).astype(np.float32)
         shifts = settings.insight * (known @ self.level.foresight)
         plans = np.zeros(len(rows), np.int64)
-        _plan_hands(self.seed & 0xFFFFFFFF, slots, self.records, read, shifts, settings.boldness, plans)
+        _plan_hands(self.seed & 0xFFFFFFFF, views, self.records, read, shifts, settings.boldness, plans)
         return plans, shifts, self._read(plans, known)
 
     def _read(self, plans: np.ndarray, known: np.ndarray) -> np.ndarray:
@@ -168,13 +170,13 @@ class LevelPlayer(BasePlayer):
         settings = self.level.settings
         return codes(plans) if settings.answers else known * np.float32(settings.heeds)
 
-    def _leanings(self, slots: np.ndarray) -> np.ndarray:
-        """The leanings of each game's session: ``LEANING[n]``."""
-        leanings = np.zeros(len(slots), LEANING)
+    def _leanings(self, views: np.ndarray) -> np.ndarray:
+        """The leanings of each hand: ``LEANING[n]``."""
+        leanings = np.zeros(len(views), LEANING)
         most = self.level.settings.leaning
         if most:
             for k, name in enumerate(LEANING.names or ()):
-                leanings[name] = most * _chances(slots, self.seed & 0xFFFFFFFF, k)
+                leanings[name] = most * _chances(views["hand_luck"], self.seed & 0xFFFFFFFF, k)
         return leanings
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
@@ -184,7 +186,7 @@ class LevelPlayer(BasePlayer):
         n = len(views)
         rows = self.rows_of(slots, n)
         tables = np.zeros(n, np.int64) if slots is None else np.asarray(slots, np.int64)
-        plans, _, known = self._hand_plans(tables, rows)
+        plans, _, known = self._hand_plans(views, tables, rows)
         if self.bot is not None:
             return self.bot.act(views, plans)
         if self.search is None:
@@ -211,7 +213,7 @@ class LevelPlayer(BasePlayer):
         prepare(views, self.manner[0], self.turns[plans], seed, observations, conditions, legal, words)
         logits = self.actor(actor_inputs(self.actor, views, observations, conditions, known, self.adviser)).numpy()
         actions = np.empty(n, np.int64)
-        choose(views, self.manner[0], self._leanings(tables), logits, legal, words, actions)
+        choose(views, self.manner[0], self._leanings(views), logits, legal, words, actions)
         return actions
 
     # --- learning ---------------------------------------------------------------------------------------------------------------
@@ -222,7 +224,7 @@ class LevelPlayer(BasePlayer):
             return
         views = np.atleast_1d(views)
         rows = self.rows_of(slots, len(views))
-        plans, shifts, _ = self._hand_plans(np.asarray(slots, np.int64), rows)
+        plans, shifts, _ = self._hand_plans(views, np.asarray(slots, np.int64), rows)
         if self.profile is None:
             self._learn(self.records, rows, views, plans, shifts)
             self.refresh(np.unique(rows))
@@ -250,14 +252,15 @@ class LevelPlayer(BasePlayer):
 
 
 @kernel
-def _lean(slots, seed, which, out):
-    for i in range(slots.shape[0]):
-        out[i] = _chance(mix(np.uint64(seed) ^ mix(np.uint64(slots[i]) * np.uint64(8) + np.uint64(which + 1))))
+def _lean(lucks, seed, which, out):
+    for i in range(lucks.shape[0]):
+        # Plus one, since the plan of a hand is drawn from the same words.
+        out[i] = _chance(mix(mix(lucks[i] ^ mix(np.uint64(seed))) + np.uint64(which + 1)))
 
 
-def _chances(slots: np.ndarray, seed: int, which: int) -> np.ndarray:
-    out = np.zeros(len(slots))
-    _lean(slots, seed, which, out)
+def _chances(lucks: np.ndarray, seed: int, which: int) -> np.ndarray:
+    out = np.zeros(len(lucks))
+    _lean(lucks, seed, which, out)
     return out
 
 

@@ -105,6 +105,10 @@ class Desk:
 
     def _new_game(self) -> None:
         options = self.file.options
+        if self._seed is not None and options.opponent.startswith("cmd:"):
+            raise GinError(
+                "a program could find out which cards a seed deals; allowed is a game against it without --seed"
+            )
         game = Game.begin(options.rules_value, options.opponent, options.easy_game, self._seed)
         opponent = self._opponent_of(game.opponent, game.easy, game.seed)
         if self.file.game is not None:

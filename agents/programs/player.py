@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from agents.arena.deals import new_salt, salted
 from agents.programs.process import FORFEIT, BotFault, LineProcess, _excerpt
 from agents.programs.protocol import VERSION, Reader, Teller, arrangements, hello, legal_texts, may_play, question
 from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_SPREAD, action_name, parse_action
@@ -46,18 +47,20 @@ class OutsidePlayer:
 
     Args:
         command: the program and its arguments.
-        seed: told to the program.
+        seed: another one tells the program another seed, which says nothing about this one.
         limits: what it is allowed.
+        salt: what the program's seed and the numbers of its slots are made with; another every time when left out.
 
     Attributes:
         forfeits: whether it answers ``FORFEIT`` for what the program failed to answer; the arena sets this while it plays.
     """
 
-    def __init__(self, command: str, seed: int = 0, limits: BotLimits | None = None):
+    def __init__(self, command: str, seed: int = 0, limits: BotLimits | None = None, salt: str = ""):
         self.name = f"cmd:{command}"
         self.command = command
         self.seed = seed
         self.limits = limits or BotLimits()
+        self._salt = salt or new_salt()
         self.split = False
         self.forfeits = False
         self._process: LineProcess | None = None
@@ -80,8 +83,12 @@ class OutsidePlayer:
 
     def forget(self, slots: np.ndarray) -> None:
         """Hears that other hands are dealt in these slots, whatever became of the last ones."""
-        for slot in slots.tolist():
-            self._tellers.pop(slot, None)
+        for number in self._numbers(slots):
+            self._tellers.pop(number, None)
+
+    def _numbers(self, slots: np.ndarray) -> list[int]:
+        """The numbers that the program knows slots by. The slots themselves tell in a match who plays which deal."""
+        return [salted(self._salt, "slot", slot, 52) for slot in slots.tolist()]
 
     def close(self) -> None:
         """Ends the program and everything that it started.
@@ -146,7 +153,7 @@ class OutsidePlayer:
     def _start(self, rules: Rules) -> None:
         self._starts += 1
         self._process = LineProcess(self.command, _line({"type": "bye", "games": []}), self.limits.end_seconds)
-        greeting = hello(rules, self.seed, self.limits.seconds, self.limits.batch)
+        greeting = hello(rules, salted(self._salt, "seed", self.seed, 31), self.limits.seconds, self.limits.batch)
         answer = _parsed(self._process.exchange(_line(greeting), self.limits.start_seconds), "handshake")
         if answer.get("type") != "ready":
             raise BotFault("handshake", f"answered hello with type {answer.get('type')!r}; expected is 'ready'")
@@ -183,10 +190,13 @@ class OutsidePlayer:
         Raises:
             GinError: if it failed and ``forfeits`` is not set.
         """
-        numbers = (np.arange(len(views)) if slots is None else slots).tolist()
+        numbers = self._numbers(np.arange(len(views)) if slots is None else slots)
+        # In the order of these numbers, since that of the slots would tell what the numbers do not.
+        order = sorted(range(len(views)), key=numbers.__getitem__)
+        numbers = [numbers[i] for i in order]
         reader = Reader(views)
         actions = np.full(len(views), FORFEIT, np.int64)
-        asked = [reader.view(i) for i in range(len(views))]
+        asked = [reader.view(i) for i in order]
         for slot, view in zip(numbers, asked, strict=True):
             self._teller(slot, view)
         start = 0
@@ -210,7 +220,9 @@ class OutsidePlayer:
                 start += lost
                 continue
             start = end
-        return actions
+        answers = np.empty_like(actions)
+        answers[order] = actions
+        return answers
 
     def _ask(self, slots: list[int], views: list[dict[str, Any]]) -> list[int]:
         """One line with the question of some games, and a second one about knocking for programs that split it."""
@@ -295,9 +307,9 @@ class OutsidePlayer:
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         """Tells the program how hands ended; the events go out with the next question."""
-        numbers = (np.arange(len(views)) if slots is None else slots).tolist()
+        numbers = self._numbers(np.arange(len(views)) if slots is None else slots)
         reader = Reader(views)
-        for i, slot in enumerate(numbers):
+        for slot, i in sorted(zip(numbers, range(len(views)), strict=True)):
             news = self._teller(slot, reader.view(i)).news()
             del self._tellers[slot]
             if self._process is not None:

@@ -48,7 +48,7 @@ class Experienced(LevelPlayer):
         """Learns from finished hands, of the opponent and as a whole."""
         if slots is not None:
             tables = np.asarray(slots, np.int64)
-            plans, _, _ = self._hand_plans(tables, self.rows_of(slots, len(views)))
+            plans, _, _ = self._hand_plans(views, tables, self.rows_of(slots, len(views)))
             for slot, plan, points in zip(tables.tolist(), plans.tolist(), views["points"].tolist(), strict=True):
                 self.wholes[slot // self.tables].add(plan, points)
         super().observe_hands(views, slots)
