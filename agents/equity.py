@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.arena.deals import Domain
 from agents.arena.matches import play_match
+from agents.deals import Domain
 from agents.files import write_json
 from ginenv.engine import STATE
 from ginenv.errors import GinError

@@ -21,8 +21,8 @@ import numpy as np
 from rich.console import Console
 
 from agents.arena import play_match
-from agents.arena.deals import Domain
 from agents.bots.heuristics import make_formula
+from agents.deals import Domain
 from agents.files import write_json
 from agents.levels.bench.adaptation import AdaptationConfig
 from agents.levels.bench.adaptation import run as run_adaptation

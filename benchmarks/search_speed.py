@@ -17,7 +17,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from agents.arena.deals import Domain, deal_keys, luck_words
+from agents.deals import Domain, deal_keys, luck_words
 from agents.files import write_json, write_text
 from agents.search import make_search
 from ginenv.actions import PHASE_OVER

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from agents.arena import play_match
-from agents.arena.deals import Domain
+from agents.deals import Domain
 from agents.files import write_json
 
 RESULTS = Path(__file__).parent / "results" / "search_strength.json"

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents.arena.deals import Domain
 from agents.arena.series import play_series
 from agents.bots.heuristics import make_simple, style
 from agents.config import parse_config
+from agents.deals import Domain
 from agents.levels.bench import adaptation
 from agents.levels.bench.adaptation import AdaptationConfig, Measured, Table, _best_plans, _with_plan, measure, results
 from agents.levels.bench.growth import Experienced, measure_growth

@@ -6,9 +6,9 @@ import pytest
 
 import evaluate
 from agents.arena import play_match
-from agents.arena.deals import Domain, deal_keys, luck_words
 from agents.arena.results import ratio
 from agents.arena.steps import FORFEIT
+from agents.deals import Domain, deal_keys, luck_words
 from ginenv.engine import STATE, shuffle
 from ginenv.errors import GinError, IllegalActionError
 from ginenv.jit import kernel

@@ -9,8 +9,8 @@ import pytest
 
 from agents.arena import play_match
 from agents.arena.configs import TournamentConfig
-from agents.arena.deals import Domain, deal_keys, salted
 from agents.arena.tournament import Tournament
+from agents.deals import Domain, deal_keys, salted
 from agents.play.__main__ import main as play
 from agents.programs.player import OutsidePlayer
 from ginenv.cards import parse_cards

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import torch
 
-from agents.arena.deals import Domain
 from agents.arena.hand_log import Decisions, watch_hands
 from agents.config import parse_config
+from agents.deals import Domain
 from agents.learning import diagnostics
 from agents.learning.dmc import DeepMonteCarlo, finished_rows
 from agents.learning.losses import expand_legal

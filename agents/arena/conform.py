@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.arena.deals import Domain
 from agents.arena.matches import play_match
+from agents.deals import Domain
 from agents.programs.player import BotLimits, OutsidePlayer
 
 # Rules that between them have every phase, and opponents that lead into them: hands against random go to the end of the

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from agents.arena import steps
-from agents.arena.deals import Domain, deal_keys, luck_words
+from agents.deals import Domain, deal_keys, luck_words
 from ginenv.engine import STATE
 from ginenv.errors import IllegalActionError
 from ginenv.players import Player

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from agents.arena import steps
-from agents.arena.deals import Domain, deal_keys, luck_words, new_salt, salted
 from agents.arena.luck import LuckMeter, ValueFunction, deadwood_value
 from agents.arena.results import MatchResult
 from agents.arena.sequential import LOOK_EVERY, SequentialTest
+from agents.deals import Domain, deal_keys, luck_words, new_salt, salted
 from agents.programs.player import BotLimits, OutsidePlayer
 from ginenv.actions import action_name
 from ginenv.engine import STATE
@@ -50,7 +50,7 @@ class MatchSettings:
         forfeit_points: what the other scores for a forfeited hand.
         luck: whether luck with the cards is measured.
         limits: what programs from outside are allowed.
-        salt: mixed into the seed (``agents.arena.deals``); never empty where a program from outside plays.
+        salt: mixed into the seed (``agents.deals``); never empty where a program from outside plays.
     """
 
     rules: Rules

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from agents.arena.deals import Domain, deal_keys, luck_words
+from agents.deals import Domain, deal_keys, luck_words
 from ginenv.actions import PHASE_OVER
 from ginenv.engine import NOBODY, STATE, apply, deal, is_legal, shuffle
 from ginenv.errors import IllegalActionError

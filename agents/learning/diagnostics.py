@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from agents.arena.deals import Domain
 from agents.arena.hand_log import watch_hands
+from agents.deals import Domain
 from agents.learning.dmc import finished_rows
 from agents.learning.losses import expand_legal
 from agents.learning.ppo import Trainer

@@ -20,8 +20,8 @@ import torch
 from rich.console import Console
 from torch import Tensor
 
-from agents.arena.deals import Domain
 from agents.arena.hand_log import Decisions, watch_hands
+from agents.deals import Domain
 from agents.files import writing
 from agents.network.checkpoint import read_card
 from agents.network.nets import has_bfloat16_units

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.arena.deals import Domain, deal_keys
 from agents.bots.style_kernels import most_points, of_points
+from agents.deals import Domain, deal_keys
 from agents.equity import EquityBank, bank_chance, equity_bank
 from agents.network.commitment import bind_to_gin
 from agents.network.heuristic_features import NUM_ADVICE, Adviser
@@ -31,7 +31,7 @@ POINT = 1 / 50
 GAME = 2.5
 NO_EQUITY = EquityBank(np.zeros(1, np.float32), np.zeros((0, 3), np.int64))
 LEARNER = -1
-# Training deals live in a domain of their own (``agents.arena.deals``); here the keys are made inside the kernel.
+# Training deals live in a domain of their own (``agents.deals``); here the keys are made inside the kernel.
 _TRAIN_BITS = np.uint64(int(Domain.TRAIN) << 60)
 _CHOICE_SALT = np.uint64(0x0DD5_0F_0A_6A_3E)
 

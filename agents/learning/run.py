@@ -15,10 +15,10 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from agents.arena.deals import Domain
 from agents.arena.matches import play_match
 from agents.arena.results import MatchResult
 from agents.config import TrainConfig
+from agents.deals import Domain
 from agents.files import write_json, writing
 from agents.learning.diagnostics import tell
 from agents.learning.ppo import Trainer

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from agents.arena.deals import Domain
 from agents.arena.series import play_series
 from agents.bots.heuristics import StylePlayer, sample_styles
+from agents.deals import Domain
 from agents.levels.habits import COUNTS, HABITS, NUM_HABITS, count_all
 from agents.levels.kinds import styles_of_kinds
 from ginenv.errors import GinError

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from agents.arena.deals import Domain
 from agents.arena.series import play_series
 from agents.bots.heuristics import StylePlayer, style
+from agents.deals import Domain
 from ginenv.players import Player
 
 _CAMP: dict[str, Any] = {"base": "camper"}

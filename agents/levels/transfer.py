@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from agents.arena.deals import Domain
 from agents.arena.series import play_series
 from agents.bots.heuristics import make_formula
+from agents.deals import Domain
 from agents.files import write_atomic, write_json
 from agents.levels.bench.rating import RATING, read_rating
 from agents.levels.habits import NUM_HABITS

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.arena.deals import new_salt, salted
+from agents.deals import new_salt, salted
 from agents.programs.process import FORFEIT, BotFault, LineProcess, _excerpt
 from agents.programs.protocol import VERSION, Reader, Teller, arrangements, hello, legal_texts, may_play, question
 from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_SPREAD, action_name, parse_action

@@ -22,9 +22,9 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from agents.arena.deals import Domain
 from agents.arena.hand_log import Decisions, watch_hands
 from agents.arena.results import Estimate, ratio, versions
+from agents.deals import Domain
 from agents.files import write_json
 from agents.network.checkpoint import load_checkpoint
 from agents.network.heuristic_features import actor_inputs

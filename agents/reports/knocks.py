@@ -16,9 +16,9 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from agents.arena.deals import Domain
 from agents.arena.hand_log import watch_hands
 from agents.arena.results import versions
+from agents.deals import Domain
 from agents.files import write_json
 from ginenv.errors import GinError
 from ginenv.players import make_player

@@ -22,11 +22,11 @@ import numpy as np
 import tyro
 from pydantic import Field
 
-from agents.arena.deals import Domain
 from agents.arena.results import Estimate, ratio, versions
 from agents.arena.series import play_series
 from agents.bots.heuristics import StylePlayer
 from agents.config import Config
+from agents.deals import Domain
 from agents.levels.bench.opponents import HABITUAL, baiter, habitual, switcher
 from agents.levels.habits import COUNTS, count_all
 from agents.levels.level import Level, load_level

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.arena.deals import Domain
 from agents.arena.results import Estimate, ratio
 from agents.arena.series import play_series
+from agents.deals import Domain
 from agents.levels.level import Level
 from agents.levels.player import LevelPlayer
 from ginenv.jit import kernel, mix
