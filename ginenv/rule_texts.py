@@ -1,0 +1,53 @@
+"""One line for each rule and each preset, for people who choose rules at a table or read about them."""
+
+from __future__ import annotations
+
+RULE_TEXTS: dict[str, str] = {
+    "deal": "ten cards each and an upcard, or eleven to the starter, who begins with a discard",
+    "first_upcard": "the first upcard is offered to both players, or the starter draws it or the stock",
+    "first_turn_knock": "the starter of an eleven-ten deal may knock with the first discard",
+    "discard_taken_upcard": "the upcard just taken may be discarded in the same turn",
+    "knock_limit": "the most deadwood to knock with; 0 means gin only",
+    "oklahoma": "the first upcard's value sets the knock limit",
+    "oklahoma_ace": "what an ace as that card asks for: gin, or a limit of one",
+    "spade_doubles": "a spade as that card doubles the points of the hand",
+    "eleven_ten_oklahoma": "Oklahoma with an eleven-ten deal: deal ten each, or the first discard sets the limit",
+    "gin": "gin is declared by the player, or ends the hand automatically",
+    "illegal_knock": "a knock above the limit is refused, or becomes a plain discard with a warning",
+    "stock_end": "two cards left: the hand is void, the upcard may still be taken, or take it and knock, else pass",
+    "layoff": "the best lay-offs, those of deadwood only, or card by card by hand",
+    "spread": "the knocker's melds are arranged automatically, or chosen by the knocker",
+    "undercut_on_tie": "equal deadwood is an undercut; otherwise nobody scores",
+    "gin_bonus": "points for gin",
+    "undercut_bonus": "points for an undercut",
+    "max_upcards": "taking this many upcards in one hand draws the hand",
+    "repeated_upcard_draw": "the hand is drawn when both in turn take and discard the same upcard",
+    "first_starter": "who starts the first hand: a random seat, or seat 0 (you, at the table)",
+    "next_starter": "who starts after a scored hand; after a drawn hand the same player starts again",
+    "target": "points that end the game; 0 ends it after one scored hand",
+    "game_bonus": "points for reaching the target first",
+    "box_bonus": "points for each hand won, paid at the end to both players",
+    "shutout": "when the loser won no hand: nothing, double the total before or after boxes, or a bonus",
+    "shutout_bonus": "points of a shut-out that pays a bonus",
+    "net_score": "the loser's total is subtracted from the winner's",
+    "winner": "the first to reach the target wins, or the higher final total",
+    "max_drawn_hands": "this many drawn hands in a row end the game",
+    "ranks": "ranks in the deck, from the ace up",
+    "suits": "suits in the deck",
+    "hand_size": "cards dealt to each player",
+}
+
+PRESET_TEXTS: dict[str, str] = {
+    "dg-simple": "gin only, to 100, with boxes, game bonus and shut-out",
+    "dg-standard": "knock with 10 or less, to 100, with boxes, game bonus and shut-out",
+    "dg-oklahoma": "dg-standard where the first upcard sets the knock limit",
+    "gr": "plain points to 100; gin ends the hand by itself, ties undercut, lay-offs of deadwood only",
+    "gr-oklahoma": "gr where the first upcard sets the limit and a spade doubles, to 150",
+    "ht1": "melds spread and cards laid off by hand; ties undercut, boxes, a shut-out doubles the score",
+    "ht2-simple": "eleven cards to the starter, no first upcard; plain points to 100",
+    "ht2-traditional": "ht2-simple with boxes, game bonus and a bonus for a shut-out",
+    "gc": "cards laid off by hand; ties undercut, plain points to 100",
+    "gc-oklahoma": "gc where the first upcard sets the knock limit",
+    "eaai": "the 2021 challenge: melds and lay-offs automatic, ties undercut, plain points to 100",
+    "openspiel": "one hand by the rules of OpenSpiel: ties score nothing, and the taken upcard may be discarded",
+}
