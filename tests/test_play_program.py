@@ -212,7 +212,7 @@ def test_a_game_goes_on_after_a_kill_and_after_both_ways_to_leave(tmp_path):
     for _ in range(7):
         program.say(person(program.screen))
     table = program.say("show").split("\n\n")[-1]
-    with pytest.raises(StoreError, match="sits at another table already"):
+    with pytest.raises(StoreError, match="at another table already"):
         Home(tmp_path).open("Ann")
     os.killpg(program.process.pid, signal.SIGKILL)
     program.end()

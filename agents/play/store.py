@@ -14,13 +14,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
+from filelock import FileLock, Timeout
+from platformdirs import user_data_path
+
 from agents.files import write_json
-from agents.locks import FileLock
 from agents.play.options import Options
 from agents.play.statistics import Statistics
 from ginenv.errors import GinError, unknown_name
@@ -36,15 +37,8 @@ class StoreError(GinError):
 
 def default_home() -> Path:
     """``$GINENV_HOME``, or the place that the platform has for programs' data."""
-    if chosen := os.environ.get("GINENV_HOME"):
-        return Path(chosen)
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Application Support"
-    else:
-        base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    return base / "ginenv"
+    chosen = os.environ.get("GINENV_HOME")
+    return Path(chosen) if chosen else user_data_path("ginenv", appauthor=False)
 
 
 def checked_name(name: str) -> str:
@@ -164,13 +158,15 @@ class Home:
 
 
 def _seated(name: str, directory: Path) -> FileLock:
-    lock = FileLock(directory / "lock")
+    # Shared by threads: whoever serves a table need not be who opened the file.
+    lock = FileLock(directory / "lock", blocking=False, thread_local=False)
     try:
-        if lock.acquire(wait=False):
-            return lock
+        lock.acquire()
+    except Timeout:
+        raise StoreError(f"{name!r} is playing at another table already (in another process)") from None
     except OSError as error:
         raise StoreError(f"the files of {name!r} in {directory} cannot be used: {_reason(error)}") from None
-    raise StoreError(f"{name!r} sits at another table already (another process plays as {name!r})")
+    return lock
 
 
 class PlayerFile:
