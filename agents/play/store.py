@@ -1,9 +1,9 @@
 """What stays on disk: a directory with one for every player in it.
 
-    HOME/desk.json                      who sat here last
+    HOME/session.json                   who played last
     HOME/players/NAME/player.json       options, statistics and the unfinished game, in one file: they are always of one moment
     HOME/players/NAME/records/*.gin     a record of every game, rewritten after each hand
-    HOME/players/NAME/lock              held by the one process at whose table this player sits
+    HOME/players/NAME/lock              held by the one process in which this player plays
 
 Files are written beside the old ones and renamed over them, so a process may be killed at any moment. A file that cannot be
 read is kept under another name, never deleted.
@@ -15,24 +15,36 @@ import json
 import os
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote, unquote
 
 from filelock import FileLock, Timeout
 from platformdirs import user_data_path
 
-from agents.files import write_json
+from agents.files import write_json, write_text
+from agents.play.kept import Kept
 from agents.play.options import Options
 from agents.play.statistics import Statistics
 from ginenv.errors import GinError, unknown_name
+from ginenv.hand import Match
+from ginenv.records import format_record
 
-_FORMAT = "ginenv player 1"
 # A file name holds 255 bytes; a character takes up to 12 of them.
 _LONGEST_NAME = 20
 
 
 class StoreError(GinError):
-    """Something on disk that cannot be used, or a player that is busy elsewhere."""
+    """Something on disk that cannot be used, or a player who is at another table."""
+
+
+class _Content(Kept):
+    """A player's file."""
+
+    format: Literal["ginenv player 1"] = "ginenv player 1"
+    name: str = ""
+    options: Options
+    statistics: Statistics
+    game: dict[str, Any] | None
 
 
 def default_home() -> Path:
@@ -42,15 +54,15 @@ def default_home() -> Path:
 
 
 def checked_name(name: str) -> str:
-    """A player's name without outer and double blanks.
+    """A player's name without extra blanks.
 
     Raises:
-        StoreError: if it is empty or too long, or has a character that does not show.
+        StoreError: if it is empty or too long, or has a character that cannot be printed.
     """
     clean = " ".join(name.split())
     if not clean or len(clean) > _LONGEST_NAME or not clean.isprintable() or "|" in clean:
         raise StoreError(
-            f"{name!r} is no name for a player: a name has 1 to {_LONGEST_NAME} characters that show, and no '|'"
+            f"{name!r} cannot be a player's name: a name has 1 to {_LONGEST_NAME} printable characters, and no '|'"
         )
     return clean
 
@@ -91,22 +103,28 @@ class Home:
     def _find(self, name: str) -> str | None:
         return next((known for known in self.names() if known.casefold() == name.casefold()), None)
 
+    def _known(self, name: str) -> str:
+        known = self._find(name)
+        if known is None:
+            raise StoreError(unknown_name("player", name, self.names()))
+        return known
+
     def _directory(self, name: str) -> Path:
         # "." and ".." mean something else to a file system.
         return self._players / quote(name, safe=" ").replace(".", "%2E")
 
     @property
     def last_player(self) -> str | None:
-        """Who sat here last, if that player still exists."""
+        """Who played last, if that player still exists."""
         try:
-            name = json.loads((self.path / "desk.json").read_text(encoding="utf-8"))["player"]
+            name = json.loads((self.path / "session.json").read_text(encoding="utf-8"))["player"]
         except (OSError, ValueError, KeyError, TypeError):
-            # Nothing is lost with this file: whoever sits down is asked for a name.
+            # Nothing is lost with this file: whoever comes is asked for a name.
             return None
         return self._find(name) if isinstance(name, str) else None
 
     def create(self, name: str) -> PlayerFile:
-        """Makes a player and sits them down.
+        """Makes a player and opens its file.
 
         Raises:
             StoreError: if the name cannot be one or is taken.
@@ -123,32 +141,28 @@ class Home:
         return self.open(name)
 
     def open(self, name: str) -> PlayerFile:
-        """Sits a player down: nobody else can until the file is closed.
+        """Opens a player's file: no other process can until it is closed.
 
         Raises:
-            StoreError: if there is no such player, or it sits at a table of another process.
+            StoreError: if there is no such player, or another process has the file open.
         """
-        known = self._find(name)
-        if known is None:
-            raise StoreError(unknown_name("player", name, self.names()))
+        known = self._known(name)
         opened = PlayerFile(known, self._directory(known))
         try:
-            write_json(self.path / "desk.json", {"player": known})
+            write_json(self.path / "session.json", {"player": known})
         except OSError as error:
-            opened.notices.append(f"{self.path / 'desk.json'} cannot be written: {_reason(error)}")
+            opened.notices.append(f"{self.path / 'session.json'} cannot be written: {_reason(error)}")
         return opened
 
     def remove(self, name: str) -> None:
         """Removes a player with its statistics and records.
 
         Raises:
-            StoreError: if there is no such player, or it sits at a table.
+            StoreError: if there is no such player, or it is at a table.
         """
-        known = self._find(name)
-        if known is None:
-            raise StoreError(unknown_name("player", name, self.names()))
+        known = self._known(name)
         directory = self._directory(known)
-        lock = _seated(known, directory)
+        lock = _locked(known, directory)
         try:
             shutil.rmtree(directory)
         except OSError as error:
@@ -157,7 +171,7 @@ class Home:
             lock.release()
 
 
-def _seated(name: str, directory: Path) -> FileLock:
+def _locked(name: str, directory: Path) -> FileLock:
     # Shared by threads: whoever serves a table need not be who opened the file.
     lock = FileLock(directory / "lock", blocking=False, thread_local=False)
     try:
@@ -170,7 +184,7 @@ def _seated(name: str, directory: Path) -> FileLock:
 
 
 class PlayerFile:
-    """A player at the table; holds the player's lock until ``close``.
+    """A player's file, open; holds the player's lock until ``close``.
 
     Attributes:
         name: the player's name.
@@ -187,7 +201,7 @@ class PlayerFile:
         self.statistics = Statistics()
         self.game: dict[str, Any] | None = None
         self.notices: list[str] = []
-        self._lock = _seated(name, directory)
+        self._lock = _locked(name, directory)
         try:
             self._load()
         except BaseException:
@@ -208,29 +222,25 @@ class PlayerFile:
         """The player's records, the oldest first."""
         return sorted(self.records.glob("*.gin"))
 
+    def write_record(self, name: str, match: Match, players: tuple[str, str]) -> None:
+        """Writes the record of a game so far.
+
+        Raises:
+            OSError: if it cannot be written.
+        """
+        write_text(self.records / f"{name}.gin", format_record(match, players))
+
     def _load(self) -> None:
         try:
-            text = self.path.read_text(encoding="utf-8")
+            content = _Content.read(self.path.read_bytes())
         except FileNotFoundError:
-            return
-        except UnicodeDecodeError:
-            self._set_aside("it is no text")
             return
         except OSError as error:
             raise StoreError(f"{self.path} cannot be read: {_reason(error)}") from None
-        try:
-            values = json.loads(text)
-            if not isinstance(values, dict) or values.get("format") != _FORMAT:
-                raise GinError(f"its format is not {_FORMAT!r}")
-            options, statistics = Options.from_json(values["options"]), Statistics.from_json(values["statistics"])
-            game = values["game"]
-            if game is not None and not isinstance(game, dict):
-                raise GinError("its game is no object")
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            missing = f"the field {error} is missing" if isinstance(error, KeyError) else str(error)
-            self._set_aside(missing)
+        except GinError as error:
+            self._set_aside(str(error))
             return
-        self.options, self.statistics, self.game = options, statistics, game
+        self.options, self.statistics, self.game = content.options, content.statistics, content.game
 
     def _set_aside(self, reason: str) -> None:
         kept = self._free_name("player.json.damaged")
@@ -239,7 +249,7 @@ class PlayerFile:
         except OSError as error:
             raise StoreError(f"{self.path} is damaged ({reason}) and cannot be kept aside: {_reason(error)}") from None
         self.notices.append(
-            f"{self.path} is damaged ({reason}). It was kept as {kept.name}; {self.name} starts with the usual options, "
+            f"{self.path} is damaged ({reason}). It is kept as {kept.name}; {self.name} starts with the default options, "
             "empty statistics and no unfinished game."
         )
 
@@ -253,7 +263,7 @@ class PlayerFile:
         write_json(kept, self.game)
         self.game = None
         self.save()
-        return f"the unfinished game cannot go on ({reason}). It was kept as {kept}."
+        return f"the unfinished game cannot go on ({reason}). It is kept as {kept}."
 
     def _free_name(self, base: str) -> Path:
         number = 1
@@ -267,14 +277,8 @@ class PlayerFile:
         Raises:
             OSError: if they cannot be written; the old file is whole then.
         """
-        values = {
-            "format": _FORMAT,
-            "name": self.name,
-            "options": vars(self.options),
-            "statistics": self.statistics.to_json(),
-            "game": self.game,
-        }
-        write_json(self.path, values)
+        content = _Content(name=self.name, options=self.options, statistics=self.statistics, game=self.game)
+        write_json(self.path, content.model_dump())
 
     def close(self) -> None:
         """Lets another process have the player."""
