@@ -22,7 +22,7 @@ RULE_TEXTS: dict[str, str] = {
     "undercut_bonus": "points for an undercut",
     "max_upcards": "upcards taken that draw the hand",
     "repeated_upcard_draw": "both taking and discarding one upcard draws",
-    "first_starter": "the first hand: by chance, or seat 0 (you)",
+    "first_starter": "the first hand: by chance, or seat 0",
     "next_starter": "after a scored hand; after a drawn one the same",
     "target": "points that end the game; 0: one scored hand",
     "game_bonus": "points for reaching the target first",

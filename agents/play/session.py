@@ -153,8 +153,8 @@ class Session:
         lines = []
         for name, field in Options.model_fields.items():
             allowed = choices(name)
-            about = f"{field.description} ({', '.join(allowed)})" if len(allowed) > 2 else str(field.description)
-            lines.append((name, _shown(getattr(self.options, name)), about))
+            named = f" ({', '.join(allowed)})" if allowed and "on" not in allowed else ""
+            lines.append((name, _shown(getattr(self.options, name)), f"{field.description}{named}"))
         return lines
 
     def _change(self, options: Options) -> None:

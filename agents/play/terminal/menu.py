@@ -21,7 +21,7 @@ from ginenv.rule_texts import PRESET_TEXTS, RULE_TEXTS
 
 _RECORDS_SHOWN = 15
 # Columns at which listings continue.
-_PRESET_COLUMN, _OPTION_COLUMN, _RULE_COLUMN = 19, 30, 44
+_PRESET_COLUMN, _OPTION_COLUMN, _RULE_COLUMN = 19, 30, 37
 
 
 class Menu:
@@ -147,7 +147,7 @@ class Menu:
         if rest:
             raise GinError("a rule is changed with its name and a value, as in: rule target 150; 'rule' lists them")
         for name, value in dataclasses.asdict(self.session.options.rules_value).items():
-            self.terminal.say(f"  {name:<21}{str(value).lower():<20} {RULE_TEXTS[name]}", hang=_RULE_COLUMN)
+            self.terminal.say(f"  {name:<21}{str(value).lower():<13} {RULE_TEXTS[name]}", hang=_RULE_COLUMN)
 
     def _opponents(self) -> None:
         names = [name for name in player_names() if name not in ("checkpoint", "cmd", "style")]

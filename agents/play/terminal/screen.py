@@ -65,13 +65,15 @@ class Terminal:
 
     def _rows(self, line: str | Text, hang: int) -> list[Text]:
         text = Text(line) if isinstance(line, str) else line
-        first = next(iter(text.wrap(self.console, self.console.width)), text)
+        first, *others = text.wrap(self.console, self.console.width) or [text]
+        if not others:
+            return [text]
         rest = text[len(first) :]
         rest = rest[len(rest) - len(rest.plain.lstrip()) :]
-        if not rest:
-            return [text]
-        indent = Text(" " * hang)
-        return [first, *(indent + row for row in rest.wrap(self.console, self.console.width - hang))]
+        rows = [first, *(Text(" " * hang) + row for row in rest.wrap(self.console, self.console.width - hang))]
+        for row in rows:
+            row.rstrip()
+        return rows
 
     def say_whole(self, line: str) -> None:
         """Shows a line that one may want to copy, such as a path, in one piece however long it is."""
@@ -79,7 +81,7 @@ class Terminal:
 
     def warn(self, line: object) -> None:
         """Shows a line that says what was wrong."""
-        self.say(f"! {line}", style="bold yellow")
+        self.say(f"! {line}", style="bold yellow", hang=2)
 
     def tell_notices(self, notices: list[str]) -> None:
         """Shows what went wrong meanwhile."""

@@ -252,6 +252,8 @@ class Table:
 
     def _card(self, text: str) -> int:
         """The card of a name, or of its number in the hand."""
+        if not text:
+            raise GinError("which card? give its name, as in 7C, or its number")
         return self.live.card_at(int(text)) if text.isdecimal() else parse_card(text)
 
     def _move(self, rest: str) -> None:
