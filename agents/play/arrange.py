@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterable
 from typing import Any
 
+from ginenv.actions import PHASE_SPREAD
 from ginenv.cards import SUITS, cards_of, mask_of
 from ginenv.melds import best_spread, is_run
 from ginenv.wording import my_holding
@@ -57,6 +58,8 @@ def moved_card(order: list[int], card: int, place: int) -> list[int]:
 
 def melds_of_view(view: Any) -> list[int]:
     """The melds of a seat's hand (one record of ``VIEW``) at its least deadwood, the least to be laid off on; masks."""
+    if view["phase"] == PHASE_SPREAD:
+        return melds_of_cards(int(view["hand"]))
     return [mask_of(cards) for _, cards in my_holding(view).melds]
 
 

@@ -84,7 +84,7 @@ class Face:
         """
         kinds = {card: name for meld, name in zip(melds, meld_names(melds), strict=True) for card in cards_of(meld)}
         kinds |= dict.fromkeys(cards_of(laid), LAID)
-        cards, marks, numbers = Text(f"{label:<{LABEL}.{LABEL}}"), Text(" " * LABEL), Text(" " * LABEL)
+        cards, marks, numbers = Text(f"{label:<{LABEL}.{LABEL - 1}}"), Text(" " * LABEL), Text(" " * LABEL)
         for place, card in enumerate(order, 1):
             kind = kinds.get(card, "")
             style = {"s": SET_STYLE, "r": RUN_STYLE, "o": LAID_STYLE}.get(kind[:1], "")
