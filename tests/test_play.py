@@ -200,7 +200,7 @@ def test_gin_ends_the_hand_by_itself_in_gr_and_is_asked_for_elsewhere(talk):
 def test_hints_come_for_draws_and_discards_but_not_for_the_first_upcard(talk):
     shown = talk.resume(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0), "h", "p", "h", "g", "hint")
     first, second, third = shown.split("Ann> ")[1], shown.split("Ann> ")[3], shown.split("Ann> ")[5]
-    assert "the first upcard is yours to decide" in first and "Hint" not in first
+    assert "this is yours to decide" in first and "Hint" not in first
     assert "Hint: knock with the K♣" in second
     assert "Hint: discard the K♣" in third  # playing to gin, a knock is not offered
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,11 +12,11 @@ from agents.play.game import OPPONENT, PERSON, Game, rewound
 from agents.play.moves import Turn, action_words, count
 from agents.play.options import variation
 from agents.play.store import PlayerFile
-from ginenv.actions import KNOCK, PASS, PHASE_UPCARD, STOCK, UPCARD
+from ginenv.actions import KNOCK, PASS, PHASE_NAMES, STOCK, UPCARD
 from ginenv.cards import card_name, cards_of
 from ginenv.engine import NO_CARD, End
 from ginenv.errors import GinError
-from ginenv.hand import Hand, Match
+from ginenv.hand import Hand
 from ginenv.melds import deadwood
 from ginenv.players import Player
 from ginenv.wording import last_taken
@@ -25,21 +24,16 @@ from ginenv.wording import last_taken
 _SLOTS = np.zeros(1, np.int64)
 
 
-@dataclass(frozen=True)
-class News:
+class News(NamedTuple):
     """A sentence for the person, with cards by letters (7C).
 
     Attributes:
         words: the sentence.
-        by_opponent: whether it says what the opponent did.
-        take: whether the opponent took a card from the pile.
-        warning: whether it warns.
+        kind: ``opponent`` for what the opponent did, ``take`` where it took the upcard, ``warning``, or ``plain``.
     """
 
     words: str
-    by_opponent: bool = False
-    take: bool = False
-    warning: bool = False
+    kind: str = "plain"
 
 
 class LiveGame:
@@ -52,29 +46,25 @@ class LiveGame:
         file: the player's file.
         game: the game, new or resumed.
         opponent: plays the other seat.
+
+    Attributes:
+        match: hands, score and rules.
+        names: the person's name and the opponent's.
     """
 
     def __init__(self, file: PlayerFile, game: Game, opponent: Player) -> None:
         self.file = file
         self.game = game
         self.opponent = opponent
+        self.match = game.match
+        self.names = file.name, game.opponent_name
         self._news: list[News] = []
         self._begin(dealt=not game.order)
-
-    @property
-    def match(self) -> Match:
-        """Hands, score and rules."""
-        return self.game.match
 
     @property
     def hand(self) -> Hand:
         """The hand in play, or the one that has just ended."""
         return self.match.hand
-
-    @property
-    def names(self) -> tuple[str, str]:
-        """The person's name and the opponent's."""
-        return self.file.name, self.game.opponent_name
 
     @property
     def view(self) -> Any:
@@ -128,27 +118,24 @@ class LiveGame:
 
     def _tell(self, before: Any, action: int) -> None:
         hand, theirs = self.hand, self.names[1]
-        seat, phase, upcard = int(before["seat"]), int(before["phase"]), int(before["upcard"])
-        if seat == OPPONENT:
+        phase, upcard = PHASE_NAMES[int(before["phase"])], int(before["upcard"])
+        if before["seat"] == OPPONENT:
             gin = hand.outcome is not None and hand.outcome.end == End.GIN
-            words = f"{action_words(action, phase, upcard, gin)}."
-            if self._news and self._news[-1].by_opponent:
-                last = self._news.pop()
-                self._news.append(News(f"{last.words[:-1]} and {words}", by_opponent=True, take=last.take))
+            words, kind = f"{action_words(action, phase, upcard, gin)}.", "take" if action == UPCARD else "opponent"
+            if self._news and self._news[-1].kind in ("take", "opponent"):
+                start, kind = self._news.pop()
+                self._news.append(News(f"{start[:-1]} and {words}", kind))
             else:
-                self._news.append(News(f"{theirs} {words}", by_opponent=True, take=action == UPCARD))
+                self._news.append(News(f"{theirs} {words}", kind))
         elif hand.warned:
-            card, left = action - KNOCK, int(deadwood(int(before["hand"]) & ~(1 << (action - KNOCK))))
-            self._news.append(
-                News(
-                    f"That was not a knock: it leaves {count(left)}, and the limit is {int(before['limit'])}. "
-                    f"The {card_name(card)} is a plain discard, and play goes on.",
-                    warning=True,
-                )
-            )
+            card = action - KNOCK
+            words = f"That was not a knock: it leaves {count(int(deadwood(int(before['hand']) & ~(1 << card))))}"
+            words += f", and the limit is {int(before['limit'])}. "
+            words += f"The {card_name(card)} is a plain discard, and play goes on."
+            self._news.append(News(words, "warning"))
         elif action == STOCK and not hand.is_over:
             self._news.append(News(f"You draw the {card_name(int(self.view['drawn']))}."))
-        if phase == PHASE_UPCARD and action == PASS and hand.phase == "discard":
+        if phase == "upcard" and action == PASS and hand.phase == "discard":
             who = "you draw" if hand.turn == PERSON else f"{theirs} draws"
             self._news.append(News(f"Both have passed: {who} from the stock."))
 

@@ -6,18 +6,7 @@ from typing import Any
 
 from agents.bots.heuristics import Hint, hint, make_formula
 from agents.play.options import variation
-from ginenv.actions import (
-    KNOCK,
-    PASS,
-    PHASE_DISCARD,
-    PHASE_DRAW,
-    PHASE_LAYOFF,
-    PHASE_SPREAD,
-    PHASE_UPCARD,
-    PHASE_WALL,
-    STOCK,
-    UPCARD,
-)
+from ginenv.actions import KNOCK, PASS, PHASE_NAMES, STOCK, UPCARD
 from ginenv.cards import card_name, cards_of, format_cards, mask_of
 from ginenv.engine import NO_CARD
 from ginenv.errors import GinError
@@ -45,7 +34,7 @@ def count(number: int, noun: str = "point") -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def action_words(action: int, phase: int, upcard: int, gin: bool) -> str:
+def action_words(action: int, phase: str, upcard: int, gin: bool) -> str:
     """An action as a clause without its subject, such as ``discards the 7C``.
 
     Args:
@@ -55,14 +44,14 @@ def action_words(action: int, phase: int, upcard: int, gin: bool) -> str:
         gin: whether it ended the hand with gin.
     """
     if action == PASS:
-        return "is done laying off" if phase == PHASE_LAYOFF else f"passes on the {card_name(upcard)}"
+        return "is done laying off" if phase == "layoff" else f"passes on the {card_name(upcard)}"
     if action == UPCARD:
         return f"takes the {card_name(upcard)} from the pile"
     if action == STOCK:
         return "draws from the stock"
-    if phase == PHASE_SPREAD:
+    if phase == "spread":
         return "chooses how to spread"
-    if phase == PHASE_LAYOFF:
+    if phase == "layoff":
         return f"lays off the {card_name(action)}"
     verb = "discards" if action < KNOCK else "goes gin with" if gin else "knocks with"
     return f"{verb} the {card_name(action % KNOCK)}"
@@ -81,7 +70,7 @@ class Turn:
         self.view = view
         self.rules = rules
         self.to_gin = to_gin
-        self.phase = int(view["phase"])
+        self.phase = PHASE_NAMES[int(view["phase"])]
         self.hand = int(view["hand"])
         self._cards, self._knocks, self._others = (int(mask) for mask in view["legal"])
 
@@ -94,23 +83,23 @@ class Turn:
 
         A table's courtesy under the ``gr`` presets: the engine, and so actions and records, know nothing of it.
         """
-        taken = self.phase == PHASE_DISCARD and card == self.view["taken"] and not self._cards >> card & 1
+        taken = self.phase == "discard" and card == self.view["taken"] and not self._cards >> card & 1
         return bool(taken) and variation(self.rules).split(",")[0] in _GIVE_BACK
 
     def possible(self) -> str:
         """What can be done, in words that follow "you can"."""
         top = "" if self.view["upcard"] == NO_CARD else card_name(int(self.view["upcard"]))
         may_take = self._others >> (UPCARD - STOCK) & 1
-        if self.phase == PHASE_UPCARD:
+        if self.phase == "upcard":
             return f"take the {top} or pass"
-        if self.phase == PHASE_DRAW:
+        if self.phase == "draw":
             return f"take the {top} or draw from the stock" if may_take else "draw from the stock"
-        if self.phase == PHASE_WALL:
+        if self.phase == "wall":
             drawn = "pass, which draws the hand"
             return f"take the {top} and knock, or {drawn}" if may_take else drawn
-        if self.phase == PHASE_SPREAD:
+        if self.phase == "spread":
             return "choose how to spread your melds"
-        if self.phase == PHASE_LAYOFF:
+        if self.phase == "layoff":
             return f"lay off the {_either(self._cards)}, or be done" if self._cards else "only be done"
         gin = mask_of(card for card in cards_of(self._knocks) if not self.left(card))
         ways = ["discard"] if self._cards & ~gin else []
@@ -142,11 +131,11 @@ class Turn:
         """
         if name in ("take", "stock", "pass", "done"):
             action = {"take": UPCARD, "stock": STOCK}.get(name, PASS)
-            possible = self._others >> (action - STOCK) & 1 and (name == "done") <= (self.phase == PHASE_LAYOFF)
+            possible = self._others >> (action - STOCK) & 1 and (name == "done") <= (self.phase == "layoff")
             if not possible:
                 raise self.refusal(name)
             return action
-        phase = {"spread": PHASE_SPREAD, "lay off": PHASE_LAYOFF}.get(name, PHASE_DISCARD)
+        phase = {"spread": "spread", "lay off": "layoff"}.get(name, "discard")
         if self.phase != phase:
             raise self.refusal(name)
         if name == "spread":
@@ -183,15 +172,13 @@ class Turn:
         ways = [card for card in cards_of(self._knocks) if not self.left(card)]
         if not ways:
             least = min(self.left(card) for card in cards_of(self.hand))
-            raise GinError(
-                f"you cannot go gin: at best {least} deadwood is left; 'play to gin' stops the knock questions"
-            )
+            raise GinError(f"you cannot go gin: the best discard leaves {count(least)}")
         # Which of several cards goes makes no difference to the score.
         return KNOCK + max(ways, key=lambda card: card % 13)
 
     def asks_to_knock(self, action: int) -> bool:
         """Whether a discard could be a knock instead and the person may want to be asked."""
-        possible = self.phase == PHASE_DISCARD and action < KNOCK and self._knocks >> action & 1
+        possible = self.phase == "discard" and action < KNOCK and self._knocks >> action & 1
         return bool(possible) and not (self.to_gin and self.left(action))
 
     def hint(self) -> Hint:
@@ -200,11 +187,10 @@ class Turn:
         Raises:
             GinError: for the first upcard and other questions that are answered with yes or no, and for a spread.
         """
-        if self.phase == PHASE_LAYOFF:
+        if self.phase == "layoff":
             return self._lay_off_hint()
-        if self.phase not in (PHASE_DRAW, PHASE_DISCARD):
-            what = "the first upcard is yours to decide" if self.phase == PHASE_UPCARD else "not for this"
-            raise GinError(f"there are hints for draws, discards and lay-offs; {what}")
+        if self.phase not in ("draw", "discard"):
+            raise GinError("there are hints for draws, discards and lay-offs; this is yours to decide")
         action, reason = hint(self.view)
         if KNOCK <= action < STOCK and self.to_gin and self.left(action - KNOCK):
             return Hint(action - KNOCK, "on the way to gin")
@@ -213,20 +199,18 @@ class Turn:
     def _lay_off_hint(self) -> Hint:
         action = int(make_formula().act(self.view.reshape(1))[0])
         if action == PASS:
-            return Hint(
-                action, "no lay-off lowers your deadwood" if self._cards else "no card fits the knocker's melds"
-            )
+            return Hint(action, "no lay-off lowers your deadwood")
         meld = next(int(meld) for meld in self.view["spread"] if fits(meld, action))
         saved = int(deadwood(self.hand)) - self.left(action)
         return Hint(action, f"it goes on {format_cards(meld)} and saves {count(saved)}")
 
 
-def hint_words(advice: Hint, phase: int) -> str:
+def hint_words(advice: Hint, phase: str) -> str:
     """A hint as a sentence: ``discard the KS: nothing that could still come makes a meld of it``."""
     action = advice.action
     if action >= STOCK:
         words = {UPCARD: "take the upcard", STOCK: "draw from the stock", PASS: "be done"}[action]
-    elif phase == PHASE_LAYOFF:
+    elif phase == "layoff":
         words = f"lay off the {card_name(action)}"
     else:
         words = f"{'knock with' if action >= KNOCK else 'discard'} the {card_name(action % KNOCK)}"

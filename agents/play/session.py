@@ -11,7 +11,7 @@ from pathlib import Path
 from agents.play.game import Game
 from agents.play.live import LiveGame
 from agents.play.moves import count
-from agents.play.opponents import make_opponent, reset_level, start_opponent, what_level_learned
+from agents.play.opponents import make_opponent, start_opponent
 from agents.play.options import Options, choices
 from agents.play.store import Home, PlayerFile
 from ginenv.errors import GinError
@@ -210,14 +210,6 @@ class Session:
         if not 1 <= number <= len(files):
             raise GinError(f"there is no record {number}; your records are numbered 1 to {len(files)}")
         return files[number - 1]
-
-    def learned(self, level: str = "") -> str:
-        """What a level (the opponent when left out) has learned of the player, in words and numbers."""
-        return what_level_learned(level or self.options.opponent, self.file.name, self.home.path)
-
-    def reset_level(self, level: str) -> str:
-        """Resets a level to how it was installed."""
-        return reset_level(level, self.home.path)
 
 
 def _shown(value: str | bool) -> str:

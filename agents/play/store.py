@@ -11,6 +11,7 @@ read is kept under another name, never deleted.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -53,44 +54,24 @@ def default_home() -> Path:
     return Path(chosen) if chosen else user_data_path("ginenv", appauthor=False)
 
 
-def checked_name(name: str) -> str:
-    """A player's name without extra blanks.
-
-    Raises:
-        StoreError: if it is empty or too long, or has a character that cannot be printed.
-    """
-    clean = " ".join(name.split())
-    if not clean or len(clean) > _LONGEST_NAME or not clean.isprintable() or "|" in clean:
-        raise StoreError(
-            f"{name!r} cannot be a player's name: a name has 1 to {_LONGEST_NAME} printable characters, and no '|'"
-        )
-    return clean
-
-
 def _reason(error: OSError) -> str:
     return error.strerror or str(error)
 
 
 class Home:
-    """The directory in which everything is kept.
+    """The directory in which everything is kept; whatever cannot be done with it is a ``StoreError``.
 
     Args:
         path: the directory; made when needed.
-
-    Raises:
-        StoreError: if it cannot be made.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser()
+        self._players = self.path / "players"
         try:
             self._players.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"{self.path} cannot be used for players and games: {_reason(error)}") from None
-
-    @property
-    def _players(self) -> Path:
-        return self.path / "players"
 
     def names(self) -> list[str]:
         """Names of all players, sorted."""
@@ -100,14 +81,15 @@ class Home:
             raise StoreError(f"{self._players} cannot be read: {_reason(error)}") from None
         return sorted(found, key=str.casefold)
 
-    def _find(self, name: str) -> str | None:
+    def find(self, name: str) -> str | None:
+        """A player's name as it is spelled, whatever the case of the letters; None where there is no such player."""
         return next((known for known in self.names() if known.casefold() == name.casefold()), None)
 
-    def _known(self, name: str) -> str:
-        known = self._find(name)
+    def _known(self, name: str) -> tuple[str, Path]:
+        known = self.find(name)
         if known is None:
             raise StoreError(unknown_name("player", name, self.names()))
-        return known
+        return known, self._directory(known)
 
     def _directory(self, name: str) -> Path:
         # "." and ".." mean something else to a file system.
@@ -117,37 +99,30 @@ class Home:
     def last_player(self) -> str | None:
         """Who played last, if that player still exists."""
         try:
-            name = json.loads((self.path / "session.json").read_text(encoding="utf-8"))["player"]
-        except (OSError, ValueError, KeyError, TypeError):
+            return self.find(json.loads((self.path / "session.json").read_text(encoding="utf-8"))["player"])
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             # Nothing is lost with this file: whoever comes is asked for a name.
             return None
-        return self._find(name) if isinstance(name, str) else None
 
     def create(self, name: str) -> PlayerFile:
-        """Makes a player and opens its file.
-
-        Raises:
-            StoreError: if the name cannot be one or is taken.
-        """
-        name = checked_name(name)
-        if (known := self._find(name)) is not None:
+        """Makes a player, whose name is neither taken nor empty, too long or unprintable, and opens its file."""
+        name = " ".join(name.split())
+        if not name or len(name) > _LONGEST_NAME or not name.isprintable() or "|" in name:
+            raise StoreError(
+                f"{name!r} cannot be a player's name: a name has 1 to {_LONGEST_NAME} printable characters, and no '|'"
+            )
+        if (known := self.find(name)) is not None:
             raise StoreError(f"there is a player {known!r} already")
         try:
             self._directory(name).mkdir()
-        except FileExistsError:
-            raise StoreError(f"there is a player {name!r} already") from None
         except OSError as error:
             raise StoreError(f"the player {name!r} cannot be made: {_reason(error)}") from None
         return self.open(name)
 
     def open(self, name: str) -> PlayerFile:
-        """Opens a player's file: no other process can until it is closed.
-
-        Raises:
-            StoreError: if there is no such player, or another process has the file open.
-        """
-        known = self._known(name)
-        opened = PlayerFile(known, self._directory(known))
+        """Opens a player's file: no other process can until it is closed."""
+        known, directory = self._known(name)
+        opened = PlayerFile(known, directory)
         try:
             write_json(self.path / "session.json", {"player": known})
         except OSError as error:
@@ -155,13 +130,8 @@ class Home:
         return opened
 
     def remove(self, name: str) -> None:
-        """Removes a player with its statistics and records.
-
-        Raises:
-            StoreError: if there is no such player, or it is at a table.
-        """
-        known = self._known(name)
-        directory = self._directory(known)
+        """Removes a player, who is at no table, with statistics and records."""
+        known, directory = self._known(name)
         lock = _locked(known, directory)
         try:
             shutil.rmtree(directory)
@@ -188,15 +158,19 @@ class PlayerFile:
 
     Attributes:
         name: the player's name.
+        path: the file.
+        records: directory of the player's records.
         options: what the player has chosen.
         statistics: what the player's hands add up to.
         game: the unfinished game as plain values, or None.
-        notices: sentences that the person should be shown, about files that could not be read.
+        notices: sentences that the person should be shown: what could not be read, written or learned.
     """
 
     def __init__(self, name: str, directory: Path) -> None:
         self.name = name
         self.directory = directory
+        self.path = directory / "player.json"
+        self.records = directory / "records"
         self.options = Options()
         self.statistics = Statistics()
         self.game: dict[str, Any] | None = None
@@ -208,26 +182,12 @@ class PlayerFile:
             self.close()
             raise
 
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.directory / "player.json"
-
-    @property
-    def records(self) -> Path:
-        """The directory of the player's records."""
-        return self.directory / "records"
-
     def record_files(self) -> list[Path]:
         """The player's records, the oldest first."""
         return sorted(self.records.glob("*.gin"))
 
     def write_record(self, name: str, match: Match, players: tuple[str, str]) -> None:
-        """Writes the record of a game so far.
-
-        Raises:
-            OSError: if it cannot be written.
-        """
+        """Writes the record of a game so far; raises ``OSError`` if that fails."""
         write_text(self.records / f"{name}.gin", format_record(match, players))
 
     def _load(self) -> None:
@@ -254,11 +214,7 @@ class PlayerFile:
         )
 
     def set_game_aside(self, reason: str) -> str:
-        """Takes an unfinished game that cannot be resumed out of the player's file and keeps it in one of its own.
-
-        Returns:
-            The sentence to show.
-        """
+        """Moves an unfinished game that cannot be resumed to a file of its own; returns the sentence to show."""
         kept = self._free_name("game.damaged")
         write_json(kept, self.game)
         self.game = None
@@ -266,17 +222,10 @@ class PlayerFile:
         return f"the unfinished game cannot go on ({reason}). It is kept as {kept}."
 
     def _free_name(self, base: str) -> Path:
-        number = 1
-        while (self.directory / f"{base}-{number}").exists():
-            number += 1
-        return self.directory / f"{base}-{number}"
+        return next(path for n in itertools.count(1) if not (path := self.directory / f"{base}-{n}").exists())
 
     def save(self) -> None:
-        """Writes options, statistics and the unfinished game, all at once.
-
-        Raises:
-            OSError: if they cannot be written; the old file is whole then.
-        """
+        """Writes options, statistics and the unfinished game, all at once; after an ``OSError`` the old file is whole."""
         content = _Content(name=self.name, options=self.options, statistics=self.statistics, game=self.game)
         write_json(self.path, content.model_dump())
 

@@ -50,13 +50,11 @@ class Arguments:
 
 def _player(terminal: Terminal, home: Home, name: str | None) -> PlayerFile:
     name = name or home.last_player
-    names = home.names()
     if name is None:
-        if names:
+        if names := home.names():
             terminal.say(f"Players: {', '.join(names)}")
         name = terminal.ask("Your name> ") or (names[0] if names else "Player")
-    known = {other.casefold() for other in names}
-    return home.open(name) if name.casefold() in known else home.create(name)
+    return home.open(name) if home.find(name) else home.create(name)
 
 
 def _play(terminal: Terminal, home: Home, chosen: Arguments) -> None:

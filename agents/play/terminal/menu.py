@@ -8,7 +8,7 @@ from collections.abc import Callable
 from rich.table import Table as Grid
 from rich.text import Text
 
-from agents.play.opponents import checked_level
+from agents.play.opponents import checked_level, reset_level, what_level_learned
 from agents.play.session import Session
 from agents.play.statistics import Statistics
 from agents.play.terminal.commands import HELP_COLUMN, help_lines, parse_command
@@ -98,17 +98,19 @@ class Menu:
             "remove": lambda: self._remove(rest),
             "records": self._records,
             "replay": lambda: replay(self.terminal, session.record(rest)),
-            "learned": lambda: tell(session.learned(rest)),
+            "learned": lambda: tell(
+                what_level_learned(rest or session.options.opponent, session.file.name, session.home.path)
+            ),
             "reset": lambda: self._reset_level(rest),
         }
         if name not in commands:
             words = "is not possible now" if in_game else "is for a game in play; 'new' begins one"
             raise GinError(f"{name!r} {words}")
         commands[name]()
-        self.terminal.tell_notices(session.notices())
+        self.terminal.warn(*session.notices())
 
     def _greet(self) -> None:
-        self.terminal.tell_notices(self.session.notices())
+        self.terminal.warn(*self.session.notices())
         options = self.session.options
         self.terminal.say(
             "",
@@ -209,7 +211,7 @@ class Menu:
             raise GinError("which level? write 'reset LEVEL', as in: reset level-1")
         checked_level(level)
         if self.terminal.confirm(f"Reset {level} to how it was installed? What it has learned is lost."):
-            self.terminal.say(self.session.reset_level(level))
+            self.terminal.say(reset_level(level, self.session.home.path))
 
 
 def statistics_table(statistics: Statistics, player: str) -> Grid:

@@ -27,11 +27,8 @@ class MenuError(Exception):
     """
 
     def __init__(self, then: tuple[str, str] | None = None) -> None:
-        super().__init__("to the menu")
+        super().__init__()
         self.then = then
-
-
-NO_HINT = "There is no hint for a yes-or-no question; that is for you to decide."
 
 
 class Terminal:
@@ -79,14 +76,10 @@ class Terminal:
         """Shows a line that one may want to copy, such as a path, in one piece however long it is."""
         self.console.print(line, markup=False, soft_wrap=True)
 
-    def warn(self, line: object) -> None:
-        """Shows a line that says what was wrong."""
-        self.say(f"! {line}", style="bold yellow", hang=2)
-
-    def tell_notices(self, notices: list[str]) -> None:
-        """Shows what went wrong meanwhile."""
-        for notice in notices:
-            self.warn(notice)
+    def warn(self, *lines: object) -> None:
+        """Shows lines that say what was or went wrong."""
+        for line in lines:
+            self.say(f"! {line}", style="bold yellow", hang=2)
 
     def ask(self, prompt: str) -> str:
         """A line without outer blanks.
@@ -103,11 +96,16 @@ class Terminal:
 
     def confirm(self, question: str) -> bool:
         """A question that is answered with yes or no."""
+        return self.choose(f"{question} (yes/no)", "yes", "no") == "yes"
+
+    def choose(self, question: str, *answers: str) -> str:
+        """A question with a few answers, for each of which its first letter will do."""
         while True:
-            answer = self.ask(f"{question} (yes/no) ").lower()
-            if answer in ("y", "yes", "n", "no"):
-                return answer[0] == "y"
-            if answer in ("h", "hint"):
-                self.warn(NO_HINT)
+            typed = self.ask(f"{question} ").lower()
+            for answer in answers:
+                if typed in (answer, answer[0]):
+                    return answer
+            if typed in ("h", "hint"):
+                self.warn("There is no hint for a yes-or-no question; that is for you to decide.")
             else:
-                self.warn("Please answer yes or no.")
+                self.warn(f"Please answer {', '.join(answers[:-1])} or {answers[-1]}.")

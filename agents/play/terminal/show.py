@@ -20,7 +20,7 @@ SET_STYLE, RUN_STYLE, LAID_STYLE, HINT_STYLE = "bright_blue", "bright_magenta", 
 LABEL = 12
 _COLUMN = 5
 LAID = "off"
-_WIDEST_NAME = 20
+_WIDEST = 16
 _CARD = re.compile(r"\b[A2-9TJQK][SCDH]\b")
 
 
@@ -33,14 +33,16 @@ class Face:
 
     def __init__(self, symbols: bool) -> None:
         self.symbols = symbols
+        # What stands between the parts of a line, and what a line across the screen is made of.
+        self.bar, self.rule = (" │ ", "─") if symbols else (" | ", "-")
 
     def name(self, card: int) -> str:
         """A card's name."""
         return card_name(card, self.symbols)
 
-    def names(self, cards: Sequence[int] | int, separator: str = " ") -> str:
+    def names(self, cards: Sequence[int] | int) -> str:
         """Names of cards in their order, or of a mask as a hand sorted by suit shows it."""
-        return separator.join(self.name(card) for card in (in_suits(cards) if isinstance(cards, int) else cards))
+        return " ".join(self.name(card) for card in (in_suits(cards) if isinstance(cards, int) else cards))
 
     def text(self, text: str) -> str:
         """A sentence in which cards stand by letters (7C), with cards as they look here."""
@@ -49,16 +51,6 @@ class Face:
     def card(self, card: int) -> Text:
         """A card in its colour."""
         return Text(self.name(card), "bold red" if card // 13 >= 2 else "bold")
-
-    @property
-    def bar(self) -> str:
-        """What stands between the parts of a line."""
-        return " │ " if self.symbols else " | "
-
-    @property
-    def rule(self) -> str:
-        """What a line across the screen is made of."""
-        return "─" if self.symbols else "-"
 
     def hand(
         self,
@@ -88,14 +80,10 @@ class Face:
         for place, card in enumerate(order, 1):
             kind = kinds.get(card, "")
             style = {"s": SET_STYLE, "r": RUN_STYLE, "o": LAID_STYLE}.get(kind[:1], "")
-            shown = self.card(card)
-            if card == fresh:
-                shown.append("*")
-            cards.append(shown).append(" " * (_COLUMN - len(shown)))
+            cards.append(self.card(card)).append(f"{'*' if card == fresh else '':<{_COLUMN - 2}}")
             marks.append(f"{kind:<{_COLUMN}}", style)
-            numbers.append(
-                f"{str(place) + ('<' if card == hinted else ''):<{_COLUMN}}", HINT_STYLE if card == hinted else "dim"
-            )
+            arrow, dimmed = ("<", HINT_STYLE) if card == hinted else ("", "dim")
+            numbers.append(f"{f'{place}{arrow}':<{_COLUMN}}", dimmed)
         rows = [cards] + ([marks] if kinds else []) + ([numbers] if numbered else [])
         for row in rows:
             row.rstrip()
@@ -149,41 +137,17 @@ class Face:
         return rows
 
     def sheet(self, sheet: ScoreSheet, names: tuple[str, str]) -> list[Text]:
-        """The score sheet: running totals, that of the hand's winner underlined; at the end bonuses, boxes and totals."""
-        widths = _widths(names)
-
-        def row(label: str, cells: Sequence[str], note: str = "", winner: int | None = None) -> Text:
-            line = Text(f"{label:>8}  ")
-            for seat, cell in enumerate(cells):
-                cell = cell[:_WIDEST_NAME]
-                line.append(" " * (widths[seat] - len(cell))).append(cell, "underline" if seat == winner else "")
-                line.append("  " if seat else self.bar)
-            return line.append(self.text(note))
-
-        lines = [row("hand", names, "how")]
-        boxes = [0, 0]
-        for number, (outcome, running) in enumerate(sheet.rows, 1):
+        """The score sheet, with the total of each hand's winner underlined."""
+        lines = [Text(self.text(line)) for line in sheet.to_text((names[0][:_WIDEST], names[1][:_WIDEST])).splitlines()]
+        for line, (outcome, running) in zip(lines[1:], sheet.rows, strict=False):
             if outcome.winner is not None:
-                boxes[outcome.winner] += 1
-            lines.append(row(str(number), [str(total) for total in running], outcome.describe(names), outcome.winner))
-        for label, pair in sheet.closing:
-            counted = label == "boxes"
-            lines.append(row(label, [f"{n} ({x})" if counted else f"{x:+}" for n, x in zip(boxes, pair, strict=True)]))
-        if sheet.is_over:
-            lines.append(row("total", [str(total) for total in sheet.totals]))
-            winner = "nobody" if sheet.winner is None else names[sheet.winner]
-            lines.append(Text(f"won by {winner}" + (f", net {sheet.net}" if sheet.net is not None else "")))
-        for number, cards in sheet.laid_off:
-            lines.append(Text(f"laid off in hand {number}: {self.names(cards)}"))
-        for line in lines:
-            line.rstrip()
+                bar = line.plain.index("|")
+                total = str(running[outcome.winner])
+                start = line.plain.index(total, bar) if outcome.winner else line.plain.rindex(total, 0, bar)
+                line.stylize("underline", start, start + len(total))
         return lines
-
-
-def _widths(names: tuple[str, str]) -> list[int]:
-    return [min(max(8, len(name)), _WIDEST_NAME) for name in names]
 
 
 def sheet_column(names: tuple[str, str]) -> int:
     """The column of a score sheet at which its notes begin."""
-    return 10 + sum(_widths(names)) + 3 + 2
+    return 15 + 2 * min(max(8, *map(len, names)), _WIDEST)

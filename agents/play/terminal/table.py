@@ -14,15 +14,13 @@ from agents.play.moves import Turn, count, hint_words
 from agents.play.options import variation
 from agents.play.session import Session
 from agents.play.terminal.commands import parse_command
-from agents.play.terminal.screen import NO_HINT, MenuError, Terminal
+from agents.play.terminal.screen import MenuError, Terminal
 from agents.play.terminal.show import LABEL, LAID_STYLE, Face, sheet_column
-from ginenv.actions import KNOCK, PHASE_LAYOFF, PHASE_SPREAD, STOCK
+from ginenv.actions import KNOCK, STOCK
 from ginenv.cards import cards_of, mask_of, parse_card
 from ginenv.engine import NO_CARD
 from ginenv.errors import GinError
 from ginenv.melds import MAX_ARRANGEMENTS, nth_arrangement
-
-_YES = {"y": True, "yes": True, "n": False, "no": False}
 
 
 class Table:
@@ -110,21 +108,21 @@ class Table:
             return
         self._tell_news()
         self._show_end()
-        self.terminal.tell_notices(self.session.notices())
+        self.terminal.warn(*self.session.notices())
         if live.match.is_over:
             winner = live.match.winner
             who = "Nobody wins" if winner is None else "You win" if winner == PERSON else f"{live.names[1]} wins"
             self.terminal.say(Text(f"{who} the game.", "bold green" if winner == PERSON else "bold"))
 
     def _tell_news(self) -> None:
-        self.terminal.tell_notices(self.session.notices())
+        self.terminal.warn(*self.session.notices())
         for news in self.live.news():
             words = self.face.text(news.words)
-            if news.warning:
+            if news.kind == "warning":
                 self.terminal.warn(words)
             else:
                 # That the opponent takes a card from the pile is what one has to see.
-                self.terminal.say(Text(words, LAID_STYLE if news.take else "cyan"))
+                self.terminal.say(Text(words, LAID_STYLE if news.kind == "take" else "cyan"))
 
     # ---------------------------------------------------------------- the table
 
@@ -139,7 +137,7 @@ class Table:
             if view["known"][1]:
                 line.append(f"{face.bar}{theirs} took {face.names(int(view['known'][1]))}", LAID_STYLE)
         rows = [line]
-        if turn.phase == PHASE_LAYOFF:
+        if turn.phase == "layoff":
             spread = [int(meld) for meld in view["spread"] if meld]
             melded = [card for meld in spread for card in cards_of(meld)]
             loose = [card for card in cards_of(int(view["shown"])) if card not in melded]
@@ -151,7 +149,7 @@ class Table:
         if options.mark_melds:
             melded = mask_of(card for meld in melds for card in cards_of(meld))
             rows.append(face.melds(melds, [card for card in live.game.order if not melded >> card & 1]))
-        if turn.phase == PHASE_SPREAD:
+        if turn.phase == "spread":
             rows += self._spreads(view)
         self.terminal.say("", *rows, face.status(turn, live.last_taken), hang=LABEL)
 
@@ -185,7 +183,7 @@ class Table:
         """The action of a command, or None where it was not an action (and has been carried out)."""
         live, turn = self.live, self.live.turn
         if name == "card":
-            name = {PHASE_LAYOFF: "lay off", PHASE_SPREAD: "spread"}.get(turn.phase, "discard")
+            name = {"layoff": "lay off", "spread": "spread"}.get(turn.phase, "discard")
         if name in ("take", "stock", "pass", "done", "gin"):
             return turn.action(name)
         if name == "spread":
@@ -228,15 +226,10 @@ class Table:
     def _wants_to_knock(self, left: int) -> bool:
         if left == 0:
             return self.terminal.confirm("That is gin. Go gin?")
-        while True:
-            answer = self.terminal.ask(f"Knock with {count(left)}? (yes/no, g: play to gin) ").lower()
-            if answer in ("g", "play to gin"):
-                self.live.game.play_to_gin = True
-                return False
-            if answer in _YES:
-                return _YES[answer]
-            hinted = answer in ("h", "hint")
-            self.terminal.warn(NO_HINT if hinted else "Please answer yes, no or g.")
+        question = f"Knock with {count(left)}? (yes/no, g: play to gin)"
+        answer = self.terminal.choose(question, "yes", "no", "g", "play to gin")
+        self.live.game.play_to_gin |= answer in ("g", "play to gin")
+        return answer == "yes"
 
     def _elsewhere(self, name: str, rest: str) -> None:
         if name == "score":
