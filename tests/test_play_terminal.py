@@ -66,7 +66,7 @@ def test_a_score_sheet_and_statistics_fit_80_columns(talk):
     assert max(map(len, shown.splitlines())) <= 80
     # What does not fit behind the totals goes on below where it began.
     column = len("    hand ") + sheet[0].index("how")
-    below = [line for line in sheet[2:5] if not "|" not in line]
+    below = [line for line in sheet[2:5] if "|" not in line]
     assert below and all(line.startswith(" " * column) and line[column] != " " for line in below)
     assert "Statistics of Ann" in shown and "┃ opponent" in shown
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agents.bots.heuristics import Hint, hint, make_formula
+from agents.play.arrange import in_suits
 from agents.play.options import variation
 from ginenv.actions import KNOCK, PASS, PHASE_NAMES, STOCK, UPCARD
 from ginenv.cards import card_name, cards_of, format_cards, mask_of
@@ -93,7 +94,7 @@ class Turn:
         if self.phase == "upcard":
             return f"take the {top} or pass"
         if self.phase == "draw":
-            return f"take the {top} or draw from the stock" if may_take else "draw from the stock"
+            return f"take the {top} or the stock" if may_take else "draw from the stock"
         if self.phase == "wall":
             drawn = "pass, which draws the hand"
             return f"take the {top} and knock, or {drawn}" if may_take else drawn
@@ -218,4 +219,4 @@ def hint_words(advice: Hint, phase: str) -> str:
 
 
 def _either(cards: int) -> str:
-    return format_cards(cards, separator=" or ")
+    return format_cards(in_suits(cards), separator=" or ")
