@@ -255,3 +255,22 @@ def test_what_cannot_be_is_one_sentence_and_a_status(tmp_path, capsys, arguments
     assert main(["--home", str(tmp_path), *arguments]) == 1
     error = capsys.readouterr().err
     assert error.startswith("error: ") and message in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("missing", "arguments", "message"),
+    [
+        ("tyro", [], "playing needs tyro; pip install 'ginenv[train]' installs it"),
+        (
+            "torch",
+            ["--player", "Ann", "--opponent", "level-1"],
+            "levels need torch; pip install 'ginenv[train]' installs it",
+        ),
+        ("torch", ["--what-did-you-learn", "level-1"], "levels need torch; pip install 'ginenv[train]' installs it"),
+    ],
+)
+def test_what_an_extra_would_bring_is_named(tmp_path, missing, arguments, message):
+    code = f"import sys; sys.modules[{missing!r}] = None; from agents.play.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, "--home", str(tmp_path), *arguments]
+    ended = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (1, f"error: {message}\n")

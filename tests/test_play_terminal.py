@@ -92,9 +92,7 @@ def test_one_point_and_one_card_are_singular(talk):
         hand = Hand.deal("eaai", seed=seed)
         while not hand.is_over:
             if hand.phase in ("draw", "discard"):
-                game = Game(record=Match("eaai", seed=1), opponent="formula", easy=False, seed=0, name="x", order=[])
-                game.match.hand = hand
-                hints.add(str(Turn(hand.view()[0], hand.rules).hint().reason))
+                hints.add(Turn(hand.view()[0], hand.rules).hint()[1])
             hand.push(int(player.act(hand.view())[0]))
     assert any("only 1 unseen card would" in text for text in hints)
     assert not any(re.search(r"\b1 (unseen cards|points)", text) for text in hints)

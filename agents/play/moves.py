@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents.bots.heuristics import Hint, hint, make_formula
+from agents.bots.heuristics import hint, make_formula
 from agents.play.arrange import in_suits
 from agents.play.options import variation
 from ginenv.actions import KNOCK, PASS, PHASE_NAMES, STOCK, UPCARD
@@ -182,40 +182,27 @@ class Turn:
         possible = self.phase == "discard" and action < KNOCK and self._knocks >> action & 1
         return bool(possible) and not (self.to_gin and self.left(action))
 
-    def hint(self) -> Hint:
-        """What the formulas would draw, discard or lay off, and why.
+    def hint(self) -> tuple[int, str]:
+        """What the formulas would draw, discard or lay off: the action, and a sentence that says why.
 
         Raises:
             GinError: for the first upcard and other questions that are answered with yes or no, and for a spread.
         """
         if self.phase == "layoff":
-            return self._lay_off_hint()
+            action = int(make_formula().act(self.view.reshape(1))[0])
+            if action == PASS:
+                return action, "be done: no lay-off lowers your deadwood."
+            meld = next(int(meld) for meld in self.view["spread"] if fits(meld, action))
+            saved = count(int(deadwood(self.hand)) - self.left(action))
+            return action, f"lay off the {card_name(action)}: it goes on {format_cards(meld)} and saves {saved}."
         if self.phase not in ("draw", "discard"):
             raise GinError("there are hints for draws, discards and lay-offs; this is yours to decide")
         action, reason = hint(self.view)
         if KNOCK <= action < STOCK and self.to_gin and self.left(action - KNOCK):
-            return Hint(action - KNOCK, "on the way to gin")
-        return Hint(action, reason)
-
-    def _lay_off_hint(self) -> Hint:
-        action = int(make_formula().act(self.view.reshape(1))[0])
-        if action == PASS:
-            return Hint(action, "no lay-off lowers your deadwood")
-        meld = next(int(meld) for meld in self.view["spread"] if fits(meld, action))
-        saved = int(deadwood(self.hand)) - self.left(action)
-        return Hint(action, f"it goes on {format_cards(meld)} and saves {count(saved)}")
-
-
-def hint_words(advice: Hint, phase: str) -> str:
-    """A hint as a sentence: ``discard the KS: nothing that could still come makes a meld of it``."""
-    action = advice.action
-    if action >= STOCK:
-        words = {UPCARD: "take the upcard", STOCK: "draw from the stock", PASS: "be done"}[action]
-    elif phase == "layoff":
-        words = f"lay off the {card_name(action)}"
-    else:
-        words = f"{'knock with' if action >= KNOCK else 'discard'} the {card_name(action % KNOCK)}"
-    return f"{words}: {advice.reason}."
+            action, reason = action - KNOCK, "on the way to gin"
+        if action >= STOCK:
+            return action, f"{'take the upcard' if action == UPCARD else 'draw from the stock'}: {reason}."
+        return action, f"{'knock with' if action >= KNOCK else 'discard'} the {card_name(action % KNOCK)}: {reason}."
 
 
 def _either(cards: int) -> str:

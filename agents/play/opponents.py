@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -107,13 +108,22 @@ def _is_level(spec: str) -> bool:
     return name == "level" or name.startswith("level-") or (Path(spec) / "level.json").is_file()
 
 
-def _level_player(spec: str, seed: int, person: str, home: Path, learns: bool) -> Player:
-    from agents.levels.player import LevelPlayer, make_level
-    from agents.levels.profile import Profile
+def _levels() -> Any:
+    try:
+        import agents.levels.level
+        import agents.levels.player
+        import agents.levels.profile
+        import agents.levels.words
+    except ModuleNotFoundError as error:
+        raise GinError(f"levels need {error.name}; pip install 'ginenv[train]' installs it") from None
+    return agents.levels
 
-    plain = make_level(seed, spec) if Path(spec).is_dir() else make_player(spec, seed)
-    assert isinstance(plain, LevelPlayer)
-    return LevelPlayer(plain.level, seed, learns and plain.learns, Profile.open(home, plain.level, person))
+
+def _level_player(spec: str, seed: int, person: str, home: Path, learns: bool) -> Player:
+    levels = _levels()
+    plain: Any = levels.player.make_level(seed, spec) if Path(spec).is_dir() else make_player(spec, seed)
+    profile = levels.profile.Profile.open(home, plain.level, person)
+    return levels.player.LevelPlayer(plain.level, seed, learns and plain.learns, profile)
 
 
 def checked_level(level: str) -> str:
@@ -133,11 +143,8 @@ def what_level_learned(level: str, person: str | None, home: Path) -> str:
     Raises:
         GinError: if there is no such level, or what it has learned cannot be read.
     """
-    name = checked_level(level)
-    from agents.levels.level import load_level
-    from agents.levels.words import what_did_you_learn
-
-    return what_did_you_learn(home, load_level(name), person)
+    name, levels = checked_level(level), _levels()
+    return levels.words.what_did_you_learn(home, levels.level.load_level(name), person)
 
 
 def reset_level(level: str, home: Path) -> str:
@@ -146,8 +153,5 @@ def reset_level(level: str, home: Path) -> str:
     Raises:
         GinError: if there is no such level, or what it has learned cannot be removed.
     """
-    name = checked_level(level)
-    from agents.levels import profile
-    from agents.levels.level import load_level
-
-    return profile.reset_level(home, load_level(name))
+    name, levels = checked_level(level), _levels()
+    return levels.profile.reset_level(home, levels.level.load_level(name))

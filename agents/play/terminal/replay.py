@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from rich.text import Text
 
@@ -19,8 +19,7 @@ from ginenv.text import format_position
 _KEYS = ("Enter: next step, b: back, n: next hand, NUMBER: go to that step,", "p: the position as text, q: leave")
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """A moment of a record: the number of the hand (from 1), the hand then, and the action that comes (None at the end)."""
 
     number: int
@@ -33,14 +32,11 @@ def steps_of(record: Record) -> list[Step]:
     hands = [record.hand]
     if record.match is not None:
         hands = record.match.played + ([] if record.match.hand.is_over else [record.match.hand])
-    steps = []
-    for number, hand in enumerate(hands, 1):
-        again = rewound(hand, 0)
-        for action in hand.history:
-            steps.append(Step(number, again.copy(), action))
-            again.push(action)
-        steps.append(Step(number, again, None))
-    return steps
+    return [
+        Step(number, rewound(hand, played), action)
+        for number, hand in enumerate(hands, 1)
+        for played, action in enumerate([*hand.history, None])
+    ]
 
 
 def _lines(face: Face, step: Step, names: tuple[str, str], place: str) -> list[Text]:

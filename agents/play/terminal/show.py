@@ -89,12 +89,13 @@ class Face:
             row.rstrip()
         return rows
 
-    def melds(self, melds: list[int], loose: Sequence[int]) -> Text:
-        """The melds in words, and the cards outside them in their order, with their points."""
-        line = Text(" " * LABEL)
+    def melds(self, melds: list[int], order: Sequence[int], label: str = "") -> Text:
+        """The melds of a hand in words, and the cards outside them as they lie, with their points."""
+        line = Text(f"{label:<{LABEL}}")
         for meld, name in zip(melds, meld_names(melds), strict=True):
             line.append(f"{name} ", SET_STYLE if name.startswith("set") else RUN_STYLE)
             line.append(f"{self.names(meld)}{self.bar}")
+        loose = [card for card in order if not any(meld >> card & 1 for meld in melds)]
         points = int(points_of(mask_of(loose)))
         return line.append(f"deadwood {points}: {self.names(loose)}" if loose else "gin: no deadwood")
 

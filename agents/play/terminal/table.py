@@ -10,14 +10,14 @@ from rich.text import Text
 from agents.play.arrange import melds_of_view
 from agents.play.game import PERSON
 from agents.play.live import LiveGame
-from agents.play.moves import Turn, count, hint_words
+from agents.play.moves import Turn, count
 from agents.play.options import variation
 from agents.play.session import Session
 from agents.play.terminal.commands import parse_command
 from agents.play.terminal.screen import MenuError, Terminal
 from agents.play.terminal.show import LABEL, LAID_STYLE, Face, sheet_column
 from ginenv.actions import KNOCK, STOCK
-from ginenv.cards import cards_of, mask_of, parse_card
+from ginenv.cards import cards_of, parse_card
 from ginenv.engine import NO_CARD
 from ginenv.errors import GinError
 from ginenv.melds import MAX_ARRANGEMENTS, nth_arrangement
@@ -147,8 +147,7 @@ class Table:
         marked = melds if options.mark_melds else []
         rows += face.hand(mine, live.game.order, marked, fresh=new, numbered=True, hinted=hinted)
         if options.mark_melds:
-            melded = mask_of(card for meld in melds for card in cards_of(meld))
-            rows.append(face.melds(melds, [card for card in live.game.order if not melded >> card & 1]))
+            rows.append(face.melds(melds, live.game.order))
         if turn.phase == "spread":
             rows += self._spreads(view)
         self.terminal.say("", *rows, face.status(turn, live.last_taken), hang=LABEL)
@@ -158,9 +157,7 @@ class Table:
         rows = []
         for n in range(min(int(nth_arrangement(hand, limit, 0)[0]), MAX_ARRANGEMENTS)):
             melds = [int(meld) for meld in nth_arrangement(hand, limit, n)[1:] if meld]
-            melded = mask_of(card for meld in melds for card in cards_of(meld))
-            row = self.face.melds(melds, [card for card in self.live.game.order if not melded >> card & 1])
-            rows.append(Text(f"{f'spread {n + 1}':<{LABEL}}") + row[LABEL:])
+            rows.append(self.face.melds(melds, self.live.game.order, f"spread {n + 1}"))
         return rows
 
     # ---------------------------------------------------------------- the person's turn
@@ -191,11 +188,10 @@ class Table:
         if name in ("lay off", "discard", "knock"):
             return self._card_action(turn, name, self._card(rest))
         if name == "hint":
-            advice = turn.hint()
-            if advice.action < STOCK:
-                self._show(hinted=advice.action % KNOCK)
-            words = self.face.text(hint_words(advice, turn.phase))
-            self.terminal.say(Text(f"Hint: {words}", "bright_yellow"))
+            action, words = turn.hint()
+            if action < STOCK:
+                self._show(hinted=action % KNOCK)
+            self.terminal.say(Text(f"Hint: {self.face.text(words)}", "bright_yellow"), hang=6)
             return None
         if name == "sort":
             live.sort(*rest.lower().replace("by ", "").split()[:2])
