@@ -1,7 +1,6 @@
 """The table in the terminal, in this process with scripted answers."""
 
 import io
-import json
 import os
 import re
 import sys
@@ -17,7 +16,7 @@ from agents.play.opponents import EasyGame
 from agents.play.options import Options
 from agents.play.session import Session
 from agents.play.statistics import Statistics
-from agents.play.store import Home, StoreError
+from agents.play.store import Home
 from agents.play.terminal.commands import GROUPS, help_lines, parse_command
 from agents.play.terminal.menu import Menu
 from agents.play.terminal.replay import steps_of
@@ -30,16 +29,7 @@ from ginenv.melds import melded_cards
 from ginenv.players import make_player
 from ginenv.records import read_record
 from ginenv.rules import PRESETS, get_rules
-from tests.support.session_scenes import FITS, KNOCKS, LOOSE, MANY_WAYS, NO_MELD, Talk, deck, prepared, read_game
-
-
-@pytest.fixture
-def talk(tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
-    talk = Talk(tmp_path)
-    yield talk
-    talk.session.close()
-
+from tests.support.session_scenes import FITS, KNOCKS, LOOSE, MANY_WAYS, NO_MELD, deck, prepared, read_game
 
 # ---------------------------------------------------------------- the hand as it lies
 
@@ -394,23 +384,6 @@ def test_a_new_game_asks_before_it_drops_the_old_one(talk):
     assert talk.kept["game"]["name"] != before["name"]
 
 
-@pytest.mark.parametrize("name", ["", "   ", "x" * 21, "a|b", "a\x07b"])
-def test_names_that_cannot_be(tmp_path, name):
-    with pytest.raises(StoreError, match="cannot be a player's name"):
-        Home(tmp_path).create(name)
-
-
-@pytest.mark.parametrize("name", ["..", ".", "a/b", "Ünï 花", "con.json", "%2E"])
-def test_odd_names_stay_inside_the_home(tmp_path, name):
-    home = Home(tmp_path / "home")
-    file = home.create(name)
-    file.save()
-    file.close()
-    assert home.names() == [name] and file.path.parent.parent == tmp_path / "home" / "players"
-    home.remove(name)
-    assert home.names() == []
-
-
 def test_a_record_can_be_stepped_through(talk):
     shown = talk.resume(
         prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0), "p", "k KC", "replay", "", "b", "p", "3", "n", "q"
@@ -455,81 +428,3 @@ def test_a_level_learns_of_who_plays_it_and_is_put_back(talk, level):
     profile.write_text("{")
     shown = play()
     assert "level-1.json is damaged" in shown and "reset the level" in shown and "hand 1" not in shown
-
-
-# ---------------------------------------------------------------- what can go wrong on disk
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"\xff\xfe\x00",
-        b"{",
-        b"[]",
-        b'{"format": "ginenv player 1"}',
-        b'{"format": "ginenv player 1", "options": {"sort": 7}, "statistics": [], "game": null}',
-        b'{"format": "ginenv player 1", "options": {}, "statistics": [{"hands": -1}], "game": null}',
-        b'{"format": "ginenv player 1", "options": {}, "statistics": [], "game": 5}',
-        b"[" * 100_000,
-    ],
-)
-def test_a_damaged_player_file_is_kept_aside_and_told(tmp_path, content):
-    home = Home(tmp_path)
-    file = home.create("Ann")
-    file.path.write_bytes(content)
-    file.close()
-    again = home.open("Ann")
-    (notice,) = again.notices
-    assert "is damaged" in notice and "player.json.damaged-1" in notice and "\n" not in notice
-    assert (again.directory / "player.json.damaged-1").read_bytes() == content
-    assert again.options == Options() and again.game is None
-    again.save()
-    again.close()
-    assert not home.open("Ann").notices
-
-
-def test_a_damaged_game_is_kept_aside_and_the_rest_stays(talk):
-    game = prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0).to_json()
-    for place, line in enumerate(game["record"]):
-        if line.startswith("stock:"):
-            game["record"][place] = line.replace("KC", "KD")
-    talk.session.file.statistics.tally("gr", "easy").hands = 4
-    talk.session.file.game = game
-    shown = talk.say("resume", "resume")
-    assert "the unfinished game cannot go on (line" in shown and "there is no unfinished game" in shown
-    assert json.loads((talk.session.file.directory / "game.damaged-1").read_text()) == game
-    assert talk.kept["game"] is None and talk.kept["statistics"][0]["hands"] == 4
-    for change in ({"seed": "x"}, {"record": None}, {"order": ["ZZ"]}, {"name": "../x"}):
-        with pytest.raises(GinError):
-            Game.read(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0).to_json() | change)
-
-
-def test_a_player_sits_at_one_table_only(tmp_path):
-    home = Home(tmp_path)
-    file = home.create("Ann")
-    with pytest.raises(StoreError, match="at another table already"):
-        Home(tmp_path).open("Ann")
-    with pytest.raises(StoreError, match="at another table already"):
-        Home(tmp_path).remove("Ann")
-    file.close()
-    other = Home(tmp_path).open("ann")
-    assert other.name == "Ann"
-    other.close()
-
-
-def test_a_full_disk_is_told_and_the_old_file_stays(talk, monkeypatch):
-    game = prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0)
-    talk.resume(game, "p")
-    before = talk.session.file.path.read_bytes()
-
-    def full(*arguments):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)
-    shown = talk.say("resume", "k KC", "set memory on")
-    assert "The game cannot be saved: No space left on device" in shown and "knock by Ann" in shown
-    assert "The change cannot be saved: No space left on device." in shown
-    monkeypatch.undo()
-    assert talk.session.file.path.read_bytes() == before
-    assert [path.name for path in talk.session.file.directory.iterdir() if path.name.startswith(".")] == []

@@ -270,7 +270,16 @@ def test_what_cannot_be_is_one_sentence_and_a_status(tmp_path, capsys, arguments
     ],
 )
 def test_what_an_extra_would_bring_is_named(tmp_path, missing, arguments, message):
-    code = f"import sys; sys.modules[{missing!r}] = None; from agents.play.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    code = f"""
+import sys
+class Missing:
+    def find_spec(self, name, *rest):
+        if name.partition(".")[0] == {missing!r}:
+            raise ModuleNotFoundError(name, name=name)
+sys.meta_path.insert(0, Missing())
+from agents.play.__main__ import main
+sys.exit(main(sys.argv[1:]))
+"""
     command = [sys.executable, "-c", code, "--home", str(tmp_path), *arguments]
     ended = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True)
     assert (ended.returncode, ended.stderr) == (1, f"error: {message}\n")

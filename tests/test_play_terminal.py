@@ -4,14 +4,11 @@ import dataclasses
 import io
 import os
 import re
-import shutil
-from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from agents.levels.level import INSTALLED
-from agents.play.game import Game
 from agents.play.moves import Turn
 from agents.play.session import Session
 from agents.play.store import Home
@@ -19,22 +16,18 @@ from agents.play.terminal.commands import GROUPS
 from agents.play.terminal.menu import Menu
 from agents.play.terminal.screen import LeaveError, Terminal
 from agents.play.terminal.show import Face
-from ginenv.cards import format_cards, parse_cards
+from ginenv.cards import parse_cards
 from ginenv.hand import Hand, Match
 from ginenv.players import make_player
 from ginenv.rule_texts import PRESET_TEXTS, RULE_TEXTS
 from ginenv.rules import PRESETS, Rules, get_rules
 from tests.support.session_scenes import FITS, KNOCKS, LOOSE, MANY_WAYS, NO_MELD, Talk, deck, prepared, read_game
 
-OLD_FILE = Path(__file__).parent / "data" / "player_1.json"
-
 
 @pytest.fixture
-def talk(tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
-    talk = Talk(tmp_path, width=80)
-    yield talk
-    talk.session.close()
+def talk(talk):
+    talk.menu.terminal.console.width = 80
+    return talk
 
 
 def answer(talk: Talk, command: str) -> list[str]:
@@ -273,21 +266,6 @@ def test_freeze_is_for_one_session_and_can_be_undone(tmp_path, monkeypatch):
     assert "Ann: no hand seen yet." in play(True)
     assert "Ann: 1 hand seen" in play(True, "set learning on")
     assert "Ann: 2 hands seen" in play(False)
-
-
-def test_files_of_the_first_version_still_load(tmp_path):
-    home = Home(tmp_path)
-    home.create("Ann").close()
-    shutil.copy(OLD_FILE, tmp_path / "players" / "Ann" / "player.json")
-    talk = Talk(tmp_path)
-    assert talk.session.file.notices == []
-    assert (talk.session.options.rules, talk.session.options.memory) == ("gc,target=40", True)
-    tally = talk.session.file.statistics.tally("gc,target=40", "formula")
-    assert (tally.hands, tally.points, tally.won, tally.best) == (3, [51, 0], [1, 0], [51, 0])
-    shown = talk.say("resume")
-    assert "hand 1" in shown and "Your turn" in shown
-    assert format_cards(Game.read(talk.kept["game"]).order)
-    talk.session.close()
 
 
 def test_melds_are_marked_while_a_spread_is_chosen_and_long_names_keep_off_the_cards(talk):

@@ -48,12 +48,12 @@ def read_game(path: Path) -> Match:
 class Talk:
     """A session with scripted answers; where they end, the person leaves."""
 
-    def __init__(self, home: Path, player: str = "Ann", width: int = 100) -> None:
+    def __init__(self, home: Path, player: str = "Ann") -> None:
         self.home = Home(home)
         self.screen = io.StringIO()
         self.answers: list[str] = []
         self.prompts: list[str] = []
-        terminal = Terminal(Console(file=self.screen, width=width, highlight=False), self._read)
+        terminal = Terminal(Console(file=self.screen, width=100, highlight=False), self._read)
         known = player in self.home.names()
         self.session = Session(self.home, self.home.open(player) if known else self.home.create(player))
         self.menu = Menu(terminal, self.session)
