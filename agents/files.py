@@ -60,7 +60,7 @@ def check_writable(path: str | Path) -> None:
     """
     path = Path(path)
     if path.is_dir():
-        raise FileError(f"{path} cannot be written: it is a directory; allowed is the name of a file")
+        raise FileError(f"{path} cannot be written: it is a directory, not a file")
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)

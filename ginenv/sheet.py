@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,19 +43,21 @@ class ScoreSheet:
         return [(number, row[0].laid_off) for number, row in enumerate(self.rows, 1) if row[0].laid_off]
 
     def to_text(self, names: Pair | tuple[str, str] = ("seat 0", "seat 1")) -> str:
-        """The sheet as a table, followed by the list of cards laid off."""
+        """The sheet as a table, boxes as their number (and points), followed by the list of cards laid off."""
         first, second = (str(name) for name in names)
-        width = max(5, len(first), len(second))
+        width = max(8, len(first), len(second))
         lines = [f"{'hand':>8}  {first:>{width}} | {second:>{width}}  how"]
 
-        def row(label: str, pair: Pair, note: str = "", sign: str = "") -> None:
-            left, right = (format(value, sign) for value in pair)
+        def row(label: str, cells: Iterable[object], note: str = "") -> None:
+            left, right = cells
             lines.append(f"{label:>8}  {left:>{width}} | {right:>{width}}  {note}".rstrip())
 
         for number, (outcome, running) in enumerate(self.rows, 1):
             row(str(number), running, outcome.describe((first, second)))
         for label, added in self.closing:
-            row(label, added, sign="+")
+            won = [sum(outcome.winner == seat for outcome, _ in self.rows) for seat in (0, 1)]
+            boxes = label == "boxes"
+            row(label, [f"{n} ({x})" if boxes else f"{x:+}" for n, x in zip(won, added, strict=True)])
         if self.is_over:
             row("total", self.totals)
             winner = "won by nobody" if self.winner is None else f"won by {(first, second)[self.winner]}"

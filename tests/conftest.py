@@ -6,6 +6,7 @@ And the small level that several files of tests play with; what it is made of is
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 if TYPE_CHECKING:
     from agents.levels.level import Level
     from agents.levels.population import Population
+    from tests.support.session_scenes import Talk
 
 
 @pytest.fixture(scope="session")
@@ -42,3 +44,14 @@ def level(directory: Path) -> Level:
     from agents.levels.level import load_level
 
     return load_level(str(directory))
+
+
+@pytest.fixture
+def talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Talk]:
+    """A session at the table that is talked to in this process."""
+    from tests.support.session_scenes import Talk
+
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+    talk = Talk(tmp_path)
+    yield talk
+    talk.session.close()

@@ -141,4 +141,4 @@ def test_no_seeded_game_at_the_table_against_a_program(program, tmp_path, capsys
     spec, _ = program
     options = ["new", "--home", str(tmp_path / "home"), "--player", "Ann", "--opponent", spec]
     play([*options, "--seed", "5"])
-    assert "without --seed" in capsys.readouterr().out
+    assert "without --seed" in " ".join(capsys.readouterr().out.split())

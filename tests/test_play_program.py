@@ -39,7 +39,7 @@ class Program:
             cwd=Path(__file__).parents[1],
             env=environment,
             start_new_session=True,
-            # The controlling terminal, so that Ctrl-C interrupts as at a desk.
+            # The controlling terminal, so that Ctrl-C interrupts as it does there.
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )
         os.close(slave)
@@ -115,13 +115,13 @@ def test_a_whole_game_behind_a_pseudo_terminal_with_every_command(tmp_path):
         file.game = game.to_json()
         file.save()
         file.close()
-    (tmp_path / "desk.json").unlink()
+    (tmp_path / "session.json").unlink()
     program = Program("--home", str(tmp_path), "--opponent", "simple", "--seed", "5")
     assert "Players: Ginny, Layer, Spreader, Taker" in program.screen
-    assert "Ann sits at the table" in program.say("Ann")
+    assert "Ann is at the table" in program.say("Ann")
     for line, expected in [
         ("help", "play to gin"),
-        ("?", "lay off no more"),
+        ("?", "end your lay-offs"),
         ("rules", "gc-oklahoma"),
         ("rules dg-standard", "The rules are dg-standard"),
         ("rule", "undercut_bonus"),
@@ -130,30 +130,30 @@ def test_a_whole_game_behind_a_pseudo_terminal_with_every_command(tmp_path):
         ("opponent formulla", "did you mean 'formula'"),
         ("opponent formula", "Your opponent is formula"),
         ("options", "always_resume"),
-        ("set easy_game on", "easy_game is on now"),
-        ("player Spreader", "Spreader sits at the table"),
+        ("set easy_game on", "easy_game is now on"),
+        ("player Spreader", "Spreader is at the table"),
         ("resume", "take the K♦ or pass"),
         ("p", "knock with the"),
         ("knock KC", "spread 1"),
         ("spread 2", "knock by Spreader"),
         ("next hand", "hand 2"),
-        ("menu", "Spreader sits"),
-        ("switch Layer", "Layer sits"),
+        ("menu", "Spreader is at"),
+        ("switch Layer", "Layer is at"),
         ("r", "formula passes on the K♦"),
         ("pass", "lay off"),
         ("l 7S", "lay off"),
-        ("lay off JS", "lay off 3♥"),
+        ("lay off JS", "lay off the 3♥"),
         ("done", "knock by formula"),
         ("score", "laid off in hand 1"),
-        ("player Ginny", "Ginny sits"),
+        ("player Ginny", "Ginny is at"),
         ("resume", "take the K♦ or pass"),
-        ("p", "gin with the K♣"),
+        ("p", "go gin with the K♣"),
         ("gin", "gin by Ginny"),
-        ("create Temp", "Temp sits"),
+        ("create Temp", "Temp is at"),
         ("players", "* Temp"),
-        ("player Ann", "Ann sits"),
+        ("player Ann", "Ann is at"),
         ("remove Temp", "Remove 'Temp'"),
-        ("yes", "Temp is gone"),
+        ("yes", "Temp is removed"),
         ("learned level-1", "level-1||no hand seen yet"),
         ("reset level-1", "level-1"),
         ("y", "level-1"),
@@ -182,7 +182,7 @@ def test_a_whole_game_behind_a_pseudo_terminal_with_every_command(tmp_path):
             ):
                 program.say(line)
             card = re.findall(r"^Ann +(\S\S)", program.say("show"), re.MULTILINE)[-1]
-            assert " by formula (easy game)" in program.say(f"knock {card}") or "no knock" in program.screen
+            assert " by formula (easy game)" in program.say(f"knock {card}") or "not a knock" in program.screen
         else:
             program.say(person(program.screen))
     assert "the game." in program.screen and "boxes" in program.screen
@@ -192,7 +192,7 @@ def test_a_whole_game_behind_a_pseudo_terminal_with_every_command(tmp_path):
     assert "step 2 of" in program.say("")
     program.say("q")
     assert "no statistics of gr" in (program.say("reset statistics gr") and program.say("yes"))
-    assert "They start anew" in (program.say("reset stats") and program.say("yes"))
+    assert "The statistics are reset" in (program.say("reset stats") and program.say("yes"))
     assert "not played a hand yet" in program.say("statistics")
     shown = program.say("quit")
     assert "Good-bye" in shown and program.end() == 0
@@ -212,7 +212,7 @@ def test_a_game_goes_on_after_a_kill_and_after_both_ways_to_leave(tmp_path):
     for _ in range(7):
         program.say(person(program.screen))
     table = program.say("show").split("\n\n")[-1]
-    with pytest.raises(StoreError, match="sits at another table already"):
+    with pytest.raises(StoreError, match="at another table already"):
         Home(tmp_path).open("Ann")
     os.killpg(program.process.pid, signal.SIGKILL)
     program.end()
@@ -235,7 +235,8 @@ def test_the_end_of_input_saves_and_leaves(tmp_path, monkeypatch, capsys):
     assert main(["--home", str(tmp_path), "--seed", "3", "--freeze"]) == 0
     assert "Saved; 'resume' goes on with the game." in capsys.readouterr().out
     file = Home(tmp_path).open("Ann")
-    assert file.game is not None and not file.options.learning
+    # The flag is for this session alone.
+    assert file.game is not None and file.options.learning
     file.close()
 
 
@@ -243,10 +244,10 @@ def test_the_end_of_input_saves_and_leaves(tmp_path, monkeypatch, capsys):
     ("arguments", "message"),
     [
         (["replay", "nowhere.gin"], "nowhere.gin cannot be read"),
-        (["--player", "a|b"], "is no name for a player"),
+        (["--player", "a|b"], "cannot be a player's name"),
         (["--player", "Ann", "--rules", "dg-standart"], "did you mean 'dg-standard'"),
-        (["--what-did-you-learn", "formula"], "'formula' is no level"),
-        (["--reset", "formula"], "'formula' is no level"),
+        (["--what-did-you-learn", "formula"], "there is no level 'formula'"),
+        (["--reset", "formula"], "there is no level 'formula'"),
         (["--home", "/dev/null/x"], "cannot be used"),
     ],
 )
@@ -254,3 +255,31 @@ def test_what_cannot_be_is_one_sentence_and_a_status(tmp_path, capsys, arguments
     assert main(["--home", str(tmp_path), *arguments]) == 1
     error = capsys.readouterr().err
     assert error.startswith("error: ") and message in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("missing", "arguments", "message"),
+    [
+        ("tyro", [], "playing needs tyro; pip install 'ginenv[train]' installs it"),
+        (
+            "torch",
+            ["--player", "Ann", "--opponent", "level-1"],
+            "levels need torch; pip install 'ginenv[train]' installs it",
+        ),
+        ("torch", ["--what-did-you-learn", "level-1"], "levels need torch; pip install 'ginenv[train]' installs it"),
+    ],
+)
+def test_what_an_extra_would_bring_is_named(tmp_path, missing, arguments, message):
+    code = f"""
+import sys
+class Missing:
+    def find_spec(self, name, *rest):
+        if name.partition(".")[0] == {missing!r}:
+            raise ModuleNotFoundError(name, name=name)
+sys.meta_path.insert(0, Missing())
+from agents.play.__main__ import main
+sys.exit(main(sys.argv[1:]))
+"""
+    command = [sys.executable, "-c", code, "--home", str(tmp_path), *arguments]
+    ended = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (1, f"error: {message}\n")

@@ -268,19 +268,22 @@ def _why_discard(view: np.void, action: int) -> str:
     card = action % KNOCK
     left = int(deadwood(hand & ~(1 << card)))
     if action >= KNOCK:
-        return "it is gin" if left == 0 else f"the {left} points that are left are few enough to knock now"
+        return (
+            "it is gin" if left == 0 else f"it leaves {left} {'point' if left == 1 else 'points'}, few enough to knock"
+        )
     if melded_cards(hand) >> card & 1:
         return "its melds do without it" if left == 0 else "what the other cards make is worth more"
     alike = hand & ~(1 << card) & (RANK_COLUMN << card % 13)
     ways = int(live_ways(card, hand, int(view["unseen"])))
+    cards = "1 unseen card" if ways == 1 else f"{ways} unseen cards"
     rank = RANKS[card % 13]
     if alike and not RANK_COLUMN << card % 13 & int(view["unseen"]):
         return f"the other cards of rank {rank} are gone, so the pair is dead"
     if ways == 0:
         return "nothing that could still come makes a meld of it"
     if least_deadwood(hand, view["legal"][0])[1] == left:
-        return f"it is the most points to be rid of; {ways} unseen cards would make a meld of it"
-    return f"only {ways} unseen cards would make a meld of it, and it is safer than what costs more points"
+        return f"it sheds the most points; {cards} would make a meld of it"
+    return f"only {cards} would make a meld of it, and it is safer than cards that cost more points"
 
 
 class HintFollower(BasePlayer):

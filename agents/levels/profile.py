@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock
 
 from agents.files import write_json
 from agents.levels.level import Level, LevelError
 from agents.levels.memory import RECORD
 from agents.levels.plans import NUM_PLANS
 from agents.levels.prior import Whole, whole_from, whole_json
-from agents.locks import FileLock
 
 FORMAT_VERSION = 1
 DIRECTORY = "levels"

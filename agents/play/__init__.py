@@ -1,1 +1,1 @@
-"""A table to play at in the terminal: ``python -m agents.play``."""
+"""A table to play at: a session that any table can use, and the terminal."""

@@ -6,9 +6,10 @@ import random
 from collections.abc import Iterable
 from typing import Any
 
-from ginenv.cards import SUITS, cards_of
+from ginenv.actions import PHASE_SPREAD
+from ginenv.cards import SUITS, cards_of, mask_of
 from ginenv.melds import best_spread, is_run
-from ginenv.rules import R_HAND_SIZE
+from ginenv.wording import my_holding
 
 # The order of suits on the screen, left to right.
 SUIT_ORDER = "HSDC"
@@ -37,8 +38,13 @@ def shuffled_cards(cards: Iterable[int], word: int) -> list[int]:
     return order
 
 
+def in_suits(cards: Iterable[int] | int) -> list[int]:
+    """Cards, or those of a mask, in the order in which a hand sorted by suit shows them."""
+    return sorted_cards(cards_of(cards) if isinstance(cards, int) else cards, "suit")
+
+
 def kept_order(order: list[int], hand: int) -> list[int]:
-    """An order brought up to date with a hand: gone cards leave, a new card comes to the right."""
+    """An order brought up to date with a hand: cards that are gone leave, a new card goes to the right."""
     stays = [card for card in order if hand >> card & 1]
     return stays + [card for card in cards_of(hand) if card not in stays]
 
@@ -51,23 +57,15 @@ def moved_card(order: list[int], card: int, place: int) -> list[int]:
 
 
 def melds_of_view(view: Any) -> list[int]:
-    """The melds of a seat's hand at its least deadwood, those that can be laid off on least first chosen; masks.
-
-    Args:
-        view: one record of ``VIEW``.
-    """
-    known = int(view["known"][1])
-    hidden = int(view["rules"][R_HAND_SIZE]) - known.bit_count()
-    return _melds(int(view["hand"]), int(view["unseen"]), known, hidden)
+    """The melds of a seat's hand (one record of ``VIEW``) at its least deadwood, the least to be laid off on; masks."""
+    if view["phase"] == PHASE_SPREAD:
+        return melds_of_cards(int(view["hand"]))
+    return [mask_of(cards) for _, cards in my_holding(view).melds]
 
 
 def melds_of_cards(cards: int) -> list[int]:
     """The melds of cards (a mask) at their least deadwood; masks."""
-    return _melds(cards, 0, 0, 0)
-
-
-def _melds(cards: int, unseen: int, known: int, hidden: int) -> list[int]:
-    return [int(meld) for meld in best_spread(cards, unseen, known, hidden) if meld]
+    return [int(meld) for meld in best_spread(cards, 0, 0, 0) if meld]
 
 
 def meld_names(melds: list[int]) -> list[str]:

@@ -1,21 +1,27 @@
-"""Whoever sits across: players by name, and the easy game that can be asked of each of them."""
+"""Opponents by name: any player, levels that remember who plays them, and the easy game that all of them can play.
+
+What needs the levels' networks is imported when a level is asked for: whoever plays a built-in bot does not wait for torch.
+"""
 
 from __future__ import annotations
 
+import shlex
+import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from agents.bots.heuristics import StylePlayer, style
-from agents.play.levels import is_level, make_level_player
 from agents.programs.player import OutsidePlayer
 from ginenv.actions import KNOCK, PHASE_DISCARD
+from ginenv.errors import GinError
 from ginenv.players import BasePlayer, Player, close_players, make_player
 from ginenv.rules import Rules
 
 
 class EasyGame(BasePlayer):
-    """Any player, except that it always discards its largest unused card.
+    """Any player, except that it always discards its highest card outside its melds.
 
     Draws and knocks stay as they were.
 
@@ -28,7 +34,7 @@ class EasyGame(BasePlayer):
         super().__init__(seed)
         self.player = player
         self.name = player.name
-        # It knocks with gin only: whether to knock above that was for the other player to say.
+        # It knocks with gin only: whether to knock with more has been decided by the other player.
         self._discards = StylePlayer(style("easy", knock=0, late=0), seed)
 
     def reset(self, seed: int = 0) -> None:
@@ -54,8 +60,28 @@ class EasyGame(BasePlayer):
         close_players([self.player])
 
 
+def make_opponent(spec: str, easy: bool, seed: int, person: str, home: Path, learns: bool) -> Player:
+    """An opponent by its name.
+
+    Args:
+        spec: a name in the registry, or a directory.
+        easy: whether it plays the easy game.
+        seed: of its choices.
+        person: who plays against it; a level keeps what it learns under this name.
+        home: directory in which levels keep what they learn.
+        learns: whether a level learns; one that does not plays as installed.
+
+    Raises:
+        GinError: if there is none, it cannot be made, its program does not exist, or what it has learned cannot be read.
+    """
+    if spec.startswith("cmd:"):
+        _check_program(spec)
+    player = _level_player(spec, seed, person, home, learns) if _is_level(spec) else make_player(spec, seed)
+    return EasyGame(player, seed) if easy else player
+
+
 def start_opponent(opponent: Player, rules: Rules) -> None:
-    """Starts the program of an opponent that is one.
+    """Starts an opponent's program, if it is a program.
 
     Raises:
         GinError: if it cannot play.
@@ -65,19 +91,67 @@ def start_opponent(opponent: Player, rules: Rules) -> None:
         player.start(rules)
 
 
-def make_opponent(spec: str, easy: bool, seed: int, person: str, home: Path, learns: bool) -> Player:
-    """The opponent of a name.
+def _check_program(spec: str) -> None:
+    try:
+        program = shlex.split(spec.removeprefix("cmd:"))[0]
+    except (ValueError, IndexError):
+        raise GinError(f"{spec!r} does not name a program; write cmd:PROGRAM ARGUMENTS as in a shell") from None
+    if shutil.which(program) is None:
+        raise GinError(f"the program {program!r} of the opponent {spec!r} does not exist or cannot be run")
 
-    Args:
-        spec: a name in the registry, or a directory.
-        easy: whether it plays the easy game.
-        seed: of its choices.
-        person: who sits across; a level keeps what it learns under this name.
-        home: directory in which levels keep what they learn.
-        learns: whether a level learns.
+
+# ---------------------------------------------------------------- levels
+
+
+def _is_level(spec: str) -> bool:
+    name = spec.partition(":")[0]
+    return name == "level" or name.startswith("level-") or (Path(spec) / "level.json").is_file()
+
+
+def _levels() -> Any:
+    try:
+        import agents.levels.level
+        import agents.levels.player
+        import agents.levels.profile
+        import agents.levels.words
+    except ModuleNotFoundError as error:
+        raise GinError(f"levels need {error.name}; pip install 'ginenv[train]' installs it") from None
+    return agents.levels
+
+
+def _level_player(spec: str, seed: int, person: str, home: Path, learns: bool) -> Player:
+    levels = _levels()
+    plain: Any = levels.player.make_level(seed, spec) if Path(spec).is_dir() else make_player(spec, seed)
+    profile = levels.profile.Profile.open(home, plain.level, person)
+    return levels.player.LevelPlayer(plain.level, seed, learns and plain.learns, profile)
+
+
+def checked_level(level: str) -> str:
+    """A level's name without options.
 
     Raises:
-        GinError: if there is none, or it cannot be made.
+        GinError: if there is no such level.
     """
-    player = make_level_player(spec, seed, person, home, learns) if is_level(spec) else make_player(spec, seed)
-    return EasyGame(player, seed) if easy else player
+    if not _is_level(level):
+        raise GinError(f"there is no level {level!r}; levels are level-1 to level-4, and directories that hold one")
+    return level.partition(":")[0] if level.startswith("level-") else level
+
+
+def what_level_learned(level: str, person: str | None, home: Path) -> str:
+    """What a level has learned of a person (of everybody when left out) and as a whole, in words and numbers.
+
+    Raises:
+        GinError: if there is no such level, or what it has learned cannot be read.
+    """
+    name, levels = checked_level(level), _levels()
+    return levels.words.what_did_you_learn(home, levels.level.load_level(name), person)
+
+
+def reset_level(level: str, home: Path) -> str:
+    """Resets a level to how it was installed; returns a sentence that says so.
+
+    Raises:
+        GinError: if there is no such level, or what it has learned cannot be removed.
+    """
+    name, levels = checked_level(level), _levels()
+    return levels.profile.reset_level(home, levels.level.load_level(name))

@@ -2,36 +2,56 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, get_args
 
+from pydantic import AfterValidator, ConfigDict, Field
+
+from agents.play.kept import Kept
 from ginenv.errors import GinError, did_you_mean
 from ginenv.rules import Rules
 from ginenv.text import parse_rules, rules_text
 
-_YES = {"on": True, "yes": True, "true": True, "off": False, "no": False, "false": False}
+_SWITCH = ("on", "off")
+_SAME = {"yes": "on", "true": "on", "no": "off", "false": "off"}
 
 
-def _option(default: Any, about: str, *choices: str) -> Any:
-    return field(default=default, metadata={"about": about, "choices": choices})
+def variation(rules: Rules) -> str:
+    """Rules as the table and the statistics call them: a preset and what differs from it."""
+    return rules_text(rules).partition("@")[0]
 
 
-@dataclass(frozen=True)
-class Options:
+def _variation(text: str) -> str:
+    return variation(parse_rules("".join(text.split())))
+
+
+class Options(Kept):
     """What one player has chosen; takes effect at once, rules and opponent with the next game."""
 
-    opponent: str = _option("formula", "who sits across: a level, any agent's name, a checkpoint's directory")
-    rules: str = _option("dg-standard", "a preset, and changes to it: dg-standard,target=150")
-    easy_game: bool = _option(False, "the opponent always discards its largest unused card")
-    learning: bool = _option(True, "a level learns from the hands that you play against it")
-    sort: str = _option("suit", "how your hand is sorted", "suit", "value", "none")
-    direction: str = _option("ascending", "in which direction", "ascending", "descending")
-    sort_when: str = _option("always", "sorted whenever a card comes, or only at the deal", "always", "deal")
-    ask_knock: bool = _option(True, "asks whether to knock when your discard would allow it")
-    memory: bool = _option(False, "shows the whole discard pile, and the cards the opponent took from it")
-    always_resume: bool = _option(False, "an unfinished game goes on as soon as you sit down")
+    model_config = ConfigDict(frozen=True)
+
+    opponent: str = Field(
+        default="formula", min_length=1, description="a level, any agent's name, or a checkpoint's directory"
+    )
+    rules: Annotated[str, AfterValidator(_variation)] = Field(
+        default="dg-standard", description="a preset, and changes to it: dg-standard,target=150"
+    )
+    easy_game: bool = Field(
+        default=False, description="the opponent always discards its highest card outside its melds"
+    )
+    learning: bool = Field(default=True, description="a level learns from the hands that you play against it")
+    sort: Literal["suit", "value", "none"] = Field(default="suit", description="how your hand is sorted")
+    direction: Literal["ascending", "descending"] = Field(default="ascending", description="in which direction")
+    sort_when: Literal["always", "deal"] = Field(
+        default="always",
+        description="sorted after every turn, or only at the deal; until then a new card is on the right",
+    )
+    mark_melds: bool = Field(default=True, description="shows which of your cards form melds, and your deadwood")
+    ask_knock: bool = Field(default=True, description="asks whether to knock when your discard would allow it")
+    memory: bool = Field(
+        default=False, description="shows the whole discard pile, and the cards the opponent took from it"
+    )
+    always_resume: bool = Field(default=False, description="an unfinished game goes on as soon as you take your seat")
 
     def changed(self, name: str, text: str) -> Options:
         """The options with one of them read from words.
@@ -39,14 +59,22 @@ class Options:
         Raises:
             GinError: for an unknown option, or a value that it cannot have.
         """
-        known = {entry.name: entry for entry in dataclasses.fields(self)}
         key = name.strip().lower().replace("-", "_")
+        known = type(self).model_fields
         if key not in known:
             raise GinError(f"there is no option {name!r}{did_you_mean(key, known)}; options are: {', '.join(known)}")
         value: Any = text.strip()
-        if isinstance(getattr(self, key), bool):
-            value = _YES.get(value.lower(), value)
-        return dataclasses.replace(self, **{key: checked(key, value)})
+        if allowed := choices(key):
+            value = _SAME.get(value.lower(), value.lower()) if allowed == _SWITCH else value.lower()
+            if value not in allowed:
+                hint = did_you_mean(value, allowed)
+                raise GinError(f"option {key} cannot be {text.strip()!r}{hint}; it can be {' or '.join(allowed)}")
+            value = value == "on" if allowed == _SWITCH else value
+        elif key == "rules":
+            value = _variation(value)
+        elif not value:
+            raise GinError(f"option {key} needs a value")
+        return self.model_copy(update={key: value})
 
     @property
     def rules_value(self) -> Rules:
@@ -58,49 +86,11 @@ class Options:
         """The opponent as the table and the statistics call it."""
         return opponent_name(self.opponent, self.easy_game)
 
-    @classmethod
-    def from_json(cls, values: Any) -> Options:
-        """Options of a file.
 
-        Raises:
-            GinError: for an unknown option, or a value that it cannot have.
-        """
-        if not isinstance(values, dict):
-            raise GinError("options are an object with a value for each")
-        known = [entry.name for entry in dataclasses.fields(cls)]
-        for name in values:
-            if name not in known:
-                raise GinError(f"there is no option {name!r}{did_you_mean(str(name), known)}")
-        return cls(**{name: checked(name, value) for name, value in values.items()})
-
-
-def checked(name: str, value: Any) -> Any:
-    """A value that an option can have.
-
-    Raises:
-        GinError: if it cannot.
-    """
-    entry = next(entry for entry in dataclasses.fields(Options) if entry.name == name)
-    choices = entry.metadata["choices"]
-    if isinstance(entry.default, bool):
-        if not isinstance(value, bool):
-            raise GinError(f"option {name} is {value!r}; allowed is on or off")
-    elif not isinstance(value, str) or not value:
-        raise GinError(f"option {name} is {value!r}; allowed is a text")
-    elif choices and value.lower() not in choices:
-        raise GinError(
-            f"option {name} is {value!r}{did_you_mean(value, choices)}; allowed is one of: {', '.join(choices)}"
-        )
-    elif choices:
-        return value.lower()
-    elif name == "rules":
-        return variation(parse_rules("".join(value.split())))
-    return value
-
-
-def variation(rules: Rules) -> str:
-    """Rules as the table and the statistics call them: a preset and what differs from it."""
-    return rules_text(rules).partition("@")[0]
+def choices(name: str) -> tuple[str, ...]:
+    """The words that an option can be; empty for one that takes any text."""
+    kind = Options.model_fields[name].annotation
+    return _SWITCH if kind is bool else get_args(kind)
 
 
 def opponent_name(spec: str, easy: bool) -> str:

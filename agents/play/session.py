@@ -1,339 +1,218 @@
-"""The desk around the table: who plays, whom, by which rules; options, statistics, records; and the game itself."""
+"""A person's session: who plays, against whom, by which rules; options, statistics, records, and the game in play.
+
+Any table uses it, in a terminal or elsewhere: it shows nothing and asks nothing, and returns what there is to be told.
+"""
 
 from __future__ import annotations
 
-import dataclasses
+import re
 from pathlib import Path
 
-from rich.text import Text
-
-from agents.play import levels
 from agents.play.game import Game
+from agents.play.live import LiveGame
+from agents.play.moves import count
 from agents.play.opponents import make_opponent, start_opponent
-from agents.play.options import Options, variation
-from agents.play.store import Home, PlayerFile, StoreError
-from agents.play.terminal.commands import help_lines, parse_command
-from agents.play.terminal.replay import replay
-from agents.play.terminal.screen import LeaveError, Terminal
-from agents.play.terminal.table import MenuError, Table
+from agents.play.options import Options, choices
+from agents.play.store import Home, PlayerFile
 from ginenv.errors import GinError
-from ginenv.players import Player, close_players, player_names
-from ginenv.rules import PRESETS, Rules
-from ginenv.text import parse_rules
+from ginenv.players import Player, close_players
 
-_RECORDS_SHOWN = 15
+# Under these presets a target above this becomes this at the table.
+_CAPPED = ("gr", "gr-oklahoma")
+_MOST = 500
 
 
-class Desk:
+class Session:
     """Everything around a game.
 
+    What changes something returns the sentence to tell. What cannot be done raises ``GinError`` with one sentence, and has
+    changed nothing.
+
     Args:
-        terminal: where it is shown.
         home: where it is kept.
-        file: the player who sits down.
+        file: the player's file.
         seed: seed of the first new game; every game is another one when left out.
+        freeze: levels do not learn in this session, whatever the player's option says.
+
+    Attributes:
+        game: the game in play, or None.
     """
 
-    def __init__(self, terminal: Terminal, home: Home, file: PlayerFile, seed: int | None = None) -> None:
-        self.terminal = terminal
+    def __init__(self, home: Home, file: PlayerFile, seed: int | None = None, freeze: bool = False) -> None:
         self.home = home
         self.file = file
+        self.freeze = freeze
+        self.game: LiveGame | None = None
         self._seed = seed
-        self._in_game = False
 
-    def run(self, first: tuple[str, str] | None = None) -> None:
-        """Shows the menu and does what is asked for, until the person leaves.
+    @property
+    def options(self) -> Options:
+        """What the player has chosen."""
+        return self.file.options
 
-        Args:
-            first: a command to begin with, and what follows it.
-
-        Raises:
-            LeaveError: when the person leaves.
-        """
-        self._greet()
-        then = first
-        if then is None and self.file.game is not None and self.file.options.always_resume:
-            then = ("resume", "")
-        while True:
-            try:
-                if then is None:
-                    text = self.terminal.ask("menu> ")
-                    then = parse_command(text) if text else ("help", "")
-                name, rest = then
-                then = None
-                if name in ("new", "resume"):
-                    self._in_game = True
-                    self._new_game() if name == "new" else self._resume()
-                else:
-                    self.command(name, rest)
-            except MenuError as menu:
-                then = menu.then
-                if then is None:
-                    self._greet()
-            except GinError as error:
-                self.terminal.warn(error)
-            finally:
-                self._in_game = False
+    def notices(self) -> list[str]:
+        """Sentences that the person has to be shown and has not been shown yet."""
+        notices, self.file.notices = self.file.notices, []
+        return notices
 
     def close(self) -> None:
-        """Lets another process have the player."""
+        """Ends the session; another process can have the player."""
+        self.leave_game()
         self.file.close()
-
-    def _greet(self) -> None:
-        for notice in self.file.notices:
-            self.terminal.warn(notice)
-        self.file.notices.clear()
-        options = self.file.options
-        self.terminal.say(
-            "",
-            Text(f"Gin rummy. {self.file.name} sits at the table.", "bold"),
-            f"Opponent: {options.opponent_name}. Rules: {options.rules}.",
-        )
-        if self.file.game is not None:
-            self.terminal.say("There is an unfinished game: 'resume' goes on with it.")
-        self.terminal.say("'new' begins a game, 'help' says what else there is, 'quit' leaves.")
 
     # ---------------------------------------------------------------- games
 
-    def check_opponent(self, spec: str) -> None:
-        """Makes an opponent once, so that a wrong name is told now and not at the next game.
+    def unfinished(self) -> str:
+        """The unfinished game in words, such as ``Ann 36, formula 0 after 2 hands``; empty where there is none."""
+        if self.file.game is None:
+            return ""
+        game = self._read_game()
+        score = f"{self.file.name} {game.match.score[0]}, {game.opponent_name} {game.match.score[1]}"
+        return f"{score} after {count(len(game.match.played), 'hand')}"
 
-        Raises:
-            GinError: if there is no such opponent.
-        """
-        self._opponent_of(spec)
-
-    def _new_game(self) -> None:
-        options = self.file.options
+    def new_game(self) -> LiveGame:
+        """Begins a game with the chosen rules and opponent; an unfinished one is lost, unless the opponent cannot play."""
+        options = self.options
         if self._seed is not None and options.opponent.startswith("cmd:"):
-            raise GinError(
-                "a program could find out which cards a seed deals; allowed is a game against it without --seed"
-            )
-        game = Game.begin(options.rules_value, options.opponent, options.easy_game, self._seed)
-        opponent = self._opponent_of(game.opponent, game.easy, game.seed)
-        if self.file.game is not None:
-            question = "There is an unfinished game; its points are lost when you begin another. Begin?"
-            if not self.terminal.confirm(question):
-                self.terminal.say("The unfinished game stays; 'resume' goes on with it.")
-                return
+            raise GinError("a program could find out which cards a seed deals: play against it without --seed")
+        live = self._open(Game.begin(options.rules_value, options.opponent, options.easy_game, self._seed))
         self._seed = None
-        self._sit_down(game, opponent)
+        return live
 
-    def _resume(self) -> None:
+    def resume(self) -> LiveGame:
+        """Goes on with the unfinished game; a damaged one is set aside, as the error says."""
         if self.file.game is None:
             raise GinError("there is no unfinished game; 'new' begins one")
+        return self._open(self._read_game())
+
+    def leave_game(self) -> None:
+        """Leaves the game in play as it is saved; does nothing where there is none."""
+        if self.game is not None:
+            close_players([self.game.opponent])
+            self.game = None
+
+    def _read_game(self) -> Game:
         try:
-            game = Game.from_json(self.file.game)
+            return Game.read(self.file.game)
         except GinError as error:
-            self.terminal.warn(self.file.set_game_aside(str(error)))
-            return
-        self._sit_down(game, self._opponent_of(game.opponent, game.easy, game.seed))
+            raise GinError(self.file.set_game_aside(str(error))) from None
 
-    def _sit_down(self, game: Game, opponent: Player) -> None:
+    def _open(self, game: Game) -> LiveGame:
+        opponent = self._opponent(game.opponent, game.easy, game.seed)
         try:
-            # Before anything of the game is kept: who cannot play leaves no unfinished game behind.
+            # Before anything of the game is kept: an opponent that cannot play leaves no unfinished game behind.
             start_opponent(opponent, game.match.rules)
-            Table(self.terminal, self.file, game, opponent, self.command).play()
-        finally:
+            self.game = LiveGame(self.file, game, opponent)
+        except BaseException:
             close_players([opponent])
-        self.terminal.say("'new' begins another game.")
+            raise
+        return self.game
 
-    def _opponent_of(self, spec: str, easy: bool = False, seed: int = 0) -> Player:
-        return make_opponent(spec, easy, seed, self.file.name, self.home.path, self.file.options.learning)
+    def _opponent(self, spec: str, easy: bool = False, seed: int = 0) -> Player:
+        learns = self.options.learning and not self.freeze
+        return make_opponent(spec, easy, seed, self.file.name, self.home.path, learns)
 
-    # ---------------------------------------------------------------- commands
+    # ---------------------------------------------------------------- options, rules, opponents
 
-    def command(self, name: str, rest: str) -> None:
-        """Carries out a command that is not about the cards.
+    def set_option(self, name: str, value: str) -> str:
+        """Changes an option."""
+        name = name.strip().lower().replace("-", "_")
+        if name == "opponent":
+            return self.set_opponent(value)
+        if name == "rules":
+            return self.set_rules(value)
+        self._change(self.options.changed(name, value))
+        if name == "learning":
+            self.freeze = False
+        later = self._later() if name in ("easy_game", "learning") else ""
+        return f"{name} is now {_shown(getattr(self.options, name))}.{later}"
 
-        Raises:
-            GinError: if it cannot be carried out; nothing has changed then.
-            MenuError: if it has to wait until the table is left.
-            LeaveError: when the person leaves.
-        """
-        if name == "quit":
-            raise LeaveError
-        if self._in_game and name in ("new", "resume", "player", "create"):
-            if name == "resume":
-                raise GinError("this game is in play already")
-            raise MenuError((name, rest))
-        commands = {
-            "menu": self._greet,
-            "help": lambda: self.terminal.say(*help_lines()),
-            "rules": lambda: self._rules(rest),
-            "rule": lambda: self._rule(rest),
-            "opponent": lambda: self._opponent(rest),
-            "options": self._options,
-            "set": lambda: self._set(rest),
-            "statistics": self._statistics,
-            "reset statistics": lambda: self._reset_statistics(rest),
-            "players": self._players,
-            "player": lambda: self._sit(self.home.open(self._other(rest))),
-            "create": lambda: self._sit(self.home.create(rest)),
-            "remove": lambda: self._remove(rest),
-            "records": self._records,
-            "replay": lambda: replay(self.terminal, self._record(rest)),
-            "learned": lambda: self.terminal.say(levels.learned(self._level(rest), self.file.name, self.home.path)),
-            "reset": lambda: self._reset_level(rest),
-        }
-        if name not in commands:
-            raise GinError(
-                f"{name!r} is for a game in play; 'new' begins one" if not self._in_game else f"not now: {name!r}"
-            )
-        commands[name]()
+    def set_opponent(self, name: str) -> str:
+        """Chooses the opponent, which is made once, so that a wrong name is told now and not at the next game."""
+        options = self.options.changed("opponent", name)
+        close_players([self._opponent(options.opponent)])
+        self._change(options)
+        return f"Your opponent is {options.opponent_name}.{self._later()}"
+
+    def set_rules(self, text: str) -> str:
+        """Chooses the rules: a preset, and changes to it. Under the ``gr`` presets a target above 500 becomes 500."""
+        capped = ""
+        target = re.search(r"target=(\d+)", text)
+        if text.split(",")[0].strip() in _CAPPED and target and int(target[1][:9]) > _MOST:
+            text = text.replace(target[0], f"target={_MOST}")
+            capped = f"The target is at most {_MOST} under these rules. "
+        self._change(self.options.changed("rules", text))
+        return f"{capped}The rules are {self.options.rules}.{self._later()}"
+
+    def set_rule(self, name: str, value: str) -> str:
+        """Changes one rule of those that are chosen."""
+        name = name.strip().lower().replace("-", "_")
+        others = [part for part in self.options.rules.split(",") if not part.startswith(f"{name}=")]
+        return self.set_rules(",".join([*others, f"{name}={value.strip().lower()}"]))
+
+    def option_lines(self) -> list[tuple[str, str, str]]:
+        """Every option: its name, its value, and what it means and can be."""
+        lines = []
+        for name, field in Options.model_fields.items():
+            allowed = choices(name)
+            named = f" ({', '.join(allowed)})" if allowed and "on" not in allowed else ""
+            lines.append((name, _shown(getattr(self.options, name)), f"{field.description}{named}"))
+        return lines
 
     def _change(self, options: Options) -> None:
         self.file.options = options
+        self._save()
+
+    def _save(self) -> None:
         try:
             self.file.save()
         except OSError as error:
-            self.terminal.warn(f"The change cannot be saved: {error.strerror or error}.")
+            self.file.notices.append(f"The change cannot be saved: {error.strerror or error}.")
 
     def _later(self) -> str:
-        return " It counts from the next game on." if self._in_game else ""
+        return " This takes effect with the next game." if self.game is not None else ""
 
-    def _options(self) -> None:
-        lines = []
-        for entry in dataclasses.fields(Options):
-            value = getattr(self.file.options, entry.name)
-            shown = ("on" if value else "off") if isinstance(value, bool) else value
-            choices = f" ({', '.join(entry.metadata['choices'])})" if entry.metadata["choices"] else ""
-            lines.append(f"  {entry.name:<14} {shown:<14} {entry.metadata['about']}{choices}")
-        self.terminal.say(*lines, "'set OPTION VALUE' changes one.")
+    def reset_statistics(self, name: str = "") -> str:
+        """Resets the statistics of a variation or an opponent, or all of them."""
+        if not self.file.statistics.reset(name):
+            raise GinError(f"there are no statistics of {name}" if name else "there are no statistics yet")
+        self._save()
+        return "The statistics are reset."
 
-    def _set(self, rest: str) -> None:
-        name, _, value = rest.replace("=", " ", 1).partition(" ")
-        if not name or not value.strip():
-            raise GinError(
-                "an option is changed with its name and a value, as in: set sort value; 'options' lists them"
-            )
-        if name == "opponent":
-            return self._opponent(value)
-        self._change(self.file.options.changed(name, value))
-        later = self._later() if name in ("rules", "easy_game", "learning") else ""
-        self.terminal.say(f"{name} is {value.strip()} now.{later}")
+    # ---------------------------------------------------------------- players, records, levels
 
-    def _opponent(self, rest: str) -> None:
-        if not rest:
-            names = [name for name in player_names() if name not in ("checkpoint", "cmd", "style")]
-            self.terminal.say(
-                f"You play {self.file.options.opponent_name}. To choose from: {', '.join(names)};",
-                "style:OPTION=VALUE,...; a checkpoint's directory; cmd:PROGRAM for a program of your own.",
-            )
-            return
-        options = self.file.options.changed("opponent", rest)
-        self.check_opponent(rest)
-        self._change(options)
-        self.terminal.say(f"Your opponent is {options.opponent_name}.{self._later()}")
-
-    def _rules(self, rest: str) -> None:
-        if rest:
-            self._change(self.file.options.changed("rules", rest))
-            self.terminal.say(f"The rules are {self.file.options.rules}.{self._later()}")
-            return
-        for name, rules in PRESETS.items():
-            mark = "*" if name == self.file.options.rules else " "
-            self.terminal.say(f"{mark} {name:<16} {_in_short(rules)}")
-        if self.file.options.rules not in PRESETS:
-            self.terminal.say(f"* {self.file.options.rules}")
-        self.terminal.say("'rules PRESET' chooses; 'rule NAME VALUE' changes one rule, 'rule' lists them.")
-
-    def _rule(self, rest: str) -> None:
-        rules = self.file.options.rules_value
-        if not rest:
-            values = dataclasses.asdict(rules).items()
-            self.terminal.say(*(f"  {name:<22} {str(value).lower()}" for name, value in values))
-            return
-        name, _, value = rest.replace("=", " ", 1).partition(" ")
-        if not value.strip():
-            raise GinError("a rule is changed with its name and a value, as in: rule target 150; 'rule' lists them")
-        name = name.replace("-", "_")
-        # Read by the one parser of rules in text, from a preset that says nothing about this rule.
-        value = getattr(parse_rules(f"dg-standard,{name}={value.strip().lower()}"), name)
-        self._change(self.file.options.changed("rules", variation(rules.replace(**{name: value}))))
-        self.terminal.say(f"The rules are {self.file.options.rules}.{self._later()}")
-
-    def _statistics(self) -> None:
-        if self.file.statistics.tallies:
-            self.terminal.say("", self.file.statistics.to_table(self.file.name))
-        else:
-            self.terminal.say(f"{self.file.name} has not played a hand yet.")
-
-    def _reset_statistics(self, rest: str) -> None:
-        what = f"of {rest}" if rest else "of all variations and opponents"
-        if not self.terminal.confirm(f"Set the statistics {what} back to nothing?"):
-            return
-        count = self.file.statistics.reset(rest)
-        if not count:
-            raise GinError(f"there are no statistics {what}")
-        self._change(self.file.options)
-        self.terminal.say("They start anew.")
-
-    # ---------------------------------------------------------------- players
-
-    def _players(self) -> None:
-        for name in self.home.names():
-            self.terminal.say(f"{'*' if name == self.file.name else ' '} {name}")
-        self.terminal.say("'player NAME' lets another sit down, 'create NAME' makes one, 'remove NAME' removes one.")
-
-    def _other(self, name: str) -> str:
+    def other(self, name: str) -> str:
+        """The name of a player, who has to be another one than who plays now."""
         if not name:
-            raise GinError("who is to sit down? 'player NAME', and 'players' lists them")
+            raise GinError("which player? name one; 'players' lists them")
         if name.casefold() == self.file.name.casefold():
-            raise StoreError(f"{self.file.name!r} sits at this table already")
+            raise GinError(f"{self.file.name!r} is playing at this table; name another player")
         return name
 
-    def _sit(self, file: PlayerFile) -> None:
+    def switch(self, name: str, create: bool = False) -> None:
+        """Lets another player play, known or created now; a game in play is left as it is saved."""
+        file = self.home.create(name) if create else self.home.open(self.other(name))
+        self.leave_game()
         self.file.close()
         self.file = file
-        self._greet()
-        if file.game is not None and file.options.always_resume:
-            raise MenuError(("resume", ""))
 
-    def _remove(self, name: str) -> None:
-        if not name:
-            raise GinError("who is to be removed? 'remove NAME', and 'players' lists them")
-        if name.casefold() == self.file.name.casefold():
-            raise StoreError(f"{self.file.name!r} sits at this table; let another player sit down first")
-        if self.terminal.confirm(f"Remove {name!r} with options, statistics, records and unfinished game?"):
-            self.home.remove(name)
-            self.terminal.say(f"{name} is gone.")
+    def remove(self, name: str) -> str:
+        """Removes another player with options, statistics, records and unfinished game."""
+        self.home.remove(self.other(name))
+        return f"{name} is removed."
 
-    # ---------------------------------------------------------------- records and levels
-
-    def _records(self) -> None:
+    def record(self, which: str = "") -> Path:
+        """The file of a record: a number of the player's records, a path, or the last record when left out."""
         files = self.file.record_files()
-        for number, path in list(enumerate(files, 1))[-_RECORDS_SHOWN:]:
-            self.terminal.say_whole(f"{number:>4}  {path}")
-        self.terminal.say("'replay NUMBER' steps through one." if files else "There is no record yet.")
-
-    def _record(self, rest: str) -> Path:
-        files = self.file.record_files()
-        if rest and not rest.isdecimal():
-            return Path(rest).expanduser()
+        if which and not which.isdecimal():
+            return Path(which).expanduser()
         if not files:
             raise GinError("there is no record yet; 'replay FILE' opens one from elsewhere")
-        number = int(rest) if rest else len(files)
+        number = int(which) if which else len(files)
         if not 1 <= number <= len(files):
             raise GinError(f"there is no record {number}; your records are numbered 1 to {len(files)}")
         return files[number - 1]
 
-    def _level(self, rest: str) -> str:
-        return rest or self.file.options.opponent
 
-    def _reset_level(self, rest: str) -> None:
-        if not rest:
-            raise GinError("which level is to be put back? 'reset LEVEL', as in: reset level-1")
-        levels.checked_level(rest)
-        if self.terminal.confirm(f"Put {rest} back to how it was installed? What it has learned is lost."):
-            self.terminal.say(levels.reset(rest, self.home.path))
-
-
-def _in_short(rules: Rules) -> str:
-    """The rules that one asks for first, in one line."""
-    limit = "Oklahoma" if rules.oklahoma else f"knock at {rules.knock_limit}" if rules.knock_limit else "gin only"
-    deal = "eleven/ten" if rules.deals_eleven else "traditional deal"
-    layoff = "lay off by hand" if rules.layoff == "by-hand" else "automatic lay-off"
-    target = f"to {rules.target}" if rules.target else "one hand"
-    bonuses = f", game bonus {rules.game_bonus}, box {rules.box_bonus}" if rules.game_bonus or rules.box_bonus else ""
-    return f"{limit}, {deal}, {layoff}, {target}{bonuses}"
+def _shown(value: str | bool) -> str:
+    return ("on" if value else "off") if isinstance(value, bool) else value

@@ -1,9 +1,9 @@
 """What stays on disk: a directory with one for every player in it.
 
-    HOME/desk.json                      who sat here last
+    HOME/session.json                   who played last
     HOME/players/NAME/player.json       options, statistics and the unfinished game, in one file: they are always of one moment
     HOME/players/NAME/records/*.gin     a record of every game, rewritten after each hand
-    HOME/players/NAME/lock              held by the one process at whose table this player sits
+    HOME/players/NAME/lock              held by the one process in which this player plays
 
 Files are written beside the old ones and renamed over them, so a process may be killed at any moment. A file that cannot be
 read is kept under another name, never deleted.
@@ -11,54 +11,47 @@ read is kept under another name, never deleted.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
-import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote, unquote
 
-from agents.files import write_json
-from agents.locks import FileLock
+from filelock import FileLock, Timeout
+from platformdirs import user_data_path
+
+from agents.files import write_json, write_text
+from agents.play.kept import Kept
 from agents.play.options import Options
 from agents.play.statistics import Statistics
 from ginenv.errors import GinError, unknown_name
+from ginenv.hand import Match
+from ginenv.records import format_record
 
-_FORMAT = "ginenv player 1"
 # A file name holds 255 bytes; a character takes up to 12 of them.
 _LONGEST_NAME = 20
 
 
 class StoreError(GinError):
-    """Something on disk that cannot be used, or a player that is busy elsewhere."""
+    """Something on disk that cannot be used, or a player who is at another table."""
+
+
+class _Content(Kept):
+    """A player's file."""
+
+    format: Literal["ginenv player 1"] = "ginenv player 1"
+    name: str = ""
+    options: Options
+    statistics: Statistics
+    game: dict[str, Any] | None
 
 
 def default_home() -> Path:
     """``$GINENV_HOME``, or the place that the platform has for programs' data."""
-    if chosen := os.environ.get("GINENV_HOME"):
-        return Path(chosen)
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Application Support"
-    else:
-        base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    return base / "ginenv"
-
-
-def checked_name(name: str) -> str:
-    """A player's name without outer and double blanks.
-
-    Raises:
-        StoreError: if it is empty or too long, or has a character that does not show.
-    """
-    clean = " ".join(name.split())
-    if not clean or len(clean) > _LONGEST_NAME or not clean.isprintable() or "|" in clean:
-        raise StoreError(
-            f"{name!r} is no name for a player: a name has 1 to {_LONGEST_NAME} characters that show, and no '|'"
-        )
-    return clean
+    chosen = os.environ.get("GINENV_HOME")
+    return Path(chosen) if chosen else user_data_path("ginenv", appauthor=False)
 
 
 def _reason(error: OSError) -> str:
@@ -66,25 +59,19 @@ def _reason(error: OSError) -> str:
 
 
 class Home:
-    """The directory in which everything is kept.
+    """The directory in which everything is kept; whatever cannot be done with it is a ``StoreError``.
 
     Args:
         path: the directory; made when needed.
-
-    Raises:
-        StoreError: if it cannot be made.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser()
+        self._players = self.path / "players"
         try:
             self._players.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"{self.path} cannot be used for players and games: {_reason(error)}") from None
-
-    @property
-    def _players(self) -> Path:
-        return self.path / "players"
 
     def names(self) -> list[str]:
         """Names of all players, sorted."""
@@ -94,8 +81,15 @@ class Home:
             raise StoreError(f"{self._players} cannot be read: {_reason(error)}") from None
         return sorted(found, key=str.casefold)
 
-    def _find(self, name: str) -> str | None:
+    def find(self, name: str) -> str | None:
+        """A player's name as it is spelled, whatever the case of the letters; None where there is no such player."""
         return next((known for known in self.names() if known.casefold() == name.casefold()), None)
+
+    def _known(self, name: str) -> tuple[str, Path]:
+        known = self.find(name)
+        if known is None:
+            raise StoreError(unknown_name("player", name, self.names()))
+        return known, self._directory(known)
 
     def _directory(self, name: str) -> Path:
         # "." and ".." mean something else to a file system.
@@ -103,58 +97,42 @@ class Home:
 
     @property
     def last_player(self) -> str | None:
-        """Who sat here last, if that player still exists."""
+        """Who played last, if that player still exists."""
         try:
-            name = json.loads((self.path / "desk.json").read_text(encoding="utf-8"))["player"]
-        except (OSError, ValueError, KeyError, TypeError):
-            # Nothing is lost with this file: whoever sits down is asked for a name.
+            return self.find(json.loads((self.path / "session.json").read_text(encoding="utf-8"))["player"])
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            # Nothing is lost with this file: whoever comes is asked for a name.
             return None
-        return self._find(name) if isinstance(name, str) else None
 
     def create(self, name: str) -> PlayerFile:
-        """Makes a player and sits them down.
-
-        Raises:
-            StoreError: if the name cannot be one or is taken.
-        """
-        name = checked_name(name)
-        if (known := self._find(name)) is not None:
+        """Makes a player, whose name is neither taken nor empty, too long or unprintable, and opens its file."""
+        name = " ".join(name.split())
+        if not name or len(name) > _LONGEST_NAME or not name.isprintable() or "|" in name:
+            raise StoreError(
+                f"{name!r} cannot be a player's name: a name has 1 to {_LONGEST_NAME} printable characters, and no '|'"
+            )
+        if (known := self.find(name)) is not None:
             raise StoreError(f"there is a player {known!r} already")
         try:
             self._directory(name).mkdir()
-        except FileExistsError:
-            raise StoreError(f"there is a player {name!r} already") from None
         except OSError as error:
             raise StoreError(f"the player {name!r} cannot be made: {_reason(error)}") from None
         return self.open(name)
 
     def open(self, name: str) -> PlayerFile:
-        """Sits a player down: nobody else can until the file is closed.
-
-        Raises:
-            StoreError: if there is no such player, or it sits at a table of another process.
-        """
-        known = self._find(name)
-        if known is None:
-            raise StoreError(unknown_name("player", name, self.names()))
-        opened = PlayerFile(known, self._directory(known))
+        """Opens a player's file: no other process can until it is closed."""
+        known, directory = self._known(name)
+        opened = PlayerFile(known, directory)
         try:
-            write_json(self.path / "desk.json", {"player": known})
+            write_json(self.path / "session.json", {"player": known})
         except OSError as error:
-            opened.notices.append(f"{self.path / 'desk.json'} cannot be written: {_reason(error)}")
+            opened.notices.append(f"{self.path / 'session.json'} cannot be written: {_reason(error)}")
         return opened
 
     def remove(self, name: str) -> None:
-        """Removes a player with its statistics and records.
-
-        Raises:
-            StoreError: if there is no such player, or it sits at a table.
-        """
-        known = self._find(name)
-        if known is None:
-            raise StoreError(unknown_name("player", name, self.names()))
-        directory = self._directory(known)
-        lock = _seated(known, directory)
+        """Removes a player, who is at no table, with statistics and records."""
+        known, directory = self._known(name)
+        lock = _locked(known, directory)
         try:
             shutil.rmtree(directory)
         except OSError as error:
@@ -163,78 +141,66 @@ class Home:
             lock.release()
 
 
-def _seated(name: str, directory: Path) -> FileLock:
-    lock = FileLock(directory / "lock")
+def _locked(name: str, directory: Path) -> FileLock:
+    # Shared by threads: whoever serves a table need not be who opened the file.
+    lock = FileLock(directory / "lock", blocking=False, thread_local=False)
     try:
-        if lock.acquire(wait=False):
-            return lock
+        lock.acquire()
+    except Timeout:
+        raise StoreError(f"{name!r} is playing at another table already (in another process)") from None
     except OSError as error:
         raise StoreError(f"the files of {name!r} in {directory} cannot be used: {_reason(error)}") from None
-    raise StoreError(f"{name!r} sits at another table already (another process plays as {name!r})")
+    return lock
 
 
 class PlayerFile:
-    """A player at the table; holds the player's lock until ``close``.
+    """A player's file, open; holds the player's lock until ``close``.
 
     Attributes:
         name: the player's name.
+        path: the file.
+        records: directory of the player's records.
         options: what the player has chosen.
         statistics: what the player's hands add up to.
         game: the unfinished game as plain values, or None.
-        notices: sentences that the person should be shown, about files that could not be read.
+        notices: sentences that the person should be shown: what could not be read, written or learned.
     """
 
     def __init__(self, name: str, directory: Path) -> None:
         self.name = name
         self.directory = directory
+        self.path = directory / "player.json"
+        self.records = directory / "records"
         self.options = Options()
         self.statistics = Statistics()
         self.game: dict[str, Any] | None = None
         self.notices: list[str] = []
-        self._lock = _seated(name, directory)
+        self._lock = _locked(name, directory)
         try:
             self._load()
         except BaseException:
             self.close()
             raise
 
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.directory / "player.json"
-
-    @property
-    def records(self) -> Path:
-        """The directory of the player's records."""
-        return self.directory / "records"
-
     def record_files(self) -> list[Path]:
         """The player's records, the oldest first."""
         return sorted(self.records.glob("*.gin"))
 
+    def write_record(self, name: str, match: Match, players: tuple[str, str]) -> None:
+        """Writes the record of a game so far; raises ``OSError`` if that fails."""
+        write_text(self.records / f"{name}.gin", format_record(match, players))
+
     def _load(self) -> None:
         try:
-            text = self.path.read_text(encoding="utf-8")
+            content = _Content.read(self.path.read_bytes())
         except FileNotFoundError:
-            return
-        except UnicodeDecodeError:
-            self._set_aside("it is no text")
             return
         except OSError as error:
             raise StoreError(f"{self.path} cannot be read: {_reason(error)}") from None
-        try:
-            values = json.loads(text)
-            if not isinstance(values, dict) or values.get("format") != _FORMAT:
-                raise GinError(f"its format is not {_FORMAT!r}")
-            options, statistics = Options.from_json(values["options"]), Statistics.from_json(values["statistics"])
-            game = values["game"]
-            if game is not None and not isinstance(game, dict):
-                raise GinError("its game is no object")
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            missing = f"the field {error} is missing" if isinstance(error, KeyError) else str(error)
-            self._set_aside(missing)
+        except GinError as error:
+            self._set_aside(str(error))
             return
-        self.options, self.statistics, self.game = options, statistics, game
+        self.options, self.statistics, self.game = content.options, content.statistics, content.game
 
     def _set_aside(self, reason: str) -> None:
         kept = self._free_name("player.json.damaged")
@@ -243,42 +209,25 @@ class PlayerFile:
         except OSError as error:
             raise StoreError(f"{self.path} is damaged ({reason}) and cannot be kept aside: {_reason(error)}") from None
         self.notices.append(
-            f"{self.path} is damaged ({reason}). It was kept as {kept.name}; {self.name} starts with the usual options, "
+            f"{self.path} is damaged ({reason}). It is kept as {kept.name}; {self.name} starts with the default options, "
             "empty statistics and no unfinished game."
         )
 
     def set_game_aside(self, reason: str) -> str:
-        """Takes an unfinished game that cannot be resumed out of the player's file and keeps it in one of its own.
-
-        Returns:
-            The sentence to show.
-        """
+        """Moves an unfinished game that cannot be resumed to a file of its own; returns the sentence to show."""
         kept = self._free_name("game.damaged")
         write_json(kept, self.game)
         self.game = None
         self.save()
-        return f"the unfinished game cannot go on ({reason}). It was kept as {kept}."
+        return f"the unfinished game cannot go on ({reason}). It is kept as {kept}."
 
     def _free_name(self, base: str) -> Path:
-        number = 1
-        while (self.directory / f"{base}-{number}").exists():
-            number += 1
-        return self.directory / f"{base}-{number}"
+        return next(path for n in itertools.count(1) if not (path := self.directory / f"{base}-{n}").exists())
 
     def save(self) -> None:
-        """Writes options, statistics and the unfinished game, all at once.
-
-        Raises:
-            OSError: if they cannot be written; the old file is whole then.
-        """
-        values = {
-            "format": _FORMAT,
-            "name": self.name,
-            "options": vars(self.options),
-            "statistics": self.statistics.to_json(),
-            "game": self.game,
-        }
-        write_json(self.path, values)
+        """Writes options, statistics and the unfinished game, all at once; after an ``OSError`` the old file is whole."""
+        content = _Content(name=self.name, options=self.options, statistics=self.statistics, game=self.game)
+        write_json(self.path, content.model_dump())
 
     def close(self) -> None:
         """Lets another process have the player."""

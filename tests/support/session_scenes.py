@@ -1,4 +1,4 @@
-"""Prepared hands, and a desk that is talked to in this process, for the tests of the table in the terminal."""
+"""Prepared hands, and a session that is talked to in this process, for the tests of the table in the terminal."""
 
 import io
 import json
@@ -8,8 +8,9 @@ import pytest
 from rich.console import Console
 
 from agents.play.game import Game
-from agents.play.session import Desk
+from agents.play.session import Session
 from agents.play.store import Home
+from agents.play.terminal.menu import Menu
 from agents.play.terminal.screen import LeaveError, Terminal
 from ginenv.cards import parse_cards
 from ginenv.hand import Match
@@ -34,7 +35,7 @@ def deck(*parts: str) -> list[int]:
 def prepared(rules, cards: list[int], starter: int, opponent: str = "formula") -> Game:
     """A game whose first hand has a given deck."""
     match = Match(get_rules(rules), seed=1, deck=cards, starter=starter)
-    return Game(match, opponent, False, 0, "prepared")
+    return Game(record=match, opponent=opponent, easy=False, seed=0, name="prepared", order=[])
 
 
 def read_game(path: Path) -> Match:
@@ -45,7 +46,7 @@ def read_game(path: Path) -> Match:
 
 
 class Talk:
-    """A desk with scripted answers; where they end, the person leaves."""
+    """A session with scripted answers; where they end, the person leaves."""
 
     def __init__(self, home: Path, player: str = "Ann") -> None:
         self.home = Home(home)
@@ -54,7 +55,8 @@ class Talk:
         self.prompts: list[str] = []
         terminal = Terminal(Console(file=self.screen, width=100, highlight=False), self._read)
         known = player in self.home.names()
-        self.desk = Desk(terminal, self.home, self.home.open(player) if known else self.home.create(player))
+        self.session = Session(self.home, self.home.open(player) if known else self.home.create(player))
+        self.menu = Menu(terminal, self.session)
 
     def _read(self, prompt: str) -> str:
         self.prompts.append(prompt)
@@ -70,19 +72,19 @@ class Talk:
         self.screen.seek(0)
         self.screen.truncate()
         with pytest.raises(LeaveError):
-            self.desk.run()
+            self.menu.run()
         assert not self.answers
         return self.screen.getvalue()
 
     def resume(self, game: Game, *answers: str) -> str:
-        self.desk.file.game = game.to_json()
+        self.session.file.game = game.to_json()
         return self.say("resume", *answers)
 
     @property
     def kept(self) -> dict:
-        return json.loads(self.desk.file.path.read_text())
+        return json.loads(self.session.file.path.read_text())
 
     @property
     def match(self) -> Match:
         """The unfinished game as it lies on disk."""
-        return Game.from_json(self.kept["game"]).match
+        return Game.read(self.kept["game"]).match

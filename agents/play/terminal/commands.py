@@ -36,46 +36,47 @@ def _command(words: str, argument: str, about: str) -> Command:
 PLAYING = (
     _command("take, take upcard, upcard, t", "", "take the upcard"),
     _command("stock, draw stock, draw from the stock, draw, s", "", "draw from the stock"),
-    _command("pass, p", "", "leave the upcard that is offered; at the end of the stock, draw the hand"),
+    _command("pass, p", "", "refuse the upcard; when the stock is used up, end the hand in a draw"),
     _command("discard, d", "CARD", "discard a card: its name (7C, 10d, Q♥) or its number; the card alone will do"),
     _command("knock, k", "CARD", "knock, discarding that card"),
     _command("gin", "", "go gin, when you can"),
-    _command("play to gin, g", "", "do not ask or offer to knock any more in this hand; again: do"),
-    _command("spread", "N", "spread your melds in the N-th way"),
-    _command("lay off, layoff, l", "CARD", "lay a card off on the knocker's melds"),
-    _command("done, n", "", "lay off no more"),
+    _command("play to gin, g", "", "no more offers to knock in this hand; again: offers"),
+    _command("spread", "N", "spread your melds as arrangement N"),
+    _command("lay off, layoff, l", "CARD", "lay off a card on the knocker's melds"),
+    _command("done, n", "", "end your lay-offs"),
 )
 LOOKING = (
-    _command("hint, h", "", "what the formulas would draw or discard (not at a yes or no)"),
+    _command("hint, h", "", "what the formulas would draw, discard or lay off"),
     _command("show, table, w", "", "show the table again; so does Enter"),
-    _command("sort", "value|suit|none [descending]", "sort your hand; v: by value, u: by suit"),
+    _command("sort", "value|suit [descending]", "sort your hand; v: by value, u: by suit"),
     _command("move, m", "CARD PLACE", "put a card at another place in your hand"),
     _command("score, sheet, score sheet, c", "", "the score sheet"),
     _command("next, next hand", "", "deal the next hand; so does Enter"),
 )
-DESK = (
+SESSION = (
     _command("new, new game, play", "", "begin a game with the rules and the opponent you have chosen"),
     _command("resume, r", "", "go on with your unfinished game"),
     _command("menu", "", "leave the table for the menu; the game stays as it is"),
     _command("rules", "[PRESET[,RULE=VALUE,...]]", "choose the rules, or list them"),
     _command("rule", "[NAME VALUE]", "change one rule, or list them all"),
-    _command("opponent", "[NAME]", "choose who sits across, or list them"),
+    _command("opponent", "[NAME]", "choose your opponent, or list them"),
     _command("options, o", "", "your options"),
     _command("set", "OPTION VALUE", "change an option"),
     _command("statistics, stats", "", "your statistics by variation and opponent"),
-    _command("reset statistics, reset stats", "[VARIATION or OPPONENT]", "set statistics back to nothing"),
+    _command("reset statistics, reset stats", "[WHICH]", "reset all statistics, or a variation's or opponent's"),
     _command("players", "", "list the players"),
-    _command("player, switch", "NAME", "another player sits down"),
-    _command("create", "NAME", "make a player, who sits down"),
+    _command("player, switch", "NAME", "switch to another player"),
+    _command("create", "NAME", "create a player and switch to it"),
     _command("remove", "NAME", "remove a player with statistics and records"),
     _command("records", "", "list your records"),
     _command("replay", "[FILE or NUMBER]", "step through a record; the last one when left out"),
     _command("learned, what did you learn", "[LEVEL]", "what a level has learned about you"),
-    _command("reset", "LEVEL", "put a level back to how it was installed"),
+    _command("reset", "LEVEL", "reset a level to how it was installed"),
     _command("help, ?", "", "this help"),
     _command("quit, exit, q", "", "save and leave; so do Ctrl-C and Ctrl-D"),
 )
-GROUPS = (("The play", PLAYING), ("Your hand", LOOKING), ("The desk", DESK))
+HELP_COLUMN = 36
+GROUPS = (("The play", PLAYING), ("Your hand", LOOKING), ("The session", SESSION))
 _SHORT = {"v": ("sort", "value"), "u": ("sort", "suit")}
 _SPELLED = sorted(
     ((word, command.name) for _, group in GROUPS for command in group for word in command.words),
@@ -102,17 +103,16 @@ def parse_command(text: str) -> tuple[str, str]:
             return name, text[len(word) + 1 :]
     first = lowered.split(" ")[0]
     near = did_you_mean(first, [word for word, _ in _SPELLED])
-    raise GinError(f"{first!r} is no command{near}; type help for all of them")
+    raise GinError(f"there is no command {first!r}{near}; type help for all of them")
 
 
 def help_lines() -> list[str]:
-    """Every command with its words, keys and meaning."""
+    """Every command with its words, keys and meaning, which begins at column ``HELP_COLUMN``."""
     lines = []
     for title, group in GROUPS:
         lines += ["", title]
         for command in group:
-            keys = [word for word in command.words[1:] if len(word) == 1]
-            usage = f"{command.name} {command.argument}".strip() + (f"  ({keys[0]})" if keys else "")
-            gap = " " * max(2, 34 - len(usage))
-            lines.append(f"  {usage}{gap if len(usage) < 33 else chr(10) + ' ' * 36}{command.about}")
+            keys = [f"({word})" for word in command.words[1:] if len(word) == 1]
+            usage = "  ".join(filter(None, [f"{command.name} {command.argument}".strip(), *keys[:1]]))
+            lines.append(f"  {usage:<{HELP_COLUMN - 2}}{command.about}")
     return lines[1:]

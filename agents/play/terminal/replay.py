@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from rich.text import Text
 
-from agents.play.arrange import melds_of_cards, sorted_cards
+from agents.play.arrange import in_suits, melds_of_cards
+from agents.play.game import rewound
 from agents.play.terminal.screen import Terminal
-from agents.play.terminal.show import LABEL, Face
-from ginenv.cards import cards_of
+from agents.play.terminal.show import LABEL, Face, sheet_column
 from ginenv.engine import NO_CARD
-from ginenv.hand import GAME_FIELDS, Hand
+from ginenv.hand import Hand
 from ginenv.records import Record, read_record
 from ginenv.text import format_position
 
-_KEYS = "Enter: on, b: back, n: next hand, NUMBER: that step, p: the position as text, q: leave"
+_KEYS = ("Enter: next step, b: back, n: next hand, NUMBER: go to that step,", "p: the position as text, q: leave")
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """A moment of a record: the number of the hand (from 1), the hand then, and the action that comes (None at the end)."""
 
     number: int
@@ -33,18 +32,11 @@ def steps_of(record: Record) -> list[Step]:
     hands = [record.hand]
     if record.match is not None:
         hands = record.match.played + ([] if record.match.hand.is_over else [record.match.hand])
-    steps = []
-    for number, hand in enumerate(hands, 1):
-        state = hand.state[0]
-        deck = state["deck"][: hand.rules.num_cards].tolist()
-        again = Hand.deal(hand.rules, deck=deck, starter=int(state["starter"]), seed=0)
-        for name in GAME_FIELDS:
-            again.state[name] = hand.state[name]
-        for action in hand.history:
-            steps.append(Step(number, again.copy(), action))
-            again.push(action)
-        steps.append(Step(number, again, None))
-    return steps
+    return [
+        Step(number, rewound(hand, played), action)
+        for number, hand in enumerate(hands, 1)
+        for played, action in enumerate([*hand.history, None])
+    ]
 
 
 def _lines(face: Face, step: Step, names: tuple[str, str], place: str) -> list[Text]:
@@ -58,17 +50,13 @@ def _lines(face: Face, step: Step, names: tuple[str, str], place: str) -> list[T
     for seat, name in enumerate(names):
         cards = int(state["hands"][seat])
         fresh = {int(state["drawn"]), int(state["taken"])} - {NO_CARD} if seat == hand.turn else set()
-        order = sorted_cards(cards_of(cards), "suit")
-        lines += face.hand(name, order, melds_of_cards(cards), fresh=next(iter(fresh), NO_CARD))
+        lines += face.hand(name, in_suits(cards), melds_of_cards(cards), fresh=next(iter(fresh), NO_CARD))
     pile = state["pile"][: state["num_pile"]].tolist()
     lines.append(Text(f"{'pile':<{LABEL}}{face.names(pile) or 'empty'}"))
-    words = (
-        "the record ends here"
-        if step.action is None
-        else f"{names[hand.turn]}: {face.text(hand.action_text(step.action))}"
-    )
-    lines.append(Text(words, "reverse"))
-    return lines
+    words = "the record ends here"
+    if step.action is not None:
+        words = f"{names[hand.turn]}: {face.text(hand.action_text(step.action))}"
+    return [*lines, Text(words, "reverse")]
 
 
 def replay(terminal: Terminal, path: str | Path) -> None:
@@ -80,13 +68,13 @@ def replay(terminal: Terminal, path: str | Path) -> None:
     record = read_record(path)
     names = (record.players[0] or "seat 0", record.players[1] or "seat 1")
     steps, at, face = steps_of(record), 0, Face(terminal.symbols)
-    terminal.say(f"{Path(path).name}: {names[0]} against {names[1]}. {_KEYS}")
+    terminal.say(f"{Path(path).name}: {names[0]} against {names[1]}.", *_KEYS)
     if record.note:
         terminal.say(record.note)
     while True:
-        terminal.say(*_lines(face, steps[at], names, f"step {at + 1} of {len(steps)}"))
+        terminal.say(*_lines(face, steps[at], names, f"step {at + 1} of {len(steps)}"), hang=LABEL)
         if record.match is not None and steps[at].action is None and at == len(steps) - 1:
-            terminal.say(face.text(record.match.sheet().to_text(names)))
+            terminal.say(*face.sheet(record.match.sheet(), names), hang=sheet_column(names))
         while True:
             word = terminal.ask("replay> ").lower()
             if word in ("q", "quit", "leave"):
@@ -94,9 +82,10 @@ def replay(terminal: Terminal, path: str | Path) -> None:
             if word in ("p", "position"):
                 terminal.say_whole(format_position(steps[at].hand))
             elif (place := _next_place(steps, at, word)) is None:
-                terminal.warn(f"{word!r} means nothing here. {_KEYS}")
+                terminal.warn(f"{word!r} means nothing here; use:")
+                terminal.say(*_KEYS)
             elif place == at:
-                terminal.say("There is nothing beyond.")
+                terminal.say("There is no further step.")
             else:
                 at = place
                 break

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console
+from rich.text import Text
 
 with contextlib.suppress(ImportError):
     # With it, input() edits lines and remembers them; it does not exist on every system.
@@ -16,6 +17,18 @@ with contextlib.suppress(ImportError):
 
 class LeaveError(Exception):
     """The person leaves: end of input, or the command to quit."""
+
+
+class MenuError(Exception):
+    """The person leaves the table for the menu.
+
+    Args:
+        then: a command that the menu is to carry out, and what follows it.
+    """
+
+    def __init__(self, then: tuple[str, str] | None = None) -> None:
+        super().__init__()
+        self.then = then
 
 
 class Terminal:
@@ -35,18 +48,38 @@ class Terminal:
         """Whether suits can be shown as symbols; as letters otherwise."""
         return (self.console.encoding or "").lower().startswith("utf")
 
-    def say(self, *lines: Any, style: str | None = None) -> None:
-        """Shows lines, broken between words: plain texts, never read as markup, or anything that rich shows."""
+    def say(self, *lines: Any, style: str | None = None, hang: int = 0) -> None:
+        """Shows lines: plain texts, never read as markup, or anything that rich shows.
+
+        Args:
+            lines: the lines.
+            style: of all of them.
+            hang: where long texts go on, broken between words: this many columns to the right.
+        """
         for line in lines:
-            self.console.print(line, style=style, markup=False)
+            for row in self._rows(line, hang) if isinstance(line, str | Text) and hang else [line]:
+                self.console.print(row, style=style, markup=False)
+
+    def _rows(self, line: str | Text, hang: int) -> list[Text]:
+        text = Text(line) if isinstance(line, str) else line
+        first, *others = text.wrap(self.console, self.console.width) or [text]
+        if not others:
+            return [text]
+        rest = text[len(first) :]
+        rest = rest[len(rest) - len(rest.plain.lstrip()) :]
+        rows = [first, *(Text(" " * hang) + row for row in rest.wrap(self.console, self.console.width - hang))]
+        for row in rows:
+            row.rstrip()
+        return rows
 
     def say_whole(self, line: str) -> None:
-        """Shows a line that one wants to copy, such as a path: as it is, however long."""
+        """Shows a line that one may want to copy, such as a path, in one piece however long it is."""
         self.console.print(line, markup=False, soft_wrap=True)
 
-    def warn(self, line: object) -> None:
-        """Shows a line that says what was wrong."""
-        self.say(f"! {line}", style="bold yellow")
+    def warn(self, *lines: object) -> None:
+        """Shows lines that say what was or went wrong."""
+        for line in lines:
+            self.say(f"! {line}", style="bold yellow", hang=2)
 
     def ask(self, prompt: str) -> str:
         """A line without outer blanks.
@@ -62,12 +95,17 @@ class Terminal:
             raise LeaveError from None
 
     def confirm(self, question: str) -> bool:
-        """A question that is answered with yes or no; there is no hint here."""
+        """A question that is answered with yes or no."""
+        return self.choose(f"{question} (yes/no)", "yes", "no") == "yes"
+
+    def choose(self, question: str, *answers: str) -> str:
+        """A question with a few answers, for each of which its first letter will do."""
         while True:
-            answer = self.ask(f"{question} (yes/no) ").lower()
-            if answer in ("y", "yes", "n", "no"):
-                return answer[0] == "y"
-            if answer in ("h", "hint"):
-                self.warn("There is no hint for a yes or no: that is for you to decide.")
+            typed = self.ask(f"{question} ").lower()
+            for answer in answers:
+                if typed in (answer, answer[0]):
+                    return answer
+            if typed in ("h", "hint"):
+                self.warn("There is no hint for a yes-or-no question; that is for you to decide.")
             else:
-                self.warn("Please answer yes or no.")
+                self.warn(f"Please answer {', '.join(answers[:-1])} or {answers[-1]}.")

@@ -8,26 +8,19 @@ from typing import Any
 
 from rich.text import Text
 
-from agents.play.arrange import meld_names, melds_of_cards
-from ginenv.actions import (
-    PHASE_DISCARD,
-    PHASE_DRAW,
-    PHASE_LAYOFF,
-    PHASE_SPREAD,
-    PHASE_UPCARD,
-    PHASE_WALL,
-    STOCK,
-    UPCARD,
-)
+from agents.play.arrange import in_suits, meld_names, melds_of_cards
+from agents.play.moves import Turn
 from ginenv.cards import card_name, cards_of, mask_of, parse_card
 from ginenv.engine import NO_CARD
-from ginenv.melds import deadwood, points_of
+from ginenv.melds import points_of
 from ginenv.rules import R_FIRST_DISCARD_LIMIT
+from ginenv.sheet import ScoreSheet
 
 SET_STYLE, RUN_STYLE, LAID_STYLE, HINT_STYLE = "bright_blue", "bright_magenta", "bright_red", "bright_yellow"
 LABEL = 12
 _COLUMN = 5
 LAID = "off"
+_WIDEST = 16
 _CARD = re.compile(r"\b[A2-9TJQK][SCDH]\b")
 
 
@@ -40,15 +33,16 @@ class Face:
 
     def __init__(self, symbols: bool) -> None:
         self.symbols = symbols
+        # What stands between the parts of a line, and what a line across the screen is made of.
+        self.bar, self.rule = (" │ ", "─") if symbols else (" | ", "-")
 
     def name(self, card: int) -> str:
         """A card's name."""
         return card_name(card, self.symbols)
 
-    def names(self, cards: Sequence[int] | int, separator: str = " ") -> str:
-        """Names of cards, or of a mask."""
-        cards = cards_of(cards) if isinstance(cards, int) else cards
-        return separator.join(self.name(card) for card in cards)
+    def names(self, cards: Sequence[int] | int) -> str:
+        """Names of cards in their order, or of a mask as a hand sorted by suit shows it."""
+        return " ".join(self.name(card) for card in (in_suits(cards) if isinstance(cards, int) else cards))
 
     def text(self, text: str) -> str:
         """A sentence in which cards stand by letters (7C), with cards as they look here."""
@@ -57,16 +51,6 @@ class Face:
     def card(self, card: int) -> Text:
         """A card in its colour."""
         return Text(self.name(card), "bold red" if card // 13 >= 2 else "bold")
-
-    @property
-    def bar(self) -> str:
-        """What stands between the parts of a line."""
-        return " │ " if self.symbols else " | "
-
-    @property
-    def rule(self) -> str:
-        """What a line across the screen is made of."""
-        return "─" if self.symbols else "-"
 
     def hand(
         self,
@@ -92,73 +76,42 @@ class Face:
         """
         kinds = {card: name for meld, name in zip(melds, meld_names(melds), strict=True) for card in cards_of(meld)}
         kinds |= dict.fromkeys(cards_of(laid), LAID)
-        cards, marks, numbers = Text(f"{label:<{LABEL}.{LABEL}}"), Text(" " * LABEL), Text(" " * LABEL)
+        cards, marks, numbers = Text(f"{label:<{LABEL}.{LABEL - 1}}"), Text(" " * LABEL), Text(" " * LABEL)
         for place, card in enumerate(order, 1):
             kind = kinds.get(card, "")
             style = {"s": SET_STYLE, "r": RUN_STYLE, "o": LAID_STYLE}.get(kind[:1], "")
-            shown = self.card(card)
-            if card == fresh:
-                shown.append("*")
-            cards.append(shown).append(" " * (_COLUMN - len(shown)))
+            cards.append(self.card(card)).append(f"{'*' if card == fresh else '':<{_COLUMN - 2}}")
             marks.append(f"{kind:<{_COLUMN}}", style)
-            numbers.append(
-                f"{str(place) + ('<' if card == hinted else ''):<{_COLUMN}}", HINT_STYLE if card == hinted else "dim"
-            )
+            arrow, dimmed = ("<", HINT_STYLE) if card == hinted else ("", "dim")
+            numbers.append(f"{f'{place}{arrow}':<{_COLUMN}}", dimmed)
         rows = [cards] + ([marks] if kinds else []) + ([numbers] if numbered else [])
         for row in rows:
             row.rstrip()
         return rows
 
-    def melds(self, melds: list[int], loose: int) -> Text:
-        """The melds in words, and the cards beside them with their points."""
-        line = Text()
+    def melds(self, melds: list[int], order: Sequence[int], label: str = "") -> Text:
+        """The melds of a hand in words, and the cards outside them as they lie, with their points."""
+        line = Text(f"{label:<{LABEL}}")
         for meld, name in zip(melds, meld_names(melds), strict=True):
             line.append(f"{name} ", SET_STYLE if name.startswith("set") else RUN_STYLE)
             line.append(f"{self.names(meld)}{self.bar}")
-        points = int(points_of(loose))
-        line.append("gin: no deadwood" if not loose else f"deadwood {points}: {self.names(loose)}")
-        return line
+        loose = [card for card in order if not any(meld >> card & 1 for meld in melds)]
+        points = int(points_of(mask_of(loose)))
+        return line.append(f"deadwood {points}: {self.names(loose)}" if loose else "gin: no deadwood")
 
-    def status(self, view: Any, last_taken: str, play_to_gin: bool) -> Text:
+    def status(self, turn: Turn, last_taken: str) -> Text:
         """The status line: whose turn, what is possible, the last card taken, the limit."""
-        parts = [f"Your turn: {self.possible(view, play_to_gin)}", f"last taken: {last_taken or 'nothing'}"]
-        limit = int(view["limit"])
+        view, limit = turn.view, int(turn.view["limit"])
+        parts = [f"Your turn: {self.text(turn.possible())}", f"last taken: {self.text(last_taken) or 'nothing'}"]
         if view["rules"][R_FIRST_DISCARD_LIMIT] and not view["num_history"]:
             parts.append("limit: what you discard now")
         else:
             parts.append(f"limit {limit}" if limit else "limit 0: gin only")
         if view["doubled"]:
             parts.append("counts double")
-        if play_to_gin:
+        if turn.to_gin:
             parts.append("playing to gin")
         return Text(self.bar.join(parts), "reverse")
-
-    def possible(self, view: Any, play_to_gin: bool) -> str:
-        """What the seat to move can do, in words."""
-        phase = int(view["phase"])
-        legal = [int(mask) for mask in view["legal"]]
-        top = self.name(int(view["upcard"])) if view["upcard"] != NO_CARD else ""
-        may_take = legal[2] >> (UPCARD - STOCK) & 1
-        if phase == PHASE_UPCARD:
-            return f"take the {top} or pass"
-        if phase == PHASE_DRAW:
-            return f"take the {top} or the stock" if may_take else "take the stock"
-        if phase == PHASE_WALL:
-            drawn = "pass, which draws the hand"
-            return f"take the {top} and knock, or {drawn}" if may_take else drawn
-        if phase == PHASE_SPREAD:
-            return "choose how to spread your melds"
-        if phase == PHASE_LAYOFF:
-            return f"lay off {self.names(legal[0], ' or ')}, or done"
-        assert phase == PHASE_DISCARD
-        hand = int(view["hand"])
-        gin = [card for card in cards_of(legal[1]) if deadwood(hand & ~(1 << card)) == 0]
-        if gin:
-            return f"gin with the {self.names(gin, ' or ')}" + (", or discard" if legal[0] & ~mask_of(gin) else "")
-        if legal[1] and not play_to_gin:
-            knock = f"knock with the {self.names(legal[1], ' or ')}"
-            return f"discard, or {knock}" if legal[0] else knock
-        return "discard a card"
 
     def ended(self, view: Any, names: tuple[str, str]) -> list[Text]:
         """Both hands at the end of a knocked hand, the knocker's first; of a drawn hand nothing is shown.
@@ -170,19 +123,32 @@ class Face:
         knocker = int(view["knocker"])
         if knocker not in (0, 1):
             return []
-        hands = (int(view["hand"]), int(view["shown"]))
         laid = int(view["laid"])
-        spread = [int(meld) & ~laid for meld in view["spread"] if meld]
         rows: list[Text] = []
         for side in (knocker, 1 - knocker):
-            cards = hands[side] & ~laid
-            melds = spread if side == knocker else melds_of_cards(cards)
-            melded = [card for meld in melds for card in cards_of(meld)]
-            off = laid if side != knocker else 0
-            order = melded + [card for card in cards_of(cards) if card not in melded] + cards_of(off)
-            rows += self.hand(names[side], order, melds, laid=off)
-            words = self.melds(melds, cards & ~mask_of(melded))
+            cards = (int(view["hand"]), int(view["shown"]))[side] & ~laid
+            spread = [int(meld) & ~laid for meld in view["spread"] if meld]
+            melds, off = (spread, []) if side == knocker else (melds_of_cards(cards), in_suits(laid))
+            melded = [card for meld in melds for card in in_suits(meld)]
+            loose = in_suits(cards & ~mask_of(melded))
+            rows += self.hand(names[side], melded + loose + off, melds, laid=mask_of(off))
+            rows.append(self.melds(melds, loose))
             if off:
-                words.append(f"{self.bar}laid off {self.names(off)}", LAID_STYLE)
-            rows.append(Text(" " * LABEL).append(words))
+                rows[-1].append(f"{self.bar}laid off {self.names(off)}", LAID_STYLE)
         return rows
+
+    def sheet(self, sheet: ScoreSheet, names: tuple[str, str]) -> list[Text]:
+        """The score sheet, with the total of each hand's winner underlined."""
+        lines = [Text(self.text(line)) for line in sheet.to_text((names[0][:_WIDEST], names[1][:_WIDEST])).splitlines()]
+        for line, (outcome, running) in zip(lines[1:], sheet.rows, strict=False):
+            if outcome.winner is not None:
+                bar = line.plain.index("|")
+                total = str(running[outcome.winner])
+                start = line.plain.index(total, bar) if outcome.winner else line.plain.rindex(total, 0, bar)
+                line.stylize("underline", start, start + len(total))
+        return lines
+
+
+def sheet_column(names: tuple[str, str]) -> int:
+    """The column of a score sheet at which its notes begin."""
+    return 15 + 2 * min(max(8, *map(len, names)), _WIDEST)

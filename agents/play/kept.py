@@ -1,0 +1,31 @@
+"""Values that are kept on disk as JSON: checked when they are read, and refused in one sentence."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ginenv.errors import GinError
+
+
+class Kept(BaseModel):
+    """Base of all of them: no other fields, and no values of another kind."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    @classmethod
+    def read(cls, values: Any) -> Self:
+        """The value of a JSON text (``str`` or ``bytes``), or of what such a text holds.
+
+        Raises:
+            GinError: if it is not such a text, or a field is missing, unknown or cannot have its value.
+        """
+        try:
+            return cls.model_validate_json(values) if isinstance(values, str | bytes) else cls.model_validate(values)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            if (own := first.get("ctx", {}).get("error")) is not None:
+                raise GinError(str(own)) from None
+            where = ".".join(str(part) for part in first["loc"])
+            raise GinError(f"field {where!r}: {first['msg']}" if where else first["msg"]) from None

@@ -1,0 +1,209 @@
+"""What a person may do now, why not something else, and what would be wise: all from a view; cards by letters (7C)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agents.bots.heuristics import hint, make_formula
+from agents.play.arrange import in_suits
+from agents.play.options import variation
+from ginenv.actions import KNOCK, PASS, PHASE_NAMES, STOCK, UPCARD
+from ginenv.cards import card_name, cards_of, format_cards, mask_of
+from ginenv.engine import NO_CARD
+from ginenv.errors import GinError
+from ginenv.melds import deadwood, fits
+from ginenv.rules import Rules
+
+# Under these presets, with whatever changes, an upcard just taken may be given back at the table.
+_GIVE_BACK = ("gr", "gr-oklahoma")
+# What each command is called in a sentence.
+_VERBS = {
+    "take": "take the upcard",
+    "stock": "draw from the stock",
+    "pass": "pass",
+    "done": "end the lay-offs",
+    "lay off": "lay off that card",
+    "spread": "spread your melds",
+    "discard": "discard that card",
+    "knock": "knock",
+    "gin": "go gin",
+}
+
+
+def count(number: int, noun: str = "point") -> str:
+    """``1 point``, ``2 points``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def action_words(action: int, phase: str, upcard: int, gin: bool) -> str:
+    """An action as a clause without its subject, such as ``discards the 7C``.
+
+    Args:
+        action: its number.
+        phase: the phase in which it was played.
+        upcard: the card on the pile before it.
+        gin: whether it ended the hand with gin.
+    """
+    if action == PASS:
+        return "is done laying off" if phase == "layoff" else f"passes on the {card_name(upcard)}"
+    if action == UPCARD:
+        return f"takes the {card_name(upcard)} from the pile"
+    if action == STOCK:
+        return "draws from the stock"
+    if phase == "spread":
+        return "chooses how to spread"
+    if phase == "layoff":
+        return f"lays off the {card_name(action)}"
+    verb = "discards" if action < KNOCK else "goes gin with" if gin else "knocks with"
+    return f"{verb} the {card_name(action % KNOCK)}"
+
+
+class Turn:
+    """A person's turn.
+
+    Args:
+        view: one record of ``VIEW``, of a seat that is to move.
+        rules: the rules of the game.
+        to_gin: whether the person plays to gin: other knocks are neither offered nor asked about.
+    """
+
+    def __init__(self, view: Any, rules: Rules, to_gin: bool = False) -> None:
+        self.view = view
+        self.rules = rules
+        self.to_gin = to_gin
+        self.phase = PHASE_NAMES[int(view["phase"])]
+        self.hand = int(view["hand"])
+        self._cards, self._knocks, self._others = (int(mask) for mask in view["legal"])
+
+    def left(self, card: int) -> int:
+        """Deadwood that is left after a card is discarded."""
+        return int(deadwood(self.hand & ~(1 << card)))
+
+    def gives_back(self, card: int) -> bool:
+        """Whether discarding a card means giving back the upcard just taken, which undoes the draw.
+
+        A table's courtesy under the ``gr`` presets: the engine, and so actions and records, know nothing of it.
+        """
+        taken = self.phase == "discard" and card == self.view["taken"] and not self._cards >> card & 1
+        return bool(taken) and variation(self.rules).split(",")[0] in _GIVE_BACK
+
+    def possible(self) -> str:
+        """What can be done, in words that follow "you can"."""
+        top = "" if self.view["upcard"] == NO_CARD else card_name(int(self.view["upcard"]))
+        may_take = self._others >> (UPCARD - STOCK) & 1
+        if self.phase == "upcard":
+            return f"take the {top} or pass"
+        if self.phase == "draw":
+            return f"take the {top} or the stock" if may_take else "draw from the stock"
+        if self.phase == "wall":
+            drawn = "pass, which draws the hand"
+            return f"take the {top} and knock, or {drawn}" if may_take else drawn
+        if self.phase == "spread":
+            return "choose how to spread your melds"
+        if self.phase == "layoff":
+            return f"lay off the {_either(self._cards)}, or be done" if self._cards else "only be done"
+        gin = mask_of(card for card in cards_of(self._knocks) if not self.left(card))
+        ways = ["discard"] if self._cards & ~gin else []
+        if gin:
+            ways.insert(0, f"go gin with the {_either(gin)}")
+        elif self._knocks and not self.to_gin:
+            ways.append(f"knock with the {_either(self._knocks)}")
+        taken = int(self.view["taken"])
+        if taken != NO_CARD and self.gives_back(taken):
+            ways.append(f"give back the {card_name(taken)}")
+        return ", or ".join(ways) if len(ways) > 1 else "discard a card" if ways == ["discard"] else ways[0]
+
+    def refusal(self, name: str) -> GinError:
+        """The error for a command that is not possible now."""
+        return GinError(f"you cannot {_VERBS[name]} now; you can {self.possible()}")
+
+    def action(self, name: str, choice: int = 0) -> int:
+        """The action of a command.
+
+        Args:
+            name: ``take``, ``stock``, ``pass``, ``done``, ``spread``, ``lay off``, ``discard``, ``knock`` or ``gin``.
+            choice: the card, or the number of the spread (from 1).
+
+        Returns:
+            A legal action, or a knock above the limit where the rules make a discard of it.
+
+        Raises:
+            GinError: if it is not possible now; says why.
+        """
+        if name in ("take", "stock", "pass", "done"):
+            action = {"take": UPCARD, "stock": STOCK}.get(name, PASS)
+            possible = self._others >> (action - STOCK) & 1 and (name == "done") <= (self.phase == "layoff")
+            if not possible:
+                raise self.refusal(name)
+            return action
+        phase = {"spread": "spread", "lay off": "layoff"}.get(name, "discard")
+        if self.phase != phase:
+            raise self.refusal(name)
+        if name == "spread":
+            if not 1 <= choice <= self._cards.bit_count():
+                raise GinError(f"there is no spread {choice}; they are numbered 1 to {self._cards.bit_count()}")
+            return choice - 1
+        if name == "lay off":
+            if not self._cards >> choice & 1:
+                raise self.refusal(name)
+            return choice
+        return self._gin() if name == "gin" else self._discard(choice, name == "knock")
+
+    def _discard(self, card: int, knocks: bool) -> int:
+        if not self.hand >> card & 1:
+            raise GinError(f"you do not hold the {card_name(card)}")
+        may_discard, may_knock = self._cards >> card & 1, self._knocks >> card & 1
+        # Where gin ends a hand by itself, discarding to gin goes gin.
+        if may_knock and (knocks or not (may_discard or self.left(card))):
+            return KNOCK + card
+        if may_discard and not knocks:
+            return card
+        if may_discard and self.rules.illegal_knock == "discard":
+            return KNOCK + card
+        if card == self.view["taken"]:
+            raise GinError(f"you took the {card_name(card)} from the pile this turn, so you cannot discard it now")
+        limit = int(self.view["limit"])
+        if knocks and self.left(card) > limit:
+            raise GinError(
+                f"you cannot knock with the {card_name(card)}: {count(self.left(card))} would be left, the limit is {limit}"
+            )
+        raise self.refusal("knock" if knocks else "discard")
+
+    def _gin(self) -> int:
+        ways = [card for card in cards_of(self._knocks) if not self.left(card)]
+        if not ways:
+            least = min(self.left(card) for card in cards_of(self.hand))
+            raise GinError(f"you cannot go gin: the best discard leaves {count(least)}")
+        # Which of several cards goes makes no difference to the score.
+        return KNOCK + max(ways, key=lambda card: card % 13)
+
+    def asks_to_knock(self, action: int) -> bool:
+        """Whether a discard could be a knock instead and the person may want to be asked."""
+        possible = self.phase == "discard" and action < KNOCK and self._knocks >> action & 1
+        return bool(possible) and not (self.to_gin and self.left(action))
+
+    def hint(self) -> tuple[int, str]:
+        """What the formulas would draw, discard or lay off: the action, and a sentence that says why.
+
+        Raises:
+            GinError: for the first upcard and other questions that are answered with yes or no, and for a spread.
+        """
+        if self.phase == "layoff":
+            action = int(make_formula().act(self.view.reshape(1))[0])
+            if action == PASS:
+                return action, "be done: no lay-off lowers your deadwood."
+            meld = next(int(meld) for meld in self.view["spread"] if fits(meld, action))
+            saved = count(int(deadwood(self.hand)) - self.left(action))
+            return action, f"lay off the {card_name(action)}: it goes on {format_cards(meld)} and saves {saved}."
+        if self.phase not in ("draw", "discard"):
+            raise GinError("there are hints for draws, discards and lay-offs; this is yours to decide")
+        action, reason = hint(self.view)
+        if KNOCK <= action < STOCK and self.to_gin and self.left(action - KNOCK):
+            action, reason = action - KNOCK, "on the way to gin"
+        if action >= STOCK:
+            return action, f"{'take the upcard' if action == UPCARD else 'draw from the stock'}: {reason}."
+        return action, f"{'knock with' if action >= KNOCK else 'discard'} the {card_name(action % KNOCK)}: {reason}."
+
+
+def _either(cards: int) -> str:
+    return format_cards(in_suits(cards), separator=" or ")

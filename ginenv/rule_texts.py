@@ -1,0 +1,53 @@
+"""One line for each rule and each preset, for people who choose rules at a table or read about them."""
+
+from __future__ import annotations
+
+RULE_TEXTS: dict[str, str] = {
+    "deal": "ten cards each and an upcard, or eleven to the starter",
+    "first_upcard": "it is offered to both, or the starter draws it or the stock",
+    "first_turn_knock": "with eleven cards dealt, the starter may knock at once",
+    "discard_taken_upcard": "the upcard just taken may be discarded again",
+    "knock_limit": "most deadwood to knock with; 0: gin only",
+    "oklahoma": "the first upcard's value sets the limit",
+    "oklahoma_ace": "an ace as first upcard: gin only, or limit one",
+    "spade_doubles": "Oklahoma: a spade doubles the hand's points",
+    "eleven_ten_oklahoma": "Oklahoma with eleven cards: deal ten each, or the first discard sets the limit",
+    "gin": "is declared, or ends the hand automatically",
+    "illegal_knock": "is refused, or becomes a plain discard",
+    "stock_end": "two cards left: the hand is void, the upcard may be taken, or taken to knock",
+    "layoff": "the best, of deadwood only, or card by card",
+    "spread": "the knocker's melds: automatic, or chosen",
+    "undercut_on_tie": "equal deadwood is an undercut, not a tie",
+    "gin_bonus": "points for gin",
+    "undercut_bonus": "points for an undercut",
+    "max_upcards": "upcards taken that draw the hand",
+    "repeated_upcard_draw": "both taking and discarding one upcard draws",
+    "first_starter": "the first hand: by chance, or seat 0",
+    "next_starter": "after a scored hand; after a drawn one the same",
+    "target": "points that end the game; 0: one scored hand",
+    "game_bonus": "points for reaching the target first",
+    "box_bonus": "points for each hand won, paid at the end",
+    "shutout": "loser won no hand: double the total before or after boxes, or a bonus",
+    "shutout_bonus": "points of a shut-out that pays a bonus",
+    "net_score": "the loser's total comes off the winner's",
+    "winner": "the first to the target, or the higher total",
+    "max_drawn_hands": "drawn hands in a row that end the game",
+    "ranks": "ranks in the deck, from the ace up",
+    "suits": "suits in the deck",
+    "hand_size": "cards dealt to each player",
+}
+
+PRESET_TEXTS: dict[str, str] = {
+    "dg-simple": "gin only, to 100, with boxes, game bonus and shut-out",
+    "dg-standard": "knock with 10 or less, to 100, with boxes, game bonus and shut-out",
+    "dg-oklahoma": "dg-standard where the first upcard sets the knock limit",
+    "gr": "plain points to 100; gin ends the hand by itself, ties undercut, lay-offs of deadwood only",
+    "gr-oklahoma": "gr where the first upcard sets the limit and a spade doubles, to 150",
+    "ht1": "melds spread and cards laid off by hand; ties undercut, boxes, a shut-out doubles the score",
+    "ht2-simple": "eleven cards to the starter, no first upcard; plain points to 100",
+    "ht2-traditional": "ht2-simple with boxes, game bonus and a bonus for a shut-out",
+    "gc": "cards laid off by hand; ties undercut, plain points to 100",
+    "gc-oklahoma": "gc where the first upcard sets the knock limit",
+    "eaai": "the 2021 challenge: melds and lay-offs automatic, ties undercut, plain points to 100",
+    "openspiel": "one hand by the rules of OpenSpiel: ties score nothing, and the taken upcard may be discarded",
+}

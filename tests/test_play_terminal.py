@@ -1,0 +1,277 @@
+"""What the table in the terminal tells: in 80 columns, in plain words, and under the rules that are a table's own."""
+
+import dataclasses
+import io
+import os
+import re
+
+import pytest
+from rich.console import Console
+
+from agents.levels.level import INSTALLED
+from agents.play.moves import Turn
+from agents.play.session import Session
+from agents.play.store import Home
+from agents.play.terminal.commands import GROUPS
+from agents.play.terminal.menu import Menu
+from agents.play.terminal.screen import LeaveError, Terminal
+from agents.play.terminal.show import Face
+from ginenv.cards import parse_cards
+from ginenv.hand import Hand, Match
+from ginenv.players import make_player
+from ginenv.rule_texts import PRESET_TEXTS, RULE_TEXTS
+from ginenv.rules import PRESETS, Rules, get_rules
+from tests.support.session_scenes import FITS, KNOCKS, LOOSE, MANY_WAYS, NO_MELD, Talk, deck, prepared, read_game
+
+
+@pytest.fixture
+def talk(talk):
+    talk.menu.terminal.console.width = 80
+    return talk
+
+
+def answer(talk: Talk, command: str) -> list[str]:
+    """The lines that a command at the menu shows."""
+    shown = talk.say(command)
+    return shown.split(f"menu> {command}\n")[1].rstrip("\n").splitlines()
+
+
+# ---------------------------------------------------------------- 80 columns
+
+
+def test_long_lines_go_on_under_their_column(talk):
+    talk.say("opponent style:knock=5,late=3", "rules ht2-traditional,target=150,gin_bonus=20,box_bonus=20")
+    titles = {title for title, _ in GROUPS}
+    for command in ("help", "options", "rules", "rule"):
+        lines = answer(talk, command)
+        assert max(map(len, lines)) <= 80, command
+        starts = [line for line in lines if not line.startswith("  ")]
+        listed = [line for line in starts if line and line not in titles and not line.startswith(("* ", "'"))]
+        assert listed == [], command
+
+
+def test_a_score_sheet_and_statistics_fit_80_columns(talk):
+    talk.say("set easy_game on", "opponent style:knock=5,late=3", "rules ht1,target=0")
+    game = prepared("ht1,target=0", deck(MANY_WAYS, NO_MELD, "KD", "KC"), 0, "style:knock=5,late=3")
+    game.easy = True
+    shown = talk.resume(game, "p", "k KC", "spread 1", "statistics")
+    sheet = shown.split("    hand ")[1].split("You win")[0].splitlines()
+    assert max(map(len, shown.splitlines())) <= 80
+    # What does not fit behind the totals goes on below where it began.
+    column = len("    hand ") + sheet[0].index("how")
+    below = [line for line in sheet[2:5] if "|" not in line]
+    assert below and all(line.startswith(" " * column) and line[column] != " " for line in below)
+    assert "Statistics of Ann" in shown and "┃ opponent" in shown
+
+
+# ---------------------------------------------------------------- words
+
+
+def test_every_rule_and_preset_is_explained_in_a_line(talk):
+    assert set(RULE_TEXTS) == {field.name for field in dataclasses.fields(Rules)}
+    assert set(PRESET_TEXTS) == set(PRESETS)
+    rules, presets = (" ".join(" ".join(answer(talk, command)).split()) for command in ("rule", "rules"))
+    assert all(f"{name} " in rules and text in rules for name, text in RULE_TEXTS.items())
+    assert all(f"{name} " in presets and text in presets for name, text in PRESET_TEXTS.items())
+
+
+def test_one_point_and_one_card_are_singular(talk):
+    shown = talk.resume(prepared("eaai", deck(MANY_WAYS, NO_MELD, "KD", "KC"), 0), "p", "h", "d KC", "no")
+    assert "it leaves 1 point, few enough to knock" in shown
+    assert "Knock with 1 point? (yes/no, g: play to gin) " in talk.prompts
+    hints = set()
+    player = make_player("formula")
+    for seed in range(60):
+        hand = Hand.deal("eaai", seed=seed)
+        while not hand.is_over:
+            if hand.phase in ("draw", "discard"):
+                hints.add(Turn(hand.view()[0], hand.rules).hint()[1])
+            hand.push(int(player.act(hand.view())[0]))
+    assert any("only 1 unseen card would" in text for text in hints)
+    assert not any(re.search(r"\b1 (unseen cards|points)", text) for text in hints)
+
+
+def test_a_card_that_is_left_out_is_asked_for(talk):
+    shown = talk.resume(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0), "p", "d", "k", "move 3")
+    assert shown.count("which card? give its name, as in 7♣, or its number") == 2
+
+
+@pytest.mark.parametrize("by", ["suit", "value"])
+def test_deadwood_stands_in_the_order_of_the_hand(talk, by):
+    talk.say(f"set sort {by}")
+    shown = talk.resume(prepared("eaai", deck(KNOCKS, LOOSE.replace("AC", "4C").replace("2H", "4H"), "KD", "KC"), 0))
+    row = next(line for line in shown.splitlines() if line.startswith("Ann  ")).split()[1:]
+    loose = shown.split("deadwood 6: ")[1].splitlines()[0].split()
+    assert len(loose) == 4 and loose == [card for card in row if card in loose]
+    if by == "suit":
+        assert "set 3♠ 3♦ 3♣" in shown
+
+
+# ---------------------------------------------------------------- the hand
+
+
+def test_a_new_card_stays_at_the_right_until_the_hand_is_sorted(talk):
+    game = prepared("eaai", deck(LOOSE, NO_MELD, "KD", "3C"), 0)
+
+    def row(*answers: str) -> list[str]:
+        lines = [line for line in talk.resume(game, *answers).splitlines() if line.startswith("Ann  ")]
+        return lines[-1].split()[1:]
+
+    assert row()[0] == "2♥"
+    assert row("p")[-1] == "3♣*" and row("p")[:-1] == row()
+    assert row("p", "u")[-3:] == ["A♣", "3♣*", "9♣"]
+    # Sorted with the next turn, and the card that comes then is at the right.
+    assert row("p", "d 9C")[-2:] == ["A♣", "3♣"]
+
+
+def test_melds_are_not_marked_where_the_player_does_not_want_it(talk):
+    game = prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0)
+    assert "set 3♠ 3♦ 3♣ │ run 8♠ 9♠ T♠ │ deadwood 6" in talk.resume(game)
+    talk.say("set mark_melds off")
+    shown = talk.resume(game, "p", "h")
+    assert not re.search(r"\b(set|run|deadwood)\b", shown.split("hand 1")[1])
+    assert "Your turn: discard, or knock with" in shown
+
+
+def test_the_sheet_underlines_who_won_a_hand_and_counts_boxes():
+    match = Match(
+        "dg-standard,target=20",
+        seed=1,
+        deck=deck(KNOCKS, LOOSE.replace("AC", "4C").replace("2H", "4H"), "KD", "KC"),
+        starter=0,
+    )
+    for words in ("pass", "pass", "knock KC"):
+        match.push(words)
+    points = match.outcomes[0].points
+    assert match.is_over and match.outcomes[0].winner == 0
+    lines = Face(True).sheet(match.sheet(), ("Ann", "formula"))
+    underlined = [
+        line.plain[span.start : span.end] for line in lines for span in line.spans if span.style == "underline"
+    ]
+    assert underlined == [str(points)]
+    (boxes,) = (line.plain for line in lines if "boxes" in line.plain)
+    assert boxes.split() == ["boxes", "1", "(25)", "|", "0", "(0)"]
+
+
+def test_there_is_a_hint_at_lay_offs(talk):
+    game = prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1)
+    shown = talk.resume(game, "p", "h", "l JS", "h", "7S", "h", "3H", "hint")
+    hints = re.findall(r"Hint: (.*)", shown)
+    assert hints[0].startswith("lay off the ") and "saves" in hints[0]
+    assert all(hint.startswith(("lay off the ", "be done")) for hint in hints) and len(hints) >= 3
+    # Followed to the end, the hints lay off whatever lowers the deadwood.
+    answers = ["p"]
+    while not talk.session.file.record_files():
+        last = re.findall(r"Hint: (?:lay off the (\S\S)|(be done))", talk.resume(game, *answers, "h"))[-1]
+        answers.append(f"l {last[0]}" if last[0] else "done")
+        talk.resume(game, *answers)
+    played = read_game(talk.session.file.record_files()[-1]).outcomes[0]
+    automatic = Match(get_rules("ht1").replace(layoff="best"), seed=1, deck=deck(KNOCKS, FITS, "KD", "KC"), starter=1)
+    for words in ("pass", "pass", "knock KC"):
+        automatic.push(words)
+    arrangements = []
+    for action in automatic.hand.legal_actions():
+        arrangements.append(automatic.copy())
+        arrangements[-1].push(action)
+    best = [match.outcomes[0] for match in arrangements if match.outcomes[0].spread == played.spread]
+    assert [outcome.deadwood[0] for outcome in best] == [played.deadwood[0]]
+
+
+# ---------------------------------------------------------------- what only tables do
+
+
+@pytest.mark.parametrize("rules", ["gr", "gr-oklahoma", "gr,target=150"])
+def test_the_upcard_just_taken_can_be_given_back_under_gr(talk, rules):
+    game = prepared(rules, deck(LOOSE, NO_MELD.replace("QC", "KD"), "QC", "KC"), 0)
+    shown = talk.resume(game, "t")
+    assert "discard, or give back the Q♣" in shown
+    assert len(talk.match.hand.history) == 1
+    # From disk too; then everything is as it was, and something else can be chosen.
+    shown = talk.say("resume", "d QC", "p")
+    assert "You give back the Q♣: the draw is undone." in shown and "take the Q♣ or pass" in shown
+    again = prepared(rules, deck(LOOSE, NO_MELD.replace("QC", "KD"), "QC", "KC"), 0).match.hand
+    again.push("pass")
+    assert talk.match.hand.history[0] == again.history[0]
+    # A card taken in a later turn goes back to the draw.
+    hand = talk.match.hand
+    assert hand.turn == 0 and hand.phase == "discard"
+
+
+def test_no_action_mask_or_record_knows_of_a_card_given_back(talk):
+    game = prepared("gr", deck(LOOSE, NO_MELD.replace("QC", "KD"), "QC", "KC"), 0)
+    talk.resume(game, "t", "d QC")
+    fresh = prepared("gr", deck(LOOSE, NO_MELD.replace("QC", "KD"), "QC", "KC"), 0)
+    assert talk.match.hand.to_bytes() == fresh.match.hand.to_bytes()
+    assert talk.kept["game"]["record"] == fresh.to_json()["record"]
+    taken = fresh.match.hand
+    taken.push("take")
+    assert int(parse_cards("QC")[0]) not in taken.legal_actions()
+
+
+@pytest.mark.parametrize("rules", ["eaai", "dg-standard", "gc"])
+def test_elsewhere_the_upcard_just_taken_stays(talk, rules):
+    game = prepared(rules, deck(LOOSE, NO_MELD.replace("QC", "KD"), "QC", "KC"), 0)
+    shown = talk.resume(game, "t", "d QC")
+    assert "so you cannot discard it now" in shown and "give back" not in shown
+    assert talk.match.hand.phase == "discard"
+
+
+def test_a_target_above_500_becomes_500_under_gr_alone(talk):
+    shown = talk.say("rules gr,target=600", "rule target 1000", "rule target 90")
+    assert shown.count("The target is at most 500 under these rules. The rules are gr,target=500.") == 2
+    assert "The rules are gr,target=90." in shown
+    assert talk.session.set_rules("gr-oklahoma,target=501").endswith("The rules are gr-oklahoma,target=500.")
+    before = talk.session.options.rules
+    assert "target is 600; allowed is a whole number from 0 to 500" in " ".join(
+        talk.say("rules eaai,target=600").split()
+    )
+    assert talk.session.options.rules == before
+
+
+# ---------------------------------------------------------------- sessions
+
+
+def test_a_new_game_warns_with_the_points_that_are_lost(talk):
+    game = prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0)
+    shown = talk.resume(game, "p", "k KC", "new", "no")
+    assert re.search(r"unfinished game: Ann [1-9]\d*, formula 0 after 1 hand\.", shown)
+    assert any("Its points are lost when you begin another. Begin?" in prompt for prompt in talk.prompts)
+    assert talk.match.score[0] > 0
+
+
+def test_freeze_is_for_one_session_and_can_be_undone(tmp_path, monkeypatch):
+    if not (INSTALLED / "level-1").is_dir():
+        pytest.skip("level-1 is not installed")
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+    home = Home(tmp_path)
+    rules = {"preset": "eaai", "deal": "eleven-ten"}
+
+    def play(freeze: bool, *before: str) -> str:
+        file = home.open("Ann") if "Ann" in home.names() else home.create("Ann")
+        # The hand ends before the level has a choice, whatever it would choose.
+        file.game = prepared(rules, deck(KNOCKS, NO_MELD, "KC"), 0, "level-1").to_json()
+        screen, answers = io.StringIO(), [*before, "resume", "k KC", "learned level-1"]
+
+        def read(prompt: str) -> str:
+            if not answers:
+                raise EOFError
+            return answers.pop(0)
+
+        session = Session(home, file, freeze=freeze)
+        with pytest.raises(LeaveError):
+            Menu(Terminal(Console(file=screen, width=80), read), session).run()
+        session.close()
+        return screen.getvalue()
+
+    assert "Ann: no hand seen yet." in play(True)
+    assert "Ann: 1 hand seen" in play(True, "set learning on")
+    assert "Ann: 2 hands seen" in play(False)
+
+
+def test_melds_are_marked_while_a_spread_is_chosen_and_long_names_keep_off_the_cards(talk):
+    talk.say("set easy_game on")
+    game = prepared("ht1", deck(MANY_WAYS, NO_MELD, "KD", "KC"), 0, "style:knock=5,late=3")
+    shown = talk.resume(game, "p", "k KC", "spread 1")
+    choosing = shown.split("Ann> k KC")[1].split("spread 1  ")[0]
+    assert "deadwood 1: A♣" in choosing and "run2" in choosing
+    assert "style:knock 9♥" in shown
