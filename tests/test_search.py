@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-import re
+import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -303,13 +304,20 @@ def test_a_network_that_reads_habits_is_told_none(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [(["nowhere"], r"checkpoint\.json cannot be read"), (["x", "--rounds", "0"], "greater than or equal to 1")],
+    ("checkpoint", "rounds", "sentence"),
+    [("nowhere", 24, r"checkpoint\.json cannot be read"), ("x", 0, "rounds is 0; allowed is a whole number from 1")],
 )
-def test_a_model_of_whole_hands_is_not_trained_of_nothing(arguments, sentence, capsys):
-    with pytest.raises(SystemExit) as ended:
-        hand_model_fit.main(arguments)
-    assert re.search(sentence, str(ended.value.code) + capsys.readouterr().err)
+def test_a_model_of_whole_hands_is_not_trained_of_nothing(checkpoint, rounds, sentence):
+    with pytest.raises(GinError, match=sentence):
+        hand_model_fit.fit_and_save(checkpoint, rounds, 1)
+
+
+def test_a_trained_model_of_whole_hands_is_written_beside_its_network(trained, tmp_path, monkeypatch):
+    monkeypatch.setattr(hand_model_fit, "OPPONENTS", {"simple": 40})
+    net = Path(without_hand_model(shutil.copytree(trained, tmp_path / "net")))
+    hand_model_fit.fit_and_save(str(net), 1, 1)
+    assert json.loads((net / "hand_model.json").read_text())["about"]["command"].endswith("--rounds 1 --seed 1")
+    assert len(set(make_search(0, network=str(net), **JUDGED).examine(views_of(12)[11:12]).weights)) > 1
 
 
 def test_values_are_chances_to_win_the_game(trained):

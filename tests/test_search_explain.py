@@ -11,7 +11,7 @@ from test_search import JUDGED, mid_hand, views_of
 
 from agents.search import make_search
 from agents.search.explain import explain, main, picture, read_view, tables
-from ginenv.errors import TextError
+from ginenv.errors import GinError, TextError
 from ginenv.hand import Hand, Match
 from ginenv.players import make_player
 from ginenv.records import format_record
@@ -85,16 +85,16 @@ def test_a_moment_of_a_record_is_read_by_hand_and_move(game: Match, record: str)
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["ginview1", "nonsense"], "explain: this is no view: "),
-        (["gin1 rules=eaai deck=7C"], "explain: this is no position: "),
-        ([], "explain: '' is not a position; allowed are a view"),
-        (["no/such/file"], "explain: 'no/such/file' is not a position; allowed are a view"),
+        (["ginview1", "nonsense"], "this is no view: "),
+        (["gin1 rules=eaai deck=7C"], "this is no position: "),
+        ([], "'' is not a position; allowed are a view"),
+        (["no/such/file"], "'no/such/file' is not a position; allowed are a view"),
         (["RECORD", "--hand", "4"], "has no hand 4; its hands are 1 to 3"),
         (["RECORD", "--hand", "3", "--move", "99"], "has no move 99; its moves are 1 to 7"),
         (["BROKEN"], "line 1: a record begins with"),
-        (["OVER"], "explain: nobody is to move: the hand is over"),
-        (["VIEW", "--move", "3"], "explain: a hand and a move are numbers within a record"),
-        (["VIEW", "--player", "simple"], "explain: player 'simple' does not search"),
+        (["OVER"], "nobody is to move: the hand is over"),
+        (["VIEW", "--move", "3"], "a hand and a move are numbers within a record"),
+        (["VIEW", "--player", "simple"], "player 'simple' does not search"),
     ],
 )
 def test_what_cannot_be_read_is_said_in_one_sentence(
@@ -108,9 +108,9 @@ def test_what_cannot_be_read_is_said_in_one_sentence(
         "OVER": format_position(game.played[0]),
         "VIEW": format_view(views_of(1)),
     }
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(GinError) as raised:
         main([texts.get(argument, argument) for argument in arguments])
-    assert sentence in str(ended.value.code) and "\n" not in str(ended.value.code)
+    assert sentence in str(raised.value) and "\n" not in str(raised.value)
 
 
 def test_a_view_of_a_seat_that_waits_is_refused() -> None:

@@ -1,6 +1,6 @@
 """Trains the model of whole hands that stands beside a network (``agents.search.hand_model``).
 
-python -m agents.learning.hand_model_fit CHECKPOINT --rounds 24
+gin fit-hand-model CHECKPOINT --rounds 24
 
 Every round plays fresh hands, so that no hand is seen twice: the network against itself (60 %) and against built-in bots, on deals for
 training. From each position the true hand and 32 drawn ones are scored. What is reported is the cross-entropy of the true hand among
@@ -9,23 +9,17 @@ them, on hands that are played for this alone.
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 import torch
-import tyro
-from pydantic import Field
 from rich.console import Console
 from torch import Tensor
 
 from agents.arena.deals import Domain
 from agents.arena.hand_log import Decisions, watch_hands
-from agents.config import Config
 from agents.files import writing
 from agents.network.checkpoint import read_card
 from agents.network.nets import has_bfloat16_units
@@ -156,50 +150,21 @@ def fit(checkpoint: str, rounds: int, seed: int, console: Console) -> tuple[Hand
     return model, curve
 
 
-class HandModelConfig(Config):
-    """Trains the model of whole hands beside a network.
-
-    Attributes:
-        checkpoint: directory of the network; the model is written into it.
-        rounds: how many rounds of fresh hands.
-        seed: of deals, players and weights.
-    """
-
-    checkpoint: Annotated[Path, tyro.conf.Positional]
-    rounds: int = Field(24, ge=1)
-    seed: int = Field(1, ge=0)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Trains and writes the model; an error is one sentence and a non-zero exit.
-
-    Args:
-        arguments: without the program's name; those of this process when left out.
-    """
-    config = tyro.cli(HandModelConfig, prog="hand_model_fit", args=arguments)
-    try:
-        run(config)
-    except GinError as error:
-        sys.exit(f"hand_model_fit: {error}")
-
-
-def run(config: HandModelConfig) -> None:
-    """Trains and writes the model.
+def fit_and_save(checkpoint: str, rounds: int, seed: int) -> None:
+    """Trains a model and writes it into the directory of its network.
 
     Raises:
-        GinError: if the checkpoint cannot be used or written into.
+        GinError: if there are no rounds, or the checkpoint cannot be used or written into.
     """
-    metadata = read_card(config.checkpoint)
-    model, curve = fit(str(config.checkpoint), config.rounds, config.seed, Console())
+    if rounds < 1:
+        raise GinError(f"rounds is {rounds}; allowed is a whole number from 1")
+    metadata = read_card(checkpoint)
+    model, curve = fit(checkpoint, rounds, seed, Console())
     about = {
-        "command": f"python -m agents.learning.hand_model_fit CHECKPOINT --rounds {config.rounds} --seed {config.seed}",
+        "command": f"gin fit-hand-model CHECKPOINT --rounds {rounds} --seed {seed}",
         "cross_entropy": [round(value, 4) for value in curve],
         "drawn": DRAWN,
         "opponents": OPPONENTS,
     }
-    with writing(config.checkpoint):
-        save_hand_model(config.checkpoint, model, metadata["weights_sha256"], about)
-
-
-if __name__ == "__main__":
-    main()
+    with writing(checkpoint):
+        save_hand_model(Path(checkpoint), model, metadata["weights_sha256"], about)

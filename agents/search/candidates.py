@@ -30,13 +30,9 @@ CANDIDATE = np.dtype(
 
 
 @kernel
-def _add(found, count, action, cost):
-    c = found[count]
-    c.action = action
-    c.cost = cost
-    c.value = 0.0
-    c.error = 0.0
-    c.worlds = 0
+def _add(found, count, action, logits):
+    found[count].action = action
+    found[count].cost = -np.float64(logits[action])
     return count + 1
 
 
@@ -58,26 +54,24 @@ def _sort(found, count):
 def _list(v, logits, found):
     """Writes the candidates of a view, the policy's most probable one first, and returns how many there are."""
     if v.phase == PHASE_LAYOFF:
-        return _add(found, 0, np.int64(choose_lay_off(v)), 0.0)
+        return _add(found, 0, np.int64(choose_lay_off(v)), logits)
     if v.phase == PHASE_SPREAD:
         # No network learns what is exact arithmetic.
-        return _add(found, 0, np.int64(choose_spread(v)), 0.0)
+        return _add(found, 0, np.int64(choose_spread(v)), logits)
     if v.legal[1]:
         cards, left = least_deadwood(v.hand, v.legal[1])
         if left == 0:
             # Gin: nothing can be better.
-            return _add(found, 0, KNOCK + ctz(cards), 0.0)
+            return _add(found, 0, KNOCK + ctz(cards), logits)
     count = 0
     others = v.legal[2]
     while others:
-        action = STOCK + ctz(others)
-        count = _add(found, count, action, -np.float64(logits[action]))
+        count = _add(found, count, STOCK + ctz(others), logits)
         others &= others - 1
     rest = v.legal[0]
     while rest:
-        card = ctz(rest)
+        count = _add(found, min(count, MAX_CANDIDATES - 3), ctz(rest), logits)
         rest &= rest - 1
-        count = _add(found, min(count, MAX_CANDIDATES - 3), card, -np.float64(logits[card]))
     _sort(found, count)
     count = min(count, _SEARCHED)
     if v.legal[1]:
@@ -88,10 +82,9 @@ def _list(v, logits, found):
             knocks = bind_to_gin(v.hand, v.legal[0], knocks)
         for _ in range(2):
             if knocks:
-                cards = least_deadwood(v.hand, knocks)[0]
-                card = ctz(cards)
+                card = ctz(least_deadwood(v.hand, knocks)[0])
                 knocks &= ~(np.int64(1) << card)
-                count = _add(found, count, KNOCK + card, -np.float64(logits[KNOCK + card]))
+                count = _add(found, count, KNOCK + card, logits)
         _sort(found, count)
     while count > 1 and found[count - 1].cost - found[0].cost > -np.log(_LEAST_PROBABLE):
         count -= 1
@@ -105,7 +98,7 @@ def list_candidates(views, decisions, found, counts):
     Args:
         views: ``VIEW[n]``.
         decisions: ``DECISION[n]``, whose logits are read.
-        found: ``CANDIDATE[n, MAX_CANDIDATES]``, written.
+        found: ``CANDIDATE[n, MAX_CANDIDATES]`` of zeros; actions and costs are written.
         counts: ``int64[n]``, written: how many there are.
     """
     for i in range(views.shape[0]):

@@ -9,7 +9,6 @@ gin explain ... --player search:worlds=1024       asks a search with other setti
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -243,24 +242,15 @@ def picture(about: dict[str, Any]) -> Figure:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Explains the position of a command line; an error is one sentence and a non-zero exit.
+    """Prints, and draws where asked, what the search finds about the position of a command line.
 
     Args:
         arguments: without the program's name; those of this process when left out.
-    """
-    config = tyro.cli(ExplainConfig, prog="gin explain", args=arguments)
-    try:
-        run(config)
-    except GinError as error:
-        sys.exit(f"explain: {error}")
-
-
-def run(config: ExplainConfig) -> None:
-    """Prints, and draws where asked, what the search finds about a position.
 
     Raises:
         GinError: if the position cannot be read, or the player cannot be made or is no search.
     """
+    config = tyro.cli(ExplainConfig, prog="gin explain", args=arguments)
     view = read_view(" ".join(config.position), config.hand, config.move)
     player = make_player(config.player, config.seed)
     if not isinstance(player, SearchPlayer):

@@ -93,27 +93,21 @@ def base_world(v, s):
         s.rules[R_LAYOFF] = LAYOFF_BEST
     s.hands[me] = v.hand
     s.hands[other] = v.known[1]
-    s.known[me] = v.known[0]
-    s.known[other] = v.known[1]
-    s.thrown[me] = v.thrown[0]
-    s.thrown[other] = v.thrown[1]
-    s.refused[me] = v.refused[0]
-    s.refused[other] = v.refused[1]
+    for side in range(2):
+        seat = me if side == 0 else other
+        s.known[seat] = v.known[side]
+        s.thrown[seat] = v.thrown[side]
+        s.refused[seat] = v.refused[side]
+        s.score[seat] = v.score[side]
+        s.boxes[seat] = v.boxes[side]
+        s.declined[seat] = v.declined if side == 0 else 0
+        s.deadwood[seat] = 0
+        s.luck[seat] = 0
     for k in range(4):
         s.spread[k] = v.spread[k]
     s.pile_cards = v.pile_cards
     s.laid = v.laid
     s.key = 0
-    s.luck[0] = 0
-    s.luck[1] = 0
-    s.score[me] = v.score[0]
-    s.score[other] = v.score[1]
-    s.boxes[me] = v.boxes[0]
-    s.boxes[other] = v.boxes[1]
-    s.declined[me] = v.declined
-    s.declined[other] = 0
-    s.deadwood[0] = 0
-    s.deadwood[1] = 0
     s.points = 0
     s.hand_no = v.hand_no
     s.drawn_hands = v.drawn_hands
