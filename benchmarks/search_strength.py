@@ -1,7 +1,7 @@
-"""What the search is worth: strength over its budget, and the worth of each of its parts.
+"""What the search is worth: strength over its budget, and without the weight of its policy.
 
-python -m benchmarks.search_strength --games 400                                    both tables, against simple and the network
-python -m benchmarks.search_strength --games 2000 --tables curve --only "128 worlds"  one row of them
+python -m benchmarks.search_strength --games 400                          all rows, against simple and the network
+python -m benchmarks.search_strength --games 2000 --only "128 worlds"     one of them
 
 Games under ``eaai`` on mirrored deals that nothing was tuned on; the same deals for all rows. Results are kept after every
 row, and a row that is there already is not played again.
@@ -21,44 +21,22 @@ from agents.deals import Domain
 from agents.files import write_json
 
 RESULTS = Path(__file__).parent / "results" / "search_strength.json"
-CURVE = {f"{worlds} worlds": f"search:worlds={worlds}" for worlds in (16, 32, 64, 128, 256, 512, 1024)}
-PLAYOUTS = "judge=playouts,gate=2,trust=0"
-PARTS = {
-    "all of it": "",
-    "uniform worlds": "belief=uniform",
-    "hands drawn card by card": "whole_hands=false",
-    "evidence by a model, no network": "belief=bayes",
-    "no lean to the policy": "lean=0",
-    "two half-moves before the critic": "half_moves=2",
-    "compiled playouts, wide gate": PLAYOUTS,
-    "compiled playouts, no gate": "judge=playouts,gate=0,trust=0",
-    "compiled playouts, points": PLAYOUTS + ",pricing=points",
-    "compiled playouts, no network": PLAYOUTS + ",prior=style,belief=bayes",
+ROWS = {f"{worlds} worlds": f"search:worlds={worlds}" for worlds in (16, 32, 64, 128, 256, 512, 1024)} | {
+    "no weight on the policy (64 worlds)": "search:worlds=64,policy_weight=0"
 }
 
 
-def rows(tables: list[str], worlds: int) -> dict[str, str]:
-    """The players to measure, by name."""
-    wanted = dict(CURVE) if "curve" in tables else {}
-    if "parts" in tables:
-        for name, options in PARTS.items():
-            wanted[f"{name} ({worlds} worlds)"] = f"search:worlds={worlds}" + ("," + options if options else "")
-    return wanted
-
-
 def main() -> None:
-    """Plays what is missing, and prints the tables."""
+    """Plays what is missing, and prints the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--games", type=int, default=400)
-    parser.add_argument("--worlds", type=int, default=64, help="budget of the rows that leave parts out")
-    parser.add_argument("--tables", nargs="+", choices=("curve", "parts"), default=["curve", "parts"])
     parser.add_argument("--opponents", nargs="+", default=["simple", "network"])
     parser.add_argument("--only", nargs="+", default=[], help="rows whose name begins with one of these")
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     table = Table("", *asked.opponents, "ms a decision")
-    for name, player in rows(asked.tables, asked.worlds).items():
+    for name, player in ROWS.items():
         if asked.only and not name.startswith(tuple(asked.only)):
             continue
         cells, cost = [], 0.0

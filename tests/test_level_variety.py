@@ -8,12 +8,11 @@ from test_search import JUDGED, mid_hand
 
 from agents.arena.series import play_series
 from agents.bots.heuristics import make_simple
-from agents.config import ConfigError
 from agents.levels.bench.variety import Settled, measure_variety, without_variety
 from agents.levels.level import Level
 from agents.levels.player import LevelPlayer
 from agents.search import make_search
-from agents.search.kernels import CANDIDATE, settle
+from agents.search.candidates import CANDIDATE, choose
 from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, STOCK, UPCARD
 from ginenv.players import Player
 from ginenv.view import make_views
@@ -27,10 +26,10 @@ def scene() -> tuple[np.ndarray, np.ndarray]:
     return found, values.reshape(-1)
 
 
-def shares(slack: float, found: np.ndarray, values: np.ndarray, draws: int = 20000) -> np.ndarray:
+def shares(temperature: float, found: np.ndarray, values: np.ndarray, draws: int = 20000) -> np.ndarray:
     counts = np.zeros(len(found))
     for word in np.random.default_rng(1).integers(0, 2**64, draws, dtype=np.uint64):
-        counts[settle(found, len(found), values, 0.0, slack, word)] += 1
+        counts[choose(found, values, 0.0, temperature, word)] += 1
     return counts / draws
 
 
@@ -57,7 +56,7 @@ def test_neither_draws_nor_whether_to_knock_are_left_to_chance() -> None:
 def test_a_search_that_varies_chooses_otherwise_with_other_luck_alone() -> None:
     states = mid_hand(12)
     views = make_views(states, states["turn"])
-    player = make_search(1, **JUDGED, slack=0.05)
+    player = make_search(1, **JUDGED, temperature=0.05)
     chosen = []
     for word in range(12):
         again = views.copy()
@@ -65,8 +64,6 @@ def test_a_search_that_varies_chooses_otherwise_with_other_luck_alone() -> None:
         chosen.append(player.act(again).tolist())
     assert len({tuple(actions) for actions in chosen}) > 6
     assert (player.act(views) == chosen[0]).all()
-    with pytest.raises(ConfigError, match="slack does nothing with judge=playouts"):
-        make_search(1, judge="playouts", slack=0.1)
 
 
 def settled(level: Level) -> Player:
@@ -117,7 +114,7 @@ def test_a_level_with_worlds_leaves_every_choice_to_its_search(level: Level) -> 
     slots = np.arange(len(views))
     for slack in (0.0, 0.05):
         player = LevelPlayer(searching(level, slack=slack), 3, learn=False)
-        search = make_search(3, worlds=4, particles=64, slack=slack)
+        search = make_search(3, worlds=4, particles=64, temperature=slack)
         assert (player.act(views, slots) == search.act(views, slots)).all()
     assert (player.act(views, slots) != LevelPlayer(level, 3, learn=False).act(views, slots)).any()
 

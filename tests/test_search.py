@@ -1,13 +1,11 @@
-"""The search: honest worlds, the belief's arithmetic, determinism, switches, legality, and what explain says."""
+"""The search: honest worlds, its belief, determinism, settings and legality."""
 
 from __future__ import annotations
 
 import io
 import json
-import re
 import shutil
-import subprocess
-import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,27 +13,22 @@ import torch
 from rich.console import Console
 
 from agents.bots.heuristics import make_simple, make_style
-from agents.config import ConfigError, load_config
-from agents.learning import hand_model_fit as fit_hand_model
+from agents.config import ConfigError
+from agents.learning import hand_model_fit
 from agents.network.checkpoint import read_card, save_checkpoint
 from agents.network.nets import Actor, Critic
-from agents.search import SearchConfig, SearchPlayer, make_search
-from agents.search.explain import explain, main, picture, tables
+from agents.search import make_search
+from agents.search.hand_features import MAX_TURNS, TURN, read_turns
 from agents.search.hand_model import HandModel, save_hand_model
-from agents.search.player import Job, Scratch
-from agents.search.worlds import MAX_TURNS, TURN, card_chances, read_turns
+from agents.search.worlds import draw_hands, draw_worlds
 from ginenv.actions import KNOCK, PASS, PHASE_OVER, STOCK, UPCARD, parse_action
 from ginenv.cards import cards_of, mask_of, parse_card, parse_cards
-from ginenv.engine import STATE, End, apply, deal, is_legal, shuffle
+from ginenv.engine import STATE, apply, deal, is_legal, shuffle
 from ginenv.errors import GinError
 from ginenv.game import next_hand, score_hand, start_game
 from ginenv.rules import PRESETS, get_rules
-from ginenv.text import format_view
 from ginenv.view import VIEW, make_views
 
-# The search that needs no network: its own evidence as belief, compiled playouts as judge.
-PLAYOUTS = {"prior": "style", "belief": "bayes", "judge": "playouts"}
-QUICK = {"worlds": 8, "particles": 16} | PLAYOUTS
 JUDGED = {"worlds": 8, "particles": 16}
 
 
@@ -64,17 +57,6 @@ def mid_hand(count=40, rules="eaai", moves=(3, 25)):
     return states
 
 
-def worlds_of(view, belief="bayes", logits=None, worlds=32, camps=0.5):
-    player = SearchPlayer(SearchConfig(worlds=worlds, particles=64, **PLAYOUTS))
-    player.settings["belief"] = ("uniform", "bayes", "network").index(belief)
-    scratch = Scratch(player.config)
-    logits = np.zeros((1, 52), np.float32) if logits is None else logits
-    job = Job(player, view, None)
-    job.belief, job.camps = logits, np.array([camps])
-    job.deal(0, scratch, job.imagine(0, scratch), 0, worlds)
-    return scratch
-
-
 def with_other_hidden_cards(state, rng):
     """The same to the seat that moves: what it cannot see is dealt again."""
     seat = int(state["turn"])
@@ -87,19 +69,23 @@ def with_other_hidden_cards(state, rng):
     return changed
 
 
-@pytest.mark.parametrize("belief", ["uniform", "bayes", "network"])
-def test_permuting_the_hidden_cards_changes_no_world(belief):
+def worlds_of(view, count=32):
+    """Worlds that fit a view, and the hands of the opponent that they were drawn from."""
+    belief = np.random.default_rng(1).normal(size=52).astype(np.float32)
+    hands, worlds = np.zeros(64, np.int64), np.zeros(count, STATE)
+    stream = np.uint64(draw_hands(view[0], belief, hands, view["luck"][0]))
+    draw_worlds(view[0], hands, np.full(64, 1 / 64), worlds, stream)
+    return worlds, hands
+
+
+def test_permuting_the_hidden_cards_changes_no_world():
     rng = np.random.default_rng(0)
-    logits = rng.normal(size=(1, 52)).astype(np.float32)
     for state in mid_hand(12):
         seat = int(state["turn"])
-        view = make_views(np.array([state]), seat)
         changed = with_other_hidden_cards(state, rng)
-        other_view = make_views(np.array([changed]), seat)
         assert (changed["hands"] != state["hands"]).any()
-        one, two = worlds_of(view, belief, logits), worlds_of(other_view, belief, logits)
-        assert one.worlds.tobytes() == two.worlds.tobytes()
-        assert one.caution.tobytes() == two.caution.tobytes()
+        one, two = (worlds_of(make_views(np.array([each]), seat)) for each in (state, changed))
+        assert one[0].tobytes() == two[0].tobytes() and one[1].tobytes() == two[1].tobytes()
 
 
 @pytest.mark.parametrize("rules", ["eaai", "gr-oklahoma", "ht2-simple", "openspiel"])
@@ -107,12 +93,12 @@ def test_the_seat_cannot_tell_a_world_from_the_truth(rules):
     for state in mid_hand(16, rules):
         seat = int(state["turn"])
         view = make_views(np.array([state]), seat)
-        scratch = worlds_of(view)
-        seen = make_views(scratch.worlds, seat)
+        worlds, _ = worlds_of(view)
+        seen = make_views(worlds, seat)
         for name in VIEW.names:
             if name not in ("luck", "hand_luck"):
                 assert (seen[name] == view[name][0]).all(), name
-        for world in scratch.worlds[:4]:
+        for world in worlds[:4]:
             stock = world["deck"][world["position"] : get_rules(rules).num_cards]
             assert mask_of(stock.tolist()) | int(world["hands"][1 - seat]) == int(
                 view["unseen"][0] | view["known"][0, 1]
@@ -142,22 +128,19 @@ def test_the_opponents_turns_are_read_off_the_record():
     view = make_views(state, 0)
     assert read_turns(view[0], turns) == 2
     refused, turn = turns[0], turns[1]
-    assert (refused["top"], refused["took"], refused["thrown"]) == (parse_card("KH"), 0, -1)
-    assert (turn["top"], turn["took"], turn["thrown"]) == (parse_card("KS"), 1, parse_card("QD"))
+    assert (refused["top"], refused["took"], refused["discarded"]) == (parse_card("KH"), 0, -1)
+    assert (turn["top"], turn["took"], turn["discarded"]) == (parse_card("KS"), 1, parse_card("QD"))
     assert turn["before"] == 0
 
 
 def test_the_belief_knows_more_than_even_chances():
     gain = 0.0
-    chances = np.zeros(52)
+    player = make_search(0, particles=512, worlds=8)
     states = mid_hand(60, moves=(12, 22))
     for state in states:
         seat = int(state["turn"])
         view = make_views(np.array([state]), seat)
-        player = SearchPlayer(SearchConfig(particles=512, worlds=8, **PLAYOUTS))
-        scratch = Scratch(player.config)
-        Job(player, view, None).imagine(0, scratch)
-        card_chances(scratch.hands, scratch.weights, chances)
+        chances = player.examine(view).belief
         assert np.isclose(chances.sum(), 10)
         unseen = int(view["unseen"][0])
         even = (10 - int(view["known"][0, 1]).bit_count()) / unseen.bit_count()
@@ -174,68 +157,61 @@ def views_of(count=24):
 
 def test_a_batch_changes_nothing_and_neither_do_threads():
     views = views_of()
-    player = make_search(3, **QUICK)
+    player = make_search(3, **JUDGED)
     whole = player.act(views)
     assert (whole == [player.act(views[i : i + 1])[0] for i in range(len(views))]).all()
-    assert (whole == make_search(3, threads=3, **QUICK).act(views)).all()
-    assert (whole == make_search(3, **QUICK).act(views)).all()
+    assert (whole == make_search(3, threads=3, **JUDGED).act(views)).all()
+    assert (whole == make_search(3, **JUDGED).act(views)).all()
 
 
-def test_another_seed_samples_other_worlds():
-    views = views_of()
-    assert (make_search(3, worlds=2, **PLAYOUTS).act(views) != make_search(4, worlds=2, **PLAYOUTS).act(views)).any()
+def values_of(player, views):
+    return [player.examine(views[i : i + 1]).candidates["value"].tolist() for i in range(len(views))]
 
 
-def test_with_an_unreachable_gate_the_prior_is_played():
-    views = views_of()
-    stubborn = make_search(0, gate=1e9, stop=1e9, **QUICK)
-    for i in range(len(views)):
-        found = stubborn.examine(views[i : i + 1])
-        assert found.best == found.prior
-    assert (stubborn.act(views) != make_search(0, gate=0, **QUICK).act(views)).any()
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"belief": "uniform"},
-        {"pricing": "points"},
-        {"candidates": 1},
-        {"camps": 1.0},
-        {"own_knock": 10},
-        {"first_round": 1.0},
-    ],
-)
-def test_each_switch_reaches_the_decision(change):
+def test_another_seed_samples_other_worlds_and_a_reset_takes_a_new_seed():
     views = views_of(12)
-    base = make_search(0, worlds=64, particles=64, **PLAYOUTS)
-    other = make_search(0, worlds=64, particles=64, **(PLAYOUTS | change))
-    values = [
-        [list(player.examine(views[i : i + 1]).candidates["value"]) for i in range(12)] for player in (base, other)
-    ]
-    assert values[0] != values[1]
+    player = make_search(3, **JUDGED)
+    first = values_of(player, views)
+    assert first != values_of(make_search(4, **JUDGED), views)
+    player.reset(4)
+    assert values_of(player, views) == values_of(make_search(4, **JUDGED), views) != first
 
 
-def test_a_network_is_prior_and_belief(tmp_path):
-    save_checkpoint(tmp_path / "net", Actor((16,)), (16,), {})
+@pytest.mark.parametrize("change", [{"worlds": 16}, {"particles": 64}])
+def test_each_number_reaches_the_decision(change):
+    views = views_of(12)
+    assert values_of(make_search(0, **JUDGED), views) != values_of(make_search(0, **(JUDGED | change)), views)
+
+
+def test_the_policy_counts_by_its_weight():
+    views = views_of(60)
+    free, loyal = make_search(0, policy_weight=0, **JUDGED), make_search(0, policy_weight=1, **JUDGED)
+    for i in range(len(views)):
+        found = free.examine(views[i : i + 1])
+        assert found.best == found.candidates["value"].argmax()
+        found = loyal.examine(views[i : i + 1])
+        cost = found.candidates["cost"] - found.candidates["cost"].min()
+        assert found.best == (found.candidates["value"] - cost).argmax()
+    assert (free.act(views) != loyal.act(views)).any()
+
+
+def test_a_network_is_prior_and_belief(trained):
     views = views_of(8)
-    chosen = {"prior": "network", "belief": "network", "network": str(tmp_path / "net")}
-    player = make_search(0, **(QUICK | chosen))
-    assert (player.act(views) == [player.act(views[i : i + 1])[0] for i in range(8)]).all()
-    assert player.network is not None
-    logits = player.network(views).logits
+    player = make_search(0, network=trained, **JUDGED)
+    decisions, _ = player.prior(views)
     for i in range(8):
-        found = player.examine(views[i : i + 1])
-        assert found.prior == 0
-        actions = found.candidates["action"]
-        assert logits[i][actions[0]] == logits[i][actions].max()
+        actions = player.examine(views[i : i + 1]).candidates["action"]
+        logits = decisions["logits"][i][actions]
+        assert (np.diff(logits) <= 0).all()
 
 
-def test_what_a_network_lacks_is_said():
+def test_what_cannot_be_used_is_said():
     with pytest.raises(GinError, match=r"nowhere: checkpoint\.json cannot be read"):
         make_search(network="nowhere")
-    with pytest.raises(GinError, match="judge=critic needs prior=network"):
-        make_search(prior="style")
+    with pytest.raises(ConfigError, match="search: unknown key 'judge'; known: "):
+        make_search(judge="playouts")
+    with pytest.raises(ConfigError, match="worlds is 0"):
+        make_search(worlds=0)
 
 
 @pytest.fixture(scope="module")
@@ -256,7 +232,7 @@ def trained(tmp_path_factory):
 def test_a_critic_judges_without_seeing_hidden_cards(trained):
     """The same view with other hidden cards gives the same values, candidate by candidate."""
     rng = np.random.default_rng(2)
-    player = make_search(0, network=trained, least=0, half_moves=2, **JUDGED)
+    player = make_search(0, network=trained, **JUDGED)
     for state in mid_hand(8):
         seat = int(state["turn"])
         view = make_views(np.array([state]), seat)
@@ -268,38 +244,32 @@ def test_a_critic_judges_without_seeing_hidden_cards(trained):
 
 def test_a_judged_batch_decides_as_one_by_one(trained):
     views = views_of(10)
-    player = make_search(5, network=trained, least=0, **JUDGED)
+    player = make_search(5, network=trained, **JUDGED)
     whole = player.act(views)
     assert (whole == [player.act(views[i : i + 1])[0] for i in range(len(views))]).all()
 
 
-@pytest.mark.parametrize("half_moves", [0, 2])
-def test_threads_that_share_a_judge_do_not_disturb_each_other(trained, half_moves):
+def without_hand_model(path):
+    for file in ("hand_model.json", "hand_model.safetensors"):
+        (path / file).unlink()
+    return str(path)
+
+
+def test_threads_that_share_a_judge_do_not_disturb_each_other(trained):
     views = views_of(40)
-    options = {"network": trained, "least": 0, "half_moves": half_moves} | JUDGED
-    alone, together = make_search(5, **options), make_search(5, threads=8, **options)
+    alone, together = make_search(5, network=trained, **JUDGED), make_search(5, network=trained, threads=8, **JUDGED)
     wanted = alone.act(views)
     for _ in range(6):
         assert (together.act(views) == wanted).all()
 
 
-def test_a_reset_reaches_the_half_moves(trained):
-    """Who is reset to a seed plays what a new player of that seed plays."""
-    views = views_of(12)
-    options = {"network": trained, "least": 0, "half_moves": 4} | JUDGED
-    player = make_search(5, **options)
-    player.act(views)
-    player.reset(6)
-    for i in range(len(views)):
-        found, fresh = (one.examine(views[i : i + 1]) for one in (player, make_search(6, **options)))
-        assert found.candidates.tobytes() == fresh.candidates.tobytes()
-
-
-def test_the_model_of_whole_hands_decides_what_is_believed(trained):
+def test_the_model_of_whole_hands_decides_what_is_believed(trained, tmp_path):
     view = views_of(12)[11:12]
     with_model = make_search(0, network=trained, **JUDGED).examine(view)
-    without = make_search(0, network=trained, whole_hands=False, **JUDGED).examine(view)
+    plain = without_hand_model(shutil.copytree(trained, tmp_path / "net"))
+    without = make_search(0, network=plain, **JUDGED).examine(view)
     assert len(set(with_model.weights)) > 1 and len(set(without.weights)) == 1
+    assert (with_model.hands == without.hands).all()
 
 
 def test_a_damaged_model_of_whole_hands_is_named(trained, tmp_path):
@@ -317,7 +287,7 @@ def test_a_model_of_whole_hands_made_for_other_weights_is_named(trained, tmp_pat
     with pytest.raises(GinError, match=r"hand_model\.json names other weights") as raised:
         make_search(network=str(stale))
     assert "\n" not in str(raised.value) and str(raised.value).count("checkpoint ") == 1
-    make_search(network=str(stale), whole_hands=False)
+    make_search(network=without_hand_model(stale))
 
 
 def test_a_critic_of_points_is_no_judge(tmp_path):
@@ -329,42 +299,31 @@ def test_a_critic_of_points_is_no_judge(tmp_path):
 def test_a_network_that_reads_habits_is_told_none(tmp_path):
     save_checkpoint(tmp_path / "net", Actor((16,), 3, 105), (16,), {}, Critic((16,), 3, 105), (16,))
     views = views_of(4)
-    actions = make_search(0, network=str(tmp_path / "net"), least=0, **JUDGED).act(views)
+    actions = make_search(0, network=str(tmp_path / "net"), **JUDGED).act(views)
     assert all(int(view["legal"][action // 52]) >> action % 52 & 1 for view, action in zip(views, actions, strict=True))
 
 
 @pytest.mark.parametrize(
-    ("options", "name"),
-    [({"gate": 2}, "gate"), ({"judge": "playouts", "lean": 0.1}, "lean"), ({"adapt": False}, "adapt")],
+    ("checkpoint", "rounds", "sentence"),
+    [("nowhere", 24, r"checkpoint\.json cannot be read"), ("x", 0, "rounds is 0; allowed is a whole number from 1")],
 )
-def test_settings_that_would_do_nothing_are_refused(options, name):
-    with pytest.raises(ConfigError, match=f"{name} does nothing with judge="):
-        make_search(**options)
+def test_a_model_of_whole_hands_is_not_trained_of_nothing(checkpoint, rounds, sentence):
+    with pytest.raises(GinError, match=sentence):
+        hand_model_fit.fit_and_save(checkpoint, rounds, 1)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [(["nowhere"], r"checkpoint\.json cannot be read"), (["x", "--rounds", "0"], "allowed is 1")],
-)
-def test_a_model_of_whole_hands_is_not_trained_of_nothing(arguments, sentence, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["fit_hand_model", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        fit_hand_model.main()
-    assert re.search(sentence, str(ended.value.code) + capsys.readouterr().err)
-
-
-def test_a_search_without_a_network_needs_no_torch():
-    program = "import sys; from agents.search.player import make_search as m; " + (
-        "m(judge='playouts', prior='style', belief='bayes'); print('torch' in sys.modules)"
-    )
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert run.stdout.split() == ["False"]
+def test_a_trained_model_of_whole_hands_is_written_beside_its_network(trained, tmp_path, monkeypatch):
+    monkeypatch.setattr(hand_model_fit, "OPPONENTS", {"simple": 40})
+    net = Path(without_hand_model(shutil.copytree(trained, tmp_path / "net")))
+    hand_model_fit.fit_and_save(str(net), 1, 1)
+    assert json.loads((net / "hand_model.json").read_text())["about"]["command"].endswith("--rounds 1 --seed 1")
+    assert len(set(make_search(0, network=str(net), **JUDGED).examine(views_of(12)[11:12]).weights)) > 1
 
 
 def test_values_are_chances_to_win_the_game(trained):
     """Who needs one point more with gin in hand is all but home; what the critic adds is scaled to chances."""
     states = mid_hand(6)
-    player = make_search(0, network=trained, least=0, **JUDGED)
+    player = make_search(0, network=trained, **JUDGED)
     states["score"] = [[90, 0]]
     ahead = [player.examine(make_views(states[i : i + 1], int(states["turn"][i]))) for i in range(6)]
     states["score"] = [[0, 90]]
@@ -377,7 +336,7 @@ def test_values_are_chances_to_win_the_game(trained):
 
 @pytest.mark.parametrize("rules", ["gr-oklahoma", "ht2-simple", "openspiel", "dg-standard"])
 def test_judged_actions_are_legal(rules, trained):
-    player = make_search(1, network=trained, least=0, **JUDGED)
+    player = make_search(1, network=trained, **JUDGED)
     states = states_of(rules, 2, key=3)
     for i in range(2):
         while states["phase"][i] != PHASE_OVER:
@@ -387,8 +346,8 @@ def test_judged_actions_are_legal(rules, trained):
 
 
 def test_a_model_of_whole_hands_learns_from_fresh_hands(trained, monkeypatch):
-    monkeypatch.setattr(fit_hand_model, "OPPONENTS", {"itself": 200, "simple": 200})
-    model, curve = fit_hand_model.fit(trained, 4, 1, Console(file=io.StringIO()))
+    monkeypatch.setattr(hand_model_fit, "OPPONENTS", {"itself": 200, "simple": 200})
+    model, curve = hand_model_fit.fit(trained, 4, 1, Console(file=io.StringIO()))
     assert abs(curve[0] - np.log(33)) < 0.3 and curve[-1] < curve[0] - 0.05
     assert sum(weight.numel() for weight in model.parameters()) > 100_000
 
@@ -397,7 +356,7 @@ def test_a_model_of_whole_hands_learns_from_fresh_hands(trained, monkeypatch):
 def test_every_action_is_legal(rules):
     states = states_of(rules, 3, key=11)
     # Two that let hands go on for long, so that the end of the stock is reached, and one that knocks.
-    players = (make_search(1, pricing="points", **QUICK), make_style(2, "camper" if rules == "openspiel" else "simple"))
+    players = (make_search(1, **JUDGED), make_style(2, "camper" if rules == "openspiel" else "simple"))
     phases = set()
     for i in range(3):
         for _ in range(2):
@@ -418,7 +377,7 @@ def test_spreads_and_lay_offs_by_hand_are_decided():
     rules = get_rules({"preset": "ht1", "hand_size": 10})
     states = np.zeros(1, STATE)
     states["rules"] = rules.block
-    player = make_search(0, pricing="points", **QUICK)
+    player = make_search(0, **JUDGED)
     spreads = lay_offs = 0
     for key in range(400):
         states["key"] = key
@@ -443,56 +402,18 @@ def test_spreads_and_lay_offs_by_hand_are_decided():
 def test_gin_is_declared_and_a_won_game_is_taken():
     hands = ("AS 2S 3S 4S 5D 6D 7D 9C 9H 9D", "KD KC QH JS TC 8S 8C 6H 4H 2H")
     state = played(0, hands, "KH", ("pass", "pass"), ("QS",))
-    assert make_search(0, **QUICK).act(make_views(state, 0))[0] == KNOCK + parse_card("QS")
+    assert make_search(0, **JUDGED).act(make_views(state, 0))[0] == KNOCK + parse_card("QS")
     # One point is enough at 99 to 99, and two deadwood in the first turn are hardly ever undercut.
     hands = ("AS 3S 4S 5S 5D 6D 7D 9C 9H 9D", "KD KC QH JS TC 8S 8C 6H 4H 2H")
     state = played(0, hands, "KH", ("pass", "pass"), ("QC",))
     state["score"] = 99
-    found = make_search(0, worlds=64, **PLAYOUTS).examine(make_views(state, 0))
+    found = make_search(0, worlds=64, particles=64).examine(make_views(state, 0))
     assert found.candidates["action"][found.best] == KNOCK + parse_card("QC")
     assert found.candidates["value"][found.best] > 0.9
 
 
-def test_habits_seen_in_a_game_change_what_is_believed():
-    player = make_search(0, **QUICK)
-    view = make_views(states_of(), 0)
-    view["knocker"] = 1
-    before = player.camps_of(1, np.array([7]))[0]
-    view["end"] = int(End.GIN)
-    player.observe_hands(view, np.array([7]))
-    assert player.camps_of(1, np.array([7]))[0] > before
-    assert player.camps_of(1, np.array([8]))[0] == before
-    view["end"] = int(End.KNOCK)
-    for _ in range(2):
-        player.observe_hands(view, np.array([7]))
-    assert player.camps_of(1, np.array([7]))[0] < before
-    player.reset(0)
-    assert player.camps_of(1, np.array([7]))[0] == before
-
-
-def test_the_configuration_file_holds_the_defaults():
-    assert load_config("configs/search.yaml", model=SearchConfig) == SearchConfig()
-    with pytest.raises(ConfigError, match="belief"):
-        make_search(belief="guess")
-
-
-def test_explain_says_what_the_search_found(tmp_path, capsys):
-    view = views_of(9)[8:9]
-    about = explain(view, make_search(0, **QUICK))
-    assert about["candidates"][0]["action"] == about["action"]
-    assert np.isclose(np.sum(about["belief"]), 10, atol=0.01)
-    assert [table.row_count for table in tables(about)] == [len(about["candidates"]), 4]
-    assert picture(about).size[0] > 600
-    png = tmp_path / "why.png"
-    main([format_view(view), "--json", "--png", str(png), "--set", *(f"{key}={value}" for key, value in QUICK.items())])
-    assert json.loads(capsys.readouterr().out) == about
-    assert png.read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(SystemExit, match="explain: "):
-        main(["ginview1 nonsense"])
-
-
 def test_draws_are_searched_too():
     states = states_of(count=4)
-    found = make_search(0, **QUICK).examine(make_views(states[:1], int(states["turn"][0])))
+    found = make_search(0, **JUDGED).examine(make_views(states[:1], int(states["turn"][0])))
     assert sorted(found.candidates["action"]) == [UPCARD, PASS]
     assert STOCK not in found.candidates["action"]

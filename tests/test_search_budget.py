@@ -6,13 +6,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from test_search import JUDGED, PLAYOUTS, views_of
+from test_search import JUDGED, views_of
 
 from agents.config import ConfigError, parse_config
-from agents.search import SearchConfig, budget, make_search
+from agents.equity import EquityBank
+from agents.search import SearchConfig, SearchPlayer, make_search
 from agents.search import player as search_player
-from agents.search.budget import LEAST, rounds
 from agents.search.config import MOST_TIMED
+from agents.search.player import FIRST_WORLDS, rounds
 
 
 class Clock:
@@ -28,57 +29,58 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    for module in (budget, search_player):
-        monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=clock.perf_counter))
+    monkeypatch.setattr(search_player, "time", SimpleNamespace(perf_counter=clock.perf_counter))
     return clock
 
 
-def test_without_a_limit_rounds_double_until_all_worlds_are_seen() -> None:
-    assert list(rounds(128, 32)) == [(0, 32), (32, 64), (64, 128)]
-    assert list(rounds(100, 1)) == [(0, LEAST), (LEAST, 32), (32, 64), (64, 100)]
-    assert list(rounds(10, 32)) == [(0, 10)]
-    assert list(rounds(300, 300)) == [(0, 300)]
+def test_without_a_limit_one_round_sees_all_worlds() -> None:
+    assert list(rounds(128)) == [128]
+    assert list(rounds(1)) == [1]
+
+
+def test_with_time_enough_rounds_double_until_all_worlds_are_seen(clock: Clock) -> None:
+    assert list(rounds(100, 1e6)) == [FIRST_WORLDS, 16, 32, 36]
+    assert list(rounds(10, 1e6)) == [10]
 
 
 @pytest.mark.parametrize(("milliseconds", "seen"), [(1, 16), (16, 16), (40, 40), (100, 100), (1000, 500)])
 def test_a_decision_sees_as_many_worlds_as_its_time_allows(clock: Clock, milliseconds: float, seen: int) -> None:
-    last = 0
-    for low, high in rounds(500, LEAST, milliseconds):
-        assert low == last
-        last = high
-        clock.now += (high - low) / 1000  # a millisecond a world
+    judged = 0
+    for worlds in rounds(500, milliseconds):
+        judged += worlds
+        clock.now += worlds / 1000  # a millisecond a world
     # Less what the clock's own arithmetic rounds off.
-    assert seen - 3 <= last <= seen
+    assert seen - 3 <= judged <= seen
 
 
 def test_what_was_spent_before_the_first_world_counts(clock: Clock) -> None:
-    last = 0
-    for low, last in rounds(500, LEAST, 100, began=clock.now - 0.05):
-        clock.now += (last - low) / 1000
-    assert 47 <= last <= 50
+    judged = 0
+    for worlds in rounds(500, 100, began=clock.now - 0.05):
+        judged += worlds
+        clock.now += worlds / 1000
+    assert 47 <= judged <= 50
 
 
-@pytest.fixture
-def slow_worlds(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Clock:
-    """A clock by which every world takes a millisecond."""
-    deal = search_player.Job.deal
+def slow_search(clock: Clock, **options: float) -> SearchPlayer:
+    """A search to whose clock every world takes a millisecond."""
+    player = make_search(3, **options)
+    judge = player.judge
 
-    def slow(job, n, scratch, word, low, high):
-        clock.now += (high - low) / 1000
-        return deal(job, n, scratch, word, low, high)
+    def slow(branches: np.ndarray, bank: EquityBank) -> np.ndarray:
+        # All candidates of a decision are judged in the same worlds.
+        clock.now += np.unique(branches["state"]["deck"], axis=0).shape[0] / 1000
+        return judge(branches, bank)
 
-    monkeypatch.setattr(search_player.Job, "deal", slow)
-    return clock
+    player.judge = slow  # type: ignore[assignment]
+    return player
 
 
-@pytest.mark.parametrize("options", [JUDGED, PLAYOUTS], ids=["critic", "playouts"])
-def test_more_time_sees_more_worlds_and_a_batch_has_time_for_each(options: dict, slow_worlds: Clock) -> None:
-    clock = slow_worlds
-    options = options | {"particles": 16, "worlds": 400}
+def test_more_time_sees_more_worlds_and_a_batch_has_time_for_each(clock: Clock) -> None:
+    options = JUDGED | {"particles": 16, "worlds": 400}
     views = views_of(6)
     seen = []
     for milliseconds in (20, 60):
-        player = make_search(3, **options, milliseconds=milliseconds)
+        player = slow_search(clock, **options, milliseconds=milliseconds)
         before = clock.now
         found = [player.examine(views[i : i + 1]).candidates["worlds"].max() for i in range(6)]
         searched = sum(count > 0 for count in found)

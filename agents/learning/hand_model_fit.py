@@ -1,16 +1,14 @@
 """Trains the model of whole hands that stands beside a network (``agents.search.hand_model``).
 
-python -m agents.learning.hand_model_fit CHECKPOINT --rounds 24
+gin fit-hand-model CHECKPOINT --rounds 24
 
 Every round plays fresh hands, so that no hand is seen twice: the network against itself (60 %) and against built-in bots, on deals for
-training. From each position the true hand and 32 drawn ones are scored. What is reported is the surprise at the true hand among them, on
-hands that are played for this alone.
+training. From each position the true hand and 32 drawn ones are scored. What is reported is the cross-entropy of the true hand among
+them, on hands that are played for this alone.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,11 +24,10 @@ from agents.files import writing
 from agents.network.checkpoint import read_card
 from agents.network.nets import has_bfloat16_units
 from agents.network.player import load_network
-from agents.search.config import SearchConfig
-from agents.search.hand_features import NUM_FEATURES, hand_features, turns_of
+from agents.search.hand_features import MAX_TURNS, NUM_FEATURES, TURN, num_discards, write_features
 from agents.search.hand_model import HandModel, save_hand_model
-from agents.search.network import NetworkPrior
-from agents.search.worlds import MAX_TURNS, TURN, believe_logits, read_turns, weigh
+from agents.search.prior import NetworkPrior
+from agents.search.worlds import draw_hands
 from ginenv.actions import PHASE_DISCARD
 from ginenv.encoding import OBSERVATION_SIZE, encode
 from ginenv.errors import GinError
@@ -47,35 +44,30 @@ _SEED_OF_TEST = 1 << 20
 
 
 @kernel
-def _draw(views, logits, model, turns, seed, weights, drawn, obs, hands, features, lines):
+def _draw(views, decisions, turns, stream, obs, hands, features, discards):
     """The true hands stand in ``hands[:, 0]`` already; draws the others, and writes the numbers about all."""
     for i in range(views.shape[0]):
-        v = views[i]
+        v, d = views[i], decisions[i]
         encode(v, obs, i)
-        lines[i] = turns_of(v)
-        seed = believe_logits(v, logits, i, drawn, weights, seed)
-        count = read_turns(v, turns)
-        for k in range(hands.shape[1]):
-            if k > 0:
-                hands[i, k] = drawn[k - 1]
-            fit, seed = weigh(hands[i, k], v, turns, count, model[0], seed)
-            hand_features(hands[i, k], v, logits, i, fit, features[i, k])
+        discards[i] = num_discards(v)
+        stream = draw_hands(v, d.belief, hands[i, 1:], stream)
+        stream = write_features(v, d.belief, turns, hands[i], features[i], stream)
 
 
 @dataclass
-class Hands:
+class Samples:
     """Positions with the true hand and drawn ones, as ``HandModel`` reads them; the true hand is the first."""
 
     obs: Tensor
     belief: Tensor
     hands: Tensor
     features: Tensor
-    turns: Tensor
+    discards: Tensor
 
     def scores(self, model: HandModel, rows: Tensor | slice) -> Tensor:
         """The model's scores of some positions, as float32."""
         with torch.autocast("cpu", torch.bfloat16, enabled=has_bfloat16_units()):
-            found = model(self.obs[rows], self.belief[rows], self.hands[rows], self.features[rows], self.turns[rows])
+            found = model(self.obs[rows], self.belief[rows], self.hands[rows], self.features[rows], self.discards[rows])
         return found.float()
 
 
@@ -96,7 +88,7 @@ def positions(player: Player, opponent: Player, hands: int, seed: int) -> tuple[
     return np.concatenate(seen), np.concatenate(held)
 
 
-def gather(checkpoint: str, seed: int, share: float = 1.0) -> Hands:
+def sample(checkpoint: str, seed: int, share: float = 1.0) -> Samples:
     """Positions of one round.
 
     Args:
@@ -104,91 +96,75 @@ def gather(checkpoint: str, seed: int, share: float = 1.0) -> Hands:
         seed: of deals and players.
         share: of the hands of a round.
     """
-    prior, player = NetworkPrior(checkpoint), load_network(checkpoint, seed)
+    prior, player = NetworkPrior(checkpoint, hand_model=False), load_network(checkpoint, seed)
     parts = []
     for k, (name, count) in enumerate(OPPONENTS.items()):
         opponent = load_network(checkpoint, seed + 1) if name == "itself" else make_player(name, seed=seed)
         views, held = positions(player, opponent, max(2, int(count * share)), 16 * seed + k)
-        belief = prior(views).belief
+        decisions, _ = prior(views)
         n = len(views)
         hands, features = np.zeros((n, 1 + DRAWN), np.int64), np.zeros((n, 1 + DRAWN, NUM_FEATURES), np.float32)
         hands[:, 0] = held
-        obs, lines = np.zeros((n, OBSERVATION_SIZE), np.uint8), np.zeros(n, np.int64)
-        _draw(
-            views, belief, SearchConfig().model(), np.zeros(MAX_TURNS, TURN), np.uint64(16 * seed + k),  # pyright: ignore[reportCallIssue]
-            np.zeros(DRAWN), np.zeros(DRAWN, np.int64), obs, hands, features, lines,
-        )  # fmt: skip
-        parts.append((obs, belief, hands, features, lines))
-    return Hands(*(torch.from_numpy(np.concatenate(columns)) for columns in zip(*parts, strict=True)))
+        obs, discards = np.zeros((n, OBSERVATION_SIZE), np.uint8), np.zeros(n, np.int64)
+        _draw(views, decisions, np.zeros(MAX_TURNS, TURN), np.uint64(16 * seed + k), obs, hands, features, discards)
+        parts.append((obs, decisions["belief"], hands, features, discards))
+    return Samples(*(torch.from_numpy(np.concatenate(columns)) for columns in zip(*parts, strict=True)))
 
 
 @torch.no_grad()
-def surprise(model: HandModel, hands: Hands) -> float:
+def cross_entropy(model: HandModel, samples: Samples) -> float:
     """Mean of minus the logarithm of the true hand's probability among those drawn; log(33) for a model that knows nothing."""
     total = 0.0
-    for start in range(0, len(hands.obs), 2048):
-        scores = hands.scores(model, slice(start, start + 2048))
+    for start in range(0, len(samples.obs), 2048):
+        scores = samples.scores(model, slice(start, start + 2048))
         total += float((scores.logsumexp(1) - scores[:, 0]).sum())
-    return total / len(hands.obs)
+    return total / len(samples.obs)
 
 
 def fit(checkpoint: str, rounds: int, seed: int, console: Console) -> tuple[HandModel, list[float]]:
-    """Trains a model; also the surprise after every fourth round."""
+    """Trains a model; also the cross-entropy after every fourth round."""
     torch.manual_seed(seed)
     model = HandModel()
     optimiser = torch.optim.AdamW(model.parameters(), lr=0.003, weight_decay=1e-4)
-    test = gather(checkpoint, _SEED_OF_TEST + seed, 0.25)
-    curve = [surprise(model, test)]
+    test = sample(checkpoint, _SEED_OF_TEST + seed, 0.25)
+    curve = [cross_entropy(model, test)]
     began = time.perf_counter()
     for number in range(rounds):
-        hands = gather(checkpoint, seed + 1 + number)
-        order = torch.randperm(len(hands.obs))
+        samples = sample(checkpoint, seed + 1 + number)
+        order = torch.randperm(len(samples.obs))
         for start in range(0, len(order) - BATCH + 1, BATCH):
             progress = (number + start / len(order)) / rounds
             for group in optimiser.param_groups:
                 group["lr"] = 0.003 * min(1.0, 20 * progress + 0.1) * (1 - 0.97 * progress)
-            scores = hands.scores(model, order[start : start + BATCH])
+            scores = samples.scores(model, order[start : start + BATCH])
             loss = (scores.logsumexp(1) - scores[:, 0]).mean()
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
         if number % 4 == 3 or number == rounds - 1:
-            curve.append(surprise(model, test))
+            curve.append(cross_entropy(model, test))
             left = (time.perf_counter() - began) / (number + 1) * (rounds - number - 1) / 60
             console.print(
-                f"round {number + 1} of {rounds}: surprise {curve[-1]:.4f} (drawn as they are {curve[0]:.4f}), {left:.0f} min left"
+                f"round {number + 1} of {rounds}: cross-entropy {curve[-1]:.4f} (drawn as they are {curve[0]:.4f}), {left:.0f} min left"
             )
     return model, curve
 
 
-def main() -> None:
-    """Trains and writes the model."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("checkpoint", help="directory of a network; the model is written into it")
-    parser.add_argument("--rounds", type=int, default=24)
-    parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args()
-    if asked.rounds < 1:
-        parser.error(f"--rounds is {asked.rounds}; allowed is 1 or more")
-    try:
-        _run(asked)
-    except GinError as error:
-        sys.exit(f"fit_hand_model: {error}")
+def fit_and_save(checkpoint: str, rounds: int, seed: int) -> None:
+    """Trains a model and writes it into the directory of its network.
 
-
-def _run(asked: argparse.Namespace) -> None:
-    console = Console()
-    card = read_card(asked.checkpoint)
-    model, curve = fit(asked.checkpoint, asked.rounds, asked.seed, console)
+    Raises:
+        GinError: if there are no rounds, or the checkpoint cannot be used or written into.
+    """
+    if rounds < 1:
+        raise GinError(f"rounds is {rounds}; allowed is a whole number from 1")
+    metadata = read_card(checkpoint)
+    model, curve = fit(checkpoint, rounds, seed, Console())
     about = {
-        "command": f"python -m agents.learning.hand_model_fit CHECKPOINT --rounds {asked.rounds} --seed {asked.seed}",
-        "surprise": [round(value, 4) for value in curve],
+        "command": f"gin fit-hand-model CHECKPOINT --rounds {rounds} --seed {seed}",
+        "cross_entropy": [round(value, 4) for value in curve],
         "drawn": DRAWN,
         "opponents": OPPONENTS,
     }
-    with writing(asked.checkpoint):
-        save_hand_model(Path(asked.checkpoint), model, card["weights_sha256"], about)
-
-
-if __name__ == "__main__":
-    main()
+    with writing(checkpoint):
+        save_hand_model(Path(checkpoint), model, metadata["weights_sha256"], about)

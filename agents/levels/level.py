@@ -59,7 +59,7 @@ class LevelSettings(Config):
         noise: of that bot: points by which a discard may be worse than the best one.
         worlds: worlds it searches for each choice, which its network and its plan then leave to the search, but for the network's answers;
             0 searches nothing.
-        slack: of that search: how freely it takes what is nearly as good (see ``agents.search.SearchConfig``).
+        slack: of that search: how freely it takes what is nearly as good (the ``temperature`` of ``agents.search.SearchConfig``).
     """
 
     title: str = Field(min_length=1, max_length=40)

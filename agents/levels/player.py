@@ -280,7 +280,7 @@ def _search(level: Level) -> Player:
     # The strongest search there is, on the shipped network; as it comes but for its choice among what is nearly as good.
     # Few worlds need no more hands to be drawn from than these (LOG.md).
     worlds = level.settings.worlds
-    return make_search(worlds=worlds, particles=min(1024, 16 * worlds), slack=level.settings.slack)
+    return make_search(worlds=worlds, particles=min(1024, 16 * worlds), temperature=level.settings.slack)
 
 
 def make_level(

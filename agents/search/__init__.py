@@ -1,4 +1,4 @@
-"""Search: sampled worlds, compiled playouts, and the candidate that wins the game most often."""
+"""Search: the network's candidates in many sampled worlds, each judged by its critic."""
 
 from agents.search.config import SearchConfig
 from agents.search.player import SearchPlayer, make_search

@@ -1,41 +1,118 @@
 """Why the search plays what it plays: candidates and belief for one position.
 
-python -m agents.search.explain "ginview1 rules=eaai ..."                     tables in the terminal
-python -m agents.search.explain "ginview1 ..." --json                         the same as JSON
-python -m agents.search.explain "ginview1 ..." --png why.png                  and as a picture
-python -m agents.search.explain "ginview1 ..." --set worlds=1024 prior=style  with other settings
+gin explain ginview1 rules=eaai ...               a position as one seat sees it
+gin explain gin1 rules=eaai ...                   a whole position, as the replay at the table prints it
+gin explain game.gin --hand 2 --move 5            a moment of a record
+gin explain ... --player search:worlds=1024       asks a search with other settings
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-import yaml
-from PIL import Image, ImageDraw, ImageFont
+import tyro
+from matplotlib.figure import Figure
+from pydantic import Field
+from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from agents.bots.style_kernels import danger_of, fillers, live_ways
-from agents.config import load_config, parse_config
-from agents.files import write_atomic
-from agents.search.config import SearchConfig
+from agents.config import Config
+from agents.files import write_atomic, writing
 from agents.search.player import SearchPlayer
-from agents.search.worlds import card_chances
 from ginenv.actions import KNOCK, PHASE_DISCARD, STOCK, action_name
 from ginenv.cards import RANKS, SUITS, format_cards
-from ginenv.errors import GinError
+from ginenv.errors import GinError, TextError
+from ginenv.hand import GAME_FIELDS, Hand
 from ginenv.melds import deadwood
-from ginenv.rules import R_HAND_SIZE
-from ginenv.text import parse_view
+from ginenv.players import make_player
+from ginenv.records import read_record
+from ginenv.rules import R_HAND_SIZE, R_TARGET
+from ginenv.text import parse_position, parse_view
 
-CONFIG = Path("configs/search.yaml")
 _SYMBOLS = {"S": "♠", "C": "♣", "D": "♦", "H": "♥"}
+
+
+class ExplainConfig(Config):
+    """Explains what the search plays in a position, and what it believes of the opponent's hand.
+
+    Attributes:
+        position: a view (ginview1 ...), a position (gin1 ...) or the file of a record.
+        hand: of a record: which hand, from 1; the last one when left out.
+        move: of a record: before which action of the hand, from 1; its last decision when left out.
+        player: the search that is asked, with its settings, as in search:worlds=1024.
+        seed: of the sampled worlds.
+        as_json: print JSON instead of tables.
+        png: also draw a picture into this file.
+    """
+
+    position: Annotated[tuple[str, ...], tyro.conf.Positional]
+    hand: int | None = Field(None, ge=1)
+    move: int | None = Field(None, ge=1)
+    player: str = "search"
+    seed: int = Field(0, ge=0)
+    as_json: Annotated[bool, tyro.conf.arg(name="json")] = False
+    png: Path | None = None
+
+
+def read_view(text: str, hand: int | None = None, move: int | None = None) -> np.ndarray:
+    """The view of the seat to move in whatever describes a position.
+
+    Args:
+        text: a view, a position, or the path of a record.
+        hand: of a record: which hand, from 1; the last one when left out.
+        move: of a record: before which action of the hand, from 1; its last decision when left out.
+
+    Returns:
+        ``VIEW[1]``.
+
+    Raises:
+        TextError: if it cannot be read, or has no such hand or move.
+    """
+    kind = text.split(maxsplit=1)[0] if text.strip() else ""
+    if kind in ("gin1", "ginview1"):
+        if hand is not None or move is not None:
+            raise TextError("a hand and a move are numbers within a record; a line of text is one position already")
+        return parse_view(text) if kind == "ginview1" else _to_move(parse_position(text))
+    if not Path(text).is_file():
+        raise TextError(
+            f"{text[:60]!r} is not a position; allowed are a view (ginview1 ...), a position (gin1 ...) and the path of a record"
+        )
+    return _to_move(_moment(Path(text), hand, move))
+
+
+def _to_move(hand: Hand) -> np.ndarray:
+    if hand.is_over:
+        raise TextError(f"nobody is to move: the hand is over ({hand.outcome})")
+    return hand.view()
+
+
+def _moment(path: Path, number: int | None, move: int | None) -> Hand:
+    """The position before an action of a record."""
+    record = read_record(path)
+    hands = [record.hand]
+    if record.match is not None:
+        hands = record.match.played + ([] if record.hand.is_over else [record.hand])
+    number = len(hands) if number is None else number
+    if number > len(hands):
+        raise TextError(f"{path} has no hand {number}; its hands are 1 to {len(hands)}")
+    played = hands[number - 1]
+    last = len(played.history) + (not played.is_over)
+    move = last if move is None else move
+    if move > last:
+        raise TextError(f"hand {number} of {path} has no move {move}; its moves are 1 to {last}")
+    deck = played.state["deck"][0, : played.rules.num_cards].tolist()
+    hand = Hand.deal(played.rules, deck=deck, starter=int(played.state["starter"][0]), seed=0)
+    for name in GAME_FIELDS:
+        hand.state[name] = played.state[name]
+    hand.push_all(played.history[: move - 1])
+    return hand
 
 
 def explain(view: np.ndarray, player: SearchPlayer) -> dict[str, Any]:
@@ -46,10 +123,11 @@ def explain(view: np.ndarray, player: SearchPlayer) -> dict[str, Any]:
         player: the search that is asked.
 
     Returns:
-        ``hand`` and ``deadwood``; ``action`` and ``prior`` in words; ``candidates``, best first, each with ``action``, ``value`` (chance
-        to win the game, or points / 100), ``error`` (its standard error), ``difference`` to the choice with ``difference_error``,
-        ``worlds``, and for discards ``deadwood`` after it, ``ways`` to fill what is left, ``live_ways`` of the card thrown,
-        and ``danger``; ``belief``: the chance that the opponent holds each card, suits by ranks.
+        ``hand`` and ``deadwood``; ``action``, what is played, and ``policy_action``, what would be without search; ``value_is`` and
+        ``worlds`` (0 where a single candidate needs no search); ``candidates``, the one played first, then by ``value``, each with
+        ``action``, ``error`` (its standard error), ``difference`` to the one played with ``difference_error``, ``policy`` (its
+        probability among the candidates), and for discards ``deadwood`` after it, ``ways`` to fill what is left, ``lost_ways`` of the
+        card discarded, and ``danger``; ``belief``: the chance that the opponent holds each card, suits by ranks.
 
     Raises:
         GinError: if the seat is not to move.
@@ -58,18 +136,18 @@ def explain(view: np.ndarray, player: SearchPlayer) -> dict[str, Any]:
     if not v["to_move"]:
         raise GinError("a search can be explained for the seat to move, and this seat is not")
     found = player.examine(view)
-    chances = np.zeros(52)
-    card_chances(found.hands, found.weights, chances)
+    names = [action_name(int(action), int(v["phase"])) for action in found.candidates["action"]]
     chosen = found.candidates[found.best]
+    policy = np.exp(found.candidates["cost"][0] - found.candidates["cost"])
     candidates = []
-    for candidate, error in zip(found.candidates, found.errors, strict=True):
+    for i, candidate in enumerate(found.candidates):
         line: dict[str, Any] = {
-            "action": action_name(int(candidate["action"]), int(v["phase"])),
+            "action": names[i],
             "value": round(float(candidate["value"]), 4),
-            "error": round(float(error), 4),
+            "error": round(float(found.errors[i]), 4),
             "difference": round(float(candidate["value"] - chosen["value"]), 4),
             "difference_error": round(float(candidate["error"]), 4),
-            "worlds": int(candidate["worlds"]),
+            "policy": round(float(policy[i] / policy.sum()), 4),
         }
         if v["phase"] == PHASE_DISCARD:
             line |= _about_discard(v, int(candidate["action"]))
@@ -78,12 +156,12 @@ def explain(view: np.ndarray, player: SearchPlayer) -> dict[str, Any]:
     return {
         "hand": format_cards(int(v["hand"])),
         "deadwood": int(deadwood(int(v["hand"]))),
-        "value_is": "chance to win the game" if player.prices_games(view) else "points / 100",
-        "belief_from": player.config.belief,
-        "action": action_name(int(chosen["action"]), int(v["phase"])),
-        "prior": action_name(int(found.candidates[found.prior]["action"]), int(v["phase"])),
+        "action": names[found.best],
+        "policy_action": names[0],
+        "value_is": "chance to win the game" if v["rules"][R_TARGET] else "points / 100",
+        "worlds": int(chosen["worlds"]),
         "candidates": [candidates[i] for i in order],
-        "belief": [[round(float(chances[13 * suit + rank]), 4) for rank in range(13)] for suit in range(4)],
+        "belief": found.belief.reshape(4, 13).round(4).tolist(),
     }
 
 
@@ -96,34 +174,37 @@ def _about_discard(v: Any, action: int) -> dict[str, Any]:
     return {
         "deadwood": int(deadwood(rest)),
         "ways": (int(fillers(rest)) & unseen).bit_count(),
-        "live_ways": int(live_ways(card, int(v["hand"]), unseen)),
+        "lost_ways": int(live_ways(card, int(v["hand"]), unseen)),
         "danger": round(float(danger_of(card, unseen, known, cold, chance)), 3),
     }
 
 
 def tables(about: dict[str, Any]) -> list[Table]:
     """The findings as tables: candidates, and the belief as suits by ranks in percent."""
-    candidates = Table(title=f"{about['hand']} · {about['deadwood']} deadwood · plays {about['action']}")
-    for heading in ("", "value", "± s.e.", "to the choice", "worlds", "deadwood", "ways", "its ways", "danger"):
-        candidates.add_column(heading, justify="left" if not heading else "right")
+    title = f"{about['hand']} · {about['deadwood']} deadwood · plays {about['action']}"
+    candidates = Table(title=title, box=box.SIMPLE, pad_edge=False)
+    candidates.add_column("", no_wrap=True)
+    for heading in ("value", "difference", "policy", "deadwood", "ways", "lost", "danger"):
+        candidates.add_column(heading, justify="right", no_wrap=True)
     for line in about["candidates"]:
-        marks = " ←" if line["action"] == about["action"] else ""
-        marks += " (prior)" if line["action"] == about["prior"] else ""
+        value = f"{100 * line['value']:.2f}", f"{100 * line['difference']:+.2f} ± {100 * line['difference_error']:.2f}"
         candidates.add_row(
-            line["action"] + marks,
-            f"{100 * line['value']:.2f}",
-            f"{100 * line['error']:.2f}",
-            f"{100 * line['difference']:+.2f} ± {100 * line['difference_error']:.2f}",
-            str(line["worlds"]),
-            *(str(line.get(key, "")) for key in ("deadwood", "ways", "live_ways", "danger")),
+            line["action"] + (" ←" if line["action"] == about["action"] else ""),
+            *(value if about["worlds"] else ("", "")),
+            f"{100 * line['policy']:.1f} %",
+            *(str(line.get(key, "")) for key in ("deadwood", "ways", "lost_ways", "danger")),
         )
-    candidates.caption = f"values in hundredths: {about['value_is']}"
-    belief = Table(title=f"the opponent holds, % ({about['belief_from']})")
+    candidates.caption = (
+        f"value: {about['value_is']}, in hundredths, in {about['worlds']} worlds; ways: unseen cards that would fill what is left"
+        if about["worlds"]
+        else "a single candidate needs no search"
+    )
+    belief = Table(title="the opponent holds, %", box=box.SIMPLE)
     belief.add_column("")
     for rank in RANKS:
         belief.add_column(rank, justify="right")
     for suit, row in zip(SUITS, about["belief"], strict=True):
-        belief.add_row(_SYMBOLS.get(suit, suit), *(_shaded(chance) for chance in row))
+        belief.add_row(_SYMBOLS[suit], *(_shaded(chance) for chance in row))
     return [candidates, belief]
 
 
@@ -134,80 +215,52 @@ def _shaded(chance: float) -> Text:
     return Text(f"{100 * chance:.0f}", style=f"white on rgb({level},60,{max(40, 150 - level)})")
 
 
-_CELL, _MARGIN, _LINE = 52, 24, 26
-
-
-def picture(about: dict[str, Any]) -> Image.Image:
+def picture(about: dict[str, Any]) -> Figure:
     """The findings as a picture: bars for the candidates, and the belief as a map of suits by ranks."""
-    rows = about["candidates"]
-    width = 2 * _MARGIN + 14 * _CELL
-    image = Image.new("RGB", (width, 3 * _MARGIN + _LINE * (len(rows) + 3) + 5 * _CELL), "white")
-    draw = ImageDraw.Draw(image)
-    font = ImageFont.load_default(15)
-    y = _MARGIN
-    draw.text((_MARGIN, y), f"{about['hand']}   deadwood {about['deadwood']}", "black", font)
-    y += _LINE
-    values = [line["value"] for line in rows]
-    low, high = min(values), max(values)
-    start, most = _MARGIN + 150, 260
-    for line in rows:
-        chosen = line["action"] == about["action"]
-        length = most if high == low else 30 + int((most - 30) * (line["value"] - low) / (high - low))
-        draw.rectangle((start, y + 3, start + length, y + _LINE - 6), "#2b6cb0" if chosen else "#a0b4c8")
-        draw.text((_MARGIN, y), line["action"], "black", font)
-        words = f"{100 * line['value']:.1f} ± {100 * line['error']:.1f}"
-        if "danger" in line:
-            words += f"   deadwood {line['deadwood']}, ways {line['ways']}, danger {line['danger']:.2f}"
-        draw.text((start + most + 12, y), words, "black", font)
-        y += _LINE
-    draw.text((_MARGIN, y), f"value: {about['value_is']}, in hundredths", "#606060", font)
-    y += 2 * _LINE
-    for rank, name in enumerate(RANKS):
-        draw.text((_MARGIN + (rank + 1) * _CELL + 20, y), name, "black", font)
-    y += _LINE
-    for suit, name in enumerate(SUITS):
-        draw.text((_MARGIN + 20, y + 16), name, "black", font)
-        for rank in range(13):
-            chance = about["belief"][suit][rank]
-            x = _MARGIN + (rank + 1) * _CELL
-            shade = int(255 - 200 * chance)
-            draw.rectangle((x, y, x + _CELL - 3, y + _CELL - 3), (255, shade, shade) if chance else "#eeeeee")
-            if chance:
-                draw.text((x + 12, y + 16), f"{100 * chance:.0f}", "black", font)
-        y += _CELL
-    return image
+    rows = about["candidates"][::-1]
+    figure = Figure(figsize=(8, 3.5 + 0.3 * len(rows)), layout="constrained")
+    bars, belief = figure.subplots(2, 1, height_ratios=[0.3 * len(rows) + 0.8, 2.2])
+    figure.suptitle(f"{about['hand']}   deadwood {about['deadwood']}")
+    bars.barh(
+        [line["action"] for line in rows],
+        [100 * line["difference"] for line in rows],
+        xerr=[100 * line["difference_error"] for line in rows],
+        color=["#2b6cb0" if line["difference"] > 0 else "#a0b4c8" for line in rows],
+    )
+    bars.axvline(0, color="#606060", linewidth=0.8)
+    best = next(line for line in rows if line["action"] == about["action"])
+    bars.set_xlabel(f"{about['value_is']}, in hundredths, beside {best['action']}: {100 * best['value']:.1f}")
+    chances = np.array(about["belief"])
+    belief.imshow(chances, cmap="Reds", vmin=0, vmax=1, aspect="auto")
+    belief.set_xticks(range(13), list(RANKS))
+    belief.set_yticks(range(4), [_SYMBOLS[suit] for suit in SUITS])
+    belief.set_title("the opponent holds, %", fontsize="medium")
+    for suit, rank in zip(*np.nonzero(chances), strict=True):
+        chance = chances[suit, rank]
+        belief.text(rank, suit, f"{100 * chance:.0f}", ha="center", va="center", color="w" if chance > 0.6 else "k")
+    return figure
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Explains the position of the command line; an error is one sentence and a non-zero exit."""
-    parser = argparse.ArgumentParser(prog="python -m agents.search.explain", description=__doc__.splitlines()[0])  # pyright: ignore[reportOptionalMemberAccess]
-    parser.add_argument("view", help="a position as one seat sees it: a line that begins with ginview1")
-    parser.add_argument("--config", type=Path, help=f"settings of the search (default: {CONFIG} where it exists)")
-    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="change single settings")
-    parser.add_argument("--seed", type=int, default=0, help="of the sampled worlds")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    parser.add_argument("--png", type=Path, help="also draw a picture into this file")
-    asked = parser.parse_args(arguments)
-    try:
-        about = explain(parse_view(asked.view), SearchPlayer(_settings(asked.config, asked.set), asked.seed))
-    except GinError as error:
-        sys.exit(f"explain: {error}")
-    if asked.json:
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Prints, and draws where asked, what the search finds about the position of a command line.
+
+    Args:
+        arguments: without the program's name; those of this process when left out.
+
+    Raises:
+        GinError: if the position cannot be read, or the player cannot be made or is no search.
+    """
+    config = tyro.cli(ExplainConfig, prog="gin explain", args=arguments)
+    view = read_view(" ".join(config.position), config.hand, config.move)
+    player = make_player(config.player, config.seed)
+    if not isinstance(player, SearchPlayer):
+        raise GinError(f"player {config.player!r} does not search; allowed is search, with or without settings")
+    about = explain(view, player)
+    if config.as_json:
         print(json.dumps(about, indent=2))
     else:
         for table in tables(about):
             Console().print(table)
-    if asked.png:
-        write_atomic(asked.png, lambda temporary: picture(about).save(temporary, "PNG"))
-
-
-def _settings(path: Path | None, changes: list[str]) -> SearchConfig:
-    if path is not None or CONFIG.exists():
-        return load_config(path or CONFIG, changes, SearchConfig)
-    # Outside a checkout the built-in numbers are the same.
-    pairs = (change.partition("=") for change in changes)
-    return parse_config({key: yaml.safe_load(value) for key, _, value in pairs}, SearchConfig, "search")
-
-
-if __name__ == "__main__":
-    main()
+    if config.png:
+        with writing(config.png):
+            write_atomic(config.png, lambda temporary: picture(about).savefig(temporary, format="png", dpi=110))

@@ -3,15 +3,23 @@
 A network's head says how likely each card is, one by one. Hands drawn from that are too scattered: whoever keeps a six keeps it beside
 other sixes or in a run, and after eight turns a true hand has half the deadwood of a drawn one. ``agents.search.hand_model`` weighs
 drawn hands by these numbers.
+
+One of them is how well the opponent's choices fit. The record of the hand is read once into the opponent's turns (what it refused, took
+and discarded). From a hand one random history leads back, turn by turn: the card that a stock draw brought is drawn evenly among those
+that can have come from the stock. The product of the likelihoods of the choices along it, by a simple model of the opponent, is the fit.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from agents.search.playout import beside
-from ginenv.jit import ctz, kernel, popcount
-from ginenv.melds import RANK_COLUMN, deadwood, melded_cards
+from agents.bots.style_kernels import joins_meld
+from agents.search.worlds import first_upcard
+from ginenv.actions import KNOCK, PASS, UPCARD
+from ginenv.engine import next_word
+from ginenv.jit import below, ctz, kernel, popcount
+from ginenv.melds import RANK_COLUMN, SUIT_BITS, card_points, deadwood, melded_cards, points_of
+from ginenv.rules import R_DISCARD_TAKEN, R_ELEVEN_TEN
 
 FEATURES = (
     "logits of the cards",
@@ -28,29 +36,189 @@ FEATURES = (
     "how well the opponent's choices fit",
 )
 NUM_FEATURES = len(FEATURES)
-# Cards that the opponent has thrown, this many or more.
-MOST_TURNS = 11
+# Cards that the opponent has discarded, this many or more.
+MOST_DISCARDS = 11
+
+# How the opponent is believed to choose. Hand models were trained with these numbers.
+_REFUSES_MELD = 0.1  # probability to refuse an upcard that would lower its deadwood by a meld
+_TAKES_OTHER = 0.05  # probability to take one that makes no meld
+_PAIR = 4.0  # points for which a card with a partner (a pair, or two of a run) is kept
+_HEAT = 2.5  # points of discard cost that make a choice e times less likely
+_BREAKS_MELD = 0.03  # probability to discard from a meld
+_FLOOR = 0.15  # part of the discards that follows no model
+_DECLINES = 0.3  # probability not to knock when it could
+
+# The opponent's turns in this hand; a turn without a discard is a refusal of the offered upcard.
+TURN = np.dtype(
+    [
+        ("before", np.int64),  # cards it was known to hold before its draw
+        ("top", np.int16),  # upcard that it refused or took, -1 where there was none
+        ("took", np.uint8),
+        ("discarded", np.int16),  # its discard, -1 for a refusal of the offered upcard
+    ],
+    align=True,
+)
+MAX_TURNS = 64
+
+_NOT_KING = np.int64(0xFFF) * (1 | 1 << 13 | 1 << 26 | 1 << 39)
+_NOT_ACE = np.int64(0x1FFE) * (1 | 1 << 13 | 1 << 26 | 1 << 39)
 
 
 @kernel
-def hand_features(cards, v, logits, row, fit, out):
-    """The numbers about a hand that decide how plausible it is: ``float64[NUM_FEATURES]``, written.
+def read_turns(v, turns):
+    """The opponent's turns in a view's record of the hand.
 
     Args:
-        cards: the hand, a mask.
-        v: the view it is imagined from.
-        logits: ``float32[n, 52]`` that the opponent holds each card.
-        row: of this view.
-        fit: likelihood of the opponent's choices with this hand.
-        out: written.
+        v: a view.
+        turns: ``TURN[MAX_TURNS]``, written.
+
+    Returns:
+        How many there were.
     """
+    count = 0
+    mine = v.started == 1
+    top = -1
+    if not v.rules[R_ELEVEN_TEN]:
+        top = first_upcard(v)
+    known = np.int64(0)
+    passes = 0
+    drew = v.rules[R_ELEVEN_TEN] != 0
+    t = turns[0]
+    t.before, t.top, t.took, t.discarded = 0, -1, 0, -1
+    for k in range(v.num_history):
+        action = v.history[k]
+        if drew:
+            if action >= KNOCK or count >= MAX_TURNS - 1:
+                break
+            if not mine:
+                t.discarded = action
+                known &= ~(np.int64(1) << action)
+                count += 1
+                t = turns[count]
+                t.top, t.took, t.discarded = -1, 0, -1
+            top = action
+            drew = False
+            mine = not mine
+        else:
+            if not mine:
+                t.before = known
+                t.top = top
+                t.took = 1 if action == UPCARD else 0
+                if action == UPCARD and top >= 0:
+                    known |= np.int64(1) << top
+            if action == PASS:
+                if not mine and count < MAX_TURNS - 1:
+                    count += 1
+                    t = turns[count]
+                    t.top, t.took, t.discarded = -1, 0, -1
+                passes += 1
+                mine = not mine
+                drew = passes == 2
+                if drew and not mine:
+                    # After two passes the starter draws from the stock without a choice.
+                    t.before = known
+            else:
+                drew = True
+    return count
+
+
+@kernel
+def _paired(cards):
+    """Cards of a mask with another of their rank, or one at most two ranks away in their suit."""
+    a = cards & SUIT_BITS
+    b = (cards >> 13) & SUIT_BITS
+    c = (cards >> 26) & SUIT_BITS
+    d = (cards >> 39) & SUIT_BITS
+    found = ((a & b) | (c & d) | ((a | b) & (c | d))) * RANK_COLUMN
+    for suit in range(4):
+        held = (cards >> (13 * suit)) & SUIT_BITS
+        found |= ((held << 1 | held << 2 | held >> 1 | held >> 2) & SUIT_BITS) << (13 * suit)
+    return found & cards
+
+
+@kernel
+def _discard_chance(cards, card, taken, limit):
+    """Probability that the opponent discards this card of eleven and does not knock."""
+    bit = np.int64(1) << card
+    loose = cards & ~melded_cards(cards)
+    if not loose & bit:
+        return _BREAKS_MELD if loose & ~taken else 1.0
+    paired = _paired(cards)
+    free = loose & ~taken
+    weights = 0.0
+    own = 1.0
+    count = 0
+    while free:
+        one = free & -free
+        cost = _PAIR if paired & one else 0.0
+        weight = np.exp((card_points(ctz(one)) - cost) / _HEAT)
+        weights += weight
+        if one == bit:
+            own = weight
+        count += 1
+        free ^= one
+    chance = _FLOOR / max(1, count) + (1 - _FLOOR) * own / max(weights, own)
+    if points_of(loose) - card_points(card) <= limit:
+        chance *= _DECLINES
+    return chance
+
+
+@kernel
+def _draw_chance(cards, t):
+    """Probability that the opponent refuses, or takes, the upcard of a turn with ten cards."""
+    if t.top < 0:
+        return 1.0
+    card = np.int64(t.top)
+    fits = joins_meld(cards, card)
+    if fits:
+        # A card that only rearranges melds is refused as often as not.
+        with_it = cards | np.int64(1) << card
+        fits = not ((with_it & ~melded_cards(with_it)) >> card) & 1
+    if t.took:
+        return 1.0 - _REFUSES_MELD if fits else _TAKES_OTHER
+    return _REFUSES_MELD if fits else 1.0 - _TAKES_OTHER
+
+
+@kernel
+def _fit(cards, v, turns, count, stream):
+    """Likelihood of the opponent's choices if it ends up with a hand, along one random history to it; and the stream's new state."""
+    chance = 1.0
+    for k in range(count - 1, -1, -1):
+        t = turns[k]
+        if t.discarded >= 0:
+            eleven = cards | np.int64(1) << t.discarded
+            taken = np.int64(1) << t.top if t.took and t.top >= 0 else np.int64(0)
+            barred = np.int64(0) if v.rules[R_DISCARD_TAKEN] else taken
+            chance *= _discard_chance(eleven, np.int64(t.discarded), barred, v.limit)
+            if taken:
+                cards = eleven & ~taken
+            else:
+                from_stock = eleven & ~t.before
+                stream, word = next_word(stream)
+                n = below(word, popcount(from_stock))
+                for _ in range(n):
+                    from_stock &= from_stock - 1
+                cards = eleven & ~(from_stock & -from_stock)
+        chance *= _draw_chance(cards, t)
+    return chance, stream
+
+
+@kernel
+def _beside(cards):
+    """Cards of the same rank as one of a mask, or next to it in its suit."""
+    ranks = (cards | cards >> 13 | cards >> 26 | cards >> 39) & SUIT_BITS
+    return ranks * RANK_COLUMN | (cards & _NOT_KING) << 1 | (cards & _NOT_ACE) >> 1
+
+
+@kernel
+def _write_features(cards, v, belief, fit, out):
     points = deadwood(cards)
     melded = melded_cards(cards)
     loose = cards & ~melded
     total = 0.0
     rest = cards & ~v.known[1]
     while rest:
-        total += logits[row, ctz(rest)]
+        total += belief[ctz(rest)]
         rest &= rest - 1
     same = 0
     near = 0
@@ -61,7 +229,7 @@ def hand_features(cards, v, logits, row, fit, out):
         rest ^= bit
         if cards & column & ~bit:
             same += 1
-        if cards & beside(bit) & ~column:
+        if cards & _beside(bit) & ~column:
             near += 1
     out[0] = total / 4
     out[1] = points / 10
@@ -78,6 +246,28 @@ def hand_features(cards, v, logits, row, fit, out):
 
 
 @kernel
-def turns_of(v):
-    """How many turns the opponent has had, ``MOST_TURNS`` at most."""
-    return min(popcount(v.thrown[1]), MOST_TURNS)
+def write_features(v, belief, turns, hands, features, stream):
+    """The numbers about hands that decide how plausible each is.
+
+    Args:
+        v: the view from which they are imagined.
+        belief: ``float32[52]``, logits that the opponent holds each card.
+        turns: ``TURN[MAX_TURNS]``, overwritten.
+        hands: ``int64[P]``.
+        features: ``float32[P, NUM_FEATURES]``, written.
+        stream: state of the random stream (uint64).
+
+    Returns:
+        The stream's new state.
+    """
+    count = read_turns(v, turns)
+    for i in range(hands.shape[0]):
+        fit, stream = _fit(hands[i], v, turns, count, stream)
+        _write_features(hands[i], v, belief, fit, features[i])
+    return stream
+
+
+@kernel
+def num_discards(v):
+    """How many cards the opponent has discarded, ``MOST_DISCARDS`` at most."""
+    return min(popcount(v.thrown[1]), MOST_DISCARDS)

@@ -23,10 +23,10 @@ from torch.nn import functional
 from agents.files import write_atomic, write_json
 from agents.network.checkpoint import CheckpointError, read_card
 from agents.network.nets import has_bfloat16_units
-from agents.search.hand_features import MOST_TURNS, NUM_FEATURES
+from agents.search.hand_features import MOST_DISCARDS, NUM_FEATURES
 from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE, OBSERVATION_VERSION
 
-WEIGHTS, CARD = "hand_model.safetensors", "hand_model.json"
+WEIGHTS, METADATA = "hand_model.safetensors", "hand_model.json"
 FORMAT_VERSION = 1
 _SEEN, _HAND, _LAST = 256, 256, 64
 _CARDS = torch.arange(52)
@@ -43,7 +43,7 @@ class HandModel(nn.Module):
         self.hand = nn.Linear(52 + NUM_FEATURES, _HAND, bias=False)
         self.last = nn.Linear(_HAND, _LAST)
         self.out = nn.Linear(_LAST, 1)
-        self.by_turn = nn.Embedding(MOST_TURNS + 1, NUM_FEATURES)
+        self.by_turn = nn.Embedding(MOST_DISCARDS + 1, NUM_FEATURES)
         for layer in (self.out, self.single, self.by_turn):
             nn.init.zeros_(layer.weight)
         self.register_buffer("scale", torch.from_numpy(FLAT_SCALE.astype(np.float32)), persistent=False)
@@ -57,7 +57,7 @@ class HandModel(nn.Module):
             belief: ``[B, 52]`` logits of the cards, from the network's head.
             hands: ``int64[B, K]`` masks.
             features: ``[B, K, NUM_FEATURES]`` (``agents.search.hand_features``).
-            turns: ``int64[B]`` cards that the opponent has thrown, ``MOST_TURNS`` at most.
+            turns: ``int64[B]`` cards that the opponent has discarded, ``MOST_DISCARDS`` at most.
         """
         seen = functional.relu(self.seen(torch.cat([obs.float() * self.scale, belief], 1)))
         cards = ((hands[:, :, None] >> _CARDS) & 1).to(features.dtype)
@@ -72,11 +72,11 @@ class FrozenHandModel:
 
     def __init__(self, model: HandModel) -> None:
         self.model = model
-        self.kind = torch.bfloat16 if has_bfloat16_units() else torch.float32
+        self.dtype = torch.bfloat16 if has_bfloat16_units() else torch.float32
         with torch.no_grad():
-            self.hand = model.hand.weight.detach().to(self.kind)
-            self.last = (model.last.weight.detach().to(self.kind), model.last.bias.detach().to(self.kind))
-            self.out = model.out.weight.detach()[0].to(self.kind)
+            self.hand = model.hand.weight.detach().to(self.dtype)
+            self.last = (model.last.weight.detach().to(self.dtype), model.last.bias.detach().to(self.dtype))
+            self.out = model.out.weight.detach()[0].to(self.dtype)
 
     @torch.no_grad()
     def read(self, obs: Tensor, belief: Tensor, turns: Tensor) -> HandReading:
@@ -84,7 +84,7 @@ class FrozenHandModel:
         model = self.model
         seen = functional.relu(model.seen(torch.cat([obs * model.scale, belief], 1)))
         single = torch.cat([model.single(seen), model.by_turn(turns)], 1)
-        return HandReading(self, model.context(seen).to(self.kind), single)
+        return HandReading(self, model.context(seen).to(self.dtype), single)
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class HandReading:
         """Probabilities of hands drawn for view ``n`` of the batch: ``int64[P]``, ``float32[P, F]`` to ``float64[P]``."""
         cards = ((torch.from_numpy(hands)[:, None] >> _CARDS) & 1).float()
         inputs = torch.cat([cards, torch.from_numpy(features)], 1)
-        x = functional.linear(inputs.to(self.model.kind), self.model.hand, self.context[n]).relu_()
+        x = functional.linear(inputs.to(self.model.dtype), self.model.hand, self.context[n]).relu_()
         scores = functional.linear(x, *self.model.last).relu_() @ self.model.out
         return torch.softmax((scores.float() + inputs @ self.single[n]).double(), 0).numpy()
 
@@ -117,7 +117,7 @@ def save_hand_model(directory: Path, model: HandModel, network_sha256: str, abou
     write_atomic(directory / WEIGHTS, lambda temporary: save_file(tensors, temporary))
     digest = hashlib.sha256((directory / WEIGHTS).read_bytes()).hexdigest()
     write_json(
-        directory / CARD,
+        directory / METADATA,
         {
             "format": FORMAT_VERSION,
             "kind": "hand model",
@@ -136,22 +136,22 @@ def load_hand_model(directory: str | Path) -> HandModel | None:
         CheckpointError: if a file is missing, truncated, of another version, or made for another network.
     """
     directory = Path(directory)
-    if not (directory / CARD).exists():
+    if not (directory / METADATA).exists():
         return None
     try:
-        card = json.loads((directory / CARD).read_text(encoding="utf-8"))
+        metadata = json.loads((directory / METADATA).read_text(encoding="utf-8"))
         found = tuple(
-            card[key] for key in ("format", "kind", "observation_version", "weights_sha256", "network_sha256")
+            metadata[key] for key in ("format", "kind", "observation_version", "weights_sha256", "network_sha256")
         )
         digest = hashlib.sha256((directory / WEIGHTS).read_bytes()).hexdigest()
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"checkpoint {directory}: its hand model cannot be used ({_line(error)})") from None
     if found[:4] != (FORMAT_VERSION, "hand model", OBSERVATION_VERSION, digest):
-        raise CheckpointError(f"checkpoint {directory}: {WEIGHTS} is truncated or of another version than {CARD}")
+        raise CheckpointError(f"checkpoint {directory}: {WEIGHTS} is truncated or of another version than {METADATA}")
     if found[4] != read_card(directory).get("weights_sha256"):
         raise CheckpointError(
-            f"checkpoint {directory}: {CARD} names other weights than the network's, whose hands it would weigh; "
-            "allowed is one that `python -m agents.learning.hand_model_fit` made for it, or none"
+            f"checkpoint {directory}: {METADATA} names other weights than the network's, whose hands it would weigh; "
+            "allowed is one that `gin fit-hand-model` made for it, or none"
         )
     try:
         model = HandModel()

@@ -1,71 +1,137 @@
-"""Worlds judged by a trained critic instead of being played to the end.
+"""What worlds are worth after each candidate: by the rules where the hand is over, else by a trained critic.
 
-The critic sees both hands of a world and what its stock will bring, as it did in training, so its value of a world has a hundredth of a
-playout's luck in it. Before it judges, both sides may play a few half-moves by the network's policy, in all worlds of all candidates and
-games at once.
+The critic sees both hands of a world and what its stock will bring, as it did in training, so its value of a world has a hundredth of
+the luck that playing it to the end would add.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import torch
 
-from agents.bots.style_kernels import choose_lay_off, choose_spread
-from agents.equity import EquityBank, bank_chance
-from agents.learning.losses import expand_cards
+from agents.equity import EquityBank, bank_chance, equity_bank
 from agents.learning.rollout import GAME, POINT, observe_states
 from agents.network.checkpoint import CheckpointError, load_critic, read_card
 from agents.network.heuristic_features import Adviser
 from agents.network.nets import NUM_FUTURE, FrozenCritic, has_bfloat16_units
-from agents.network.player import PLAYED, load_network
-from agents.search.branches import Branches
-from agents.search.kernels import price
-from ginenv.actions import PHASE_LAYOFF, PHASE_OVER, PHASE_SPREAD
+from ginenv.actions import KNOCK, PHASE_OVER
 from ginenv.encoding import OBSERVATION_SIZE
-from ginenv.engine import apply
-from ginenv.jit import kernel
-from ginenv.rules import R_TARGET
-from ginenv.view import VIEW, look
+from ginenv.engine import NOBODY, STATE, apply
+from ginenv.game import score_hand
+from ginenv.jit import kernel, record_copy
+from ginenv.melds import deadwood
+from ginenv.rules import R_TARGET, Rules
+from ginenv.view import VIEW
 
+# A world after a candidate, and to whom it is worth what is asked.
+BRANCH = np.dtype(
+    [
+        ("state", STATE),
+        ("gin_only", np.uint8, (2,)),  # which seats play for gin
+        ("seat", np.int64),  # whose value is asked
+        ("equity", np.int64),  # which equity table prices the game
+    ],
+    align=True,
+)
 # Worlds that are judged in one pass.
 _PASS = 8192
+_copy_state = record_copy(STATE, "hands", STATE, "hands", "history")
+
+
+class EquityTables:
+    """The equity tables of all rules that were met, found by the block of the rules."""
+
+    def __init__(self) -> None:
+        self.known: dict[bytes, int] = {}
+        self.bank = EquityBank(np.zeros(1, np.float32), np.zeros((1, 3), np.int64))
+
+    def index(self, views: np.ndarray) -> np.ndarray:
+        """Which table of the bank prices each view: ``int64[n]``."""
+        return np.array([self._index(block.tobytes()) for block in views["rules"]], np.int64)
+
+    def _index(self, block: bytes) -> int:
+        if block not in self.known:
+            self.known[block] = len(self.known)
+            self.bank = _bank(tuple(self.known))
+        return self.known[block]
+
+
+@lru_cache(maxsize=4)
+def _bank(blocks: tuple[bytes, ...]) -> EquityBank:
+    return equity_bank([Rules.from_block(np.frombuffer(block, np.int16)) for block in blocks])
 
 
 @kernel
-def _going(states, index, count, seats, bank, layout, tables, values):
-    """Prices the hands that are over and returns how many others ``index`` now names."""
-    left = 0
-    for k in range(count):
-        i = index[k]
-        s = states[i]
-        if s.phase == PHASE_OVER:
-            values[i] = price(s, seats[i], 1, bank, layout, tables[i])
+def branch(v, found, worlds, equity, branches):
+    """Every world after each candidate.
+
+    Args:
+        v: the view that decides.
+        found: ``CANDIDATE[k]``.
+        worlds: ``STATE[W]``.
+        equity: index of the game's equity table.
+        branches: ``BRANCH[k * W]``, written candidate by candidate.
+    """
+    seat = np.int64(v.seat)
+    for k in range(branches.shape[0]):
+        b = branches[k]
+        s = b.state
+        action = found[k // worlds.shape[0]].action
+        _copy_state(s, worlds[k % worlds.shape[0]])
+        b.seat = seat
+        b.equity = equity
+        b.gin_only[seat] = v.declined > 0 or (v.legal[1] != 0 and action < KNOCK)
+        # Whoever holds so little and did not knock has declined to.
+        other = 1 - seat
+        b.gin_only[other] = s.thrown[other] != 0 and deadwood(s.hands[other]) <= s.limit
+        apply(s, action)
+
+
+@kernel
+def _chance(b, bank, layout):
+    """The chance of a branch's seat to win the game from the score that its state holds."""
+    s = b.state
+    mine, other = b.seat, 1 - b.seat
+    return bank_chance(
+        bank, layout, b.equity, np.int64(s.score[mine]), np.int64(s.score[other]), s.boxes[mine], s.boxes[other]
+    )
+
+
+@kernel
+def _price(b, bank, layout):
+    """What the end of a hand is worth: the chance to win the game, or points / 100 where a hand is all there is."""
+    s = b.state
+    if s.rules[R_TARGET] == 0:
+        if s.winner == NOBODY:
+            return 0.0
+        return s.points / 100.0 if s.winner == b.seat else -s.points / 100.0
+    score_hand(s)
+    if s.game_over:
+        return 0.5 if s.game_winner == NOBODY else (1.0 if s.game_winner == b.seat else 0.0)
+    return _chance(b, bank, layout)
+
+
+@kernel
+def _price_ended(branches, bank, layout, values, in_play):
+    """Prices the hands that are over, writes the places of the others to ``in_play`` and returns how many these are."""
+    count = 0
+    for i in range(branches.shape[0]):
+        if branches[i].state.phase == PHASE_OVER:
+            values[i] = _price(branches[i], bank, layout)
         else:
-            index[left] = i
-            left += 1
-    return left
+            in_play[count] = i
+            count += 1
+    return count
 
 
 @kernel
-def _look_all(states, index, views):
-    for k in range(views.shape[0]):
-        s = states[index[k]]
-        look(s, np.int64(s.turn), views[k])
-
-
-@kernel
-def _apply_all(states, index, views, actions, bounds):
-    for k in range(views.shape[0]):
-        s = states[index[k]]
-        seat = np.int64(s.turn)
-        if views[k].phase == PHASE_SPREAD:
-            apply(s, choose_spread(views[k]))
-        elif views[k].phase == PHASE_LAYOFF:
-            apply(s, choose_lay_off(views[k]))
-        else:
-            if views[k].legal[1] and actions[k] < 52:
-                bounds[index[k], seat] = 1
-            apply(s, actions[k])
+def _chances_now(branches, index, bank, layout, out):
+    """The chance to win the game before the hand in play; NaN where a hand is all there is."""
+    for k in range(index.shape[0]):
+        b = branches[index[k]]
+        out[k] = _chance(b, bank, layout) if b.state.rules[R_TARGET] > 0 else np.nan
 
 
 class Judge:
@@ -73,14 +139,12 @@ class Judge:
 
     Args:
         path: of the checkpoint; it must hold a critic that was trained on the chance to win the game.
-        half_moves: half-moves that both sides play by its policy before it judges.
-        seed: of that play.
 
     Raises:
         CheckpointError: if it cannot be used.
     """
 
-    def __init__(self, path: str, half_moves: int = 0, seed: int = 0) -> None:
+    def __init__(self, path: str) -> None:
         critic = load_critic(path)
         reward = read_card(path)["critic"].get("reward")
         if reward != "game":
@@ -89,72 +153,41 @@ class Judge:
                 "win the game, takes 'game' alone"
             )
         self.critic = FrozenCritic(critic, has_bfloat16_units())
-        self.half_moves = half_moves
-        self.player = load_network(path, seed, PLAYED) if half_moves else None
         self.adviser = Adviser()
 
-    def reset(self, seed: int) -> None:
-        """Takes a new seed for the half-moves."""
-        if self.player is not None:
-            self.player.reset(seed)
+    def __call__(self, branches: np.ndarray, bank: EquityBank) -> np.ndarray:
+        """What each world is worth to a seat.
 
-    def __call__(self, branches: Branches, bank: EquityBank) -> np.ndarray:
-        """What each world is worth to a seat: ``float64[n]``, the chance to win the game, or points / 100 where there is none."""
-        values = np.zeros(len(branches.states))
-        index = np.arange(len(values))
-        left = _going(
-            branches.states, index, len(index), branches.seats, bank.values, bank.layout, branches.tables, values
-        )
-        for _ in range(self.half_moves):
-            assert self.player is not None
-            for part in _passes(index[:left]):
-                views = np.zeros(len(part), VIEW)
-                _look_all(branches.states, part, views)
-                _apply_all(branches.states, part, views, self.player.act(views), branches.bounds)
-            left = _going(
-                branches.states, index, left, branches.seats, bank.values, bank.layout, branches.tables, values
-            )
-        for part in _passes(index[:left]):
-            values[part] = self._judge(branches.only(part), bank)
+        Args:
+            branches: ``BRANCH[n]``; the scores of hands that are over are booked in them.
+            bank: equity tables.
+
+        Returns:
+            ``float64[n]``, the chance to win the game, or points / 100 where there is none.
+        """
+        values = np.zeros(len(branches))
+        in_play = np.empty(len(branches), np.int64)
+        left = _price_ended(branches, bank.values, bank.layout, values, in_play)
+        for start in range(0, left, _PASS):
+            part = in_play[start : min(left, start + _PASS)]
+            values[part] = self._judge(branches, part, bank)
         return values
 
-    def _judge(self, branches: Branches, bank: EquityBank) -> np.ndarray:
-        """Values of worlds that still go on, in one pass."""
-        n = len(branches.states)
+    def _judge(self, branches: np.ndarray, index: np.ndarray, bank: EquityBank) -> np.ndarray:
+        """Values of some worlds whose hand is in play, in one pass."""
+        n = len(index)
         views = np.zeros(n, VIEW)
         obs, future = np.empty((n, OBSERVATION_SIZE), np.uint8), np.empty((n, NUM_FUTURE), np.uint8)
         conditions, turns = np.empty((n, 2), np.uint8), np.empty(n, np.uint8)
         legal, hidden = np.empty((n, 3), np.int64), np.empty(n, np.int64)
-        observe_states(branches.states, views, branches.bounds, obs, legal, hidden, future, conditions, turns)
-        rows = [obs, conditions, expand_cards(torch.from_numpy(hidden)).view(torch.uint8).numpy(), future]
+        states, gin_only = branches["state"][index], branches["gin_only"][index]
+        observe_states(states, views, gin_only, obs, legal, hidden, future, conditions, turns)
+        held = np.unpackbits(hidden.view(np.uint8).reshape(n, 8), axis=1, bitorder="little")[:, :52]
         # Nothing is known of the opponent's habits.
-        rows.append(np.zeros((n, self.critic.habits), np.uint8))
+        rows = [obs, conditions, held, future, np.zeros((n, self.critic.habits), np.uint8)]
         inputs = np.concatenate([*rows, self.adviser(views)] if self.critic.advice else rows, 1)
         worth = self.critic(torch.from_numpy(inputs)).numpy().astype(np.float64)
-        worth = np.where(turns == branches.seats, worth, -worth)
+        worth = np.where(turns == branches["seat"][index], worth, -worth)
         now = np.empty(n)
-        _chances_now(branches.states, branches.seats, bank.values, bank.layout, branches.tables, now)
+        _chances_now(branches, index, bank.values, bank.layout, now)
         return np.where(np.isnan(now), worth / POINT / 100, now + worth / GAME)
-
-
-def _passes(index: np.ndarray) -> list[np.ndarray]:
-    return [index[start : start + _PASS] for start in range(0, len(index), _PASS)]
-
-
-@kernel
-def _chances_now(states, seats, bank, layout, tables, out):
-    """The chance to win the game before the hand in play; NaN where a hand is all there is."""
-    for i in range(states.shape[0]):
-        s = states[i]
-        out[i] = np.nan
-        if s.rules[R_TARGET] > 0:
-            mine, other = seats[i], 1 - seats[i]
-            out[i] = bank_chance(
-                bank,
-                layout,
-                tables[i],
-                np.int64(s.score[mine]),
-                np.int64(s.score[other]),
-                s.boxes[mine],
-                s.boxes[other],
-            )

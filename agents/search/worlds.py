@@ -1,26 +1,20 @@
 """Worlds: whole states that a seat cannot tell from the true one, sampled from what its view says and from nothing else.
 
-The opponent's hand is unknown; its choices are not. The record of the hand is read once into the opponent's turns (what it refused,
-took and threw). A *particle* is a hand drawn evenly from the unseen cards and a history to it: going back turn by turn, the card
-that a stock draw brought is drawn evenly among those that can have come from the stock. With a shuffled deck all these histories are
-equally likely beforehand, so the product of the likelihoods of the choices under a model of the opponent is the particle's
-weight by Bayes' rule, and the worlds are drawn from the particles by weight.
+A *particle* is a hand of the opponent, drawn by the network's belief and weighed by the model of whole hands. Each world takes the hand
+of a particle, drawn by weight, and an evenly shuffled stock of the other unseen cards.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from agents.bots.style_kernels import joins_meld, unit
-from agents.search.hand_features import hand_features
+from agents.bots.style_kernels import unit
 from ginenv.actions import KNOCK, PASS, PHASE_LAYOFF, PHASE_SPREAD, STOCK, UPCARD
 from ginenv.engine import LAYOFF_BEST, LAYOFF_BY_HAND, NO_CARD, NOBODY, STATE, next_word
 from ginenv.jit import below, ctz, kernel, mix, popcount, record_copy
-from ginenv.melds import RANK_COLUMN, SUIT_BITS, card_points, melded_cards, points_of
 from ginenv.rules import (
     R_CHOOSE_SPREAD,
     R_DISCARD_TAKEN,
-    R_ELEVEN_TEN,
     R_HAND_SIZE,
     R_LAYOFF,
     R_OFFER,
@@ -29,94 +23,11 @@ from ginenv.rules import (
 )
 from ginenv.view import VIEW
 
-# How the opponent is believed to choose, for weighing hands.
-MODEL = np.dtype(
-    [
-        ("refuse", np.float64),  # probability to refuse an upcard that would lower its deadwood by a meld
-        ("take", np.float64),  # probability to take one that makes no meld
-        ("pair", np.float64),  # points that a card with a partner (a pair, or two of a run) is kept for
-        ("heat", np.float64),  # points of discard cost that make a choice e times less likely
-        ("melded", np.float64),  # probability to break a meld
-        ("floor", np.float64),  # part of the discards that follows no model
-        ("declines", np.float64),  # probability not to knock when it could
-    ],
-    align=True,
-)
-
-# The opponent's turns in this hand; a turn without a discard is a refusal of the offered upcard.
-TURN = np.dtype(
-    [
-        ("before", np.int64),  # cards it was known to hold before its draw
-        ("top", np.int16),  # upcard that it refused or took, -1 where there was none
-        ("took", np.uint8),
-        ("thrown", np.int16),  # its discard, -1 for a refusal of the offered upcard
-    ],
-    align=True,
-)
-MAX_TURNS = 64
 _copy_tail = record_copy(STATE, "rules", VIEW, "rules", "history")
 
 
 @kernel
-def read_turns(v, turns):
-    """The opponent's turns in a view's record of the hand.
-
-    Args:
-        v: a view.
-        turns: ``TURN[MAX_TURNS]``, written.
-
-    Returns:
-        How many there were.
-    """
-    count = 0
-    mine = v.started == 1
-    top = -1
-    if not v.rules[R_ELEVEN_TEN]:
-        top = _first_upcard(v)
-    known = np.int64(0)
-    passes = 0
-    drew = v.rules[R_ELEVEN_TEN] != 0
-    t = turns[0]
-    t.before, t.top, t.took, t.thrown = 0, -1, 0, -1
-    for k in range(v.num_history):
-        action = v.history[k]
-        if drew:
-            if action >= KNOCK or count >= MAX_TURNS - 1:
-                break
-            if not mine:
-                t.thrown = action
-                known &= ~(np.int64(1) << action)
-                count += 1
-                t = turns[count]
-                t.top, t.took, t.thrown = -1, 0, -1
-            top = action
-            drew = False
-            mine = not mine
-        else:
-            if not mine:
-                t.before = known
-                t.top = top
-                t.took = 1 if action == UPCARD else 0
-                if action == UPCARD and top >= 0:
-                    known |= np.int64(1) << top
-            if action == PASS:
-                if not mine and count < MAX_TURNS - 1:
-                    count += 1
-                    t = turns[count]
-                    t.top, t.took, t.thrown = -1, 0, -1
-                passes += 1
-                mine = not mine
-                drew = passes == 2
-                if drew and not mine:
-                    # After two passes the starter draws from the stock without a choice.
-                    t.before = known
-            else:
-                drew = True
-    return count
-
-
-@kernel
-def _first_upcard(v):
+def first_upcard(v):
     """The upcard that was turned, or -1 where the view's record does not tell it any more."""
     if v.num_history == 0:
         return np.int64(v.upcard)
@@ -132,113 +43,39 @@ def _first_upcard(v):
 
 
 @kernel
-def _paired(cards):
-    """Cards of a mask with another of their rank, or one at most two ranks away in their suit."""
-    a = cards & SUIT_BITS
-    b = (cards >> 13) & SUIT_BITS
-    c = (cards >> 26) & SUIT_BITS
-    d = (cards >> 39) & SUIT_BITS
-    found = ((a & b) | (c & d) | ((a | b) & (c | d))) * RANK_COLUMN
-    for suit in range(4):
-        held = (cards >> (13 * suit)) & SUIT_BITS
-        found |= ((held << 1 | held << 2 | held >> 1 | held >> 2) & SUIT_BITS) << (13 * suit)
-    return found & cards
-
-
-@kernel
-def _discard_chance(cards, card, taken, limit, m):
-    """Probability that the opponent throws this card of eleven and does not knock."""
-    bit = np.int64(1) << card
-    loose = cards & ~melded_cards(cards)
-    if not loose & bit:
-        return m.melded if loose & ~taken else 1.0
-    paired = _paired(cards)
-    free = loose & ~taken
-    weights = 0.0
-    own = 1.0
-    count = 0
-    while free:
-        one = free & -free
-        cost = m.pair if paired & one else 0.0
-        weight = np.exp((card_points(ctz(one)) - cost) / m.heat)
-        weights += weight
-        if one == bit:
-            own = weight
-        count += 1
-        free ^= one
-    chance = m.floor / max(1, count) + (1 - m.floor) * own / max(weights, own)
-    if points_of(loose) - card_points(card) <= limit:
-        chance *= m.declines
-    return chance
-
-
-@kernel
-def _draw_chance(cards, t, m):
-    """Probability that the opponent refuses, or takes, the upcard of a turn with ten cards."""
-    if t.top < 0:
-        return 1.0
-    card = np.int64(t.top)
-    fits = joins_meld(cards, card)
-    if fits:
-        # A card that only rearranges melds is refused as often as not.
-        with_it = cards | np.int64(1) << card
-        fits = not ((with_it & ~melded_cards(with_it)) >> card) & 1
-    if t.took:
-        return 1.0 - m.refuse if fits else m.take
-    return m.refuse if fits else 1.0 - m.take
-
-
-@kernel
-def weigh(cards, v, turns, count, m, seed):
-    """Likelihood of the opponent's choices if it ends up with a hand, along one random history to that hand.
+def draw_hands(v, belief, hands, stream):
+    """Hands of the opponent drawn card by card, without replacement, by the logits of the cards (Gumbel's top k).
 
     Args:
-        cards: the opponent's hand now.
         v: the view.
-        turns: ``TURN`` as ``read_turns`` filled it.
-        count: how many of them.
-        m: a ``MODEL`` record.
-        seed: state of the random stream (uint64).
+        belief: ``float32[52]``, logits that the opponent holds each card.
+        hands: ``int64[P]``, written.
+        stream: state of the random stream (uint64).
 
     Returns:
-        The weight, and the stream's new state.
+        The stream's new state.
     """
-    chance = 1.0
-    for k in range(count - 1, -1, -1):
-        t = turns[k]
-        if t.thrown >= 0:
-            eleven = cards | np.int64(1) << t.thrown
-            taken = np.int64(1) << t.top if t.took and t.top >= 0 else np.int64(0)
-            barred = np.int64(0) if v.rules[R_DISCARD_TAKEN] else taken
-            chance *= _discard_chance(eleven, np.int64(t.thrown), barred, v.limit, m)
-            if taken:
-                cards = eleven & ~taken
-            else:
-                from_stock = eleven & ~t.before
-                seed, word = next_word(seed)
-                n = below(word, popcount(from_stock))
-                for _ in range(n):
-                    from_stock &= from_stock - 1
-                cards = eleven & ~(from_stock & -from_stock)
-        chance *= _draw_chance(cards, t, m)
-    return chance, seed
-
-
-@kernel
-def sample_hand(unseen, known, hidden, seed):
-    """The known cards and some of the unseen ones, drawn evenly; and the stream's new state."""
-    cards = known
-    left = popcount(unseen)
-    # Each card is chosen with probability (still wanted) / (still to come).
-    while hidden > 0:
-        bit = unseen & -unseen
-        unseen ^= bit
-        seed, word = next_word(seed)
-        if below(word, left) < hidden:
-            cards |= bit
-            hidden -= 1
-        left -= 1
-    return cards, seed
+    hidden = np.int64(v.rules[R_HAND_SIZE]) - popcount(v.known[1])
+    keys = np.empty(52)
+    for i in range(hands.shape[0]):
+        cards = v.known[1]
+        rest = v.unseen
+        while rest:
+            card = ctz(rest)
+            rest &= rest - 1
+            stream, word = next_word(stream)
+            keys[card] = belief[card] - np.log(-np.log(unit(mix(word)) + 1e-18) + 1e-18)
+        for _ in range(hidden):
+            best = np.int64(-1)
+            rest = v.unseen & ~cards
+            while rest:
+                card = ctz(rest)
+                rest &= rest - 1
+                if best < 0 or keys[card] > keys[best]:
+                    best = card
+            cards |= np.int64(1) << best
+        hands[i] = cards
+    return stream
 
 
 @kernel
@@ -256,27 +93,21 @@ def base_world(v, s):
         s.rules[R_LAYOFF] = LAYOFF_BEST
     s.hands[me] = v.hand
     s.hands[other] = v.known[1]
-    s.known[me] = v.known[0]
-    s.known[other] = v.known[1]
-    s.thrown[me] = v.thrown[0]
-    s.thrown[other] = v.thrown[1]
-    s.refused[me] = v.refused[0]
-    s.refused[other] = v.refused[1]
+    for side in range(2):
+        seat = me if side == 0 else other
+        s.known[seat] = v.known[side]
+        s.thrown[seat] = v.thrown[side]
+        s.refused[seat] = v.refused[side]
+        s.score[seat] = v.score[side]
+        s.boxes[seat] = v.boxes[side]
+        s.declined[seat] = v.declined if side == 0 else 0
+        s.deadwood[seat] = 0
+        s.luck[seat] = 0
     for k in range(4):
         s.spread[k] = v.spread[k]
     s.pile_cards = v.pile_cards
     s.laid = v.laid
     s.key = 0
-    s.luck[0] = 0
-    s.luck[1] = 0
-    s.score[me] = v.score[0]
-    s.score[other] = v.score[1]
-    s.boxes[me] = v.boxes[0]
-    s.boxes[other] = v.boxes[1]
-    s.declined[me] = v.declined
-    s.declined[other] = 0
-    s.deadwood[0] = 0
-    s.deadwood[1] = 0
     s.points = 0
     s.hand_no = v.hand_no
     s.drawn_hands = v.drawn_hands
@@ -302,7 +133,7 @@ def base_world(v, s):
 
 @kernel
 def _echoed(v):
-    """Whether the opponent's last turn took an upcard and threw it again (only a rule that draws such hands asks)."""
+    """Whether the opponent's last turn took an upcard and discarded it again (only a rule that draws such hands asks)."""
     k = np.int64(v.num_history) - 1
     if v.taken != NO_CARD:
         # My draw stands last in the record.
@@ -311,12 +142,12 @@ def _echoed(v):
         return 0
     if v.history[k - 1] != UPCARD:
         return 0
-    top = np.int64(v.history[k - 2]) if k >= 2 and v.history[k - 2] < KNOCK else _first_upcard(v)
+    top = np.int64(v.history[k - 2]) if k >= 2 and v.history[k - 2] < KNOCK else first_upcard(v)
     return 1 if top == v.history[k] else 0
 
 
 @kernel
-def fill_world(s, v, cards, seed):
+def fill_world(s, v, cards, stream):
     """Puts an opponent's hand into a world and the other unseen cards, shuffled, into its stock; returns the stream's new state."""
     s.hands[1 - v.seat] = cards
     rest = v.unseen & ~cards
@@ -324,114 +155,17 @@ def fill_world(s, v, cards, seed):
     n = 0
     while rest:
         # The shuffle from the inside out: each card trades places with a random earlier one.
-        seed, word = next_word(seed)
+        stream, word = next_word(stream)
         j = below(word, n + 1)
         s.deck[first + n] = s.deck[first + j]
         s.deck[first + j] = ctz(rest)
         rest &= rest - 1
         n += 1
-    return seed
+    return stream
 
 
 @kernel
-def believe(v, m, turns, hands, weights, seed):
-    """Particles of the opponent's hand with their weights.
-
-    Args:
-        v: the view.
-        m: a ``MODEL`` record.
-        turns: ``TURN[MAX_TURNS]`` scratch.
-        hands: ``int64[N]``, written.
-        weights: ``float64[N]``, written; they add up to 1.
-        seed: state of the random stream (uint64).
-
-    Returns:
-        The stream's new state.
-    """
-    count = read_turns(v, turns)
-    hidden = np.int64(v.rules[R_HAND_SIZE]) - popcount(v.known[1])
-    total = 0.0
-    for i in range(hands.shape[0]):
-        hands[i], seed = sample_hand(v.unseen, v.known[1], hidden, seed)
-        weights[i], seed = weigh(hands[i], v, turns, count, m, seed)
-        total += weights[i]
-    for i in range(hands.shape[0]):
-        weights[i] = weights[i] / total if total > 0 else 1.0 / hands.shape[0]
-    return seed
-
-
-@kernel
-def believe_uniform(v, hands, weights, seed):
-    """Hands drawn evenly, all of one weight (see ``believe``)."""
-    hidden = np.int64(v.rules[R_HAND_SIZE]) - popcount(v.known[1])
-    for i in range(hands.shape[0]):
-        hands[i], seed = sample_hand(v.unseen, v.known[1], hidden, seed)
-        weights[i] = 1.0 / hands.shape[0]
-    return seed
-
-
-@kernel
-def believe_logits(v, logits, row, hands, weights, seed):
-    """Hands drawn without replacement by logits of the cards (Gumbel's top k), all of one weight (see ``believe``).
-
-    Args:
-        v: the view.
-        logits: ``float32[n, 52]`` that the opponent holds each card.
-        row: of this view.
-        hands: ``int64[N]``, written.
-        weights: ``float64[N]``, written.
-        seed: state of the random stream (uint64).
-    """
-    hidden = np.int64(v.rules[R_HAND_SIZE]) - popcount(v.known[1])
-    keys = np.empty(52)
-    for i in range(hands.shape[0]):
-        cards = v.known[1]
-        rest = v.unseen
-        while rest:
-            card = ctz(rest)
-            rest &= rest - 1
-            seed, word = next_word(seed)
-            keys[card] = logits[row, card] - np.log(-np.log(unit(mix(word)) + 1e-18) + 1e-18)
-        for _ in range(hidden):
-            best = np.int64(-1)
-            rest = v.unseen & ~cards
-            while rest:
-                card = ctz(rest)
-                rest &= rest - 1
-                if best < 0 or keys[card] > keys[best]:
-                    best = card
-            cards |= np.int64(1) << best
-        hands[i] = cards
-        weights[i] = 1.0 / hands.shape[0]
-    return seed
-
-
-@kernel
-def describe(v, m, turns, logits, row, hands, features, seed):
-    """The numbers about drawn hands that a model of whole hands reads (``agents.search.hand_features``).
-
-    Args:
-        v: the view.
-        m: a ``MODEL`` record, how the opponent is believed to choose.
-        turns: ``TURN[MAX_TURNS]`` scratch.
-        logits: ``float32[n, 52]`` that the hands were drawn from.
-        row: of this view.
-        hands: ``int64[N]``.
-        features: ``float32[N, NUM_FEATURES]``, written.
-        seed: state of the random stream (uint64).
-
-    Returns:
-        The stream's new state.
-    """
-    count = read_turns(v, turns)
-    for i in range(hands.shape[0]):
-        fit, seed = weigh(hands[i], v, turns, count, m, seed)
-        hand_features(hands[i], v, logits, row, fit, features[i])
-    return seed
-
-
-@kernel
-def draw_worlds(v, hands, weights, worlds, seed):
+def draw_worlds(v, hands, weights, worlds, stream):
     """Worlds from particles by weight, in no order, each with a stock of its own.
 
     Args:
@@ -439,7 +173,7 @@ def draw_worlds(v, hands, weights, worlds, seed):
         hands: ``int64[N]``.
         weights: ``float64[N]``, adding up to 1.
         worlds: ``STATE[W]``, written.
-        seed: state of the random stream (uint64).
+        stream: state of the random stream (uint64).
 
     Returns:
         The stream's new state.
@@ -453,16 +187,16 @@ def draw_worlds(v, hands, weights, worlds, seed):
     particle = -1
     place = 0
     for k in range(count):
-        seed, word = next_word(seed)
+        stream, word = next_word(stream)
         wanted = (k + unit(mix(word))) / count
         while particle < hands.shape[0] - 1 and (particle < 0 or cumulative <= wanted):
             particle += 1
             cumulative += weights[particle]
         s = worlds[place]
         base_world(v, s)
-        seed = fill_world(s, v, hands[particle], seed)
+        stream = fill_world(s, v, hands[particle], stream)
         place = (place + stride) % count
-    return seed
+    return stream
 
 
 @kernel
@@ -470,15 +204,3 @@ def _common(a, b):
     while b:
         a, b = b, a % b
     return a
-
-
-@kernel
-def card_chances(hands, weights, out):
-    """Probability that the opponent holds each card: ``float64[52]``, written."""
-    for card in range(52):
-        out[card] = 0.0
-    for i in range(hands.shape[0]):
-        rest = hands[i]
-        while rest:
-            out[ctz(rest)] += weights[i]
-            rest &= rest - 1

@@ -1,0 +1,161 @@
+"""The candidates of a decision: which actions are searched, and which of them is played."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agents.bots.style_kernels import choose_lay_off, choose_spread, least_deadwood, unit
+from agents.network.commitment import bind_to_gin
+from ginenv.actions import KNOCK, PHASE_LAYOFF, PHASE_SPREAD, STOCK
+from ginenv.jit import ctz, kernel, mix
+
+# Room for all draws, or all discards and two knocks.
+MAX_CANDIDATES = 16
+# Draws or discards that are searched, the policy's most probable ones.
+_SEARCHED = 8
+# Candidates this many times less probable than the policy's choice are left out.
+_LEAST_PROBABLE = 0.002
+
+# What the search found about one candidate.
+CANDIDATE = np.dtype(
+    [
+        ("action", np.int64),
+        ("cost", np.float64),  # minus its logit under the policy
+        ("value", np.float64),  # mean over the worlds: chance to win the game, or points / 100
+        ("error", np.float64),  # standard error of the difference to the chosen candidate (0 for that one)
+        ("worlds", np.int64),  # in how many it was judged
+    ],
+    align=True,
+)
+
+
+@kernel
+def _add(found, count, action, logits):
+    found[count].action = action
+    found[count].cost = -np.float64(logits[action])
+    return count + 1
+
+
+@kernel
+def _sort(found, count):
+    for i in range(1, count):
+        action = found[i].action
+        cost = found[i].cost
+        j = i
+        while j > 0 and found[j - 1].cost > cost:
+            found[j].action = found[j - 1].action
+            found[j].cost = found[j - 1].cost
+            j -= 1
+        found[j].action = action
+        found[j].cost = cost
+
+
+@kernel
+def _list(v, logits, found):
+    """Writes the candidates of a view, the policy's most probable one first, and returns how many there are."""
+    if v.phase == PHASE_LAYOFF:
+        return _add(found, 0, np.int64(choose_lay_off(v)), logits)
+    if v.phase == PHASE_SPREAD:
+        # No network learns what is exact arithmetic.
+        return _add(found, 0, np.int64(choose_spread(v)), logits)
+    if v.legal[1]:
+        cards, left = least_deadwood(v.hand, v.legal[1])
+        if left == 0:
+            # Gin: nothing can be better.
+            return _add(found, 0, KNOCK + ctz(cards), logits)
+    count = 0
+    others = v.legal[2]
+    while others:
+        count = _add(found, count, STOCK + ctz(others), logits)
+        others &= others - 1
+    rest = v.legal[0]
+    while rest:
+        count = _add(found, min(count, MAX_CANDIDATES - 3), ctz(rest), logits)
+        rest &= rest - 1
+    _sort(found, count)
+    count = min(count, _SEARCHED)
+    if v.legal[1]:
+        # To knock with more deadwood than need be only matters for what can be laid off; two such cards are plenty.
+        knocks = v.legal[1]
+        if v.declined > 0:
+            # Networks play for gin once they declined to knock, as in training.
+            knocks = bind_to_gin(v.hand, v.legal[0], knocks)
+        for _ in range(2):
+            if knocks:
+                card = ctz(least_deadwood(v.hand, knocks)[0])
+                knocks &= ~(np.int64(1) << card)
+                count = _add(found, count, KNOCK + card, logits)
+        _sort(found, count)
+    while count > 1 and found[count - 1].cost - found[0].cost > -np.log(_LEAST_PROBABLE):
+        count -= 1
+    return count
+
+
+@kernel
+def list_candidates(views, decisions, found, counts):
+    """The actions worth searching, the policy's most probable one first; a single one needs no search.
+
+    Args:
+        views: ``VIEW[n]``.
+        decisions: ``DECISION[n]``, whose logits are read.
+        found: ``CANDIDATE[n, MAX_CANDIDATES]`` of zeros; actions and costs are written.
+        counts: ``int64[n]``, written: how many there are.
+    """
+    for i in range(views.shape[0]):
+        counts[i] = _list(views[i], decisions[i].logits, found[i])
+
+
+@kernel
+def choose(found, values, policy_weight, temperature, word):
+    """Takes the candidate of the best mean over all worlds, the policy's opinion added; or a discard that is nearly as good.
+
+    Args:
+        found: ``CANDIDATE[k]``, as listed; value, error and worlds are written.
+        values: ``float64[k * W]``, candidate by candidate.
+        policy_weight: value of one nat of the policy's log-probability.
+        temperature: value by which a discard falls short when it is played e times less often than the best (0: the best is played).
+            Neither what is drawn nor whether to knock is left to chance.
+        word: uint64, decides among those nearly as good.
+
+    Returns:
+        Index of the chosen candidate.
+    """
+    count = found.shape[0]
+    total = values.shape[0] // count
+    best = 0
+    scores = np.empty(count)
+    for i in range(count):
+        mean = 0.0
+        for w in range(total):
+            mean += values[i * total + w]
+        mean /= total
+        found[i].value = mean
+        found[i].worlds = total
+        scores[i] = mean - policy_weight * (found[i].cost - found[0].cost)
+        if scores[i] > scores[best]:
+            best = i
+    if temperature > 0 and found[best].action < KNOCK:
+        best = _sample(found, scores, best, temperature, word)
+    for i in range(count):
+        mean = found[i].value - found[best].value
+        squares = 0.0
+        for w in range(total):
+            squares += (values[i * total + w] - values[best * total + w] - mean) ** 2
+        found[i].error = np.sqrt(squares / max(1, total - 1) / total)
+    return best
+
+
+@kernel
+def _sample(found, scores, best, temperature, word):
+    """Draws one of the discards by its score."""
+    chosen = best
+    total = 0.0
+    for i in range(found.shape[0]):
+        if found[i].action >= KNOCK:
+            continue
+        weight = np.exp((scores[i] - scores[best]) / temperature)
+        total += weight
+        word = mix(word)
+        if unit(word) * total < weight:
+            chosen = i
+    return chosen
