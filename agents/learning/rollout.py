@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from agents.arena.deals import Domain, deal_keys
-from agents.bots.style_kernels import most_points, of_points
+from agents.bots.hand_kernels import most_points, of_points
 from agents.equity import EquityBank, bank_chance, equity_bank
 from agents.network.commitment import bind_to_gin
 from agents.network.heuristic_features import NUM_ADVICE, Adviser

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from agents.bots.style_kernels import danger_of, fillers, live_ways
+from agents.bots.hand_kernels import danger_of, fillers, live_ways
 from agents.config import load_config, parse_config
 from agents.files import write_atomic
 from agents.search.config import SearchConfig

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from agents.bots.style_kernels import choose_lay_off, choose_spread
+from agents.bots.hand_kernels import choose_lay_off, choose_spread
 from agents.equity import EquityBank, bank_chance
 from agents.learning.losses import expand_cards
 from agents.learning.rollout import GAME, POINT, observe_states

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.bots.style_kernels import (
+from agents.bots.hand_kernels import (
     choose_lay_off,
     choose_spread,
     danger_of,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.bots.style_kernels import joins_meld, least_deadwood, live_ways, most_points
+from agents.bots.hand_kernels import joins_meld, least_deadwood, live_ways, most_points
 from ginenv.actions import KNOCK, PASS, PHASE_DISCARD, PHASE_UPCARD, PHASE_WALL, STOCK, UPCARD
 from ginenv.engine import END_WALL, NO_CARD, STATE, STOCK_LEFT, is_first_discard, legal, stock_count, unseen_by
 from ginenv.jit import ctz, kernel, popcount, record_copy

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.bots.style_kernels import joins_meld, unit
+from agents.bots.hand_kernels import joins_meld, unit
 from agents.search.hand_features import hand_features
 from ginenv.actions import KNOCK, PASS, PHASE_LAYOFF, PHASE_SPREAD, STOCK, UPCARD
 from ginenv.engine import LAYOFF_BEST, LAYOFF_BY_HAND, NO_CARD, NOBODY, STATE, next_word

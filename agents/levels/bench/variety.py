@@ -77,7 +77,7 @@ class Settled(BasePlayer):
 
 def without_variety(level: Level, seed: int) -> Player:
     """The frozen level with its most probable choice every time; where it searches, with the same worlds at the same position."""
-    calm = level.with_settings(temperature=0.0, draw_temperature=0.0, leaning=0.0, noise=0.0, slack=0.0)
+    calm = level.with_settings(temperature=0.0, draw_temperature=0.0, leaning=0.0, slack=0.0)
     return Settled(LevelPlayer(calm, seed, learn=False))
 
 
