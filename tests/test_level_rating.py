@@ -13,7 +13,6 @@ from agents.arena import tournament
 from agents.arena.configs import TournamentConfig
 from agents.levels import level as levels
 from agents.levels.bench.rating import RATING, rate_levels, read_rating
-from agents.levels.commands import show
 from agents.levels.level import load_level
 from agents.levels.package import export_level, import_level
 from ginenv.errors import GinError
@@ -42,8 +41,9 @@ def test_a_tournament_puts_rating_and_style_on_a_levels_card(installed: Path, tm
     assert read_rating(load_level("level-1")) is None
     digest = load_level("level-1").digest
     results = played(tmp_path, PLAYERS)
-    assert rate_levels(results).startswith("level-1: ")
-    shown = json.loads(show(("level-1",)))["measured"]
+    assert rate_levels(results)[0].startswith("level-1: ")
+    shown = read_rating(load_level("level-1"))
+    assert shown is not None
     document = json.loads(results.read_text())
     assert shown["rating"] == document["ratings"]["beginner"]
     assert shown["games"] == 12 and shown["field"] == ["bot"] and shown["command"] == "a command"
@@ -70,7 +70,6 @@ def test_a_rating_is_not_said_of_another_level(installed: Path, tmp_path: Path) 
     values["settings"]["temperature"] = 0.1
     (installed / "level.json").write_text(json.dumps(values))
     assert read_rating(load_level("level-1")) is None
-    assert json.loads(show(("level-1",)))["measured"] is None
     with pytest.raises(GinError, match="level-1 has changed since that tournament"):
         rate_levels(results)
 
@@ -98,6 +97,6 @@ def test_what_is_no_result_or_no_rating_is_named(installed: Path, tmp_path: Path
     assert not (installed / RATING).exists()
     (installed / RATING).write_text("{")
     with pytest.raises(GinError, match=r"rating\.json cannot be read .*delete it"):
-        show(("level-1",))
+        read_rating(load_level("level-1"))
     with pytest.raises(GinError, match=r"rating\.json cannot be read"):
         import_level(installed, tmp_path / "in")

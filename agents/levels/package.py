@@ -9,10 +9,9 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import torch
-import tyro
 from pydantic import Field
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
@@ -45,7 +44,6 @@ from ginenv.rules import PRESETS
 _CHECK_HANDS = 4
 # Settings of format 1 that went.
 _GONE = ("answers", "heeds", "insight", "bot", "noise")
-Directory = Annotated[Path, tyro.conf.Positional]
 
 
 class BuiltLevel(Config):
@@ -72,8 +70,8 @@ class BuildConfig(Config):
     levels: dict[str, BuiltLevel]
 
 
-def build_levels(config: Path, out: Path) -> str:
-    """Makes levels of checkpoints; returns one line for each.
+def build_levels(config: Path, out: Path) -> list[Level]:
+    """Makes levels of checkpoints.
 
     Args:
         config: which checkpoints, and what each level is; see configs/levels_installed.yaml.
@@ -83,11 +81,10 @@ def build_levels(config: Path, out: Path) -> str:
         GinError: if the configuration or a checkpoint cannot be used.
     """
     wanted: BuildConfig = load_config(config, model=BuildConfig)
-    lines = []
-    for name, level in wanted.levels.items():
-        built = build_level(out / name, name, level.settings, Path(level.checkpoint), level.about)
-        lines.append(f"{built.name} is in {built.directory} (sha256 {built.digest}).")
-    return "\n".join(lines)
+    return [
+        build_level(out / name, name, level.settings, Path(level.checkpoint), level.about)
+        for name, level in wanted.levels.items()
+    ]
 
 
 def build_level(directory: Path, name: str, settings: LevelSettings, checkpoint: Path, about: dict[str, Any]) -> Level:
@@ -122,7 +119,7 @@ def build_level(directory: Path, name: str, settings: LevelSettings, checkpoint:
     return load_level(str(directory))
 
 
-def convert_level(directory: Directory) -> str:
+def convert_level(directory: Path) -> str:
     """Brings a level of format 1 to the present one; returns a sentence that says what changed.
 
     Format 1 kept what is typical of opponents' habits, which moved no card of the installed levels, and networks with inputs for them.
@@ -202,8 +199,8 @@ def check_plays(level: Level, presets: list[str] | None = None) -> None:
             raise LevelError(f"level {level.directory}: it cannot play {rules!r} ({error})") from None
 
 
-def export_level(level: Annotated[str, tyro.conf.Positional], directory: Directory) -> str:
-    """Writes a level as a directory of its own, which another program loads by its path; returns a sentence with its hash.
+def export_level(level: str, directory: Path) -> Level:
+    """Writes a level as a directory of its own, which another program loads by its path.
 
     Args:
         level: name or directory.
@@ -212,12 +209,10 @@ def export_level(level: Annotated[str, tyro.conf.Positional], directory: Directo
     Raises:
         LevelError: if the directory is not empty or cannot be written, or there is no such level.
     """
-    found = load_level(level)
-    _copy(found.directory, directory)
-    return f"{found.name} is in {directory} (sha256 {found.digest})."
+    return _copy(load_level(level).directory, directory)
 
 
-def import_level(source: Directory, directory: Directory) -> str:
+def import_level(source: Path, directory: Path) -> Level:
     """Takes in a level that somebody else made, after checking that every file is sound and that it plays every preset.
 
     Args:
@@ -230,8 +225,7 @@ def import_level(source: Directory, directory: Directory) -> str:
     level = load_level(str(source))
     read_rating(level)
     check_plays(level)
-    _copy(source, directory)
-    return f"{level.name} was checked and is in {directory} (sha256 {level.digest})."
+    return _copy(source, directory)
 
 
 def _refuse_full(directory: Path) -> None:
@@ -239,12 +233,13 @@ def _refuse_full(directory: Path) -> None:
         raise LevelError(f"{directory} is there already and is not an empty directory; name another one")
 
 
-def _copy(source: Path, directory: Path) -> None:
+def _copy(source: Path, directory: Path) -> Level:
     _refuse_full(directory)
     with _made_beside(directory) as made:
         for file in (*FILES, RATING):
             if file in FILES or (source / file).is_file():
                 shutil.copyfile(source / file, made / file)
+    return load_level(str(directory))
 
 
 @contextmanager

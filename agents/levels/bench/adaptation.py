@@ -194,6 +194,8 @@ def _controls(
 def best_plans(config: AdaptationConfig, level: Level, opponents: Sequence[Player]) -> PlayersBySeries:
     """The frozen level with the plan that is best against each opponent on deals for choosing, one of them for each opponent's series."""
     each = 40
+    for opponent in opponents:
+        opponent.reset(config.seed)
     players = [LevelPlayer(level.with_plan(plan), config.seed, learn=False) for plan in range(NUM_PLANS)]
     found = np.zeros((NUM_PLANS, len(opponents)))
     for plan, player in enumerate(players):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
-
-import tyro
+from typing import Any
 
 from agents.files import write_json, writing
 from agents.levels.level import NAMES, Level, LevelError, load_level
@@ -40,7 +38,7 @@ def read_rating(level: Level) -> dict[str, Any] | None:
     return found if found.get("sha256") == level.digest else None
 
 
-def rate_levels(results: Annotated[Path, tyro.conf.Positional]) -> str:
+def rate_levels(results: Path) -> list[str]:
     """Keeps beside each installed level what a tournament told of it; returns one line for each.
 
     Args:
@@ -80,7 +78,7 @@ def rate_levels(results: Annotated[Path, tyro.conf.Positional]) -> str:
             write_json(path, rating)
         one = rating["rating"]
         lines.append(f"{name}: {one['rating']:+.0f} ({one['low']:+.0f} to {one['high']:+.0f}), {rating['games']} games")
-    return "\n".join(lines)
+    return lines
 
 
 def _names(specs: list[str]) -> set[str]:
