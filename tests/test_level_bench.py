@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from agents.arena.series import play_series
 from agents.bots.heuristics import make_simple, style
 from agents.config import parse_config
 from agents.levels.bench import adaptation
-from agents.levels.bench.adaptation import AdaptationConfig, best_plans, measure, results
+from agents.levels.bench.adaptation import AdaptationConfig, best_plans, hands_to_play, measure, results
 from agents.levels.bench.growth import Experienced, measure_growth
 from agents.levels.bench.opponents import LEANERS, PlayersBySeries, Switcher
 from agents.levels.level import Level, LevelError
@@ -20,6 +21,7 @@ from agents.levels.plans import NUM_PLANS
 from agents.levels.player import LevelPlayer
 from agents.reports.adaptation import report_adaptation
 from ginenv.actions import STOCK, UPCARD
+from ginenv.players import Player
 
 
 def asked(**options: int) -> AdaptationConfig:
@@ -28,8 +30,16 @@ def asked(**options: int) -> AdaptationConfig:
 
 def test_the_benchmark_compares_on_the_same_deals_and_reports(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adaptation, "_AFTERWARDS", 3)
-    config = asked(ceiling_hands=10, harm_series=2)
+    config = asked(ceiling_hands=10, harm_series=3)
+    played = []
+
+    def counted(*players: Player, **how: Any) -> np.ndarray:
+        played.append(how["series"] * how["hands"])
+        return play_series(*players, **how)
+
+    monkeypatch.setattr(adaptation, "play_series", counted)
     document = results(config, level, measure(config, level))
+    assert sum(played) == hands_to_play(config)
     assert list(document["opponents"]) == list(LEANERS) and len(document["no_harm"]) == 4
     assert document["mean_gain"]["51_60"]["low"] < document["mean_gain"]["51_60"]["high"]
     assert "51_60" in document["controls"]["best plan from the first hand"]

@@ -38,6 +38,7 @@ from agents.levels.words import what_did_you_learn
 from agents.network.checkpoint import CARD, WEIGHTS, save_checkpoint
 from agents.network.heuristic_features import NUM_ADVICE
 from agents.network.nets import Actor
+from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.errors import GinError
 from ginenv.players import make_player
 from ginenv.view import VIEW
@@ -242,7 +243,8 @@ def in_format_1(level: Level, directory: Path, **settings: object) -> None:
     shutil.copytree(level.directory, directory)
     weights = load_file(directory / WEIGHTS)
     first = weights["trunk.layers.0.weight"]
-    weights["trunk.layers.0.weight"] = torch.cat([first, torch.randn(len(first), HABITS).to(first.dtype)], 1)
+    habits, at = torch.randn(len(first), HABITS).to(first.dtype), OBSERVATION_SIZE + 1
+    weights["trunk.layers.0.weight"] = torch.cat([first[:, :at], habits, first[:, at:]], 1)
     save_file(weights, directory / WEIGHTS)
     digest = hashlib.sha256((directory / WEIGHTS).read_bytes()).hexdigest()
     metadata = json.loads((directory / CARD).read_text()) | {"habits": HABITS, "weights_sha256": digest}
@@ -255,6 +257,9 @@ def in_format_1(level: Level, directory: Path, **settings: object) -> None:
 
 
 def test_a_level_of_format_1_is_converted_once_and_plays_as_before(level: Level, tmp_path: Path) -> None:
+    torch.manual_seed(2)
+    save_checkpoint(tmp_path / "network", Actor((16,), 0, NUM_ADVICE), (16,), {})
+    level = build_level(tmp_path / "new", "new", level.settings, tmp_path / "network", {})
     in_format_1(level, tmp_path / "old")
     with pytest.raises(LevelError, match="gin levels convert"):
         load_level(str(tmp_path / "old"))

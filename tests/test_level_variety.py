@@ -135,7 +135,7 @@ def test_without_variety_a_search_takes_the_best_of_the_same_worlds(level: Level
 
 def test_variety_is_counted_by_deal_and_costs_what_errors_cost(level: Level) -> None:
     found = measure_variety(level, make_simple(3), deals=3, plays=50, cost_hands=4000, seed=2)
-    assert len(found.different) == len(found.commonest) == 3 and found.plays == 50
+    assert len(found.different) == len(found.commonest) == 3
     assert (found.different > 5).all() and (found.commonest >= 1 / found.different).all()
     # Without errors it is the same player, hand for hand.
     calm = level.with_settings(temperature=0.0, draw_temperature=0.0, leaning=0.0)

@@ -31,11 +31,16 @@ from agents.levels.plans import NUM_PLANS
 from agents.levels.player import LevelPlayer
 from ginenv.players import Player, make_player
 
+Progress = Callable[[str], None]
 WINDOWS = ((0, 50), (50, 200), (200, 500))
 # Gains are drawn in bins of this many hands.
 BIN = 25
 # Hands against the next opponent after having adapted to another.
 _AFTERWARDS = 100
+# Series against every opponent in which the best plan is chosen.
+_CHOOSING = 40
+# Opponents against which nothing is to be gained, only lost.
+_HARMFUL = 4
 _CEILING = "best plan from the first hand"
 
 
@@ -47,7 +52,6 @@ class AdaptationConfig(Config):
         series: independent series against every opponent.
         hands: of each series.
         harm_series: series against the opponents that must do no harm (0: as many).
-        worlds: worlds of the level's search, instead of its own number (-1).
         strong: the strong opponent.
         ceiling_hands: hands for each plan, to find the best one for the ceiling (0: no ceiling).
         controls: whether the controls are played.
@@ -59,7 +63,6 @@ class AdaptationConfig(Config):
     series: int = Field(300, gt=1)
     hands: int = Field(500, ge=60)
     harm_series: int = Field(0, ge=0)
-    worlds: int = Field(-1, ge=-1)
     strong: str = "knocker"
     ceiling_hands: int = Field(4000, ge=0)
     controls: bool = True
@@ -89,8 +92,7 @@ class Measured:
     """Points of every hand, ``[series, hands]`` by opponent.
 
     Attributes:
-        names: of the opponents.
-        harmless: how many of them, at the end, must do no harm.
+        names: of the opponents: those with leanings, then those that must do no harm.
         frozen: of the default.
         adapted: of the level that learns.
         controls: of other ways to play, by name, for the opponents with leanings.
@@ -99,17 +101,11 @@ class Measured:
     """
 
     names: list[str]
-    harmless: int
     frozen: list[np.ndarray]
     adapted: list[np.ndarray]
     controls: dict[str, list[np.ndarray]] = field(default_factory=dict)
     afterwards: list[np.ndarray] = field(default_factory=list)
     seconds: float = 0.0
-
-    @property
-    def with_leanings(self) -> int:
-        """How many opponents have leanings."""
-        return len(self.names) - self.harmless
 
 
 def _split(points: np.ndarray, count: int) -> list[np.ndarray]:
@@ -128,7 +124,15 @@ def _play(player: Player, opponents: Sequence[Player], series: int, hands: int, 
     return _split(points, len(opponents))
 
 
-def measure(config: AdaptationConfig, level: Level, progress: Callable[[str], None] = lambda words: None) -> Measured:
+def hands_to_play(config: AdaptationConfig) -> int:
+    """How many hands the benchmark plays in all, for its progress."""
+    whole, choosing = config.series * config.hands, _CHOOSING * max(1, config.ceiling_hands // _CHOOSING)
+    for_each = 2 * whole + config.controls * (whole + 2 * config.series * _AFTERWARDS)
+    for_each += bool(config.ceiling_hands) * (whole + NUM_PLANS * choosing)
+    return len(LEANERS) * for_each + 2 * _HARMFUL * (config.harm_series or config.series) * config.hands
+
+
+def measure(config: AdaptationConfig, level: Level, progress: Progress = lambda words: None) -> Measured:
     """Plays the benchmark.
 
     Args:
@@ -149,7 +153,7 @@ def measure(config: AdaptationConfig, level: Level, progress: Callable[[str], No
     frozen = _play(LevelPlayer(level, seed, learn=False), opponents, series, hands, seed)
     progress("adapted")
     learner = LevelPlayer(level, seed)
-    measured = Measured(names, 0, frozen, _play(learner, opponents, series, hands, seed))
+    measured = Measured(names, frozen, _play(learner, opponents, series, hands, seed))
     if config.controls:
         _controls(config, learner, opponents, measured, progress)
     if config.ceiling_hands:
@@ -166,17 +170,12 @@ def measure(config: AdaptationConfig, level: Level, progress: Callable[[str], No
     progress("harm: adapted")
     measured.adapted += _play(LevelPlayer(level, seed), harmful, count, hands, seed + 1)
     measured.names += ["the level itself", f"strong ({config.strong})", "switches style", "baits"]
-    measured.harmless = len(harmful)
     measured.seconds = time.perf_counter() - began
     return measured
 
 
 def _controls(
-    config: AdaptationConfig,
-    learner: LevelPlayer,
-    opponents: Sequence[Player],
-    measured: Measured,
-    progress: Callable[[str], None],
+    config: AdaptationConfig, learner: LevelPlayer, opponents: Sequence[Player], measured: Measured, progress: Progress
 ) -> None:
     series, hands, seed, level = config.series, config.hands, config.seed, learner.level
     progress("control: another opponent's history")
@@ -193,16 +192,14 @@ def _controls(
 
 def best_plans(config: AdaptationConfig, level: Level, opponents: Sequence[Player]) -> PlayersBySeries:
     """The frozen level with the plan that is best against each opponent on deals for choosing, one of them for each opponent's series."""
-    each = 40
     for opponent in opponents:
         opponent.reset(config.seed)
     players = [LevelPlayer(level.with_plan(plan), config.seed, learn=False) for plan in range(NUM_PLANS)]
+    table, series = PlayersBySeries(opponents, _CHOOSING), _CHOOSING * len(opponents)
+    hands = max(1, config.ceiling_hands // _CHOOSING)
     found = np.zeros((NUM_PLANS, len(opponents)))
     for plan, player in enumerate(players):
-        points = play_series(
-            player, PlayersBySeries(opponents, each), series=each * len(opponents), hands=max(1, config.ceiling_hands // each),
-            seed=config.seed, domain=Domain.SELECT,
-        )  # fmt: skip
+        points = play_series(player, table, series=series, hands=hands, seed=config.seed, domain=Domain.SELECT)
         found[plan] = [part.mean() for part in _split(points, len(opponents))]
     return PlayersBySeries([players[plan] for plan in found.argmax(0)], config.series)
 
@@ -210,7 +207,7 @@ def best_plans(config: AdaptationConfig, level: Level, opponents: Sequence[Playe
 def results(config: AdaptationConfig, level: Level, measured: Measured) -> dict[str, Any]:
     """All figures as plain values."""
     windows = [(low, min(high, config.hands)) for low, high in WINDOWS if low < config.hands]
-    leaning = range(measured.with_leanings)
+    leaning = range(len(LEANERS))
     gains = [a - f for a, f in zip(measured.adapted, measured.frozen, strict=True)]
     document: dict[str, Any] = {
         "level": level.name,
@@ -250,7 +247,7 @@ def results(config: AdaptationConfig, level: Level, measured: Measured) -> dict[
             [part.mean(1) for part in measured.afterwards]
         ).to_dict()
     document["captured"] = _captured(document, f"{windows[-1][0] + 1}_{windows[-1][1]}")
-    for k in range(measured.with_leanings, len(measured.names)):
+    for k in range(len(LEANERS), len(measured.names)):
         document["no_harm"][measured.names[k]] = estimate(gains[k].mean(1)).to_dict()
     return document
 
@@ -263,9 +260,7 @@ def _captured(document: dict[str, Any], window: str) -> dict[str, float | None]:
     return {_CEILING: round(document["mean_gain"][window]["mean"] / most, 3) if most > 0 else None}
 
 
-def run(config: AdaptationConfig, progress: Callable[[str], None] = lambda words: None) -> dict[str, Any]:
+def run(config: AdaptationConfig, progress: Progress = lambda words: None) -> dict[str, Any]:
     """Plays the benchmark of a level and returns all figures."""
     level = load_level(config.level)
-    if config.worlds >= 0:
-        level = level.with_settings(worlds=config.worlds)
     return results(config, level, measure(config, level, progress))
