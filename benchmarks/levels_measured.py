@@ -1,11 +1,11 @@
 """The levels, measured: the ladder, what they gain by learning, whether they grow, and how they vary.
 
-python -m benchmarks.levels_measured                          all but what the search gains by learning, in some three hours
+python -m benchmarks.levels_measured                          everything, in some three hours
 python -m benchmarks.levels_measured --series 300 --parts adaptation --levels level-1
 
 Results are kept after every row in ``benchmarks/results/levels.json`` with the counts that were asked for; a row with these counts is not
-played again, rows of other weights or settings than the installed ones are dropped. Level 4 adapts and grows with its network alone (and
-adapts with its search where ``--search-series`` asks for it), and stands on the ladder with its search.
+played again, rows of other weights or settings than the installed ones are dropped. Level 4 stands on the ladder with its search; since it
+learns nothing, it neither adapts nor grows.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from rich.console import Console
 
 from agents.arena import play_match
 from agents.bots.heuristics import make_formula
+from agents.config import parse_config
 from agents.deals import Domain
 from agents.files import write_json
 from agents.levels.bench.adaptation import AdaptationConfig
@@ -52,32 +53,28 @@ def ladder(one: str, other: str, games: int) -> dict[str, Any]:
     return {"share": match.share.to_dict(), "points": match.points.to_dict(), "games": games}
 
 
-def searching(name: str, series: int, worlds: int) -> dict[str, Any]:
-    """What a level gains with its search against opponents with habits."""
-    return run_adaptation(
-        AdaptationConfig(level=name, series=series, harm_series=2, worlds=worlds, ceiling_hands=0, controls=False)  # pyright: ignore[reportCallIssue]
-    )
-
-
 def adaptation(name: str, series: int, ceiling_series: int) -> dict[str, Any]:
-    """What a level gains against opponents with habits, that it loses nothing against others, and what there was to gain."""
+    """What a level gains against opponents with leanings, that it loses nothing against others, and what there was to gain."""
 
     def measured(series: int, harm: int, ceiling_hands: int) -> dict[str, Any]:
-        return run_adaptation(
-            AdaptationConfig(
-                level=name, series=series, harm_series=harm, worlds=0, ceiling_hands=ceiling_hands, controls=False
-            )  # pyright: ignore[reportCallIssue]
-        )
+        asked = {
+            "level": name,
+            "series": series,
+            "harm_series": harm,
+            "ceiling_hands": ceiling_hands,
+            "controls": False,
+        }
+        return run_adaptation(parse_config(asked, AdaptationConfig))
 
     found = measured(series, min(series, HARM_SERIES), 0)
-    # What there was to gain is wanted less exactly; and every series of it is played five times.
+    # What there was to gain is wanted less exactly; and every series of it is played three times.
     below = measured(ceiling_series, 2, 2000)
     return found | {"controls": below["controls"], "captured": below["captured"], "ceiling_series": ceiling_series}
 
 
 def growth(name: str, histories: int) -> dict[str, Any]:
     """What experience brings against opponents not met before."""
-    found = measure_growth(load_level(name).with_settings(worlds=0), histories)
+    found = measure_growth(load_level(name), histories)
     return {
         "histories": histories,
         "mean": found.mean.to_dict(),
@@ -120,30 +117,25 @@ def main() -> None:
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--levels", nargs="+", choices=NAMES, default=list(NAMES))
     parser.add_argument("--games", type=int, default=1000, help="of each pair of the ladder")
-    parser.add_argument("--series", type=int, default=30, help="against each opponent with habits")
+    parser.add_argument("--series", type=int, default=30, help="against each opponent with leanings")
     parser.add_argument("--ceiling-series", type=int, default=12, help="for what there was to gain, 2 or more")
-    parser.add_argument(
-        "--search-series", type=int, default=0, help="against each, for a level that searches; 0 leaves that out"
-    )
     parser.add_argument("--histories", type=int, default=20)
     parser.add_argument("--deals", type=int, default=100, help="played 1,000 times each")
     parser.add_argument("--hands", type=int, default=20000, help="for the cost of variety")
     asked = parser.parse_args()
-    if min(asked.series, asked.ceiling_series, asked.search_series or 2) < 2:
+    if min(asked.series, asked.ceiling_series) < 2:
         parser.error("an interval by series needs 2 series or more")
     jobs: list[tuple[str, dict[str, int], Callable[..., dict[str, Any]]]] = []
     if "ladder" in asked.parts:
         for one, other in LADDER:
             jobs.append((f"ladder {one} {other}", {"games": asked.games}, partial(ladder, one, other)))
     for name in asked.levels:
-        worlds = load_level(name).settings.worlds
-        if "adaptation" in asked.parts:
+        level = load_level(name)
+        worlds = level.settings.worlds
+        if "adaptation" in asked.parts and level.learns:
             counts = {"series": asked.series, "ceiling_series": min(asked.series, asked.ceiling_series)}
             jobs.append((f"adaptation {name}", counts, partial(adaptation, name)))
-        if "adaptation" in asked.parts and worlds and asked.search_series:
-            counts = {"series": asked.search_series, "worlds": worlds}
-            jobs.append((f"adaptation {name} search", counts, partial(searching, name)))
-        if "growth" in asked.parts:
+        if "growth" in asked.parts and level.learns:
             jobs.append((f"growth {name}", {"histories": asked.histories}, partial(growth, name)))
         if "variety" in asked.parts:
             jobs.append((f"variety {name}", {"deals": asked.deals, "hands": asked.hands}, partial(variety, name)))

@@ -180,7 +180,7 @@ for _name, _target in {
     "level-2": "agents.levels.player:make_level_2",
     "level-3": "agents.levels.player:make_level_3",
     "level-4": "agents.levels.player:make_level_4",
-    "population": "agents.levels.population:PopulationPlayer",
+    "population": "agents.bots.heuristics:PopulationPlayer",
     "search": "agents.search:make_search",
     "network": "agents.network.player:make_network",
     "checkpoint": "agents.network.player:load_player",

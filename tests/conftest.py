@@ -16,25 +16,16 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 if TYPE_CHECKING:
     from agents.levels.level import Level
-    from agents.levels.population import Population
     from tests.support.session_scenes import Talk
 
 
 @pytest.fixture(scope="session")
-def population() -> Population:
-    """What is known of typical opponents, from few hands."""
-    from tests.support.level_scenes import small_population
-
-    return small_population()
-
-
-@pytest.fixture(scope="session")
-def directory(tmp_path_factory: pytest.TempPathFactory, population: Population) -> Path:
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A level of a small untrained network."""
     from tests.support.level_scenes import write_small_level
 
     path = tmp_path_factory.mktemp("levels") / "small"
-    write_small_level(path, population)
+    write_small_level(path)
     return path
 
 

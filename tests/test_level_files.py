@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,17 +15,30 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
 from agents.arena.series import play_series
 from agents.bots.heuristics import make_formula, make_simple
 from agents.levels import profile as profiles
-from agents.levels.__main__ import run as command
-from agents.levels.bench.opponents import habitual
-from agents.levels.level import LEVEL, NAMES, Level, LevelError, load_level
+from agents.levels.bench.opponents import leaner
+from agents.levels.bench.rating import RATING, read_rating
+from agents.levels.level import LEVEL, NAMES, Level, LevelError, digest_of, load_level
+from agents.levels.package import (
+    build_level,
+    build_levels,
+    check_plays,
+    convert_level,
+    export_level,
+    import_level,
+)
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import Profile, profile_path, read_learned, reset_level
 from agents.levels.words import what_did_you_learn
-from agents.network.checkpoint import WEIGHTS
+from agents.network.checkpoint import CARD, WEIGHTS, save_checkpoint
+from agents.network.heuristic_features import NUM_ADVICE
+from agents.network.nets import Actor
+from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.errors import GinError
 from ginenv.players import make_player
 from ginenv.view import VIEW
@@ -39,14 +54,14 @@ def learned_hands(home: Path, level: Level, opponent: str = "anna") -> int:
 
 def play_with_profile(level: Level, home: Path, hands: int, opponent: str = "anna", seed: int = 5) -> np.ndarray:
     player = LevelPlayer(level, 1, profile=Profile.open(home, level, opponent))
-    return play_series(player, habitual("collector", 2), series=1, hands=hands, seed=seed)
+    return play_series(player, leaner("collector", 2), series=1, hands=hands, seed=seed)
 
 
 def test_what_was_learned_is_found_again_told_in_words_and_reset(level: Level, tmp_path: Path) -> None:
     before = play_with_profile(level, tmp_path / "a", 25)
     assert learned_hands(tmp_path / "a", level) == 25
     told = what_did_you_learn(tmp_path / "a", level)
-    assert "anna: 25 hands seen" in told and "others" in told and "%" in told and "As a whole, from 25 hands" in told
+    assert "anna: 25 hands seen" in told and "the level" in told and "From 25 hands in all" in told
     assert "ben: no hand seen yet" in what_did_you_learn(tmp_path / "a", level, "ben")
     sentence = reset_level(tmp_path / "a", level)
     assert level.digest in sentence and load_level(str(level.directory)).digest == level.digest
@@ -62,7 +77,7 @@ def test_two_writers_both_count(level: Level, tmp_path: Path) -> None:
         for player in players:
             player.observe_hands(views[k : k + 1], np.zeros(1, np.int64))
     assert learned_hands(tmp_path, level, "a") == 8 and learned_hands(tmp_path, level, "b") == 4
-    assert read_learned(profile_path(tmp_path, level.name), level).whole["hands"] == [12]
+    assert read_learned(profile_path(tmp_path, level.name), level).prior.hands == 12
 
 
 LEARNER = """
@@ -122,7 +137,7 @@ def test_a_damaged_profile_is_one_sentence_and_stays_as_it_is(level: Level, tmp_
     path = profile_path(tmp_path, level.name)
     text = path.read_text()
     values = json.loads(text)
-    values["opponents"]["anna"]["hits"][0] = "many"
+    values["opponents"]["anna"]["mean"][0] = "many"
     values["checksum"] = profiles._checksum(values)
     broken = {
         "cut": text[: len(text) // 2], "flip": text.replace("1", "2", 1), "empty": "", "list": "[]",
@@ -141,16 +156,16 @@ def test_a_damaged_profile_is_one_sentence_and_stays_as_it_is(level: Level, tmp_
 
 
 def test_a_level_travels_as_a_directory(directory: Path, level: Level, tmp_path: Path) -> None:
-    assert "sha256" in command(["export", str(directory), str(tmp_path / "out")])
+    assert export_level(str(directory), tmp_path / "out").directory == tmp_path / "out"
     assert load_level(str(tmp_path / "out")).digest == level.digest
-    assert "was checked" in command(["import", str(tmp_path / "out"), str(tmp_path / "in")])
+    assert import_level(tmp_path / "out", tmp_path / "in").digest == level.digest
     player = make_player(str(tmp_path / "in"), seed=3)
     assert (
         play_series(player, make_simple(2), series=2, hands=4, seed=5)
         == play_series(LevelPlayer(level, 3), make_simple(2), series=2, hands=4, seed=5)
     ).all()
     with pytest.raises(LevelError, match="already"):
-        command(["export", str(directory), str(tmp_path / "out")])
+        export_level(str(directory), tmp_path / "out")
 
 
 @pytest.mark.parametrize(
@@ -158,34 +173,132 @@ def test_a_level_travels_as_a_directory(directory: Path, level: Level, tmp_path:
     [
         ({"format": 9}, "format"),
         ({"weights_sha256": "0"}, "other weights"),
-        ({"foresight": {}}, "foresight"),
+        ({"settings": {"title": "x", "plans": [0, -1]}}, "allowed are 5, or none"),
         ({"settings": {"title": "x", "memory": 99}}, "memory"),
         ({"settings": {"title": "x", "memorie": 3}}, "did you mean"),
         ({"secret": 1}, "unknown key"),
-        ({"population": {}}, "population"),
     ],
 )
 def test_an_import_is_checked_and_leaves_nothing_behind(
     directory: Path, tmp_path: Path, change: dict[str, object], words: str
 ) -> None:
-    command(["export", str(directory), str(tmp_path / "bad")])
+    export_level(str(directory), tmp_path / "bad")
     values = json.loads((tmp_path / "bad" / LEVEL).read_text())
     (tmp_path / "bad" / LEVEL).write_text(json.dumps(values | change))
     with pytest.raises(GinError, match=words):
-        command(["import", str(tmp_path / "bad"), str(tmp_path / "in")])
+        import_level(tmp_path / "bad", tmp_path / "in")
     assert os.listdir(tmp_path) == ["bad"]
 
 
 def test_truncated_weights_are_refused(directory: Path, tmp_path: Path) -> None:
-    command(["export", str(directory), str(tmp_path / "bad")])
+    export_level(str(directory), tmp_path / "bad")
     weights = (tmp_path / "bad" / WEIGHTS).read_bytes()
     (tmp_path / "bad" / WEIGHTS).write_bytes(weights[:-10])
     with pytest.raises(GinError, match="truncated"):
-        command(["import", str(tmp_path / "bad"), str(tmp_path / "in")])
+        import_level(tmp_path / "bad", tmp_path / "in")
 
 
 def test_a_level_that_does_not_exist_suggests_one() -> None:
     with pytest.raises(LevelError, match="level-3"):
         load_level("levl-3")
-    shown = command(["show"])
-    assert all(shown.count(f'"name": "{name}",') == 1 for name in NAMES)
+    assert [load_level(k).name for k in range(1, 5)] == list(NAMES)
+
+
+# --- built and converted ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_level_is_built_of_any_checkpoint_plays_and_travels(tmp_path: Path) -> None:
+    torch.manual_seed(1)
+    checkpoint = tmp_path / "run" / "last"
+    save_checkpoint(checkpoint, Actor((16,), 0, NUM_ADVICE), (16,), {"decisions": 5, "config": {"seed": 7}})
+    levels = {"mine": {"checkpoint": str(checkpoint), "settings": {"title": "own"}, "about": {"by": "me"}}}
+    (tmp_path / "levels.yaml").write_text(json.dumps({"levels": levels}))
+    (built,) = build_levels(tmp_path / "levels.yaml", tmp_path / "out")
+    assert built.directory == tmp_path / "out" / "mine"
+    assert built.name == "mine" and built.about["decisions"] == 5
+    assert built.about["seed"] == 7 and built.about["by"] == "me"
+    check_plays(built, ["eaai"])
+    export_level(str(built.directory), tmp_path / "exported")
+    import_level(tmp_path / "exported", tmp_path / "imported")
+    points = [
+        play_series(make_player(str(path), 3), make_simple(2), series=2, hands=4, seed=5)
+        for path in (built.directory, tmp_path / "imported")
+    ]
+    assert (points[0] == points[1]).all() and points[0].any()
+    # Built again it takes the place of the old one, and of nothing else.
+    assert build_levels(tmp_path / "levels.yaml", tmp_path / "out")[0].digest == built.digest
+    for place, words in ((tmp_path / "run", "not an empty directory"), (tmp_path / "new", "is not the directory of a")):
+        source = checkpoint if place.exists() else tmp_path / "nowhere"
+        with pytest.raises(LevelError, match=words):
+            build_level(place, "mine", built.settings, source, {})
+    assert sorted(os.listdir(tmp_path)) == ["exported", "imported", "levels.yaml", "out", "run"]
+
+
+HABITS = 40
+OLD_SETTINGS = {"answers": False, "heeds": 0.0, "insight": 0.0, "bot": False, "noise": 0.0}
+
+
+def in_format_1(level: Level, directory: Path, **settings: object) -> None:
+    """The same level as an older version wrote it, with a network that reads habits."""
+    shutil.copytree(level.directory, directory)
+    weights = load_file(directory / WEIGHTS)
+    first = weights["trunk.layers.0.weight"]
+    habits, at = torch.randn(len(first), HABITS).to(first.dtype), OBSERVATION_SIZE + 1
+    weights["trunk.layers.0.weight"] = torch.cat([first[:, :at], habits, first[:, at:]], 1)
+    save_file(weights, directory / WEIGHTS)
+    digest = hashlib.sha256((directory / WEIGHTS).read_bytes()).hexdigest()
+    metadata = json.loads((directory / CARD).read_text()) | {"habits": HABITS, "weights_sha256": digest}
+    (directory / CARD).write_text(json.dumps(metadata))
+    values = json.loads((directory / LEVEL).read_text())
+    values |= {"format": 1, "weights_sha256": digest, "population": {}, "foresight": {}}
+    values["settings"] |= OLD_SETTINGS | settings
+    (directory / LEVEL).write_text(json.dumps(values))
+    (directory / RATING).write_text(json.dumps({"sha256": digest_of(directory), "games": 3}))
+
+
+def test_a_level_of_format_1_is_converted_once_and_plays_as_before(level: Level, tmp_path: Path) -> None:
+    torch.manual_seed(2)
+    save_checkpoint(tmp_path / "network", Actor((16,), 0, NUM_ADVICE), (16,), {})
+    level = build_level(tmp_path / "new", "new", level.settings, tmp_path / "network", {})
+    in_format_1(level, tmp_path / "old")
+    with pytest.raises(LevelError, match="gin levels convert"):
+        load_level(str(tmp_path / "old"))
+    assert "plays as before" in convert_level(tmp_path / "old")
+    converted = load_level(str(tmp_path / "old"))
+    assert converted.settings == level.settings and (read_rating(converted) or {})["games"] == 3
+    points = [play_series(LevelPlayer(one, 1), make_simple(2), series=4, hands=8, seed=5) for one in (level, converted)]
+    assert (points[0] == points[1]).all()
+    assert "already" in convert_level(tmp_path / "old") and load_level(str(tmp_path / "old")).digest == converted.digest
+
+
+def test_what_a_converted_level_does_no_longer_is_said(level: Level, tmp_path: Path) -> None:
+    in_format_1(level, tmp_path / "answers", answers=True)
+    assert "answers is gone" in convert_level(tmp_path / "answers")
+    assert not load_level(str(tmp_path / "answers")).learns
+    in_format_1(level, tmp_path / "heeds", heeds=1.0)
+    assert "heeds is gone" in convert_level(tmp_path / "heeds")
+    assert read_rating(load_level(str(tmp_path / "heeds"))) is None
+    in_format_1(level, tmp_path / "bot", bot=True)
+    before = digest_of(tmp_path / "bot")
+    with pytest.raises(LevelError, match="bot is true"):
+        convert_level(tmp_path / "bot")
+    assert digest_of(tmp_path / "bot") == before and sorted(os.listdir(tmp_path)) == ["answers", "bot", "heeds"]
+
+
+@pytest.mark.parametrize("plans", ["turns", "answers of another network"])
+def test_a_profile_of_format_1_is_read_as_far_as_its_plans_are_turns(level: Level, tmp_path: Path, plans: str) -> None:
+    play_with_profile(level, tmp_path, 5)
+    path = profile_path(tmp_path, level.name)
+    kept = Profile.open(tmp_path, level, "anna")
+    values = json.loads(path.read_text())
+    values |= {"format": 1, "plans": plans, "whole": values.pop("prior")}
+    for record in values["opponents"].values():
+        record |= {name: [0.0] * size for name, size in (("hits", 40), ("chances", 40), ("gain", 1), ("scatter", 1))}
+        record["failures"] = [2]
+    values["checksum"] = profiles._checksum(values)
+    path.write_text(json.dumps(values))
+    again = Profile.open(tmp_path, level, "anna")
+    assert (again.record == kept.record).all() == (plans == "turns")
+    assert (again.prior.hands, learned_hands(tmp_path, level)) == ((5, 5) if plans == "turns" else (0, 0))
+    play_with_profile(level, tmp_path, 1)
+    assert json.loads(path.read_text())["format"] == 2

@@ -11,10 +11,10 @@ import pytest
 
 from agents.arena import tournament
 from agents.arena.configs import TournamentConfig
-from agents.levels import level as card
-from agents.levels.__main__ import run as command
-from agents.levels.bench.rating import RATING, read_rating
+from agents.levels import level as levels
+from agents.levels.bench.rating import RATING, rate_levels, read_rating
 from agents.levels.level import load_level
+from agents.levels.package import export_level, import_level
 from ginenv.errors import GinError
 
 PLAYERS = {"bot": "simple", "beginner": "level-1:learn=false"}
@@ -24,7 +24,7 @@ PLAYERS = {"bot": "simple", "beginner": "level-1:learn=false"}
 def installed(tmp_path: Path, directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A small level in the place of level 1."""
     shutil.copytree(directory, tmp_path / "levels" / "level-1")
-    monkeypatch.setattr(card, "INSTALLED", tmp_path / "levels")
+    monkeypatch.setattr(levels, "INSTALLED", tmp_path / "levels")
     return tmp_path / "levels" / "level-1"
 
 
@@ -41,22 +41,23 @@ def test_a_tournament_puts_rating_and_style_on_a_levels_card(installed: Path, tm
     assert read_rating(load_level("level-1")) is None
     digest = load_level("level-1").digest
     results = played(tmp_path, PLAYERS)
-    assert command(["rate", str(results)]).startswith("level-1: ")
-    shown = json.loads(command(["show", "level-1"]))["measured"]
+    assert rate_levels(results)[0].startswith("level-1: ")
+    shown = read_rating(load_level("level-1"))
+    assert shown is not None
     document = json.loads(results.read_text())
     assert shown["rating"] == document["ratings"]["beginner"]
     assert shown["games"] == 12 and shown["field"] == ["bot"] and shown["command"] == "a command"
     assert 0 < shown["style"]["upcards_taken"] <= 1
     # What is measured of a level is no part of it.
     assert load_level("level-1").digest == digest
-    command(["export", "level-1", str(tmp_path / "out")])
+    export_level("level-1", tmp_path / "out")
     assert read_rating(load_level(str(tmp_path / "out"))) == shown
-    command(["import", str(tmp_path / "out"), str(tmp_path / "in")])
+    import_level(tmp_path / "out", tmp_path / "in")
     assert read_rating(load_level(str(tmp_path / "in"))) == shown
 
 
 def test_installed_levels_say_how_strong_they_are_and_rise() -> None:
-    found = [read_rating(load_level(name)) for name in card.NAMES]
+    found = [read_rating(load_level(name)) for name in levels.NAMES]
     assert all(rating is not None and rating["style"]["gin_rate"] > 0 for rating in found), "rate them anew"
     bounds = [(rating["rating"]["low"], rating["rating"]["high"]) for rating in found if rating]
     assert all(low > high for (_, high), (low, _) in itertools.pairwise(bounds))
@@ -64,39 +65,38 @@ def test_installed_levels_say_how_strong_they_are_and_rise() -> None:
 
 def test_a_rating_is_not_said_of_another_level(installed: Path, tmp_path: Path) -> None:
     results = played(tmp_path, PLAYERS)
-    command(["rate", str(results)])
+    rate_levels(results)
     values = json.loads((installed / "level.json").read_text())
     values["settings"]["temperature"] = 0.1
     (installed / "level.json").write_text(json.dumps(values))
     assert read_rating(load_level("level-1")) is None
-    assert json.loads(command(["show", "level-1"]))["measured"] is None
     with pytest.raises(GinError, match="level-1 has changed since that tournament"):
-        command(["rate", str(results)])
+        rate_levels(results)
 
 
 def test_what_is_no_result_or_no_rating_is_named(installed: Path, tmp_path: Path) -> None:
     bad = tmp_path / "bad.json"
     with pytest.raises(GinError, match=r"bad\.json cannot be read"):
-        command(["rate", str(bad)])
+        rate_levels(bad)
     for content in ("[]", "{}", "no json"):
         bad.write_text(content)
-        with pytest.raises(GinError, match="holds no results of a tournament"):
-            command(["rate", str(bad)])
+        with pytest.raises(GinError, match="does not hold the results of a tournament"):
+            rate_levels(bad)
     with pytest.raises(GinError, match="no level is among the players"):
-        command(["rate", str(played(tmp_path, {"a": "simple", "b": "easy"}))])
-    for other in ("level-1", "level-1:learn=false,blank=true"):
+        rate_levels(played(tmp_path, {"a": "simple", "b": "easy"}))
+    for other in ("level-1", "level-1:learn=false,worlds=4"):
         shutil.rmtree(tmp_path / "tournament")
         with pytest.raises(GinError, match=r"b is 'level-1.*rated as installed, level-1:learn=false"):
-            command(["rate", str(played(tmp_path, {"a": "simple", "b": other}))])
+            rate_levels(played(tmp_path, {"a": "simple", "b": other}))
     shutil.rmtree(tmp_path / "tournament")
     whole = json.loads(played(tmp_path, PLAYERS).read_text())
     for change in ({"blocks_missing": 1}, {"config": whole["config"] | {"unit": "hands"}}):
         bad.write_text(json.dumps(whole | change))
         with pytest.raises(GinError, match="a whole tournament of games"):
-            command(["rate", str(bad)])
+            rate_levels(bad)
     assert not (installed / RATING).exists()
     (installed / RATING).write_text("{")
     with pytest.raises(GinError, match=r"rating\.json cannot be read .*delete it"):
-        command(["show", "level-1"])
+        read_rating(load_level("level-1"))
     with pytest.raises(GinError, match=r"rating\.json cannot be read"):
-        command(["import", str(installed), str(tmp_path / "in")])
+        import_level(installed, tmp_path / "in")

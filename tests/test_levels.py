@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import gymnasium
@@ -14,79 +13,19 @@ import ginenv
 from agents.arena.series import play_series
 from agents.bots.heuristics import StylePlayer, make_formula, make_simple, style
 from agents.config import parse_config
-from agents.levels.bench.opponents import Switcher
 from agents.levels.bounds import EVERYTHING, NOTHING, blank
 from agents.levels.choice import LEANING, choose
-from agents.levels.habits import COUNTS, HABITS, NUM_HABITS, count_all
 from agents.levels.level import NAMES, Level, LevelSettings, load_level
+from agents.levels.package import check_plays
 from agents.levels.plans import DRIFT, HAND_NOISE, NUM_PLANS, TURNS, better, draw_plan, first_belief, observe
 from agents.levels.player import LevelPlayer
-from agents.levels.population import Population
-from agents.levels.prior import Whole
-from agents.levels.responses import PLANS, best_responses, foresight, smoothed
-from agents.levels.transfer import check_plays
+from agents.levels.prior import Prior
 from ginenv.actions import KNOCK, PHASE_DISCARD
 from ginenv.encoding import encode_views
-from ginenv.errors import GinError
 from ginenv.melds import deadwood
 from ginenv.players import make_player
 from ginenv.view import VIEW
 from tests.support.level_scenes import hands_of
-
-
-def rates(opponent: StylePlayer, hands: int = 60) -> dict[str, float]:
-    counts = np.zeros(1, COUNTS)
-    views = np.array(hands_of(make_simple(2), opponent, hands), VIEW)
-    count_all(views, counts, np.zeros(len(views), np.int64))
-    found = counts["hits"][0] / np.maximum(counts["chances"][0], 1e-9)
-    return dict(zip(HABITS, found.tolist(), strict=True))
-
-
-# --- habits ---------------------------------------------------------------------------------------------------------------------
-
-
-def test_habits_tell_opposite_players_apart() -> None:
-    everything, nothing = rates(StylePlayer(style("takes-all"))), rates(StylePlayer(style("takes-none")))
-    for habit in ("takes the upcard in its first two turns", "takes the upcard in turns three to five"):
-        assert everything[habit] == 1 and nothing[habit] == 0
-    dreams, knocks = rates(StylePlayer(style("simple", knock=0, late=0))), rates(StylePlayer(style("simple")))
-    assert dreams["knocks with points left"] == 0 < knocks["knocks with points left"]
-    assert dreams["sits on a hand it could have knocked with, when I end the hand"] > 0.1
-    assert knocks["sits on a hand it could have knocked with, when I end the hand"] == 0
-    sheds, keeps = rates(StylePlayer(style("sheds-high", high=-3.0))), rates(StylePlayer(style("keeps-high", high=3.0)))
-    assert sheds["points of its first discard / 10"] > keeps["points of its first discard / 10"]
-
-
-def test_habits_agree_with_what_the_views_say() -> None:
-    views = np.array(hands_of(make_simple(2), make_formula(3), 50), VIEW)
-    counts = np.zeros(1, COUNTS)
-    count_all(views, counts, np.zeros(len(views), np.int64))
-    by_name = {name: (counts["hits"][0, k], counts["chances"][0, k]) for k, name in enumerate(HABITS)}
-    assert by_name["hands that I win"] == ((views["winner"] == 0).sum(), 50)
-    assert by_name["goes gin"][0] == ((views["knocker"] == 1) & (views["end"] == 1)).sum()
-    assert by_name["points a hand brings me / 25"][0] == pytest.approx(views["points"].sum() / 25, rel=1e-5)
-    thrown = sum(bin(int(mask)).count("1") for mask in views["thrown"][:, 1])
-    told = sum(by_name[name][1] for name in HABITS if name.startswith("points of") and "discard" in name)
-    # All discards but those that end a hand are told; a card thrown twice is one card of the mask.
-    assert thrown - 50 <= told <= thrown + 10
-
-
-def test_nothing_seen_is_exactly_nothing_and_evidence_moves_towards_the_truth(population: Population) -> None:
-    empty = np.zeros(1, COUNTS)
-    assert not population.features(empty).any()
-    k = HABITS.index("takes the upcard later")
-    few, many = np.zeros(1, COUNTS), np.zeros(1, COUNTS)
-    few["hits"][0, k] = few["chances"][0, k] = 2
-    many["hits"][0, k] = many["chances"][0, k] = 200
-    assert population.mean[k] < population.rates(few)[0, k] < population.rates(many)[0, k] < 1
-
-
-def test_population_reads_back_and_refuses_what_is_no_population(population: Population) -> None:
-    again = Population.from_json(json.loads(json.dumps(population.to_json())))
-    assert np.allclose(again.mean, population.mean, atol=1e-5)
-    with pytest.raises(GinError, match="goes gin"):
-        Population.from_json(population.to_json() | {"goes gin": [0.1, 0.0, 3]})
-
 
 # --- bounds and choices ---------------------------------------------------------------------------------------------------------
 
@@ -135,13 +74,13 @@ def test_full_bounds_blank_nothing() -> None:
 
 
 def chosen(views: np.ndarray, logits: np.ndarray, tries: int = 60, **changes: float) -> np.ndarray:
-    manner = parse_config({"title": "t", "plans": [0] * NUM_PLANS} | changes, LevelSettings).manner
+    behaviour = parse_config({"title": "t", "plans": [0] * NUM_PLANS} | changes, LevelSettings).behaviour
     legal = np.ascontiguousarray(views["legal"])
     rng = np.random.default_rng(1)
     actions = np.zeros((tries, len(views)), np.int64)
     for k in range(tries):
         words = rng.integers(0, 2**64, len(views), dtype=np.uint64)
-        choose(views, manner[0], np.zeros(len(views), LEANING), logits.copy(), legal, words, actions[k])
+        choose(views, behaviour[0], np.zeros(len(views), LEANING), logits.copy(), legal, words, actions[k])
     return actions
 
 
@@ -185,7 +124,7 @@ def test_a_belief_finds_the_better_plan_and_keeps_its_doubt_positive() -> None:
         belief = first_belief(np.array([0.0, -1, -2, -2.5, -3]), 3.0)
         played = []
         for hand in range(400):
-            plan = draw_plan(belief[0], np.zeros(NUM_PLANS), 0.6, np.uint64(rng.integers(0, 2**63)))
+            plan = draw_plan(belief[0], 0.6, np.uint64(rng.integers(0, 2**63)))
             observe(belief[0], plan, rng.normal(worth[plan], HAND_NOISE), HAND_NOISE, DRIFT)
             played.append(plan)
             if hand % 100 == 99:
@@ -195,17 +134,17 @@ def test_a_belief_finds_the_better_plan_and_keeps_its_doubt_positive() -> None:
 
 
 def test_a_stranger_meets_what_was_promoted_only_when_it_is_certain() -> None:
-    whole = Whole.installed(np.array([0.0, -1, -2, -2.5, -3]), 3.0)
+    prior = Prior.installed(np.array([0.0, -1, -2, -2.5, -3]), 3.0)
     rng = np.random.default_rng(1)
-    assert whole.promoted == 0
+    assert prior.promoted == 0
     for _ in range(12):
-        whole.add(4, rng.normal(6, HAND_NOISE))
-    assert whole.promoted == 0 and (whole.start()["mean"] == whole.first["mean"]).all()
+        prior.add(4, rng.normal(6, HAND_NOISE))
+    assert prior.promoted == 0 and (prior.stranger()["mean"] == prior.first["mean"]).all()
     for k in range(3000):
         plan = k % NUM_PLANS
-        whole.add(plan, rng.normal(2.0 * plan, HAND_NOISE))
-    assert whole.promoted == 4
-    gain, doubt = better(whole.start(), 4, 0)
+        prior.add(plan, rng.normal(2.0 * plan, HAND_NOISE))
+    assert prior.promoted == 4
+    gain, doubt = better(prior.stranger(), 4, 0)
     assert gain > 0 and doubt > 0
 
 
@@ -220,26 +159,16 @@ def test_plans_decide_when_a_hand_may_be_knocked(level: Level) -> None:
     assert turns[0] == 0 and turns[99] > 0.5
 
 
-def test_responses_are_smoothed_over_habits() -> None:
-    rng = np.random.default_rng(1)
-    features = rng.normal(size=(300, NUM_HABITS))
-    truth = np.stack([np.zeros(300)] * 16 + [2 * features[:, 0]], 1)
-    noisy = truth + rng.normal(0, 2, truth.shape)
-    assert np.abs(smoothed(features, noisy) - truth).mean() < 0.75 * np.abs(noisy - truth).mean()
-    right = best_responses(features, noisy) == 16
-    assert right[features[:, 0] > 1].mean() > 0.65 and right[features[:, 0] < -1].mean() < 0.05
-    table = foresight(features, np.stack([features[:, 1] * (k == 2) for k in range(17)], 1)[:, PLANS])
-    assert table[1, 0] > 0.5 and abs(table[2, 0]) < 0.2
-
-
 # --- the player -----------------------------------------------------------------------------------------------------------------
 
 
-def test_frozen_is_what_a_level_that_reads_nothing_plays(level: Level) -> None:
-    frozen = play_series(LevelPlayer(level, 1, learn=False), make_simple(2), series=6, hands=12, seed=5)
-    blanked = play_series(LevelPlayer(level, 1, blank=True), make_simple(2), series=6, hands=12, seed=5)
-    learns = play_series(LevelPlayer(level, 1), make_simple(2), series=6, hands=12, seed=5)
-    assert (frozen == blanked).all() and (frozen != learns).any()
+def test_learning_changes_how_a_level_plays_unless_it_is_frozen_or_has_no_plans(level: Level) -> None:
+    frozen, learns, searches = LevelPlayer(level, 1, learn=False), LevelPlayer(level, 1), level.with_settings(worlds=4)
+    without_plans = LevelPlayer(level.with_settings(plans=()), 1)
+    points = [play_series(p, make_simple(2), series=6, hands=12, seed=5) for p in (frozen, learns, without_plans)]
+    assert (points[0] != points[1]).any() and (points[0] == points[2]).all()
+    assert learns.records["hands"].max() == 12 and not frozen.records["hands"].any()
+    assert not without_plans.records["hands"].any() and not LevelPlayer(searches, 1).learns
 
 
 def test_what_is_forgotten_is_as_installed_bit_for_bit(level: Level) -> None:
@@ -256,17 +185,6 @@ def test_series_do_not_depend_on_each_other(level: Level) -> None:
     together = play_series(LevelPlayer(level, 1), make_formula(2), series=5, hands=8, seed=5)
     again = play_series(LevelPlayer(level, 1), make_formula(2), series=3, hands=8, seed=5)
     assert (together[:3] == again).all()
-
-
-def test_the_governor_notices_a_change_and_the_level_forgets(level: Level) -> None:
-    first, then = style("takes-all", high=3.0), style("formula")
-    player = LevelPlayer(level, 1)
-    hands = 60
-    play_series(player, Switcher(first, first, 0), series=6, hands=hands, seed=5)
-    steady = player.records["failures"][1:7].copy()
-    player.forget(np.arange(6))
-    play_series(player, Switcher(first, then, hands - 20), series=6, hands=hands, seed=5)
-    assert steady.sum() <= 1 < player.records["failures"][1:7].sum()
 
 
 def test_every_level_plays_every_preset(level: Level) -> None:
@@ -319,9 +237,9 @@ class PlansSeen(LevelPlayer):
         super().__init__(level)
         self.seen: list[int] = []
 
-    def _hand_plans(self, views, slots, rows):
-        found = super()._hand_plans(views, slots, rows)
-        self.seen += found[0].tolist()
+    def plans_of(self, views, slots, rows):
+        found = super().plans_of(views, slots, rows)
+        self.seen += found.tolist()
         return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.bots.heuristics import BOTS, NOVICES, StylePlayer, hint, sample_styles, style
+from agents.bots.heuristics import BOTS, NOVICES, PopulationPlayer, StylePlayer, hint, sample_styles, style
 from ginenv import players
 from ginenv.actions import (
     KNOCK,
@@ -440,6 +440,24 @@ def test_a_pool_gives_each_game_its_style():
     views = with_luck(table("2S 3S 4S 6D 6H 6C TS TD QC 9C", upcard="KH"), 6)
     pool = StylePlayer(np.concatenate([style("simple", draw="always"), style("simple", draw="never")]))
     assert (pool.act(views, np.arange(6)) == [UPCARD, STOCK] * 3).all()
+
+
+def test_a_population_seats_another_style_in_every_game_the_same_ones_for_one_draw():
+    styles = PopulationPlayer(count=8, draw=2).styles
+    assert (styles == sample_styles(8, np.random.default_rng(2))).all()
+    assert (styles != PopulationPlayer(count=8, draw=1).styles).any()
+    views = corpus_views()[:64]
+    slots = np.arange(len(views))
+    named = make_player("population:count=8,draw=2", 5).act(views, slots)
+    alone = np.concatenate([StylePlayer(styles[k % 8 : k % 8 + 1], 5).act(views[k : k + 1]) for k in slots])
+    assert (named == alone).all()
+
+
+def test_styles_and_views_of_another_kind_are_refused():
+    with pytest.raises(GinError, match=r"allowed is STYLE\[m\]"):
+        StylePlayer(np.zeros(3))
+    with pytest.raises(GinError, match="allowed is VIEW"):
+        StylePlayer(style("simple")).act(np.zeros(3))
 
 
 def test_sampled_styles_differ_and_play_legally():

@@ -9,6 +9,7 @@
 | ``camper`` | never knocks below gin |
 | ``knocker`` | knocks in its first turns, then plays for gin |
 | ``style`` | any of these, or a novice's leaning, with changed numbers: ``style:base=hoards-pairs,draw=always,knock=5`` |
+| ``population`` | another random style in every game: ``population:count=512,draw=1`` |
 | ``hints`` | does what ``hint`` says |
 """
 
@@ -18,16 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agents.bots.style_kernels import (
-    DISCARD_RULES,
-    DRAW_RULES,
-    STYLE,
-    act_batch,
-    decide,
-    joins_meld,
-    least_deadwood,
-    live_ways,
-)
+from agents.bots.hand_kernels import joins_meld, least_deadwood, live_ways
+from agents.bots.style_kernels import DISCARD_RULES, DRAW_RULES, STYLE, act_batch, decide
 from ginenv.actions import KNOCK, PASS, PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, STOCK, UPCARD
 from ginenv.cards import RANKS, card_name
 from ginenv.errors import GinError, did_you_mean
@@ -150,13 +143,17 @@ class StylePlayer(BasePlayer):
     Args:
         styles: ``STYLE[m]``; game ``slot`` is played by style ``slot % m``.
         seed: mixed with the views' own random words.
+
+    Raises:
+        GinError: if ``styles`` are no style records.
     """
 
     name = "style"
 
     def __init__(self, styles: np.ndarray, seed: int = 0) -> None:
         super().__init__(seed)
-        assert styles.dtype == STYLE and styles.ndim == 1 and len(styles)
+        if styles.dtype != STYLE or styles.ndim != 1 or not len(styles):
+            raise GinError(f"styles have dtype {styles.dtype} and shape {styles.shape}; allowed is STYLE[m], m above 0")
         self.styles = styles
 
     @property
@@ -167,14 +164,28 @@ class StylePlayer(BasePlayer):
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Chooses for every view (see ``ginenv.players.Player``)."""
         views = np.atleast_1d(views)
-        assert views.dtype == VIEW
+        if views.dtype != VIEW:
+            raise GinError(f"views have dtype {views.dtype}; allowed is VIEW")
         actions = np.empty(len(views), np.int64)
-        if slots is None:
-            index = np.zeros(len(views), np.int64)
-        else:
-            index = np.asarray(slots, np.int64) % len(self.styles)
+        tables = np.zeros(len(views), np.int64) if slots is None else np.asarray(slots, np.int64)
+        index = tables % len(self.styles)
         act_batch(views, self.styles, index, np.uint64(self.seed % 2**64), actions)
         return actions
+
+
+class PopulationPlayer(StylePlayer):
+    """Another random style in every game: game ``slot`` is played by style ``slot % count``.
+
+    Args:
+        seed: of the players' luck.
+        count: how many styles there are.
+        draw: seed that they are drawn with.
+    """
+
+    name = "population"
+
+    def __init__(self, seed: int = 0, count: int = 512, draw: int = 1) -> None:
+        super().__init__(sample_styles(int(count), np.random.default_rng(int(draw))), seed)
 
 
 def make_style(seed: int = 0, base: str = "simple", **options: Any) -> StylePlayer:

@@ -9,29 +9,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from ginenv.actions import (
-    KNOCK,
-    PASS,
-    PHASE_DISCARD,
-    PHASE_LAYOFF,
-    PHASE_SPREAD,
-    PHASE_WALL,
-    STOCK,
-    UPCARD,
+from agents.bots.hand_kernels import (
+    choose_lay_off,
+    choose_spread,
+    danger_of,
+    deadwood_ahead,
+    has_neighbour,
+    joins_meld,
+    least_deadwood,
+    live_ways,
+    remembered,
+    repeated,
+    turn_of,
+    unit,
 )
+from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_LAYOFF, PHASE_SPREAD, PHASE_WALL, STOCK, UPCARD
 from ginenv.engine import NO_CARD
 from ginenv.jit import below, ctz, kernel, mix, nth_bit, popcount
-from ginenv.melds import (
-    RANK_COLUMN,
-    SUIT_BITS,
-    best_layoff,
-    card_points,
-    deadwood,
-    exposure,
-    melded_cards,
-    nth_arrangement,
-    points_of,
-)
+from ginenv.melds import RANK_COLUMN, card_points, deadwood, melded_cards
 from ginenv.rules import R_HAND_SIZE
 
 # How a style draws: only what becomes part of a meld (the challenge's baseline); what lowers its deadwood by a meld, lets it
@@ -67,15 +62,8 @@ STYLE = np.dtype(
 )
 
 OUTLOOK = 105
-_UNIT = 2.0**-53
 # A discard this much worse in deadwood than the best one is not looked at further.
 _MARGIN = 12.0
-
-
-@kernel
-def unit(word):
-    """A number in [0, 1) from a random 64-bit word."""
-    return np.float64(word >> np.uint64(11)) * _UNIT
 
 
 @kernel
@@ -89,221 +77,6 @@ def uniform_action(v, word):
     if n < cards:
         return KNOCK + nth_bit(v.legal[1], n - discards)
     return STOCK + nth_bit(v.legal[2], n - cards)
-
-
-@kernel
-def joins_meld(cards, card):
-    """Whether a card and some others of a mask (the card itself left out) make a meld."""
-    cards = cards & ~(np.int64(1) << card)
-    if popcount(cards & (RANK_COLUMN << (card % 13))) >= 2:
-        return True
-    # The suit with two empty ranks below and above, so that no run goes around the corner.
-    suit = ((cards >> (card - card % 13)) & SUIT_BITS) << 2
-    near = suit >> (card % 13)
-    return near & 3 == 3 or near & 10 == 10 or near & 24 == 24
-
-
-@kernel
-def most_points(cards):
-    """The points of the most valuable card of a mask (0 for none)."""
-    ranks = (cards | cards >> 13 | cards >> 26 | cards >> 39) & SUIT_BITS
-    # All ranks up to the highest one: how many they are is the card's number.
-    ranks |= ranks >> 1
-    ranks |= ranks >> 2
-    ranks |= ranks >> 4
-    ranks |= ranks >> 8
-    return min(10, popcount(ranks))
-
-
-@kernel
-def of_points(points):
-    """All cards worth that many points or more."""
-    return ((SUIT_BITS << max(0, points - 1)) & SUIT_BITS) * RANK_COLUMN
-
-
-@kernel
-def least_deadwood(cards, allowed):
-    """The cards of a mask whose discard leaves least deadwood, and how much that is."""
-    melded = melded_cards(cards)
-    whole = points_of(cards & ~melded)
-    loose = allowed & ~melded
-    high = most_points(loose)
-    found = loose & of_points(high)
-    best = whole - high if loose else np.int64(1000)
-    # A discard saves the points of its card at most.
-    rest = allowed & melded & of_points(high)
-    while rest:
-        bit = rest & -rest
-        rest ^= bit
-        after = deadwood(cards & ~bit)
-        if after < best:
-            best = after
-            found = bit
-        elif after == best:
-            found |= bit
-    return found, best
-
-
-@kernel
-def best_of_eleven(cards):
-    """Deadwood after the best discard of a hand just added to (any card may go)."""
-    loose = cards & ~melded_cards(cards)
-    return points_of(loose) - most_points(loose)
-
-
-@kernel
-def fillers(cards):
-    """All cards that make a meld with two cards of a mask, or join one: a superset of what can lower its deadwood by a meld."""
-    a = cards & SUIT_BITS
-    b = (cards >> 13) & SUIT_BITS
-    c = (cards >> 26) & SUIT_BITS
-    d = (cards >> 39) & SUIT_BITS
-    pairs = (a & b) | (c & d) | ((a | b) & (c | d))
-    found = pairs * RANK_COLUMN
-    for suit in range(4):
-        held = (cards >> (13 * suit)) & SUIT_BITS
-        neighbours = held & (held << 1)
-        outside = (neighbours << 1) | (neighbours >> 2) | ((held << 1) & (held >> 1))
-        found |= (outside & SUIT_BITS) << (13 * suit)
-    return found & ~cards
-
-
-@kernel
-def deadwood_ahead(cards, live, left, gin):
-    """Mean deadwood after one draw from the live cards and the best discard, for ten cards with deadwood ``left``.
-
-    Gin counts as ``gin`` points below 0.
-    """
-    count = popcount(live)
-    if count == 0:
-        return np.float64(left)
-    gain = np.int64(0)
-    gins = 0
-    rest = fillers(cards) & live
-    while rest:
-        bit = rest & -rest
-        rest ^= bit
-        after = best_of_eleven(cards | bit)
-        gain += left - after
-        if after == 0:
-            gins += 1
-    return left - (gain + gin * gins) / count
-
-
-@kernel
-def live_ways(card, cards, live):
-    """Live cards that make a meld of a card and one other of the mask: the ways to fill its combinations."""
-    cards = cards & ~(np.int64(1) << card)
-    found = np.int64(0)
-    column = RANK_COLUMN << (card % 13)
-    if cards & column:
-        found |= column & live
-    shift = card - card % 13
-    held = ((cards >> shift) & SUIT_BITS) << 2
-    place = np.int64(4) << (card % 13)
-    outs = np.int64(0)
-    if held & (place >> 1):
-        outs |= (place >> 2) | (place << 1)
-    if held & (place << 1):
-        outs |= (place >> 1) | (place << 2)
-    if held & (place >> 2):
-        outs |= place >> 1
-    if held & (place << 2):
-        outs |= place << 1
-    found |= (((outs >> 2) & SUIT_BITS) << shift) & live
-    return popcount(found)
-
-
-@kernel
-def _held(bit, live, known, chance):
-    if known & bit:
-        return 1.0
-    if live & bit:
-        return chance
-    return 0.0
-
-
-@kernel
-def danger_of(card, live, known, cold, chance):
-    """How likely the opponent melds a card, from 0 to about 1.
-
-    Args:
-        card: the card to be thrown.
-        live: cards that may be in the opponent's hand.
-        known: cards that it took and still holds.
-        cold: cards that it threw or refused: around them it collects less.
-        chance: probability that a live card is in its hand.
-    """
-    suit0 = card % 13
-    bit = np.int64(1) << card
-    column = (RANK_COLUMN << suit0) & ~bit
-    first = column & -column
-    second = (column ^ first) & -(column ^ first)
-    third = column ^ first ^ second
-    a = _held(first, live, known, chance)
-    b = _held(second, live, known, chance)
-    c = _held(third, live, known, chance)
-    sets = a * b + b * c + a * c - 2 * a * b * c
-    if column & cold:
-        sets *= 0.4
-    shift = card - suit0
-    below1 = _held(bit >> 1, live, known, chance) if suit0 > 0 else 0.0
-    below2 = _held(bit >> 2, live, known, chance) if suit0 > 1 else 0.0
-    above1 = _held(bit << 1, live, known, chance) if suit0 < 12 else 0.0
-    above2 = _held(bit << 2, live, known, chance) if suit0 < 11 else 0.0
-    runs = below1 * below2 + below1 * above1 + above1 * above2
-    near = (((np.int64(0b11011) << suit0) >> 2) & SUIT_BITS) << shift
-    if near & cold:
-        runs *= 0.6
-    total = sets + runs
-    if bit & cold:
-        total *= 0.3
-    return min(1.0, total)
-
-
-@kernel
-def remembered(v, memory):
-    """The cards of the pile that a player remembers who keeps the last ``memory`` of them in mind."""
-    if memory >= v.num_pile:
-        return v.pile_cards
-    cards = np.int64(0)
-    for k in range(v.num_pile - memory, v.num_pile):
-        cards |= np.int64(1) << v.pile[k]
-    return cards
-
-
-@kernel
-def repeated(v):
-    """Cards whose discard would repeat, in either direction, a draw and discard that this seat made before.
-
-    Only draws of upcards are in a view's record of the hand, and only an upcard can come back.
-    """
-    cards = np.int64(0)
-    if v.taken == NO_CARD or not (v.thrown[0] >> v.taken) & 1:
-        return cards
-    thrown = NO_CARD
-    taken = NO_CARD
-    for k in range(v.num_history):
-        action = v.history[k]
-        if action == UPCARD:
-            taken = thrown
-        elif action == STOCK or action == PASS:
-            taken = NO_CARD
-        elif action < KNOCK:
-            # A discard by this seat answers a draw by this seat.
-            if (v.thrown[0] >> action) & 1 and taken != NO_CARD:
-                if taken == v.taken:
-                    cards |= np.int64(1) << action
-                elif action == v.taken:
-                    cards |= np.int64(1) << taken
-            thrown = action
-    return cards
-
-
-@kernel
-def turn_of(v):
-    """Which turn of its own in this hand the seat is at, from 1."""
-    return popcount(v.thrown[0]) + 1
 
 
 @kernel
@@ -337,7 +110,7 @@ def _cost(hand, st, card, left, live, known, cold, chance, ahead):
         cost += st.ways * live_ways(card, hand, live)
     if st.pairs > 0 and hand & ~bit & (RANK_COLUMN << (card % 13)):
         cost += st.pairs
-    if st.runs > 0 and ((card % 13 > 0 and hand & (bit >> 1)) or (card % 13 < 12 and hand & (bit << 1))):
+    if st.runs > 0 and has_neighbour(card, hand):
         cost += st.runs
     return cost
 
@@ -468,39 +241,6 @@ def _draw(v, st):
         elif _wants(v, st):
             return UPCARD
     return STOCK + ctz(v.legal[2] & 5)
-
-
-@kernel
-def choose_spread(v):
-    """The arrangement with the least deadwood and, among equals, the least that the opponent may lay off."""
-    known = v.known[1]
-    chance = (v.rules[R_HAND_SIZE] - popcount(known)) / max(1, popcount(v.unseen))
-    best = np.int64(1000)
-    best_open = 0.0
-    chosen = 0
-    for n in range(popcount(v.legal[0])):
-        _, a, b, c, d = nth_arrangement(v.hand, np.int64(v.limit), n)
-        left = points_of(v.hand & ~(a | b | c | d))
-        if left > best:
-            continue
-        to_lay = (
-            exposure(a, v.unseen, known, chance)
-            + exposure(b, v.unseen, known, chance)
-            + exposure(c, v.unseen, known, chance)
-            + exposure(d, v.unseen, known, chance)
-        )
-        if left < best or to_lay < best_open:
-            best = left
-            best_open = to_lay
-            chosen = n
-    return chosen
-
-
-@kernel
-def choose_lay_off(v):
-    """Card by card what the best lay-off holds, then done."""
-    laid = best_layoff(v.hand, v.spread[0], v.spread[1], v.spread[2])[0] & v.legal[0]
-    return ctz(laid) if laid else PASS
 
 
 @kernel

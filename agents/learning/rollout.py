@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.bots.style_kernels import most_points, of_points
+from agents.bots.hand_kernels import most_points, of_points
 from agents.deals import Domain, deal_keys
 from agents.equity import EquityBank, bank_chance, equity_bank
 from agents.network.commitment import bind_to_gin

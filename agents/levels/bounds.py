@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.bots.style_kernels import remembered
+from agents.bots.hand_kernels import remembered
 from ginenv.encoding import FACTS, PLANES
 from ginenv.jit import kernel, store_cards
 

@@ -9,31 +9,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.bots.style_kernels import choose_lay_off, choose_spread, turn_of, unit
+from agents.bots.hand_kernels import choose_lay_off, choose_spread, has_neighbour, turn_of, unit
 from agents.levels.bounds import blank
-from agents.levels.habits import neighbours
 from agents.network.commitment import bind_to_gin
-from ginenv.actions import KNOCK, PHASE_LAYOFF, PHASE_SPREAD, STOCK, UPCARD
+from ginenv.actions import KNOCK, NUM_ACTIONS, PHASE_LAYOFF, PHASE_SPREAD, UPCARD
 from ginenv.encoding import encode
 from ginenv.jit import ctz, kernel, mix
 from ginenv.melds import RANK_COLUMN, card_points, deadwood
 
-# What a level is, for compiled code.
-MANNER = np.dtype(
+# How a level behaves, for compiled code: fields of ``LevelSettings``, which says what they mean.
+BEHAVIOUR = np.dtype(
     [
         ("memory", np.uint8),
         ("notices", np.uint8),
-        ("temperature", np.float64),  # on the logits; 0 plays the most probable action
-        ("draw_temperature", np.float64),  # the same where it draws: errors there cost the most
-        (
-            "reach",
-            np.float64,
-        ),  # an action this much less preferred than the best (in logits, with leanings) is never played
-        ("most_points", np.float64),  # deadwood that a discard may throw away beyond the best one
-        ("leaning", np.float64),  # largest leaning to sets, runs or early knocks, in logits
-        ("hoards", np.float64),  # taken off the logit of a discard for every ten points of the card
-        ("grabs", np.float64),  # added to the logit of taking the upcard
-        ("early_knock", np.float64),  # added to the logit of a knock within the turns of the hand's plan
+        ("temperature", np.float64),
+        ("draw_temperature", np.float64),
+        ("reach", np.float64),
+        ("most_points", np.float64),
+        ("leaning", np.float64),
+        ("hoards", np.float64),
+        ("grabs", np.float64),
+        ("early_knock", np.float64),
     ],
     align=True,
 )
@@ -43,12 +39,34 @@ _NEVER = -1e9
 
 
 @kernel
-def prepare(views, manner, turns, seed, rows, conditions, legal, words):
-    """What the network sees of a batch, and what it may do; after its plan's turns a seat plays for gin."""
+def draw_leanings(views, behaviour, seed, leanings):
+    """Draws the leanings of each hand, from its luck."""
+    for i in range(views.shape[0]):
+        # Plus one and more, since the plan of a hand is drawn from the same word.
+        word = mix(views[i].hand_luck ^ mix(np.uint64(seed)))
+        leanings[i].sets = behaviour.leaning * unit(mix(word + np.uint64(1)))
+        leanings[i].runs = behaviour.leaning * unit(mix(word + np.uint64(2)))
+        leanings[i].knock = behaviour.leaning * unit(mix(word + np.uint64(3)))
+
+
+@kernel
+def prepare(views, behaviour, turns, seed, rows, conditions, legal, words):
+    """Writes what the network sees of a batch, and what it may do; after its plan's turns a seat plays for gin.
+
+    Args:
+        views: ``VIEW[n]``.
+        behaviour: a ``BEHAVIOUR`` record.
+        turns: ``int64[n]``, own turns in which each seat may knock above gin.
+        seed: of the player.
+        rows: ``uint8[n, 520]``, observations.
+        conditions: ``uint8[n]``, 1 where the seat is bound to play for gin.
+        legal: ``int64[n, 3]``, legal actions.
+        words: ``uint64[n]``, random words.
+    """
     for i in range(views.shape[0]):
         v = views[i]
         encode(v, rows, i)
-        blank(v, manner.memory, manner.notices, rows[i])
+        blank(v, behaviour.memory, behaviour.notices, rows[i])
         # Who declined a knock plays for gin, as in training.
         bound = v.declined > 0 or turn_of(v) > turns[i]
         conditions[i] = 1 if bound else 0
@@ -59,7 +77,7 @@ def prepare(views, manner, turns, seed, rows, conditions, legal, words):
 
 
 @kernel
-def _prefer(v, manner, leaning, legal0, legal1, row):
+def _prefer(v, behaviour, leaning, legal0, legal1, row):
     """Adds leanings to a row of logits, and rules out discards that cost too many points; the network's first choice stays."""
     first = -1
     least = np.int64(1000)
@@ -75,50 +93,38 @@ def _prefer(v, manner, leaning, legal0, legal1, row):
         card = ctz(rest)
         bit = np.int64(1) << card
         rest &= rest - 1
-        if card != first and deadwood(v.hand & ~bit) > least + manner.most_points:
+        if card != first and deadwood(v.hand & ~bit) > least + behaviour.most_points:
             row[card] = _NEVER
             continue
-        row[card] -= manner.hoards * card_points(card) / 10
+        row[card] -= behaviour.hoards * card_points(card) / 10
         others = v.hand & ~bit
         if others & (RANK_COLUMN << (card % 13)):
             row[card] -= leaning.sets
-        if neighbours(card, others):
+        if has_neighbour(card, others):
             row[card] -= leaning.runs
     rest = legal1
     while rest:
         card = ctz(rest)
         rest &= rest - 1
-        row[KNOCK + card] += leaning.knock + manner.early_knock
+        row[KNOCK + card] += leaning.knock + behaviour.early_knock
 
 
 @kernel
-def _draw(row, reach, temperature, legal0, legal1, legal2, word):
+def _draw(row, legal, reach, temperature, word):
     """Draws a legal action from the logits of a row within the reach, at a temperature."""
-    best = -1e30
-    best_action = 0
-    for k in range(3):
-        rest = legal0 if k == 0 else (legal1 if k == 1 else legal2)
-        first = 0 if k == 0 else (KNOCK if k == 1 else STOCK)
-        while rest:
-            action = first + ctz(rest)
-            rest &= rest - 1
-            if row[action] > best:
-                best = row[action]
-                best_action = action
+    best = -1
+    for action in range(NUM_ACTIONS):
+        # Actions stand in three masks of 52: discards, knocks, the others.
+        if (legal[action // 52] >> (action % 52)) & 1 and (best < 0 or row[action] > row[best]):
+            best = action
     if temperature <= 0:
-        return best_action
+        return best
     total = 0.0
-    chosen = best_action
+    chosen = best
     # One pass: an action replaces the one held with probability weight / (sum of weights so far).
-    for k in range(3):
-        rest = legal0 if k == 0 else (legal1 if k == 1 else legal2)
-        first = 0 if k == 0 else (KNOCK if k == 1 else STOCK)
-        while rest:
-            action = first + ctz(rest)
-            rest &= rest - 1
-            behind = best - row[action]
-            if behind > reach:
-                continue
+    for action in range(NUM_ACTIONS):
+        behind = np.float64(row[best]) - row[action]
+        if (legal[action // 52] >> (action % 52)) & 1 and behind <= reach:
             weight = np.exp(-behind / temperature)
             total += weight
             word = mix(word)
@@ -128,12 +134,12 @@ def _draw(row, reach, temperature, legal0, legal1, legal2, word):
 
 
 @kernel
-def choose(views, manner, leanings, logits, legal, words, actions):
+def choose(views, behaviour, leanings, logits, legal, words, actions):
     """Chooses for a batch; spreads and lay-offs are arithmetic.
 
     Args:
         views: ``VIEW[n]``.
-        manner: a ``MANNER`` record.
+        behaviour: a ``BEHAVIOUR`` record.
         leanings: ``LEANING[n]``.
         logits: ``float32[n, 107]``, overwritten.
         legal: ``int64[n, 3]``.
@@ -149,9 +155,9 @@ def choose(views, manner, leanings, logits, legal, words, actions):
         else:
             row = logits[i]
             if legal[i, 0]:
-                _prefer(v, manner, leanings[i], legal[i, 0], legal[i, 1], row)
-                temperature = manner.temperature
+                _prefer(v, behaviour, leanings[i], legal[i, 0], legal[i, 1], row)
+                temperature = behaviour.temperature
             else:
-                row[UPCARD] += manner.grabs
-                temperature = manner.draw_temperature
-            actions[i] = _draw(row, manner.reach, temperature, legal[i, 0], legal[i, 1], legal[i, 2], words[i])
+                row[UPCARD] += behaviour.grabs
+                temperature = behaviour.draw_temperature
+            actions[i] = _draw(row, legal[i], behaviour.reach, temperature, words[i])

@@ -9,23 +9,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator
 
 from agents.config import Config, ConfigError, parse_config
-from agents.levels.choice import MANNER
-from agents.levels.habits import HABITS, NUM_HABITS
+from agents.levels.choice import BEHAVIOUR
 from agents.levels.plans import NUM_PLANS
-from agents.levels.population import Population
-from agents.levels.prior import Whole
+from agents.levels.prior import Prior
 from agents.network.checkpoint import CARD, WEIGHTS, load_checkpoint
 from agents.network.nets import Actor
 from agents.network.player import LEVEL
 from ginenv.errors import GinError, did_you_mean
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 FILES = (WEIGHTS, CARD, LEVEL)
 INSTALLED = Path(__file__).resolve().parent / "installed"
 NAMES = ("level-1", "level-2", "level-3", "level-4")
+_KEYS = ("format", "name", "settings", "about", "weights_sha256")
 
 
 class LevelError(GinError):
@@ -44,22 +43,14 @@ class LevelSettings(Config):
         reach: what it prefers this much less than its best choice (in logits, leanings included) is never played.
         most_points: deadwood that a discard may throw away beyond the best one.
         leaning: largest leaning of a hand to sets, runs or early knocks, in logits.
-        hoards: logits by which it is loath to throw a card, for every ten points of the card.
-        grabs: logits by which it is tempted by every upcard.
+        hoards: taken off the logit of a discard for every ten points of the card.
+        grabs: added to the logit of taking the upcard.
         early_knock: added to the logit of a knock within the turns of the hand's plan.
-        answers: its plans are no numbers of turns but its default and the answers of its network to the kinds of opponents of
-            ``kinds.KINDS``; where it searches, the search is its default.
-        plans: what it believes, as installed, that each plan brings, in points a hand.
+        plans: what it believes, as installed, that each plan brings, in points a hand; empty where it learns nothing.
         doubt: standard deviation of that belief.
         boldness: factor on it when a plan is drawn; 0 takes what is believed to be best.
-        heeds: how far its network heeds an opponent's habits (0: not at all, the numbers it reads stay 0); must be 0 with ``answers``.
-        insight: how far it infers the worth of plans from an opponent's habits (0: not at all).
-        bot: leaves draws and discards to the best compiled bot, by the hand's plan; the network then only guides what is played with
-            ``bot`` off.
-        noise: of that bot: points by which a discard may be worse than the best one.
-        worlds: worlds it searches for each choice, which its network and its plan then leave to the search, but for the network's answers;
-            0 searches nothing.
-        slack: of that search: how freely it takes what is nearly as good (the ``temperature`` of ``agents.search.SearchConfig``).
+        worlds: worlds that it searches for each choice, which its network and its plan then leave to the search; 0 searches nothing.
+        slack: of that search: how freely it takes what is nearly as good (see ``agents.search.SearchConfig``).
     """
 
     title: str = Field(min_length=1, max_length=40)
@@ -73,36 +64,26 @@ class LevelSettings(Config):
     hoards: float = Field(0.0, ge=-10, le=10)
     grabs: float = Field(0.0, ge=-10, le=10)
     early_knock: float = Field(0.0, ge=-10, le=10)
-    answers: bool = False
-    plans: tuple[float, ...] = Field((0.0,) * NUM_PLANS, min_length=NUM_PLANS, max_length=NUM_PLANS)
+    plans: tuple[float, ...] = (0.0,) * NUM_PLANS
     doubt: float = Field(3.0, gt=0, le=50)
     boldness: float = Field(0.7, ge=0, le=3)
-    heeds: float = Field(1.0, ge=0, le=1)
-    insight: float = Field(0.0, ge=0, le=2)
-    bot: bool = False
-    noise: float = Field(0.0, ge=0, le=50)
     worlds: int = Field(0, ge=0, le=4096)
     slack: float = Field(0.0, ge=0, le=1)
 
-    @model_validator(mode="after")
-    def _fitting(self) -> LevelSettings:
-        if self.bot and (self.answers or self.worlds):
+    @field_validator("plans")
+    @classmethod
+    def _one_for_each_plan(cls, plans: tuple[float, ...]) -> tuple[float, ...]:
+        if len(plans) not in (0, NUM_PLANS):
             raise ValueError(
-                "bot leaves nothing to a network's answers or to a search; with bot, answers must be false and worlds 0"
+                f"{len(plans)} numbers are given; allowed are {NUM_PLANS}, or none for a level that learns nothing"
             )
-        if self.answers and self.heeds:
-            raise ValueError("answers are read where habits would be; with answers, heeds must be 0")
-        if self.answers and self.worlds and self.insight:
-            raise ValueError(
-                "insight knows what answers are worth beside the network, not beside a search; with both, it must be 0"
-            )
-        return self
+        return plans
 
     @property
-    def manner(self) -> np.ndarray:
-        """The numbers that compiled code reads: ``MANNER[1]``."""
-        record = np.zeros(1, MANNER)
-        for name in MANNER.names or ():
+    def behaviour(self) -> np.ndarray:
+        """The numbers that compiled code reads: ``BEHAVIOUR[1]``."""
+        record = np.zeros(1, BEHAVIOUR)
+        for name in BEHAVIOUR.names or ():
             record[name] = getattr(self, name)
         return record
 
@@ -115,8 +96,6 @@ class Level:
         name: such as ``level-2``.
         directory: where its files are.
         settings: what it is.
-        population: what is typical of opponents.
-        foresight: ``float64[H, P]``, what a habit of one standard deviation says about the worth of each plan.
         actor: its network.
         about: how it was made; how strong it is stands beside it (``agents.levels.bench.rating``).
         digest: SHA-256 over its files: two levels are the same if and only if this is.
@@ -125,25 +104,31 @@ class Level:
     name: str
     directory: Path
     settings: LevelSettings
-    population: Population
-    foresight: np.ndarray
     actor: Actor
     about: dict[str, Any]
     digest: str
+
+    @property
+    def learns(self) -> bool:
+        """Whether there is anything that it could learn: a search leaves its plans without effect."""
+        return bool(self.settings.plans) and not self.settings.worlds
 
     def with_settings(self, **changes: Any) -> Level:
         """The same level with some settings changed, for measurements and for players who ask for more or fewer worlds.
 
         Raises:
-            ConfigError: if they do not fit.
+            ConfigError: if one does not exist or is out of range.
         """
         settings = parse_config(self.settings.model_dump() | changes, LevelSettings, f"level {self.name}")
         return replace(self, settings=settings)
 
-    def nothing_learned(self) -> Whole:
-        """What it has learned as a whole when it is installed."""
-        settings = self.settings
-        return Whole.installed(np.array(settings.plans), settings.doubt, apart=settings.answers)
+    def with_plan(self, plan: int) -> Level:
+        """The same level with another plan as installed."""
+        return self.with_settings(plans=tuple(0.0 if k == plan else -100.0 for k in range(NUM_PLANS)))
+
+    def nothing_learned(self) -> Prior:
+        """What it expects of strangers when it is installed."""
+        return Prior.installed(np.array(self.settings.plans or (0.0,) * NUM_PLANS), self.settings.doubt)
 
 
 def digest_of(directory: Path) -> str:
@@ -174,6 +159,23 @@ def level_directory(name: str | int) -> Path:
     )
 
 
+def read_level_json(directory: Path) -> dict[str, Any]:
+    """What ``level.json`` of a directory holds, of whatever format.
+
+    Raises:
+        LevelError: if it is missing or no JSON object.
+    """
+    try:
+        values = json.loads((directory / LEVEL).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise LevelError(f"level {directory}: {LEVEL} cannot be read ({error.strerror})") from None
+    except ValueError as error:
+        raise LevelError(f"level {directory}: {LEVEL} does not hold JSON ({error})") from None
+    if not isinstance(values, dict):
+        raise LevelError(f"level {directory}: {LEVEL} does not hold a JSON object")
+    return values
+
+
 def load_level(name: str | int) -> Level:
     """A level by its name, its number or its directory, checked.
 
@@ -181,72 +183,39 @@ def load_level(name: str | int) -> Level:
         GinError: if there is no such level, or a file of it is missing, damaged or of another version.
     """
     directory = level_directory(name)
-    try:
-        values = json.loads((directory / LEVEL).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise LevelError(f"level {directory}: {LEVEL} cannot be read ({error.strerror})") from None
-    except ValueError as error:
-        raise LevelError(f"level {directory}: {LEVEL} is no JSON ({error})") from None
-    if not isinstance(values, dict) or values.get("format") != FORMAT_VERSION:
-        found = values.get("format") if isinstance(values, dict) else None
-        raise LevelError(f"level {directory}: format is {found!r}; this version reads {FORMAT_VERSION}")
-    known = {"format", "name", "settings", "population", "foresight", "about", "weights_sha256"}
-    if unknown := sorted(set(values) - known):
+    values = read_level_json(directory)
+    if values.get("format") == 1:
         raise LevelError(
-            f"level {directory}: {LEVEL} has unknown key {unknown[0]!r}; known: {', '.join(sorted(known))}"
+            f"level {directory}: format is 1, which gin levels convert {directory} brings to {FORMAT_VERSION}"
+        )
+    if values.get("format") != FORMAT_VERSION:
+        raise LevelError(f"level {directory}: format is {values.get('format')!r}; this version reads {FORMAT_VERSION}")
+    if unknown := sorted(set(values) - set(_KEYS)):
+        raise LevelError(
+            f"level {directory}: {LEVEL} has unknown key {unknown[0]!r}; known: {', '.join(sorted(_KEYS))}"
         )
     if not isinstance(values.get("name"), str) or not isinstance(values.get("about"), dict):
         raise LevelError(f"level {directory}: {LEVEL} must hold a name (text) and about (how the level was made)")
     try:
         settings = parse_config(values.get("settings") or {}, LevelSettings, f"level {directory}")
-        population = Population.from_json(values.get("population"))
-        foresight = _foresight(values.get("foresight"))
     except ConfigError as error:
         raise LevelError(str(error)) from None
-    except GinError as error:
-        raise LevelError(f"level {directory}: {error}") from None
-    actor, card = load_checkpoint(directory)
-    if card["weights_sha256"] != values.get("weights_sha256"):
+    actor, metadata = load_checkpoint(directory)
+    if metadata["weights_sha256"] != values.get("weights_sha256"):
         raise LevelError(f"level {directory}: {LEVEL} belongs to other weights than those beside it")
-    if actor.habits not in (0, NUM_HABITS):
+    if actor.habits:
         raise LevelError(
-            f"level {directory}: its network reads {actor.habits} habits; this version counts {NUM_HABITS}: {HABITS[0]}, ..."
+            f"level {directory}: its network reads {actor.habits} numbers about its opponent; a level's network must read none"
         )
-    if settings.answers and not actor.habits:
-        raise LevelError(
-            f"level {directory}: its network has no columns in which it could read whom to answer; answers must be false"
-        )
-    return Level(
-        values["name"], directory, settings, population, foresight, actor, values["about"], digest_of(directory)
-    )
+    return Level(values["name"], directory, settings, actor, values["about"], digest_of(directory))
 
 
-def _foresight(values: Any) -> np.ndarray:
-    rows = [values.get(name) for name in HABITS] if isinstance(values, dict) else None
-    try:
-        table = np.array(rows, np.float64)
-    except (TypeError, ValueError):
-        table = np.zeros(0)
-    if table.shape != (NUM_HABITS, NUM_PLANS) or not np.isfinite(table).all():
-        raise GinError(f"foresight must hold {NUM_PLANS} numbers for each of the {NUM_HABITS} habits")
-    return table
-
-
-def level_json(
-    name: str,
-    settings: LevelSettings,
-    population: Population,
-    foresight: np.ndarray,
-    weights_sha256: str,
-    about: dict[str, Any],
-) -> dict[str, Any]:
+def level_json(name: str, settings: LevelSettings, weights_sha256: str, about: dict[str, Any]) -> dict[str, Any]:
     """The content of ``level.json``."""
     return {
         "format": FORMAT_VERSION,
         "name": name,
         "settings": settings.model_dump(mode="json"),
-        "population": population.to_json(),
-        "foresight": {habit: [round(float(x), 4) for x in row] for habit, row in zip(HABITS, foresight, strict=True)},
         "weights_sha256": weights_sha256,
         "about": about,
     }

@@ -1,11 +1,9 @@
-"""How long to knock early: the plan of a hand, and what a level believes its plans are worth.
+"""How long to knock early: the plan of a hand, what a level believes its plans are worth, and the record it keeps of one opponent.
 
 A plan is a number of own turns: within them the level knocks as soon as it may, after them it plays for gin. No single decision shows
 which plan is better, whole hands do. So a level holds a belief about the points a hand that each plan brings against an opponent: a
 normal distribution over all plans at once, in which neighbouring plans are alike, updated by the score of every hand (a Kalman filter
 of five numbers). Each hand's plan is drawn by that belief (Thompson sampling): what is uncertain is tried, what fails is dropped.
-
-A level whose network has answers to kinds of opponents (``kinds``) holds the same belief about these instead.
 
 As installed a level believes in the plan of its strength: a beginner knocks whenever it can. Experience may change its mind.
 """
@@ -14,13 +12,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.bots.style_kernels import unit
+from agents.bots.hand_kernels import unit
 from ginenv.jit import kernel, mix
 
 # Own turns in which a hand is ended by a knock as soon as that is legal; 0 plays for gin from the start.
 TURNS = (99, 7, 4, 2, 0)
 NUM_PLANS = len(TURNS)
-BELIEF = np.dtype([("mean", np.float64, (NUM_PLANS,)), ("cov", np.float64, (NUM_PLANS, NUM_PLANS))], align=True)
+_BELIEF_FIELDS = [("mean", np.float64, (NUM_PLANS,)), ("cov", np.float64, (NUM_PLANS, NUM_PLANS))]
+BELIEF = np.dtype(_BELIEF_FIELDS, align=True)
+# What is kept of one opponent: hands played, hands and points by the plan they were played with, and the belief.
+RECORD = np.dtype([("hands", np.int32), ("plans", np.float64, (NUM_PLANS, 2)), *_BELIEF_FIELDS], align=True)
 # Standard deviation of a hand's points around what its plan is worth.
 HAND_NOISE = 27.0
 # How much better or worse an opponent may be than expected, whatever the plan, in points a hand.
@@ -31,25 +32,24 @@ _REACH = 1.2
 DRIFT = 0.06
 
 
-def first_belief(mean: np.ndarray, doubt: float, apart: bool = False) -> np.ndarray:
+def first_belief(mean: np.ndarray, doubt: float) -> np.ndarray:
     """The belief before the first hand: ``BELIEF[1]``.
 
     Args:
         mean: ``[P]``, points a hand that each plan is expected to bring beyond the others.
         doubt: standard deviation of these expectations.
-        apart: whether one plan says nothing about its neighbours.
     """
     belief = np.zeros(1, BELIEF)
     belief["mean"] = mean
     steps = np.arange(NUM_PLANS)
-    alike = np.eye(NUM_PLANS) if apart else np.exp(-np.square(steps[:, None] - steps[None]) / (2 * _REACH**2))
+    alike = np.exp(-np.square(steps[:, None] - steps[None]) / (2 * _REACH**2))
     belief["cov"] = doubt**2 * alike + OPPONENT_SPREAD**2
     return belief
 
 
 @kernel
 def observe(b, plan, points, noise, drift):
-    """Updates a ``BELIEF`` by the points of a hand that was played by a plan.
+    """Updates a belief (``BELIEF`` or ``RECORD``) by the points of a hand that was played by a plan.
 
     Args:
         b: the belief.
@@ -72,6 +72,18 @@ def observe(b, plan, points, noise, drift):
 
 
 @kernel
+def learn_hands(views, records, rows, plans):
+    """Adds finished hands to what is known of opponents: final view ``k``, played by ``plans[k]``, goes to ``records[rows[k]]``."""
+    for k in range(views.shape[0]):
+        record = records[rows[k]]
+        points = np.float64(views[k].points)
+        record.hands += 1
+        record.plans[plans[k], 0] += 1
+        record.plans[plans[k], 1] += points
+        observe(record, plans[k], points, HAND_NOISE, DRIFT)
+
+
+@kernel
 def _normal(word):
     """A standard normal number of a random word (twelve uniform numbers added: good to three standard deviations)."""
     total = -6.0
@@ -82,12 +94,11 @@ def _normal(word):
 
 
 @kernel
-def draw_plan(b, shift, boldness, word):
+def draw_plan(b, boldness, word):
     """The best plan of one draw from a belief.
 
     Args:
-        b: a ``BELIEF``.
-        shift: ``float64[P]``, added to its mean.
+        b: a ``BELIEF`` or ``RECORD``.
         boldness: factor on its standard deviations; 0 takes the best mean.
         word: uint64.
     """
@@ -106,13 +117,22 @@ def draw_plan(b, shift, boldness, word):
                 lower[k, j] = total / lower[j, j]
         word = mix(word + np.uint64(k))
         draws[k] = _normal(word)
-        value = b.mean[k] + shift[k]
+        value = b.mean[k]
         for j in range(k + 1):
             value += boldness * lower[k, j] * draws[j]
         if value > best:
             best = value
             chosen = k
     return chosen
+
+
+@kernel
+def draw_plans(seed, views, records, rows, boldness, plans):
+    """Writes the plan of each hand in play: it follows from the hand's luck and from what was known when the hand began."""
+    for i in range(views.shape[0]):
+        record = records[rows[i]]
+        word = mix(views[i].hand_luck ^ mix(np.uint64(seed)))
+        plans[i] = draw_plan(record, boldness, word)
 
 
 def better(belief: np.ndarray, plan: int, other: int) -> tuple[float, float]:

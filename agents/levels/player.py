@@ -3,51 +3,24 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from agents.bots.heuristics import StylePlayer, style
-from agents.levels.choice import LEANING, choose, prepare
-from agents.levels.habits import COUNTS, NUM_HABITS
-from agents.levels.kinds import codes
+from agents.levels.choice import LEANING, choose, draw_leanings, prepare
 from agents.levels.level import Level, LevelError, load_level
-from agents.levels.memory import counts_of, foretells, learn_all
-from agents.levels.plans import NUM_PLANS, TURNS, draw_plan
-from agents.levels.prior import Whole
+from agents.levels.plans import TURNS, draw_plans, learn_hands
+from agents.levels.prior import Prior
 from agents.levels.profile import Profile
 from agents.network.heuristic_features import Adviser, actor_inputs
 from agents.network.nets import FrozenActor, has_bfloat16_units
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.errors import GinError
-from ginenv.jit import kernel, mix
 from ginenv.players import BasePlayer, Player
 from ginenv.view import VIEW
 
-# Hands of an opponent before its habits change how a level plays.
-MIN_KNOWN = 3
 _TURNS = np.array(TURNS, np.int64)
-
-
-@kernel
-def _chance(word):
-    return np.float64(word >> np.uint64(11)) / 9007199254740992.0
-
-
-@kernel
-def _plan_hands(seed, views, records, rows, shifts, boldness, plans):
-    """Draws the plan of each hand in play: it follows from the hand's luck and from what was known when the hand began."""
-    for i in range(views.shape[0]):
-        record = records[rows[i]]
-        word = mix(views[i].hand_luck ^ mix(np.uint64(seed)))
-        plans[i] = draw_plan(record, shifts[i], boldness, word)
-
-
-@kernel
-def _trusted(records, rows, least, trust):
-    for i in range(rows.shape[0]):
-        record = records[rows[i]]
-        trust[i] = 1.0 if record.hands >= least and foretells(record) else 0.0
 
 
 class LevelPlayer(BasePlayer):
@@ -60,44 +33,28 @@ class LevelPlayer(BasePlayer):
         level: as installed.
         seed: of its choices.
         learn: whether it learns and plays what it learned; ``False`` is the frozen default.
-        profile: where it keeps what it learns of a named opponent and as a whole.
-        blank: plays as if it knew nothing of its opponents although it learns (a control for measurements).
+        profile: where it keeps what it learns of a named opponent and of everybody.
+
+    Attributes:
+        reads: for measurements, whose record each slot reads, ``int64[slots]``; ``None``: its own.
     """
 
-    def __init__(
-        self,
-        level: Level,
-        seed: int = 0,
-        learn: bool = True,
-        profile: Profile | None = None,
-        blank: bool = False,
-    ) -> None:
+    def __init__(self, level: Level, seed: int = 0, learn: bool = True, profile: Profile | None = None) -> None:
         super().__init__(seed)
-        self.level, self.learns, self.profile, self.blanked = level, learn, profile, blank
-        self.name = level.name
-        self.manner = level.settings.manner
-        # Who has answers is bound to no number of turns.
-        self.turns = np.full(NUM_PLANS, max(TURNS)) if level.settings.answers else _TURNS
+        self.level, self.profile, self.name = level, profile, level.name
+        self.learns = learn and level.learns
+        self.behaviour = level.settings.behaviour[0]
         self.actor = FrozenActor(level.actor, has_bfloat16_units())
         self.adviser = Adviser([(level.settings.memory, level.settings.notices)])
         self.search = _search(level) if level.settings.worlds else None
-        self.bot = _bot(level) if level.settings.bot else None
-        for helper in (self.bot, self.search):
-            if helper is not None:
-                helper.reset(seed)
-        population = level.population
-        self.within = np.maximum(population.prior * np.square(population.spread), 1e-4).astype(np.float32)
+        if self.search is not None:
+            self.search.reset(seed)
+        self.prior = profile.prior if profile is not None else level.nothing_learned()
         self._rows: dict[int, int] = {}
-        self.whole = profile.whole if profile is not None else level.nothing_learned()
-        self.records = np.repeat(self.whole.start(), 16)
-        self._features = np.zeros((16, NUM_HABITS), np.float32)
-        self._fresh = np.zeros(1, COUNTS)
-        # For measurements: whose history each slot reads (its own where left out), and whether records stand still.
+        self.records = np.repeat(self.prior.stranger(), 16)
         self.reads: np.ndarray | None = None
-        self.holds = False
         if profile is not None:
             self.records[0] = profile.record[0]
-            self.refresh(np.zeros(1, np.int64))
 
     # --- what is known of whom --------------------------------------------------------------------------------------------------
 
@@ -111,129 +68,79 @@ class LevelPlayer(BasePlayer):
             row = self._rows.get(slot)
             if row is None:
                 row = self._rows[slot] = len(self._rows) + 1
-                self._grow(row)
+                if row >= len(self.records):
+                    self.records = np.concatenate([self.records, np.repeat(self.prior.stranger(), len(self.records))])
             rows[i] = row
         return rows
-
-    def _grow(self, row: int) -> None:
-        if row >= len(self.records):
-            more = len(self.records)
-            self.records = np.concatenate([self.records, np.repeat(self.whole.start(), more)])
-            self._features = np.concatenate([self._features, np.zeros((more, NUM_HABITS), np.float32)])
-
-    def refresh(self, rows: np.ndarray) -> None:
-        """Turns counts into what the network reads."""
-        self._features[rows] = self.level.population.features(counts_of(self.records[rows]))
 
     def reset(self, seed: int = 0) -> None:
         """Takes a new seed and forgets what no profile keeps."""
         super().reset(seed)
-        for helper in (self.bot, self.search):
-            if helper is not None:
-                helper.reset(seed)
+        if self.search is not None:
+            self.search.reset(seed)
         if self.profile is None:
             self._rows.clear()
-            self._empty(np.arange(len(self.records)))
+            self.records[:] = self.prior.stranger()[0]
 
     def forget(self, slots: np.ndarray) -> None:
         """Forgets the opponents at some tables, unless a profile keeps them."""
         if self.profile is None:
             rows = [row for slot in np.asarray(slots).tolist() if (row := self._rows.get(slot)) is not None]
-            self._empty(np.array(rows, np.int64))
-
-    def _empty(self, rows: np.ndarray) -> None:
-        self.records[rows] = self.whole.start()[0]
-        self._features[rows] = 0
+            self.records[rows] = self.prior.stranger()[0]
 
     # --- play -------------------------------------------------------------------------------------------------------------------
 
-    def _hand_plans(
-        self, views: np.ndarray, slots: np.ndarray, rows: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The plan of each hand in play, what the opponent's habits foretell of all plans, and the habits to be read."""
-        settings = self.level.settings
-        if not self.learns or self.blanked:
-            n = len(rows)
-            plans = np.full(n, self.whole.default)
-            return plans, np.zeros((n, NUM_PLANS)), self._read(plans, np.zeros((n, NUM_HABITS), np.float32))
-        read = rows if self.reads is None else self.rows_of(self.reads[slots], len(slots))
-        trust = np.zeros(len(rows))
-        _trusted(self.records, read, MIN_KNOWN, trust)
-        known = (self._features[read] * trust[:, None]).astype(np.float32)
-        shifts = settings.insight * (known @ self.level.foresight)
-        plans = np.zeros(len(rows), np.int64)
-        _plan_hands(self.seed & 0xFFFFFFFF, views, self.records, read, shifts, settings.boldness, plans)
-        return plans, shifts, self._read(plans, known)
-
-    def _read(self, plans: np.ndarray, known: np.ndarray) -> np.ndarray:
-        """What the network reads of opponents whose habits are known: ``float32[n, H]``."""
-        settings = self.level.settings
-        return codes(plans) if settings.answers else known * np.float32(settings.heeds)
-
-    def _leanings(self, views: np.ndarray) -> np.ndarray:
-        """The leanings of each hand: ``LEANING[n]``."""
-        leanings = np.zeros(len(views), LEANING)
-        most = self.level.settings.leaning
-        if most:
-            for k, name in enumerate(LEANING.names or ()):
-                leanings[name] = most * _chances(views["hand_luck"], self.seed & 0xFFFFFFFF, k)
-        return leanings
+    def plans_of(self, views: np.ndarray, slots: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """The plan of each hand in play: ``int64[n]``."""
+        plans = np.full(len(rows), self.prior.default, np.int64)
+        if self.learns:
+            read = rows if self.reads is None else self.rows_of(self.reads[slots], len(slots))
+            draw_plans(self.seed & 0xFFFFFFFF, views, self.records, read, self.level.settings.boldness, plans)
+        return plans
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
-        """Chooses for every view (see ``ginenv.players.Player``)."""
+        """Chooses for every view (see ``ginenv.players.Player``).
+
+        Raises:
+            GinError: if ``views`` are no views.
+        """
         views = np.atleast_1d(views)
-        assert views.dtype == VIEW
+        if views.dtype != VIEW:
+            raise GinError(f"views have dtype {views.dtype}; allowed is VIEW")
         n = len(views)
-        rows = self.rows_of(slots, n)
         tables = np.zeros(n, np.int64) if slots is None else np.asarray(slots, np.int64)
-        plans, _, known = self._hand_plans(views, tables, rows)
-        if self.bot is not None:
-            return self.bot.act(views, plans)
-        if self.search is None:
-            return self._chosen(views, tables, plans, known)
-        # A search leaves nothing to the network but its answers.
-        answered = plans > 0 if self.level.settings.answers else np.zeros(n, bool)
-        actions = np.empty(n, np.int64)
-        for part, choose_for in ((~answered, self._searched), (answered, self._chosen)):
-            if part.any():
-                actions[part] = choose_for(views[part], tables[part], plans[part], known[part])
-        return actions
-
-    def _searched(self, views: np.ndarray, tables: np.ndarray, plans: np.ndarray, known: np.ndarray) -> np.ndarray:
-        assert self.search is not None
-        return self.search.act(views, tables)
-
-    def _chosen(self, views: np.ndarray, tables: np.ndarray, plans: np.ndarray, known: np.ndarray) -> np.ndarray:
-        """What the network's policy chooses within the level's bounds."""
-        n = len(views)
+        if self.search is not None:
+            return self.search.act(views, tables)
+        plans = self.plans_of(views, tables, self.rows_of(slots, n))
         observations = np.empty((n, OBSERVATION_SIZE), np.uint8)
         conditions = np.empty(n, np.uint8)
         legal, words = np.empty((n, 3), np.int64), np.empty(n, np.uint64)
         seed = self.seed & 0xFFFFFFFF
-        prepare(views, self.manner[0], self.turns[plans], seed, observations, conditions, legal, words)
-        logits = self.actor(actor_inputs(self.actor, views, observations, conditions, known, self.adviser)).numpy()
+        prepare(views, self.behaviour, _TURNS[plans], seed, observations, conditions, legal, words)
+        logits = self.actor(actor_inputs(self.actor, views, observations, conditions, adviser=self.adviser)).numpy()
+        leanings = np.zeros(n, LEANING)
+        draw_leanings(views, self.behaviour, seed, leanings)
         actions = np.empty(n, np.int64)
-        choose(views, self.manner[0], self._leanings(views), logits, legal, words, actions)
+        choose(views, self.behaviour, leanings, logits, legal, words, actions)
         return actions
 
     # --- learning ---------------------------------------------------------------------------------------------------------------
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         """Learns from finished hands; with a profile, what it learned is on disk when this returns."""
-        if not self.learns or self.holds or slots is None:
+        if not self.learns or slots is None:
             return
         views = np.atleast_1d(views)
         rows = self.rows_of(slots, len(views))
-        plans, shifts, _ = self._hand_plans(views, np.asarray(slots, np.int64), rows)
+        plans = self.plans_of(views, np.asarray(slots, np.int64), rows)
         if self.profile is None:
-            self._learn(self.records, rows, views, plans, shifts)
-            self.refresh(np.unique(rows))
+            learn_hands(views, self.records, rows, plans)
             return
 
-        def add(record: np.ndarray, whole: Whole) -> None:
-            self._learn(record, np.zeros(len(views), np.int64), views, plans, shifts)
+        def add(record: np.ndarray, prior: Prior) -> None:
+            learn_hands(views, record, rows, plans)
             for plan, points in zip(plans.tolist(), views["points"].tolist(), strict=True):
-                whole.add(plan, points)
+                prior.add(plan, points)
 
         try:
             self.profile.update(add)
@@ -241,40 +148,11 @@ class LevelPlayer(BasePlayer):
             # A full disk must not end a game: what was learned until now stays, on disk and here.
             warnings.warn(str(error), stacklevel=2)
             return
-        self.records[0], self.whole = self.profile.record[0], self.profile.whole
-        self.refresh(np.zeros(1, np.int64))
-
-    def _learn(
-        self, records: np.ndarray, rows: np.ndarray, views: np.ndarray, plans: np.ndarray, shifts: np.ndarray
-    ) -> None:
-        population = self.level.population
-        learn_all(views, records, rows, self._fresh, population.mean, population.prior, self.within, plans, shifts)
-
-
-@kernel
-def _lean(lucks, seed, which, out):
-    for i in range(lucks.shape[0]):
-        # Plus one, since the plan of a hand is drawn from the same words.
-        out[i] = _chance(mix(mix(lucks[i] ^ mix(np.uint64(seed))) + np.uint64(which + 1)))
-
-
-def _chances(lucks: np.ndarray, seed: int, which: int) -> np.ndarray:
-    out = np.zeros(len(lucks))
-    _lean(lucks, seed, which, out)
-    return out
-
-
-def _bot(level: Level) -> StylePlayer:
-    """The best compiled bot, one style for each plan."""
-    settings = level.settings
-    styles = np.repeat(
-        style("knocker", memory=settings.memory, infer=int(settings.notices > 0), noise=settings.noise), NUM_PLANS
-    )
-    styles["turns"] = TURNS
-    return StylePlayer(styles)
+        self.records[0], self.prior = self.profile.record[0], self.profile.prior
 
 
 def _search(level: Level) -> Player:
+    # A level that does not search need not wait for the search to load.
     from agents.search.player import make_search
 
     # The strongest search there is, on the shipped network; as it comes but for its choice among what is nearly as good.
@@ -287,7 +165,6 @@ def make_level(
     seed: int = 0,
     level: str | int = 1,
     learn: bool = True,
-    blank: bool = False,
     profile: str = "",
     opponent: str = "",
     worlds: int = -1,
@@ -298,7 +175,6 @@ def make_level(
         seed: of its choices.
         level: name, number or directory.
         learn: ``False`` for the frozen default.
-        blank: learns but plays as if it knew nothing (a control).
         profile: directory in which it keeps what it learns.
         opponent: name of whoever sits across, for the profile.
         worlds: worlds of its search, instead of the level's own number.
@@ -312,24 +188,11 @@ def make_level(
     if opponent and not profile:
         raise GinError("an opponent's name needs a profile, the directory in which a level keeps what it learns of it")
     kept = Profile.open(Path(str(profile)), found, str(opponent) or "anybody") if profile else None
-    return LevelPlayer(found, seed, bool(learn), kept, bool(blank))
+    return LevelPlayer(found, seed, bool(learn), kept)
 
 
-def make_level_1(seed: int = 0, **options: bool | str | int) -> LevelPlayer:
-    """The beginner."""
-    return make_level(seed, 1, **options)  # type: ignore[arg-type]
-
-
-def make_level_2(seed: int = 0, **options: bool | str | int) -> LevelPlayer:
-    """The intermediate player."""
-    return make_level(seed, 2, **options)  # type: ignore[arg-type]
-
-
-def make_level_3(seed: int = 0, **options: bool | str | int) -> LevelPlayer:
-    """The advanced player."""
-    return make_level(seed, 3, **options)  # type: ignore[arg-type]
-
-
-def make_level_4(seed: int = 0, **options: bool | str | int) -> LevelPlayer:
-    """The expert."""
-    return make_level(seed, 4, **options)  # type: ignore[arg-type]
+# What the registry knows the installed levels by.
+make_level_1 = partial(make_level, level=1)
+make_level_2 = partial(make_level, level=2)
+make_level_3 = partial(make_level, level=3)
+make_level_4 = partial(make_level, level=4)

@@ -1,4 +1,4 @@
-"""What a level learns as a whole: which of its plans are worth what, whoever sits across.
+"""The prior: what a level has learned of its plans from everybody, and so expects of a stranger.
 
 Every hand against anybody counts here too, with more doubt than against that one opponent, since others differ. What is learned becomes
 the first belief about a stranger only once a sequential test on these fresh hands says so: as long as the plan that would take the
@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.levels.memory import RECORD
-from agents.levels.plans import HAND_NOISE, NUM_PLANS, better, first_belief, observe
+from agents.levels.plans import HAND_NOISE, NUM_PLANS, RECORD, better, first_belief, observe
 
 # A hand says less about everybody than about the one it was played against.
 _NOISE = 1.5 * HAND_NOISE
@@ -21,7 +20,7 @@ PROMOTION = 2.5
 
 
 @dataclass
-class Whole:
+class Prior:
     """The belief about plans against anybody.
 
     Attributes:
@@ -37,9 +36,9 @@ class Whole:
     hands: int = 0
 
     @classmethod
-    def installed(cls, mean: np.ndarray, doubt: float, apart: bool = False) -> Whole:
+    def installed(cls, mean: np.ndarray, doubt: float) -> Prior:
         """Nothing learned (see ``plans.first_belief``)."""
-        first = first_belief(np.asarray(mean, np.float64), doubt, apart)
+        first = first_belief(np.asarray(mean, np.float64), doubt)
         return cls(first.copy(), int(np.argmax(mean)), first)
 
     @property
@@ -49,15 +48,13 @@ class Whole:
         gain, doubt = better(self.belief, best, self.default)
         return best if gain > PROMOTION * doubt else self.default
 
-    def start(self) -> np.ndarray:
+    def stranger(self) -> np.ndarray:
         """An empty record of a stranger, with the belief that play against it begins from: ``RECORD[1]``."""
         record = np.zeros(1, RECORD)
-        belief = self.first
+        record["mean"], record["cov"] = self.first["mean"], self.first["cov"]
         if self.promoted != self.default:
-            belief = first_belief(self.belief["mean"][0], 1.0)
-            # Strangers differ from each other as much as they were thought to before.
-            belief["cov"] = self.first["cov"]
-        record["mean"], record["cov"] = belief["mean"], belief["cov"]
+            # Strangers differ from each other as much as they were thought to before, so the covariance stays.
+            record["mean"] = self.belief["mean"]
         return record
 
     def add(self, plan: int, points: float) -> None:
@@ -65,19 +62,16 @@ class Whole:
         observe(self.belief[0], plan, points, _NOISE, 0.0)
         self.hands += 1
 
+    def to_json(self) -> dict[str, list[float]]:
+        """What was learned, as plain values."""
+        return {
+            "hands": [self.hands],
+            "mean": [round(float(x), 6) for x in self.belief["mean"][0]],
+            "cov": [round(float(x), 6) for x in self.belief["cov"][0].reshape(-1)],
+        }
 
-def whole_json(whole: Whole) -> dict[str, list[float]]:
-    """What was learned, as plain values."""
-    return {
-        "hands": [whole.hands],
-        "mean": [round(float(x), 6) for x in whole.belief["mean"][0]],
-        "cov": [round(float(x), 6) for x in whole.belief["cov"][0].reshape(-1)],
-    }
-
-
-def whole_from(values: dict[str, list[float]], whole: Whole) -> Whole:
-    """Fills an installed ``Whole`` with plain values that have been checked to be numbers."""
-    whole.hands = int(values["hands"][0])
-    whole.belief["mean"] = np.array(values["mean"])
-    whole.belief["cov"] = np.array(values["cov"]).reshape(NUM_PLANS, NUM_PLANS)
-    return whole
+    def restore(self, values: dict[str, list[float]]) -> None:
+        """Takes what ``to_json`` gave, once it has been checked to be numbers."""
+        self.hands = int(values["hands"][0])
+        self.belief["mean"] = np.array(values["mean"])
+        self.belief["cov"] = np.array(values["cov"]).reshape(NUM_PLANS, NUM_PLANS)

@@ -19,14 +19,14 @@ from filelock import FileLock
 
 from agents.files import write_json
 from agents.levels.level import Level, LevelError
-from agents.levels.memory import RECORD
-from agents.levels.plans import NUM_PLANS
-from agents.levels.prior import Whole, whole_from, whole_json
+from agents.levels.plans import NUM_PLANS, RECORD
+from agents.levels.prior import Prior
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 DIRECTORY = "levels"
-# What the plans are of which a file tells; files from before there were answers do not say.
-_OF_TURNS = "turns"
+# What files of format 1 kept besides, and what the plans of which they told were called where they were numbers of turns.
+_GONE = {"hits", "chances", "gain", "scatter", "failures"}
+_TURNS = "turns"
 
 
 def profile_path(home: Path, level: str) -> Path:
@@ -34,18 +34,11 @@ def profile_path(home: Path, level: str) -> Path:
     return home / DIRECTORY / f"{Path(level).name}.json"
 
 
-def _plans_of(level: Level) -> str:
-    if not level.settings.answers:
-        return _OF_TURNS
-    # Other answers are worth something else, and so is a default that searches.
-    return f"{level.digest}, {'search' if level.settings.worlds else 'network alone'}"
-
-
 def _numbers(name: str, values: Any, size: int, path: Path) -> np.ndarray:
     if not isinstance(values, list) or len(values) != size:
         raise LevelError(f"{path.name}: {name} must be {size} numbers, not {str(values)[:40]!r}")
     if not all(isinstance(x, int | float) and math.isfinite(x) for x in values):
-        raise LevelError(f"{path.name}: {name} holds something that is no number")
+        raise LevelError(f"{path.name}: {name} must hold finite numbers alone")
     return np.array(values, np.float64)
 
 
@@ -73,67 +66,64 @@ class Learned:
     """The content of a profile's file.
 
     Attributes:
+        prior: what was learned from everybody.
         opponents: ``RECORD[1]`` by name.
-        whole: what was learned as a whole, as plain values; empty at first.
     """
 
+    prior: Prior
     opponents: dict[str, np.ndarray] = field(default_factory=dict)
-    whole: dict[str, Any] = field(default_factory=dict)
 
-    def set_plans_aside(self, level: Level) -> None:
-        """Forgets what plans are worth, of every opponent and as a whole."""
-        self.whole = {}
-        fresh = level.nothing_learned().start()
-        for record in self.opponents.values():
-            for name in ("plans", "mean", "cov"):
-                record[name] = fresh[name]
-
-    def whole_of(self, level: Level) -> Whole:
-        """What the level has learned as a whole."""
-        nothing = level.nothing_learned()
-        return whole_from(self.whole, nothing) if self.whole else nothing
-
-    def record_of(self, opponent: str, level: Level) -> np.ndarray:
+    def record_of(self, opponent: str) -> np.ndarray:
         """A copy of what is known of an opponent; for a stranger what the level begins with: ``RECORD[1]``."""
         record = self.opponents.get(opponent)
-        return self.whole_of(level).start() if record is None else record.copy()
+        return self.prior.stranger() if record is None else record.copy()
 
 
 def read_learned(path: Path, level: Level) -> Learned:
     """What a file holds for a level; nothing where there is none.
 
-    What was learned of other plans than the level's (turns of knocking, another network's answers) is set aside; habits are kept.
+    A file of format 1 is read as far as its plans are numbers of turns; what it counted besides moved no card.
 
     Raises:
         LevelError: if it is damaged or of another version. It is left as it is.
     """
+    learned = Learned(level.nothing_learned())
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        return Learned()
+        return learned
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise LevelError(f"{path} cannot be read ({reason}); reset the level, or remove the file") from None
     advice = f"reset the level ({path.stem}) to begin anew, or put an older copy of {path} in its place"
     try:
         values = json.loads(text)
     except ValueError:
-        raise LevelError(f"{path.name} is damaged (no JSON); {advice}") from None
+        raise LevelError(f"{path.name} is damaged (not JSON); {advice}") from None
     if not isinstance(values, dict) or values.get("checksum") != _checksum(values):
         raise LevelError(f"{path.name} is damaged (its checksum does not match); {advice}")
-    if values.get("format") != FORMAT_VERSION:
+    if values.get("format") not in (1, FORMAT_VERSION):
         raise LevelError(
             f"{path.name} has format {values.get('format')!r}; this version reads {FORMAT_VERSION}; {advice}"
         )
-    opponents = {str(name): _record_of(record, path) for name, record in values["opponents"].items()}
-    whole = values["whole"]
-    if whole:
+    if values["format"] == 1:
+        values = _from_format_1(values)
+    learned.opponents = {str(name): _record_of(record, path) for name, record in values["opponents"].items()}
+    if values["prior"]:
         for name, size in (("hands", 1), ("mean", NUM_PLANS), ("cov", NUM_PLANS**2)):
-            _numbers(name, whole.get(name), size, path)
-    learned = Learned(opponents, whole)
-    if values.get("plans", _OF_TURNS) != _plans_of(level):
-        learned.set_plans_aside(level)
+            _numbers(name, values["prior"].get(name), size, path)
+        learned.prior.restore(values["prior"])
     return learned
+
+
+def _from_format_1(values: dict[str, Any]) -> dict[str, Any]:
+    if values.get("plans", _TURNS) != _TURNS:
+        return {"prior": {}, "opponents": {}}
+    opponents = {
+        name: {key: value for key, value in record.items() if key not in _GONE} if isinstance(record, dict) else record
+        for name, record in values["opponents"].items()
+    }
+    return {"prior": values["whole"], "opponents": opponents}
 
 
 def write_learned(path: Path, learned: Learned, level: Level) -> None:
@@ -145,8 +135,7 @@ def write_learned(path: Path, learned: Learned, level: Level) -> None:
     values = {
         "format": FORMAT_VERSION,
         "level": level.name,
-        "plans": _plans_of(level),
-        "whole": learned.whole,
+        "prior": learned.prior.to_json(),
         "opponents": {name: _plain(record) for name, record in learned.opponents.items()},
     }
     values["checksum"] = _checksum(json.loads(json.dumps(values)))
@@ -158,19 +147,23 @@ def write_learned(path: Path, learned: Learned, level: Level) -> None:
 
 
 class Profile:
-    """What a level has learned of one opponent, and as a whole, kept on disk.
+    """What a level has learned of one opponent, and of everybody, kept on disk.
 
     Args:
         home: directory of all profiles.
         level: the level.
         opponent: name of whoever sits across.
+
+    Attributes:
+        prior: what was learned from everybody.
+        record: what is known of the opponent, ``RECORD[1]``.
     """
 
     def __init__(self, home: Path, level: Level, opponent: str) -> None:
         self.level, self.opponent = level, opponent
         self.path = profile_path(home, level.name)
-        self.whole = level.nothing_learned()
-        self.record = self.whole.start()
+        self.prior = level.nothing_learned()
+        self.record = self.prior.stranger()
 
     @classmethod
     def open(cls, home: Path, level: Level, opponent: str) -> Profile:
@@ -188,11 +181,10 @@ class Profile:
         return profile
 
     def _take(self, learned: Learned) -> None:
-        self.record = learned.record_of(self.opponent, self.level)
-        self.whole = learned.whole_of(self.level)
+        self.record, self.prior = learned.record_of(self.opponent), learned.prior
 
-    def update(self, add: Callable[[np.ndarray, Whole], None]) -> None:
-        """Learns: ``add`` changes the opponent's record and the whole as they stand on disk.
+    def update(self, add: Callable[[np.ndarray, Prior], None]) -> None:
+        """Learns: ``add`` changes the opponent's record and the prior as they stand on disk.
 
         Raises:
             LevelError: if the file is damaged or cannot be written; it is left as it was.
@@ -200,9 +192,9 @@ class Profile:
         try:
             with FileLock(self.path.with_suffix(".lock")):
                 learned = read_learned(self.path, self.level)
-                record, whole = learned.record_of(self.opponent, self.level), learned.whole_of(self.level)
-                add(record, whole)
-                learned.opponents[self.opponent], learned.whole = record, whole_json(whole)
+                record = learned.record_of(self.opponent)
+                add(record, learned.prior)
+                learned.opponents[self.opponent] = record
                 write_learned(self.path, learned, self.level)
         except OSError as error:
             raise LevelError(f"{self.path.parent} cannot be used ({error.strerror or error})") from None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.bots.style_kernels import choose_lay_off, choose_spread
+from agents.bots.hand_kernels import choose_lay_off, choose_spread
 from agents.learning.rollout import sample_actions
 from agents.network.checkpoint import load_checkpoint
 from agents.network.commitment import bind_to_gin

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.bots.style_kernels import choose_lay_off, choose_spread, least_deadwood, unit
+from agents.bots.hand_kernels import choose_lay_off, choose_spread, least_deadwood, unit
 from agents.network.commitment import bind_to_gin
 from ginenv.actions import KNOCK, PHASE_LAYOFF, PHASE_SPREAD, STOCK
 from ginenv.jit import ctz, kernel, mix

@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from agents.bots.style_kernels import danger_of, fillers, live_ways
+from agents.bots.hand_kernels import danger_of, fillers, live_ways
 from agents.config import Config
 from agents.files import write_atomic, writing
 from agents.search.player import SearchPlayer

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.bots.style_kernels import joins_meld
+from agents.bots.hand_kernels import joins_meld
 from agents.search.worlds import first_upcard
 from ginenv.actions import KNOCK, PASS, UPCARD
 from ginenv.engine import next_word

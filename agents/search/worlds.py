@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.bots.style_kernels import unit
+from agents.bots.hand_kernels import unit
 from ginenv.actions import KNOCK, PASS, PHASE_LAYOFF, PHASE_SPREAD, STOCK, UPCARD
 from ginenv.engine import LAYOFF_BEST, LAYOFF_BY_HAND, NO_CARD, NOBODY, STATE, next_word
 from ginenv.jit import below, ctz, kernel, mix, popcount, record_copy

@@ -10,13 +10,9 @@ import torch
 
 import ginenv  # noqa: F401  (registers the environments)
 from agents.arena.series import play_series
-from agents.bots.heuristics import make_simple
 from agents.config import parse_config
 from agents.files import write_json
-from agents.levels.habits import NUM_HABITS
 from agents.levels.level import LEVEL, LevelSettings, level_json
-from agents.levels.plans import NUM_PLANS
-from agents.levels.population import Population, PopulationPlayer, observe_population, typical
 from agents.network.checkpoint import save_checkpoint
 from agents.network.nets import Actor
 from ginenv.players import Player
@@ -31,20 +27,14 @@ SETTINGS = {
 }
 
 
-def small_population() -> Population:
-    players = PopulationPlayer(count=48, draw=5)
-    return typical(observe_population(make_simple(1), players, 48, 48, seed=3))
-
-
-def write_small_level(path: Path, population: Population) -> None:
+def write_small_level(path: Path) -> None:
     torch.manual_seed(4)
-    actor = Actor((16,), NUM_HABITS)
+    actor = Actor((16,))
     with torch.no_grad():
         actor.policy.weight.mul_(100)
     save_checkpoint(path, actor, (16,), {"command": "a test"})
     digest = json.loads((path / "checkpoint.json").read_text())["weights_sha256"]
-    settings = parse_config(SETTINGS, LevelSettings)
-    write_json(path / LEVEL, level_json("small", settings, population, np.zeros((NUM_HABITS, NUM_PLANS)), digest, {}))
+    write_json(path / LEVEL, level_json("small", parse_config(SETTINGS, LevelSettings), digest, {}))
 
 
 def hands_of(player: Player, opponent: Player, hands: int, seed: int = 1, series: int = 1) -> list[np.void]:

@@ -3,17 +3,15 @@
 Every series is played by the level that learns and by its frozen default, on the same deals against the same opponent; what is reported
 is the difference in points a hand, with intervals by series. All series of all opponents run in lock-step.
 
-Controls: a history shuffled among the opponents (what is gained without knowing whom one plays), numbers blanked (must be the frozen
-default, hand for hand), and a level that learned one opponent and then meets another. Ceilings: the level itself when it knows the
-opponent's habits from the first hand; the level itself when it plays the plan that did best against the true opponent from the first
-hand, an estimate of what learning can bring within its bounds; and the best response of a library, which has no bounds. Plans and
-responses are chosen on other deals.
+Controls: a history shuffled among the opponents (what is gained without knowing whom one plays), and a level that learned one opponent
+and then meets another. Ceiling: the level itself when it plays, from the first hand, the plan that did best against this opponent on
+other deals, an estimate of what learning can bring within its bounds.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,21 +25,23 @@ from agents.arena.series import play_series
 from agents.bots.heuristics import StylePlayer
 from agents.config import Config
 from agents.deals import Domain
-from agents.levels.bench.opponents import HABITUAL, baiter, habitual, switcher
-from agents.levels.habits import COUNTS, count_all
-from agents.levels.level import Level, load_level
+from agents.levels.bench.opponents import LEANERS, PlayersBySeries, baiter, leaner, switcher
+from agents.levels.level import Level, LevelError, load_level
 from agents.levels.plans import NUM_PLANS
 from agents.levels.player import LevelPlayer
-from agents.levels.responses import KNOWN_NOTHING, response_styles
-from ginenv.players import BasePlayer, Player, make_player
+from ginenv.players import Player, make_player
 
+Progress = Callable[[str], None]
 WINDOWS = ((0, 50), (50, 200), (200, 500))
 # Gains are drawn in bins of this many hands.
 BIN = 25
 # Hands against the next opponent after having adapted to another.
 _AFTERWARDS = 100
-# Hands in which a level without numbers must play as frozen.
-_BLANK_HANDS = 60
+# Series against every opponent in which the best plan is chosen.
+_CHOOSING = 40
+# Opponents against which nothing is to be gained, only lost.
+_HARMFUL = 4
+_CEILING = "best plan from the first hand"
 
 
 class AdaptationConfig(Config):
@@ -52,9 +52,8 @@ class AdaptationConfig(Config):
         series: independent series against every opponent.
         hands: of each series.
         harm_series: series against the opponents that must do no harm (0: as many).
-        worlds: worlds of the level's search, instead of its own number (-1).
         strong: the strong opponent.
-        ceiling_hands: hands for each plan and each response of the library, to find the best ones for the ceilings (0: no ceiling).
+        ceiling_hands: hands for each plan, to find the best one for the ceiling (0: no ceiling).
         controls: whether the controls are played.
         seed: of deals and players.
         out: directory of results and report.
@@ -64,47 +63,11 @@ class AdaptationConfig(Config):
     series: int = Field(300, gt=1)
     hands: int = Field(500, ge=60)
     harm_series: int = Field(0, ge=0)
-    worlds: int = Field(-1, ge=-1)
     strong: str = "knocker"
     ceiling_hands: int = Field(4000, ge=0)
     controls: bool = True
     seed: int = Field(0, ge=0)
     out: Path = Path("runs/adaptation")
-
-
-class Table(BasePlayer):
-    """Several opponents, each at its own series: series ``i`` is played by opponent ``i // series``.
-
-    Args:
-        players: the opponents.
-        series: series of each.
-    """
-
-    name = "table"
-
-    def __init__(self, players: Sequence[Player], series: int) -> None:
-        super().__init__()
-        self.players, self.series = players, series
-
-    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
-        """Asks each opponent about its own series."""
-        assert slots is not None
-        actions = np.empty(len(views), np.int64)
-        seated = np.asarray(slots) // self.series
-        for number, player in enumerate(self.players):
-            rows = np.flatnonzero(seated == number)
-            if rows.size:
-                actions[rows] = player.act(views[rows], slots[rows])
-        return actions
-
-    def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
-        """Shows each opponent its own hands."""
-        assert slots is not None
-        seated = np.asarray(slots) // self.series
-        for number, player in enumerate(self.players):
-            rows = np.flatnonzero(seated == number)
-            if rows.size:
-                player.observe_hands(views[rows], slots[rows])
 
 
 def mean_over(values: np.ndarray, low: int, high: int) -> np.ndarray:
@@ -129,29 +92,20 @@ class Measured:
     """Points of every hand, ``[series, hands]`` by opponent.
 
     Attributes:
-        names: of the opponents.
-        harmless: how many of them, at the end, must do no harm.
+        names: of the opponents: those with leanings, then those that must do no harm.
         frozen: of the default.
         adapted: of the level that learns.
-        controls: of other ways to play, by name, for the opponents with habits.
+        controls: of other ways to play, by name, for the opponents with leanings.
         afterwards: adapted less frozen against the next opponent of the list, after having learned another.
-        best_response: name of the library's best response against each opponent with habits.
         seconds: it took.
     """
 
     names: list[str]
-    harmless: int
     frozen: list[np.ndarray]
     adapted: list[np.ndarray]
     controls: dict[str, list[np.ndarray]] = field(default_factory=dict)
     afterwards: list[np.ndarray] = field(default_factory=list)
-    best_response: list[int] = field(default_factory=list)
     seconds: float = 0.0
-
-    @property
-    def with_habits(self) -> int:
-        """How many opponents have habits."""
-        return len(self.names) - self.harmless
 
 
 def _split(points: np.ndarray, count: int) -> list[np.ndarray]:
@@ -161,7 +115,7 @@ def _split(points: np.ndarray, count: int) -> list[np.ndarray]:
 def _play(player: Player, opponents: Sequence[Player], series: int, hands: int, seed: int) -> list[np.ndarray]:
     for opponent in opponents:
         opponent.reset(seed)
-    table: Player = Table(opponents, series)
+    table: Player = PlayersBySeries(opponents, series)
     if all(type(opponent) is StylePlayer for opponent in opponents):
         # One call for all of them: series i is played by style i.
         styles = [np.repeat(opponent.styles, series) for opponent in opponents if isinstance(opponent, StylePlayer)]
@@ -170,60 +124,42 @@ def _play(player: Player, opponents: Sequence[Player], series: int, hands: int, 
     return _split(points, len(opponents))
 
 
-def true_records(level: Level, opponents: Sequence[Player], series: int, hands: int, seed: int) -> np.ndarray:
-    """What the frozen level counts of each opponent in many hands, as one record each: ``RECORD[opponents]``."""
-    blocks = np.repeat(level.nothing_learned().start(), len(opponents))
-    counts = np.zeros(len(opponents), COUNTS)
-    table = Table(opponents, series)
-
-    def after(views: np.ndarray, slots: np.ndarray, numbers: np.ndarray) -> None:
-        count_all(views, counts, slots // series)
-
-    play_series(
-        LevelPlayer(level, seed, learn=False), table, series=series * len(opponents), hands=hands,
-        seed=seed, domain=Domain.SELECT, after=after,
-    )  # fmt: skip
-    blocks["hits"], blocks["chances"], blocks["hands"] = counts["hits"], counts["chances"], hands * series
-    return blocks
+def hands_to_play(config: AdaptationConfig) -> int:
+    """How many hands the benchmark plays in all, for its progress."""
+    whole, choosing = config.series * config.hands, _CHOOSING * max(1, config.ceiling_hands // _CHOOSING)
+    for_each = 2 * whole + config.controls * (whole + 2 * config.series * _AFTERWARDS)
+    for_each += bool(config.ceiling_hands) * (whole + NUM_PLANS * choosing)
+    return len(LEANERS) * for_each + 2 * _HARMFUL * (config.harm_series or config.series) * config.hands
 
 
-def _knowing(level: Level, records: np.ndarray, series: int, seed: int) -> LevelPlayer:
-    """The level with an opponent's record given for every series, which no longer changes."""
-    player = LevelPlayer(level, seed)
-    rows = player.rows_of(np.arange(len(records) * series), len(records) * series)
-    player.records[rows] = np.repeat(records, series)
-    player.refresh(rows)
-    player.holds = True
-    return player
-
-
-def measure(config: AdaptationConfig, level: Level, progress: Any = lambda words: None) -> Measured:
+def measure(config: AdaptationConfig, level: Level, progress: Progress = lambda words: None) -> Measured:
     """Plays the benchmark.
 
     Args:
         config: what is asked for.
         level: who is measured.
         progress: told in words what is played next.
+
+    Raises:
+        LevelError: if the level learns nothing.
     """
+    if not level.learns:
+        raise LevelError(f"{level.name} learns nothing, so it plays as frozen; measure one that learns")
     began = time.perf_counter()
-    names = list(HABITUAL)
-    opponents: list[Player] = [habitual(name, config.seed + 101 + k) for k, name in enumerate(names)]
+    names = list(LEANERS)
+    opponents: list[Player] = [leaner(name, config.seed + 101 + k) for k, name in enumerate(names)]
     series, hands, seed = config.series, config.hands, config.seed
     progress("frozen")
     frozen = _play(LevelPlayer(level, seed, learn=False), opponents, series, hands, seed)
     progress("adapted")
     learner = LevelPlayer(level, seed)
-    measured = Measured(names, 0, frozen, _play(learner, opponents, series, hands, seed))
+    measured = Measured(names, frozen, _play(learner, opponents, series, hands, seed))
     if config.controls:
-        _controls(config, level, learner, opponents, measured, progress)
+        _controls(config, learner, opponents, measured, progress)
     if config.ceiling_hands:
         progress("ceiling")
-        length = min(100, config.ceiling_hands)
-        records = true_records(level, opponents, config.ceiling_hands // length, length, seed)
-        knowing = _knowing(level, records, series, seed)
-        measured.controls["knows the habits from the first hand"] = _play(knowing, opponents, series, hands, seed)
-        _best_plans(config, level, opponents, measured)
-        _best_responses(config, opponents, measured)
+        chosen = best_plans(config, level, opponents)
+        measured.controls[_CEILING] = _play(chosen, opponents, series, hands, seed)
     harmful: list[Player] = [
         LevelPlayer(level, seed + 1, learn=False), make_player(config.strong, seed + 2),
         switcher(hands, seed + 3), baiter(hands, seed + 4),
@@ -234,20 +170,14 @@ def measure(config: AdaptationConfig, level: Level, progress: Any = lambda words
     progress("harm: adapted")
     measured.adapted += _play(LevelPlayer(level, seed), harmful, count, hands, seed + 1)
     measured.names += ["the level itself", f"strong ({config.strong})", "switches style", "baits"]
-    measured.harmless = len(harmful)
     measured.seconds = time.perf_counter() - began
     return measured
 
 
 def _controls(
-    config: AdaptationConfig,
-    level: Level,
-    learner: LevelPlayer,
-    opponents: Sequence[Player],
-    measured: Measured,
-    progress: Any,
+    config: AdaptationConfig, learner: LevelPlayer, opponents: Sequence[Player], measured: Measured, progress: Progress
 ) -> None:
-    series, hands, seed = config.series, config.hands, config.seed
+    series, hands, seed, level = config.series, config.hands, config.seed, learner.level
     progress("control: another opponent's history")
     shuffled = LevelPlayer(level, seed)
     # Series k of an opponent reads what series k of the third next one has learned.
@@ -258,57 +188,26 @@ def _controls(
     after = _play(learner, moved, series, _AFTERWARDS, seed + 7)
     plain = _play(LevelPlayer(level, seed, learn=False), moved, series, _AFTERWARDS, seed + 7)
     measured.afterwards = [a - b for a, b in zip(after, plain, strict=True)]
-    progress("control: numbers blanked")
-    few = min(20, series)
-    blank = _play(LevelPlayer(level, seed, blank=True), opponents, few, _BLANK_HANDS, seed)
-    same = _play(LevelPlayer(level, seed, learn=False), opponents, few, _BLANK_HANDS, seed)
-    measured.controls["numbers blanked, less frozen"] = [a - b for a, b in zip(blank, same, strict=True)]
 
 
-def _with_plan(level: Level, plan: int, seed: int) -> LevelPlayer:
-    """The frozen level with another plan than the one that it is installed with."""
-    plans = tuple(0.0 if k == plan else -100.0 for k in range(NUM_PLANS))
-    return LevelPlayer(level.with_settings(plans=plans), seed, learn=False)
-
-
-def _on_other_deals(config: AdaptationConfig, player: Player, opponents: Sequence[Player]) -> list[float]:
-    """Points a hand against each opponent on deals for choosing."""
-    each = 40
-    points = play_series(
-        player, Table(opponents, each), series=each * len(opponents), hands=max(1, config.ceiling_hands // each),
-        seed=config.seed, domain=Domain.SELECT,
-    )  # fmt: skip
-    return [float(part.mean()) for part in _split(points, len(opponents))]
-
-
-def _best_plans(config: AdaptationConfig, level: Level, opponents: Sequence[Player], measured: Measured) -> None:
-    """Chooses the level's best plan against each opponent, and plays it on the benchmark's deals."""
-    plans = [_with_plan(level, plan, config.seed) for plan in range(NUM_PLANS)]
-    found = np.array([_on_other_deals(config, player, opponents) for player in plans])
-    chosen = Table([plans[plan] for plan in found.argmax(0)], config.series)
-    measured.controls["best plan from the first hand"] = _play(
-        chosen, opponents, config.series, config.hands, config.seed
-    )
-
-
-def _best_responses(config: AdaptationConfig, opponents: Sequence[Player], measured: Measured) -> None:
-    """Chooses a response for each opponent on deals for choosing, and plays it on the benchmark's."""
-    library = response_styles()
-    results = np.zeros((len(opponents), len(library)))
-    for k, record in enumerate(library):
-        results[:, k] = _on_other_deals(config, StylePlayer(np.atleast_1d(record), config.seed), opponents)
-    measured.best_response = results.argmax(1).tolist()
-    chosen = np.repeat(library[results.argmax(1)], config.series)
-    first = StylePlayer(np.atleast_1d(library[KNOWN_NOTHING]), config.seed)
-    for name, player in (("best response of the library, unbounded", StylePlayer(chosen, config.seed)),
-                         ("first response of the library, unbounded", first)):  # fmt: skip
-        measured.controls[name] = _play(player, opponents, config.series, config.hands, config.seed)
+def best_plans(config: AdaptationConfig, level: Level, opponents: Sequence[Player]) -> PlayersBySeries:
+    """The frozen level with the plan that is best against each opponent on deals for choosing, one of them for each opponent's series."""
+    for opponent in opponents:
+        opponent.reset(config.seed)
+    players = [LevelPlayer(level.with_plan(plan), config.seed, learn=False) for plan in range(NUM_PLANS)]
+    table, series = PlayersBySeries(opponents, _CHOOSING), _CHOOSING * len(opponents)
+    hands = max(1, config.ceiling_hands // _CHOOSING)
+    found = np.zeros((NUM_PLANS, len(opponents)))
+    for plan, player in enumerate(players):
+        points = play_series(player, table, series=series, hands=hands, seed=config.seed, domain=Domain.SELECT)
+        found[plan] = [part.mean() for part in _split(points, len(opponents))]
+    return PlayersBySeries([players[plan] for plan in found.argmax(0)], config.series)
 
 
 def results(config: AdaptationConfig, level: Level, measured: Measured) -> dict[str, Any]:
     """All figures as plain values."""
     windows = [(low, min(high, config.hands)) for low, high in WINDOWS if low < config.hands]
-    habits = range(measured.with_habits)
+    leaning = range(len(LEANERS))
     gains = [a - f for a, f in zip(measured.adapted, measured.frozen, strict=True)]
     document: dict[str, Any] = {
         "level": level.name,
@@ -324,62 +223,44 @@ def results(config: AdaptationConfig, level: Level, measured: Measured) -> dict[
         "controls": {},
         "no_harm": {},
         "gain_by_hand": [
-            float(np.mean([gains[k][:, at : at + BIN].mean() for k in habits])) for at in range(0, config.hands, BIN)
+            float(np.mean([gains[k][:, at : at + BIN].mean() for k in leaning])) for at in range(0, config.hands, BIN)
         ],
     }
-    for k in habits:
+    for k in leaning:
         document["opponents"][measured.names[k]] = {
             "frozen": estimate(measured.frozen[k].mean(1)).to_dict(),
             **{f"gain_{low + 1}_{high}": estimate(mean_over(gains[k], low, high)).to_dict() for low, high in windows},
         }
     for low, high in windows:
-        parts = [mean_over(gains[k], low, high) for k in habits]
+        parts = [mean_over(gains[k], low, high) for k in leaning]
         document["mean_gain"][f"{low + 1}_{high}"] = mean_estimate(parts).to_dict()
         above = sum(estimate(part).low > 0 for part in parts)
         document["mean_gain"][f"{low + 1}_{high}"]["opponents_above_0"] = above
     for name, points in measured.controls.items():
-        document["controls"][name] = _control(name, points, measured, windows)
+        over_frozen = [part - frozen for part, frozen in zip(points, measured.frozen, strict=False)]
+        document["controls"][name] = {
+            f"{low + 1}_{high}": mean_estimate([mean_over(part, low, high) for part in over_frozen]).to_dict()
+            for low, high in windows
+        }
     if measured.afterwards:
         document["controls"]["adapted to one opponent, then another (first 100 hands)"] = mean_estimate(
             [part.mean(1) for part in measured.afterwards]
         ).to_dict()
-    document["captured"] = _captured(document, windows)
-    for k in range(measured.with_habits, len(measured.names)):
+    document["captured"] = _captured(document, f"{windows[-1][0] + 1}_{windows[-1][1]}")
+    for k in range(len(LEANERS), len(measured.names)):
         document["no_harm"][measured.names[k]] = estimate(gains[k].mean(1)).to_dict()
     return document
 
 
-def _control(name: str, points: list[np.ndarray], measured: Measured, windows: Sequence[tuple[int, int]]) -> dict:
-    if name.endswith("less frozen"):
-        return {"largest difference": float(max(np.abs(part).max() for part in points))}
-    gains = [part - frozen for part, frozen in zip(points, measured.frozen, strict=False)]
-    return {
-        f"{low + 1}_{high}": mean_estimate([mean_over(part, low, high) for part in gains]).to_dict()
-        for low, high in windows
-    }
+def _captured(document: dict[str, Any], window: str) -> dict[str, float | None]:
+    """Share of the ceiling's gain in the last window."""
+    if _CEILING not in document["controls"]:
+        return {}
+    most = document["controls"][_CEILING][window]["mean"]
+    return {_CEILING: round(document["mean_gain"][window]["mean"] / most, 3) if most > 0 else None}
 
 
-def _captured(document: dict[str, Any], windows: Sequence[tuple[int, int]]) -> dict[str, float | None]:
-    """Share of each ceiling's gain in the last window."""
-    low, high = windows[-1]
-    window = f"{low + 1}_{high}"
-    gain = document["mean_gain"][window]["mean"]
-    shares: dict[str, float | None] = {}
-    for name, control in document["controls"].items():
-        if name.startswith(("knows", "best")) and window in control:
-            most = control[window]["mean"]
-            shares[name] = round(gain / most, 3) if most > 0 else None
-    controls = document["controls"]
-    best, first = "best response of the library, unbounded", "first response of the library, unbounded"
-    if best in controls and first in controls:
-        most = controls[best][window]["mean"] - controls[first][window]["mean"]
-        shares["what knowing the opponent brings the library"] = round(gain / most, 3) if most > 0 else None
-    return shares
-
-
-def run(config: AdaptationConfig, progress: Any = lambda words: None) -> dict[str, Any]:
+def run(config: AdaptationConfig, progress: Progress = lambda words: None) -> dict[str, Any]:
     """Plays the benchmark of a level and returns all figures."""
     level = load_level(config.level)
-    if config.worlds >= 0:
-        level = level.with_settings(worlds=config.worlds)
     return results(config, level, measure(config, level, progress))

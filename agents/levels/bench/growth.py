@@ -1,23 +1,24 @@
 """Does a level get better with experience? Histories of thousands of hands, then fresh opponents, with and without what was learned.
 
-A history is what one level lives through: it meets many opponents, one after the other or several at once, learns each, and remembers as
-a whole which plans were worth what (``agents.levels.prior``). Afterwards it meets opponents that it has never seen, beside the level as
-installed, on the same deals; both learn during these hands.
+A history is what one level lives through: it meets many opponents, one after the other or several at once, learns each, and learns from
+all of them what to expect of strangers (``agents.levels.prior``). Afterwards it meets opponents that it has never seen, beside the level
+as installed, on the same deals; both learn during these hands.
 """
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
 
 from agents.arena.results import Estimate, ratio
 from agents.arena.series import play_series
+from agents.bots.heuristics import PopulationPlayer
 from agents.deals import Domain
 from agents.levels.level import Level
 from agents.levels.player import LevelPlayer
-from agents.levels.population import PopulationPlayer
-from agents.levels.prior import Whole
+from agents.levels.prior import Prior
 
 # Hands against one opponent, how many sit at the tables of a history at once, and how many styles there are to meet.
 STAY = 100
@@ -28,29 +29,28 @@ _MET, _FRESH = 301, 302
 
 
 class Experienced(LevelPlayer):
-    """A level of which several copies live at once, each with a memory as a whole of its own.
+    """A level of which several copies live at once, each with a prior of its own.
 
     Args:
         level: as installed.
-        wholes: what each copy has learned.
+        priors: what each copy has learned.
         tables: of each copy; slot ``i`` belongs to copy ``i // tables``.
         seed: of its choices.
     """
 
-    def __init__(self, level: Level, wholes: list[Whole], tables: int, seed: int) -> None:
+    def __init__(self, level: Level, priors: list[Prior], tables: int, seed: int) -> None:
         super().__init__(level, seed)
-        self.wholes, self.tables = wholes, tables
-        rows = self.rows_of(np.arange(len(wholes) * tables), len(wholes) * tables)
-        self.records[rows] = np.repeat(np.concatenate([whole.start() for whole in wholes]), tables)
-        self.refresh(rows)
+        self.priors, self.tables = priors, tables
+        rows = self.rows_of(np.arange(len(priors) * tables), len(priors) * tables)
+        self.records[rows] = np.repeat(np.concatenate([prior.stranger() for prior in priors]), tables)
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
-        """Learns from finished hands, of the opponent and as a whole."""
+        """Learns from finished hands, of the opponent and of everybody."""
         if slots is not None:
             tables = np.asarray(slots, np.int64)
-            plans, _, _ = self._hand_plans(views, tables, self.rows_of(slots, len(views)))
+            plans = self.plans_of(views, tables, self.rows_of(slots, len(views)))
             for slot, plan, points in zip(tables.tolist(), plans.tolist(), views["points"].tolist(), strict=True):
-                self.wholes[slot // self.tables].add(plan, points)
+                self.priors[slot // self.tables].add(plan, points)
         super().observe_hands(views, slots)
 
 
@@ -79,9 +79,9 @@ def measure_growth(level: Level, histories: int = 20, hands: int = 5000, fresh: 
         fresh: hands against opponents not met before.
         seed: of deals and players.
     """
-    wholes = [level.nothing_learned() for _ in range(histories)]
+    priors = [level.nothing_learned() for _ in range(histories)]
     for block in range(max(1, hands // (STAY * TABLES))):
-        player = Experienced(level, wholes, TABLES, seed + block)
+        player = Experienced(level, priors, TABLES, seed + block)
         strangers = PopulationPlayer(seed + block, STYLES, _MET)
         # Every block other styles sit down.
         strangers.styles = np.roll(strangers.styles, 7 * block)
@@ -94,16 +94,8 @@ def measure_growth(level: Level, histories: int = 20, hands: int = 5000, fresh: 
             Experienced(level, learned, each, seed), PopulationPlayer(seed, each, _FRESH),
             series=histories * each, hands=STAY, seed=seed + 999, domain=Domain.EVAL,
         )
-        for learned in (
-            [_copy(whole, level) for whole in wholes], [level.nothing_learned() for _ in range(histories)],
-        )
+        for learned in ([deepcopy(prior) for prior in priors], [level.nothing_learned() for _ in range(histories)])
     ]  # fmt: skip
     gains = (points[0].astype(np.float64) - points[1]).reshape(histories, -1).mean(1)
-    promoted = sum(whole.promoted != whole.default for whole in wholes)
+    promoted = sum(prior.promoted != prior.default for prior in priors)
     return Growth(gains, promoted, ratio(gains, np.ones(histories)))
-
-
-def _copy(whole: Whole, level: Level) -> Whole:
-    fresh = level.nothing_learned()
-    fresh.belief, fresh.hands = whole.belief.copy(), whole.hands
-    return fresh

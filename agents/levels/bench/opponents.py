@@ -1,22 +1,22 @@
 """The opponents of the adaptation benchmark, held back from training, and the ones that must do no harm.
 
-The ten with habits are people's leanings in combinations that ``sample_styles`` never draws together. Levels and settings are chosen
-on other styles. One look was taken at an unfinished network (LOG.md): that it gained nothing from being told habits is why the
-installed levels heed none.
+The ten with leanings combine what people lean to as ``sample_styles`` never does. Levels and settings are chosen on other styles.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from agents.bots.heuristics import StylePlayer, style
 from agents.bots.style_kernels import act_batch
-from ginenv.players import BasePlayer
+from ginenv.errors import GinError
+from ginenv.players import BasePlayer, Player
 
-# By name, what makes them what they are.
-HABITUAL: dict[str, dict[str, Any]] = {
+# The opponents with leanings, by name.
+LEANERS: dict[str, dict[str, Any]] = {
     "collector": {"base": "takes-all", "pairs": 4.0, "knock": 7, "late": 7, "noise": 1.0},
     "stockist": {"base": "takes-none", "runs": 5.0, "knock": 10, "noise": 0.5},
     "pairs": {"base": "hoards-pairs", "knock": 9, "late": 9, "memory": 1, "noise": 1.5},
@@ -28,6 +28,41 @@ HABITUAL: dict[str, dict[str, Any]] = {
     "dreamer": {"base": "simple", "knock": 0, "turns": 99, "late": 0},
     "scatterbrain": {"base": "blunderer", "blunder": 0.2, "noise": 6.0, "knock": 9},
 }
+
+
+class PlayersBySeries(BasePlayer):
+    """Several players, each at its own series: series ``i`` is played by player ``i // series``.
+
+    Args:
+        players: who plays.
+        series: series of each.
+    """
+
+    name = "players by series"
+
+    def __init__(self, players: Sequence[Player], series: int) -> None:
+        super().__init__()
+        self.players, self.series = players, series
+
+    def _shares(self, slots: np.ndarray | None) -> list[tuple[Player, np.ndarray]]:
+        """Each player with the rows of a batch that are its own."""
+        if slots is None:
+            raise GinError("slots are missing; players by series must be told whose series each view is of")
+        numbers = np.asarray(slots) // self.series
+        shares = [(player, np.flatnonzero(numbers == k)) for k, player in enumerate(self.players)]
+        return [(player, rows) for player, rows in shares if rows.size]
+
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        """Asks each player about its own series."""
+        actions = np.empty(len(views), np.int64)
+        for player, rows in self._shares(slots):
+            actions[rows] = player.act(views[rows], slots[rows])  # type: ignore[index]
+        return actions
+
+    def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
+        """Shows each player its own hands."""
+        for player, rows in self._shares(slots):
+            player.observe_hands(views[rows], slots[rows])  # type: ignore[index]
 
 
 class Switcher(BasePlayer):
@@ -65,18 +100,18 @@ class Switcher(BasePlayer):
                 self.hands[slot] = self.hands.get(slot, 0) + 1
 
 
-def habitual(name: str, seed: int = 0) -> StylePlayer:
-    """An opponent with habits."""
-    player = StylePlayer(style(**HABITUAL[name]), seed)
+def leaner(name: str, seed: int = 0) -> StylePlayer:
+    """An opponent with leanings, by its name in ``LEANERS``."""
+    player = StylePlayer(style(**LEANERS[name]), seed)
     player.name = name
     return player
 
 
 def switcher(hands: int, seed: int = 0) -> Switcher:
     """Knocks at once half of the time, then plays for gin."""
-    return Switcher(style(**HABITUAL["hasty"]), style("camper"), hands // 2, seed, "switcher")
+    return Switcher(style(**LEANERS["hasty"]), style("camper"), hands // 2, seed, "switcher")
 
 
 def baiter(hands: int, seed: int = 0) -> Switcher:
     """Seems to dream of gin only until it is believed, then knocks as early as the best bot."""
-    return Switcher(style(**HABITUAL["dreamer"]), style("knocker"), min(60, hands // 3), seed, "baiter")
+    return Switcher(style(**LEANERS["dreamer"]), style("knocker"), min(60, hands // 3), seed, "baiter")

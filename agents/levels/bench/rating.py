@@ -1,4 +1,4 @@
-"""How strong a level is and how it plays: the part of its card that matches tell, beside the level and no part of it."""
+"""How strong a level is and how it plays, as matches tell: a file beside the level and no part of it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from agents.files import write_json, writing
 from agents.levels.level import NAMES, Level, LevelError, load_level
 
 RATING = "rating.json"
-# What the card says of the style, of all that matches tell.
-STYLE = (
+# What is kept of how it plays, of all that matches tell.
+FIGURES = (
     "gin_rate", "knock_rate", "knock_deadwood", "knocked_when_possible", "turns_per_hand", "upcards_taken", "deadwood_when_caught",
 )  # fmt: skip
 
@@ -32,18 +32,17 @@ def read_rating(level: Level) -> dict[str, Any] | None:
             f"level {level.directory}: {RATING} cannot be read ({error}); delete it or rate the level anew"
         ) from None
     if not isinstance(found, dict):
-        raise LevelError(f"level {level.directory}: {RATING} is no JSON object; delete it or rate the level anew")
+        raise LevelError(
+            f"level {level.directory}: {RATING} does not hold a JSON object; delete it or rate the level anew"
+        )
     return found if found.get("sha256") == level.digest else None
 
 
 def rate_levels(results: Path) -> list[str]:
-    """Writes the rating of every installed level that a tournament was played by into its directory.
+    """Keeps beside each installed level what a tournament told of it; returns one line for each.
 
     Args:
-        results: ``results.json`` of a tournament.
-
-    Returns:
-        One line for each level.
+        results: results.json of a tournament, such as that of configs/levels_tournament.yaml.
 
     Raises:
         GinError: if these are no results of a whole tournament of games, no installed level is among the players, one was not played
@@ -54,7 +53,7 @@ def rate_levels(results: Path) -> list[str]:
         config = document["config"]
         if document["blocks_missing"] or config["unit"] != "games":
             raise LevelError(f"{results}: levels are rated by a whole tournament of games, with no block missing")
-        cards = {}
+        ratings = {}
         for player, spec in config["players"].items():
             level = spec.partition(":")[0]
             if level in NAMES:
@@ -62,23 +61,23 @@ def rate_levels(results: Path) -> list[str]:
                     raise LevelError(
                         f"{results}: {player} is {spec!r}; a level is rated as installed, {level}:learn=false"
                     )
-                cards[level] = _card(document, player, level)
+                ratings[level] = _rating_of(document, player, level)
     except OSError as error:
         raise LevelError(f"{results} cannot be read ({error.strerror})") from None
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise LevelError(f"{results} holds no results of a tournament ({error})") from None
-    if not cards:
+        raise LevelError(f"{results} does not hold the results of a tournament ({error})") from None
+    if not ratings:
         raise LevelError(f"{results}: no level is among the players; known: {', '.join(NAMES)}")
-    for name, card in cards.items():
-        if card["sha256"] != load_level(name).digest:
+    for name, rating in ratings.items():
+        if rating["sha256"] != load_level(name).digest:
             raise LevelError(f"{results}: {name} has changed since that tournament was played; play it anew")
     lines = []
-    for name, card in cards.items():
+    for name, rating in ratings.items():
         path = load_level(name).directory / RATING
         with writing(path):
-            write_json(path, card)
-        one = card["rating"]
-        lines.append(f"{name}: {one['rating']:+.0f} ({one['low']:+.0f} to {one['high']:+.0f}), {card['games']} games")
+            write_json(path, rating)
+        one = rating["rating"]
+        lines.append(f"{name}: {one['rating']:+.0f} ({one['low']:+.0f} to {one['high']:+.0f}), {rating['games']} games")
     return lines
 
 
@@ -86,7 +85,7 @@ def _names(specs: list[str]) -> set[str]:
     return {spec.partition(":")[0] for spec in specs}
 
 
-def _card(document: dict[str, Any], player: str, level: str) -> dict[str, Any]:
+def _rating_of(document: dict[str, Any], player: str, level: str) -> dict[str, Any]:
     """What a tournament tells of one of its players."""
     return {
         "sha256": document["made_of"][level],
@@ -95,5 +94,5 @@ def _card(document: dict[str, Any], player: str, level: str) -> dict[str, Any]:
         "rating": document["ratings"][player],
         "field": [other for other in document["config"]["players"] if other != player],
         "games": sum(match["jobs"] for match in document["matches"] if {player, level} & _names(match["players"])),
-        "style": {key: document["styles"][player][key] for key in STYLE},
+        "style": {key: document["styles"][player][key] for key in FIGURES},
     }

@@ -6,6 +6,7 @@ with its most probable choice every time, leanings to keep high cards or take up
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,13 +27,11 @@ class Variety:
     Attributes:
         different: ``int64[deals]``, different hands on each deal.
         commonest: ``float64[deals]``, share of the hand that came most often.
-        plays: of each deal.
         cost: points a hand by which the level falls short of its most probable choices.
     """
 
     different: np.ndarray
     commonest: np.ndarray
-    plays: int
     cost: Estimate
 
 
@@ -77,26 +76,22 @@ class Settled(BasePlayer):
 
 def without_variety(level: Level, seed: int) -> Player:
     """The frozen level with its most probable choice every time; where it searches, with the same worlds at the same position."""
-    calm = level.with_settings(temperature=0.0, draw_temperature=0.0, leaning=0.0, noise=0.0, slack=0.0)
+    calm = level.with_settings(temperature=0.0, draw_temperature=0.0, leaning=0.0, slack=0.0)
     return Settled(LevelPlayer(calm, seed, learn=False))
 
 
-def _different_hands(player: Player, opponent: Player, plays: int, seed: int, domain: Domain) -> tuple[int, float]:
+def _different_hands(player: Player, opponent: Player, plays: int, seed: int) -> tuple[int, float]:
     """Plays one deal again and again: number of different hands, share of the commonest."""
-    seen: dict[bytes, int] = {}
+    seen: Counter[bytes] = Counter()
 
     def after(views: np.ndarray, slots: np.ndarray, numbers: np.ndarray) -> None:
-        for view in views:
-            hand = view["history"][: view["num_history"]].tobytes()
-            seen[hand] = seen.get(hand, 0) + 1
+        seen.update(view["history"][: view["num_history"]].tobytes() for view in views)
 
-    play_series(player, opponent, series=plays, hands=1, seed=seed, domain=domain, after=after, same_deal=True)
+    play_series(player, opponent, series=plays, hands=1, seed=seed, domain=Domain.EVAL, after=after, same_deal=True)
     return len(seen), max(seen.values()) / plays
 
 
-def measure_variety(
-    level: Level, opponent: Player, deals: int, plays: int, cost_hands: int, seed: int = 0, domain: Domain = Domain.EVAL
-) -> Variety:
+def measure_variety(level: Level, opponent: Player, deals: int, plays: int, cost_hands: int, seed: int = 0) -> Variety:
     """Plays the same deals again and again, then compares with the level without variety on many.
 
     Args:
@@ -106,18 +101,16 @@ def measure_variety(
         plays: of each of them.
         cost_hands: hands for the cost, in series of 10.
         seed: of the deals.
-        domain: which stream they come from.
     """
     player = LevelPlayer(level, seed, learn=False)
-    found = [_different_hands(player, opponent, plays, seed + deal, domain) for deal in range(deals)]
+    found = [_different_hands(player, opponent, plays, seed + deal) for deal in range(deals)]
     series = max(2, cost_hands // 10)
     points = [
-        play_series(one, opponent, series=series, hands=10, seed=seed + 1000, domain=domain).mean(1)
+        play_series(one, opponent, series=series, hands=10, seed=seed + 1000, domain=Domain.EVAL).mean(1)
         for one in (player, without_variety(level, seed))
     ]
     return Variety(
         np.array([different for different, _ in found]),
         np.array([commonest for _, commonest in found]),
-        plays,
         ratio(points[1] - points[0], np.ones(series)),
     )

@@ -1,0 +1,258 @@
+"""Levels as directories: built from checkpoints, converted from older formats, exported for other programs, imported after a check."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import Field
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from agents.arena.series import play_series
+from agents.bots.heuristics import make_formula
+from agents.config import Config, load_config, parse_config
+from agents.deals import Domain
+from agents.files import write_json
+from agents.levels.bench.rating import RATING, read_rating
+from agents.levels.level import (
+    FILES,
+    FORMAT_VERSION,
+    LEVEL,
+    Level,
+    LevelError,
+    LevelSettings,
+    digest_of,
+    level_json,
+    load_level,
+    read_level_json,
+)
+from agents.levels.player import LevelPlayer
+from agents.network.checkpoint import CARD, WEIGHTS
+from ginenv.encoding import OBSERVATION_SIZE
+from ginenv.errors import GinError
+from ginenv.rules import PRESETS
+
+# Hands that a level plays under every preset before it is taken in.
+_CHECK_HANDS = 4
+# Settings of format 1 that went.
+_GONE = ("answers", "heeds", "insight", "bot", "noise")
+
+
+class BuiltLevel(Config):
+    """One level.
+
+    Attributes:
+        checkpoint: directory of its network; of any run.
+        settings: what it is.
+        about: whatever else is to be known of how it was made.
+    """
+
+    checkpoint: str
+    settings: LevelSettings
+    about: dict[str, Any] = Field(default_factory=dict)
+
+
+class BuildConfig(Config):
+    """Levels to be built.
+
+    Attributes:
+        levels: by name.
+    """
+
+    levels: dict[str, BuiltLevel]
+
+
+def build_levels(config: Path, out: Path) -> list[Level]:
+    """Makes levels of checkpoints.
+
+    Args:
+        config: which checkpoints, and what each level is; see configs/levels_installed.yaml.
+        out: directory in which each gets its own.
+
+    Raises:
+        GinError: if the configuration or a checkpoint cannot be used.
+    """
+    wanted: BuildConfig = load_config(config, model=BuildConfig)
+    return [
+        build_level(out / name, name, level.settings, Path(level.checkpoint), level.about)
+        for name, level in wanted.levels.items()
+    ]
+
+
+def build_level(directory: Path, name: str, settings: LevelSettings, checkpoint: Path, about: dict[str, Any]) -> Level:
+    """Makes a level of a checkpoint, best of one that was trained under the level's bounds.
+
+    Args:
+        directory: of the level; a level that is there already is replaced.
+        name: such as ``level-2``.
+        settings: what it is.
+        checkpoint: directory of the network.
+        about: added to what the checkpoint says of how it was made.
+
+    Raises:
+        GinError: if the checkpoint cannot be used or the directory holds anything but a level; nothing is written then.
+    """
+    if directory.exists() and not (directory / LEVEL).is_file():
+        _refuse_full(directory)
+    with _made_beside(directory) as made:
+        for file in (WEIGHTS, CARD):
+            if not (checkpoint / file).is_file():
+                raise LevelError(f"{checkpoint} is not the directory of a checkpoint: it has no {file}")
+            shutil.copyfile(checkpoint / file, made / file)
+        _drop_habits(made)
+        metadata = _read_metadata(made)
+        # A level judges nothing, so its network's critic stays behind.
+        write_json(made / CARD, metadata | {"critic": None})
+        trained = metadata.get("about") or {}
+        origin = {key: trained.get(key) for key in ("decisions", "minutes", "command", "parent", "versions")}
+        origin["seed"] = (trained.get("config") or {}).get("seed")
+        write_json(made / LEVEL, level_json(name, settings, metadata["weights_sha256"], origin | about))
+        load_level(str(made))
+    return load_level(str(directory))
+
+
+def convert_level(directory: Path) -> str:
+    """Brings a level of format 1 to the present one; returns a sentence that says what changed.
+
+    Format 1 kept what is typical of opponents' habits, which moved no card of the installed levels, and networks with inputs for them.
+
+    Args:
+        directory: of the level.
+
+    Raises:
+        GinError: if it is no level, or one that this version cannot play; nothing is changed then.
+    """
+    values = read_level_json(directory)
+    if values.get("format") != 1:
+        return f"{load_level(str(directory)).name} has format {FORMAT_VERSION} already."
+    before = digest_of(directory)
+    settings = dict(values.get("settings") or {})
+    used = [name for name in _GONE if settings.pop(name, 0)]
+    if "bot" in used:
+        raise LevelError(f"level {directory}: bot is true; levels are played by their network or by a search alone")
+    if "answers" in used:
+        # What its plans told of were no turns: it plays its default.
+        settings["plans"] = []
+    with _made_beside(directory) as made:
+        shutil.copytree(directory, made, dirs_exist_ok=True)
+        _drop_habits(made)
+        digest = _read_metadata(made)["weights_sha256"]
+        checked = parse_config(settings, LevelSettings, f"level {directory}")
+        write_json(made / LEVEL, level_json(str(values.get("name")), checked, digest, values.get("about") or {}))
+        level = load_level(str(made))
+        rating = json.loads((made / RATING).read_text(encoding="utf-8")) if (made / RATING).is_file() else {}
+        if rating.get("sha256") == before and not {"heeds", "insight"} & set(used):
+            # As installed it plays every card as before, so what matches told of it still holds.
+            write_json(made / RATING, rating | {"sha256": level.digest})
+    lost = f"; what it did by {' and '.join(used)} is gone" if used else ", and plays as before"
+    return f"{level.name} now has format {FORMAT_VERSION} (sha256 {level.digest}){lost}."
+
+
+def _read_metadata(directory: Path) -> dict[str, Any]:
+    try:
+        values = json.loads((directory / CARD).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise LevelError(f"{directory}: {CARD} cannot be read ({error})") from None
+    if not isinstance(values, dict) or not isinstance(values.get("weights_sha256"), str):
+        raise LevelError(f"{directory}: {CARD} does not describe a network")
+    return values
+
+
+def _drop_habits(directory: Path) -> None:
+    """Takes out of a network the inputs for its opponent's habits, which stood after the observation and the condition."""
+    metadata = _read_metadata(directory)
+    try:
+        habits = metadata.get("habits", 0)
+        if not habits:
+            return
+        if hashlib.sha256((directory / WEIGHTS).read_bytes()).hexdigest() != metadata["weights_sha256"]:
+            raise LevelError(f"{directory}: {WEIGHTS} is truncated or not the file that {CARD} describes")
+        tensors = load_file(directory / WEIGHTS)
+        first, name = OBSERVATION_SIZE + metadata["conditions"], "trunk.layers.0.weight"
+        tensors[name] = torch.cat([tensors[name][:, :first], tensors[name][:, first + habits :]], 1)
+    except (ValueError, TypeError, KeyError, AttributeError, SafetensorError) as error:
+        raise LevelError(f"{directory}: {CARD} does not describe a network ({error})") from None
+    save_file(tensors, directory / WEIGHTS)
+    digest = hashlib.sha256((directory / WEIGHTS).read_bytes()).hexdigest()
+    write_json(directory / CARD, metadata | {"habits": 0, "weights_sha256": digest})
+
+
+def check_plays(level: Level, presets: list[str] | None = None) -> None:
+    """Plays a few hands under every preset.
+
+    Raises:
+        LevelError: if the level cannot play one of them.
+    """
+    player = LevelPlayer(level, seed=1, learn=False)
+    for rules in PRESETS if presets is None else presets:
+        try:
+            play_series(player, make_formula(2), series=2, hands=_CHECK_HANDS, seed=3, rules=rules, domain=Domain.TEST)
+        except (GinError, RuntimeError, ValueError) as error:
+            raise LevelError(f"level {level.directory}: it cannot play {rules!r} ({error})") from None
+
+
+def export_level(level: str, directory: Path) -> Level:
+    """Writes a level as a directory of its own, which another program loads by its path.
+
+    Args:
+        level: name or directory.
+        directory: new or empty.
+
+    Raises:
+        LevelError: if the directory is not empty or cannot be written, or there is no such level.
+    """
+    return _copy(load_level(level).directory, directory)
+
+
+def import_level(source: Path, directory: Path) -> Level:
+    """Takes in a level that somebody else made, after checking that every file is sound and that it plays every preset.
+
+    Args:
+        source: the level's directory.
+        directory: where it goes, new or empty.
+
+    Raises:
+        GinError: says what is wrong with it; nothing is written then.
+    """
+    level = load_level(str(source))
+    read_rating(level)
+    check_plays(level)
+    return _copy(source, directory)
+
+
+def _refuse_full(directory: Path) -> None:
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise LevelError(f"{directory} is there already and is not an empty directory; name another one")
+
+
+def _copy(source: Path, directory: Path) -> Level:
+    _refuse_full(directory)
+    with _made_beside(directory) as made:
+        for file in (*FILES, RATING):
+            if file in FILES or (source / file).is_file():
+                shutil.copyfile(source / file, made / file)
+    return load_level(str(directory))
+
+
+@contextmanager
+def _made_beside(directory: Path) -> Iterator[Path]:
+    """An empty directory that takes the place of another once it is filled; what breaks off leaves nothing half-written."""
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=directory.parent) as beside:
+            made = Path(beside) / directory.name
+            made.mkdir()
+            yield made
+            if directory.exists():
+                directory.rename(Path(beside) / "before")
+            made.rename(directory)
+    except OSError as error:
+        raise LevelError(f"{directory} cannot be written ({error.strerror or error})") from None
