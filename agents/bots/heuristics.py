@@ -249,7 +249,8 @@ def hint(view: np.void | np.ndarray) -> Hint:
     """
     if isinstance(view, np.ndarray):
         view = view.reshape(-1)[0]
-    assert isinstance(view, np.void)
+    if not isinstance(view, np.void) or view.dtype != VIEW:
+        raise GinError(f"a hint is asked for {type(view).__name__}; allowed is one record of VIEW")
     if not view["to_move"] or view["phase"] not in (PHASE_UPCARD, PHASE_DRAW, PHASE_DISCARD):
         raise GinError(
             "there is a hint for a draw, an offered upcard or a discard of the seat to move, and for nothing else"

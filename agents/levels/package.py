@@ -107,10 +107,10 @@ def build_level(directory: Path, name: str, settings: LevelSettings, checkpoint:
             if not (checkpoint / file).is_file():
                 raise LevelError(f"{checkpoint} is not the directory of a checkpoint: it has no {file}")
             shutil.copyfile(checkpoint / file, made / file)
+        # A level judges nothing, so its network's critic stays behind.
+        write_json(made / CARD, _read_metadata(made) | {"critic": None})
         _drop_habits(made)
         metadata = _read_metadata(made)
-        # A level judges nothing, so its network's critic stays behind.
-        write_json(made / CARD, metadata | {"critic": None})
         trained = metadata.get("about") or {}
         origin = {key: trained.get(key) for key in ("decisions", "minutes", "command", "parent", "versions")}
         origin["seed"] = (trained.get("config") or {}).get("seed")
