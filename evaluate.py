@@ -27,7 +27,7 @@ from agents.arena.configs import (
     parse_rules,
 )
 from agents.arena.conform import check
-from agents.arena.matches import play_match
+from agents.arena.matches import MatchSettings, play_match
 from agents.arena.results import MatchResult
 from agents.arena.sequential import SequentialTest
 from agents.arena.stress import run as run_stress
@@ -57,7 +57,15 @@ def match(arguments: list[str], console: Console) -> None:
     unit, count = ("hands", config.hands) if config.hands else ("games", config.games)
     pairs = (count + 1) // 2
     test = SequentialTest(config.margin, config.alpha, config.beta) if config.until_significant else None
-    rules = parse_rules(config.rules)
+    settings = MatchSettings(
+        parse_rules(config.rules),
+        unit,
+        config.seed,
+        batch=config.batch,
+        forfeit=config.forfeit,
+        luck=config.luck,
+        until=test,
+    )
     check_writable(config.out)
     results: list[MatchResult] = []
     try:
@@ -66,16 +74,10 @@ def match(arguments: list[str], console: Console) -> None:
                 result = play_match(
                     first,
                     other,
-                    rules=rules,
                     pairs=pairs,
-                    unit=unit,
-                    seed=config.seed,
                     workers=config.workers,
-                    batch=config.batch,
-                    forfeit=config.forfeit,
-                    luck=config.luck,
-                    until=test,
                     progress=tick,
+                    settings=settings,
                 )
             results.append(result)
             if result.interrupted:

@@ -66,7 +66,7 @@ def test_a_tournament_holds_the_same_matches_as_played_alone(tmp_path):
     assert (standings.matches[0, 1].games == alone.games).all()
     assert standings.share(0, 1)[0] == pytest.approx(alone.share.mean)
     assert standings.share(1, 0)[0] == pytest.approx(1 - alone.share.mean)
-    assert standings.style(0)["hands"] == sum(
+    assert standings.rates(0)["hands"] == sum(
         int(standings.matches[key].games["hands"].sum()) for key in ((0, 1), (0, 2))
     )
 

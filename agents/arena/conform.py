@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.arena.deals import Domain
-from agents.arena.matches import play_match
+from agents.arena.matches import MatchSettings, play_match
 from agents.programs.player import BotLimits, OutsidePlayer
+from ginenv.rules import get_rules
 
 # Rules that between them have every phase, and opponents that lead into them: hands against random go to the end of the
 # stock, those against simple end by knocks.
@@ -66,14 +67,13 @@ def check(command: str, hands: int = 40, limits: BotLimits | None = None) -> Con
     faults: dict[str, list[tuple[str, dict[str, Any]]]] = {}
     for rules, opponent, what in _STAGES:
         player = OutsidePlayer(command, limits=limits)
-        result = play_match(
-            player, opponent, rules=rules, pairs=max(1, hands // 2), unit="hands", domain=Domain.TEST, forfeit="hand"
-        )
+        settings = MatchSettings(get_rules(rules), unit="hands", domain=Domain.TEST, forfeit="hand")
+        result = play_match(player, opponent, pairs=max(1, hands // 2), settings=settings)
         player.close()
         for phase, count in player.asked.items():
             found.asked[phase] = found.asked.get(phase, 0) + count
         seconds += result.seconds[0]
-        decisions += int(result.style["decisions"][0])
+        decisions += int(result.stats["decisions"][0])
         for fault in [*result.faults, *player.take_faults()]:
             faults.setdefault(fault["kind"], []).append((what, fault))
         if "cannot start" in faults or "handshake" in faults:
@@ -97,7 +97,8 @@ def _same_alone(command: str, limits: BotLimits | None) -> bool:
     """Whether the same deals come out the same with one game in play as with several."""
     results = []
     for batch in (1, 16):
+        settings = MatchSettings(unit="hands", batch=batch, domain=Domain.TEST)
         player = OutsidePlayer(command, limits=limits)
-        results.append(play_match(player, "simple", pairs=8, unit="hands", batch=batch, domain=Domain.TEST))
+        results.append(play_match(player, "simple", pairs=8, settings=settings))
         player.close()
     return bool((results[0].games == results[1].games).all())

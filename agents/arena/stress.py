@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.arena.matches import play_match
+from agents.arena.matches import MatchSettings, play_match
 from agents.programs.player import BotLimits
 from ginenv.errors import GinError
 
@@ -62,7 +62,7 @@ def run(script: Path, kinds: list[str], bots: int, threads: int, tick: Callable[
     def play(number: int) -> tuple[str, list[str]]:
         kind = kinds[number % len(kinds)]
         command = shlex.join([sys.executable, str(script), kind, str(number)])
-        result = play_match(f"cmd:{command}", "simple", pairs=2, seed=number, limits=_LIMITS)
+        result = play_match(f"cmd:{command}", "simple", pairs=2, seed=number, settings=MatchSettings(limits=_LIMITS))
         assert result.games["done"].all()
         return kind, [fault["kind"] for fault in result.faults]
 

@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 
 from agents.arena.configs import TournamentConfig, parse_rules
+from agents.arena.lockstep_kernels import GAME_RESULT, PLAY_STATS
 from agents.arena.matches import MatchSettings, Part, check_names, join_parts, play_part, start_worker
 from agents.arena.ratings import circles, ratings
-from agents.arena.results import MatchResult, versions
-from agents.arena.steps import GAME, STYLE
+from agents.arena.results import MatchResult, rates, versions
 from agents.files import write_atomic, write_json, writing
 from agents.programs.player import BotLimits
 from ginenv.errors import GinError
@@ -175,7 +175,7 @@ class Tournament:
         buffer = io.BytesIO()
         luck = np.zeros((0, 2)) if part.luck is None else part.luck
         faults = np.frombuffer(json.dumps(part.faults).encode(), np.uint8)
-        np.savez_compressed(buffer, games=part.games, style=part.style, seconds=part.seconds, luck=luck, faults=faults)
+        np.savez_compressed(buffer, games=part.games, stats=part.stats, seconds=part.seconds, luck=luck, faults=faults)
 
         def write(temporary: str) -> None:
             Path(temporary).write_bytes(buffer.getvalue())
@@ -189,10 +189,10 @@ class Tournament:
             with np.load(path, allow_pickle=False) as held:
                 luck = held["luck"] if len(held["luck"]) else None
                 faults = json.loads(held["faults"].tobytes())
-                part = Part(held["games"], held["style"], held["seconds"], faults, luck)
+                part = Part(held["games"], held["stats"], held["seconds"], faults, luck)
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             raise GinError(f"the block {path} is damaged ({error}); without this file it is played again") from None
-        if part.games.dtype != GAME or part.style.dtype != STYLE or len(part.games) != 2 * block.pairs:
+        if part.games.dtype != GAME_RESULT or part.stats.dtype != PLAY_STATS or len(part.games) != 2 * block.pairs:
             raise GinError(f"the block {path} is of another version; without this file it is played again")
         return part
 
@@ -270,24 +270,16 @@ class Standings:
             beats[a, b] = mean - half > 0.5
         return [(self.names[i], self.names[j], self.names[k]) for i, j, k in circles(beats)]
 
-    def style(self, player: int) -> dict[str, Any]:
-        """How a player plays, over all its matches."""
-        total: MatchResult | None = None
-        style = None
-        seconds = 0.0
+    def rates(self, player: int) -> dict[str, Any]:
+        """How a player plays, over all its matches; empty for one without a match."""
+        stats, seconds = np.zeros(1, PLAY_STATS), 0.0
         for (a, b), result in self.matches.items():
             if player in (a, b):
                 side = 0 if player == a else 1
-                if style is None:
-                    total, style = result, np.zeros(2, result.style.dtype)
-                for key in result.style.dtype.names or ():
-                    style[key][0] += result.style[key][side]
+                for key in PLAY_STATS.names or ():
+                    stats[key][0] += result.stats[key][side]
                 seconds += result.seconds[side]
-        if total is None or style is None:
-            return {}
-        return MatchResult(
-            total.names, total.rules, total.unit, total.seed, total.games[:0], style, (seconds, 0.0)
-        ).style_of(0)
+        return rates(stats[0], seconds) if stats["hands"][0] else {}
 
     def faults(self) -> list[dict[str, Any]]:
         """What went wrong, with the match in which it did."""
@@ -304,7 +296,7 @@ class Standings:
                 self.names[i]: dict(zip(("rating", "low", "high"), self.ratings[i].round(1).tolist(), strict=True))
                 for i in self.order
             },
-            "styles": {self.names[i]: self.style(i) for i in self.order},
+            "styles": {self.names[i]: self.rates(i) for i in self.order},
             "circles": [list(circle) for circle in self.circles()],
             "matches": [result.to_dict() for result in self.matches.values()],
             "faults": self.faults(),

@@ -86,7 +86,7 @@ def match_tables(result: MatchResult) -> list[Table]:
     style.add_column("")
     for name in result.names:
         style.add_column(name, justify="right")
-    sides = [result.style_of(0), result.style_of(1)]
+    sides = [result.rates_of(0), result.rates_of(1)]
     for label, key, form in _STYLE_ROWS:
         style.add_row(label, *("–" if side[key] is None else form.format(side[key]) for side in sides))
     return [table, style]
@@ -98,7 +98,7 @@ def panel_table(results: list[MatchResult]) -> Table:
     for heading in ("against", "games won", "hands won", "points a hand", "hands drawn", "gin", "knock deadwood"):
         table.add_column(heading, justify="left" if heading == "against" else "right")
     for result in results:
-        own = result.style_of(0)
+        own = result.rates_of(0)
         table.add_row(
             result.names[1],
             result.share.text(percent=True),

@@ -192,7 +192,7 @@ def _warnings(standings: Standings) -> str:
 def report(standings: Standings, command: str) -> str:
     """The whole report as HTML."""
     config = standings.config
-    styles = {i: standings.style(i) for i in standings.order}
+    styles = {i: standings.rates(i) for i in standings.order}
     knocks = "".join(f"<div>{_knock_plot(standings.names[i], styles[i])}</div>" for i in standings.order if styles[i])
     adjusted = ", luck with the stock subtracted" if config.luck else ""
     asked = json.dumps(config.model_dump(mode="json", exclude={"out"}), indent=1, ensure_ascii=False)
