@@ -16,8 +16,8 @@ import pytest
 
 from agents.arena.series import play_series
 from agents.bots.heuristics import make_formula, make_simple
+from agents.cli.levels import run as command
 from agents.levels import profile as profiles
-from agents.levels.__main__ import run as command
 from agents.levels.bench.opponents import habitual
 from agents.levels.level import LEVEL, NAMES, Level, LevelError, load_level
 from agents.levels.player import LevelPlayer

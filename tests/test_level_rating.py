@@ -11,8 +11,8 @@ import pytest
 
 from agents.arena import tournament
 from agents.arena.configs import TournamentConfig
+from agents.cli.levels import run as command
 from agents.levels import level as card
-from agents.levels.__main__ import run as command
 from agents.levels.bench.rating import RATING, read_rating
 from agents.levels.level import load_level
 from ginenv.errors import GinError

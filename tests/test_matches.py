@@ -5,10 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import agents.cli.evaluate
 import evaluate
 from agents.arena import MatchSettings, play_match
 from agents.arena.deals import Domain, deal_keys, luck_words
 from agents.arena.results import ratio
+from agents.cli import BESIDE_MATCHES
 from agents.programs.process import FORFEIT
 from ginenv.errors import GinError, IllegalActionError
 from ginenv.players import BasePlayer, make_player
@@ -227,7 +229,7 @@ def test_an_interrupt_keeps_what_was_played_against_the_panel_and_stops(
         settings["settings"] = replace(settings["settings"], batch=2)
         return play_match(Interrupting(batches) if other == "easy" else first, other, **settings)
 
-    monkeypatch.setattr(evaluate, "play_match", play)
+    monkeypatch.setattr(agents.cli.evaluate, "play_match", play)
     out = tmp_path / "results.json"
     run(monkeypatch, "simple", "--hands", 600, *options, "--out", out)
     assert played == ["random", "easy"]
@@ -238,7 +240,7 @@ def test_an_interrupt_keeps_what_was_played_against_the_panel_and_stops(
 
 
 def test_a_place_that_cannot_be_written_is_refused_before_anything_is_played(monkeypatch, tmp_path):
-    monkeypatch.setattr(evaluate, "play_match", lambda *_, **__: pytest.fail("played"))
+    monkeypatch.setattr(agents.cli.evaluate, "play_match", lambda *_, **__: pytest.fail("played"))
     file = tmp_path / "file"
     file.touch()
     for out, reason in ((tmp_path, "it is a directory"), (file / "x.json", "")):
@@ -253,7 +255,7 @@ def test_a_file_that_cannot_be_written_in_the_end_is_one_sentence(monkeypatch, t
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(evaluate, "write_json", full)
+    monkeypatch.setattr(agents.cli.evaluate, "write_json", full)
     with pytest.raises(SystemExit, match=r"results.json cannot be written: No space left on device$"):
         run(monkeypatch, "simple", "random", "--hands", 2, "--out", out)
 
@@ -269,5 +271,5 @@ def test_help_names_every_command(monkeypatch, capsys):
         run(monkeypatch, "--help")
     assert caught.value.code == 0
     printed = capsys.readouterr().out
-    for name in evaluate.COMMANDS:
+    for name in BESIDE_MATCHES:
         assert f"evaluate.py {name}" in printed

@@ -176,9 +176,11 @@ def test_a_rank_that_is_none_is_one_sentence(rank, world, sentence, tmp_path, mo
 @pytest.mark.parametrize("word", ["-h", "--help"])
 def test_help_lists_what_a_tournament_can_be_told(word, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["evaluate.py", "tournament", word])
-    evaluate.main()
+    with pytest.raises(SystemExit) as caught:
+        evaluate.main()
+    assert caught.value.code == 0
     printed = capsys.readouterr().out
-    assert "tournament CONFIG.yaml" in printed
+    assert "evaluate.py tournament" in printed and "CONFIG.yaml" in printed
     assert all(f"{name}:" in printed for name in TournamentConfig.model_fields)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,7 @@ from ginenv.rules import get_rules
 
 # Rules that between them have every phase, and opponents that lead into them: hands against random go to the end of the
 # stock, those against simple end by knocks.
-_STAGES = (
+STAGES = (
     ("eaai", "simple", "the offer of the first upcard, draws, discards, knocks"),
     ("eaai", "random", "long hands, the end of the stock"),
     ("ht1", "simple", "choosing a spread, laying off card by card"),
@@ -54,18 +55,21 @@ class Conformance:
     ms_per_decision: float = 0.0
 
 
-def check(command: str, hands: int = 40, limits: BotLimits | None = None) -> Conformance:
+def check(
+    command: str, hands: int = 40, limits: BotLimits | None = None, tick: Callable[[int], None] = lambda done: None
+) -> Conformance:
     """Plays a program through every phase.
 
     Args:
         command: the program and its arguments, without ``cmd:``.
         hands: hands in each stage.
         limits: what it is allowed.
+        tick: told how many stages are done.
     """
     found = Conformance(asked=dict.fromkeys(_PHASES, 0))
     seconds = decisions = 0.0
     faults: dict[str, list[tuple[str, dict[str, Any]]]] = {}
-    for rules, opponent, what in _STAGES:
+    for number, (rules, opponent, what) in enumerate(STAGES, 1):
         player = OutsidePlayer(command, limits=limits)
         settings = MatchSettings(get_rules(rules), unit="hands", domain=Domain.TEST, forfeit="hand")
         result = play_match(player, opponent, pairs=max(1, hands // 2), settings=settings)
@@ -76,6 +80,7 @@ def check(command: str, hands: int = 40, limits: BotLimits | None = None) -> Con
         decisions += int(result.stats["decisions"][0])
         for fault in [*result.faults, *player.take_faults()]:
             faults.setdefault(fault["kind"], []).append((what, fault))
+        tick(number)
         if "cannot start" in faults or "handshake" in faults:
             break
     for kind, cases in faults.items():

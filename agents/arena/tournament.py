@@ -30,6 +30,7 @@ from agents.arena.results import MatchResult, rates, versions
 from agents.files import write_atomic, write_json, writing
 from agents.programs.player import BotLimits
 from ginenv.errors import GinError
+from ginenv.players import make_player
 
 
 @dataclass(frozen=True)
@@ -52,18 +53,14 @@ def _made_of(spec: str) -> dict[str, str]:
     if spec.startswith("cmd:"):
         return {}
     hashes = {}
-    name = spec.partition(":")[0]
-    if name.startswith("level-"):
-        from agents.levels.level import digest_of, level_directory
-
-        hashes[name] = digest_of(level_directory(name))
-    for place in filter(None, [spec, *(option.partition("=")[2] for option in spec.partition(":")[2].split(","))]):
-        # Whoever plays from a directory has loaded torch already; other tournaments do without it.
-        if (Path(place) / "level.json").is_file():
-            from agents.levels.level import digest_of
-
-            hashes[place] = digest_of(Path(place))
-        elif Path(place).is_dir() and (Path(place) / "checkpoint.json").is_file():
+    name, _, options = spec.partition(":")
+    # A player that is more than a checkpoint says itself what it is made of.
+    level = getattr(make_player(spec), "level", None)
+    if level is not None:
+        hashes[spec if Path(spec).is_dir() else name] = str(level.digest)
+    for place in (spec, *(option.partition("=")[2] for option in options.split(","))):
+        if place not in hashes and place and (Path(place) / "checkpoint.json").is_file():
+            # Whoever plays from a directory has loaded torch already; other tournaments do without it.
             from agents.network.checkpoint import read_card
 
             hashes[place] = str(read_card(place).get("weights_sha256"))

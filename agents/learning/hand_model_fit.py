@@ -1,6 +1,6 @@
 """Trains the model of whole hands that stands beside a network (``agents.search.hand_model``).
 
-python -m agents.learning.hand_model_fit CHECKPOINT --rounds 24
+gin fit-hand-model CHECKPOINT --rounds 24
 
 Every round plays fresh hands, so that no hand is seen twice: the network against itself (60 %) and against built-in bots, on deals for
 training. From each position the true hand and 32 drawn ones are scored. What is reported is the surprise at the true hand among them, on
@@ -9,8 +9,6 @@ hands that are played for this alone.
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +31,6 @@ from agents.search.network import NetworkPrior
 from agents.search.worlds import MAX_TURNS, TURN, believe_logits, read_turns, weigh
 from ginenv.actions import PHASE_DISCARD
 from ginenv.encoding import OBSERVATION_SIZE, encode
-from ginenv.errors import GinError
 from ginenv.jit import kernel
 from ginenv.players import Player, make_player
 from ginenv.rules import get_rules
@@ -161,34 +158,15 @@ def fit(checkpoint: str, rounds: int, seed: int, console: Console) -> tuple[Hand
     return model, curve
 
 
-def main() -> None:
-    """Trains and writes the model."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("checkpoint", help="directory of a network; the model is written into it")
-    parser.add_argument("--rounds", type=int, default=24)
-    parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args()
-    if asked.rounds < 1:
-        parser.error(f"--rounds is {asked.rounds}; allowed is 1 or more")
-    try:
-        _run(asked)
-    except GinError as error:
-        sys.exit(f"fit_hand_model: {error}")
-
-
-def _run(asked: argparse.Namespace) -> None:
-    console = Console()
-    card = read_card(asked.checkpoint)
-    model, curve = fit(asked.checkpoint, asked.rounds, asked.seed, console)
+def fit_and_save(checkpoint: str, rounds: int, seed: int) -> None:
+    """Trains a model and writes it into the directory of its network."""
+    metadata = read_card(checkpoint)
+    model, curve = fit(checkpoint, rounds, seed, Console())
     about = {
-        "command": f"python -m agents.learning.hand_model_fit CHECKPOINT --rounds {asked.rounds} --seed {asked.seed}",
+        "command": f"gin fit-hand-model CHECKPOINT --rounds {rounds} --seed {seed}",
         "surprise": [round(value, 4) for value in curve],
         "drawn": DRAWN,
         "opponents": OPPONENTS,
     }
-    with writing(asked.checkpoint):
-        save_hand_model(Path(asked.checkpoint), model, card["weights_sha256"], about)
-
-
-if __name__ == "__main__":
-    main()
+    with writing(checkpoint):
+        save_hand_model(Path(checkpoint), model, metadata["weights_sha256"], about)

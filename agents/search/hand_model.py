@@ -151,7 +151,7 @@ def load_hand_model(directory: str | Path) -> HandModel | None:
     if found[4] != read_card(directory).get("weights_sha256"):
         raise CheckpointError(
             f"checkpoint {directory}: {CARD} names other weights than the network's, whose hands it would weigh; "
-            "allowed is one that `python -m agents.learning.hand_model_fit` made for it, or none"
+            "allowed is one that `gin fit-hand-model` made for it, or none"
         )
     try:
         model = HandModel()
