@@ -12,11 +12,15 @@ import pytest
 from rich.console import Console
 
 from agents.arena import play_match
+from agents.arena.series import counting_hands, play_series
 from agents.cli.curves import curves
+from agents.levels.bench.adaptation import AdaptationConfig, hands_to_play
+from agents.levels.bench.adaptation import run as adaptation
 from agents.reports import terminal
 from agents.reports.curves import curves_figure, read_curve
 from agents.reports.pictures import belief_picture, calibration_picture, knock_picture
 from ginenv.errors import GinError
+from ginenv.players import make_player
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -127,3 +131,13 @@ def test_a_name_with_brackets_is_printed_as_it_is() -> None:
     for table in (*terminal.match_tables(result), terminal.panel_table([result])):
         console.print(table)
     assert out.getvalue().count(name) >= 3
+
+
+def test_adaptation_tells_how_far_it_is_and_ends_where_it_said() -> None:
+    config = AdaptationConfig(level="level-1", series=2, hands=60, ceiling_hands=10, harm_series=3)
+    told: list[int] = []
+    with counting_hands(told.append):
+        adaptation(config)
+    assert told == sorted(told) and told[-1] == hands_to_play(config)
+    play_series(make_player("random"), make_player("random"), series=1, hands=1, seed=0)
+    assert told[-1] == hands_to_play(config), "nothing is counted after the end"

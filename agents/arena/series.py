@@ -6,7 +6,8 @@ so two versions of a player meet the same opponents on the same cards. Scores st
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -18,6 +19,26 @@ from ginenv.rules import Rules, get_rules
 
 # Is told the player's final views, the series, and the numbers of the hands that ended.
 AfterHands = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
+
+
+_counters: list[Callable[[int], None]] = []
+
+
+@contextmanager
+def counting_hands(tick: Callable[[int], None]) -> Iterator[None]:
+    """Tells how many hands of series have ended since it was entered, whoever plays them: the progress of a benchmark of many."""
+    done = 0
+
+    def count(hands: int) -> None:
+        nonlocal done
+        done += hands
+        tick(done)
+
+    _counters.append(count)
+    try:
+        yield
+    finally:
+        _counters.remove(count)
 
 
 class _Points(Observer):
@@ -32,6 +53,8 @@ class _Points(Observer):
         self.points[series, hands] = views[0]["points"]
         if self.after is not None:
             self.after(views[0], series, hands)
+        for count in _counters:
+            count(len(rows))
 
 
 def play_series(

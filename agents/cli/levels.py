@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from rich.console import Console
 from tyro.conf import Positional
 from tyro.extras import SubcommandApp
 
+from agents.arena.series import counting_hands
 from agents.bots.heuristics import make_formula
 from agents.levels.bench.rating import rate_levels, read_rating
 from agents.levels.bench.variety import measure_variety
@@ -18,6 +20,7 @@ from agents.levels.level import NAMES, load_level
 from agents.levels.profile import reset_level
 from agents.levels.transfer import export_level, import_level
 from agents.levels.words import what_did_you_learn
+from agents.reports.terminal import progress_bar
 
 app = SubcommandApp()
 
@@ -95,7 +98,9 @@ def variety(level: Positional[str], deals: int = 100, plays: int = 1000, hands: 
         hands: for the cost.
     """
     found = load_level(level)
-    seen = measure_variety(found, make_formula(1), deals, plays, hands)
+    total = deals * plays + 20 * max(2, hands // 10)
+    with progress_bar(Console(stderr=True), total, f"{found.name}, hands") as tick, counting_hands(tick):
+        seen = measure_variety(found, make_formula(1), deals, plays, hands)
     return (
         f"{found.name}, {deals} deals {plays} times against formula: median {np.median(seen.different):.0f} different hands, "
         f"commonest hand {100 * np.median(seen.commonest):.1f} % in the median deal, {100 * seen.commonest.max():.1f} % in the worst; "

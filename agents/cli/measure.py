@@ -38,13 +38,15 @@ def exploit(arguments: list[str], program: str) -> None:
 
 def adaptation(arguments: list[str], program: str) -> None:
     """Measures what a level gains by learning, and writes figures and a report."""
-    from agents.levels.bench.adaptation import AdaptationConfig, run
+    from agents.arena.series import counting_hands
+    from agents.levels.bench.adaptation import AdaptationConfig, hands_to_play, run
     from agents.reports.adaptation import adaptation_tables, report_adaptation
 
     config = tyro.cli(AdaptationConfig, prog=program, args=arguments)
     check_writable(config.out / "results.json")
     console = Console()
-    document = run(config, lambda words: console.print(f"{config.level}: {words}"))
+    with progress_bar(console, hands_to_play(config), f"{config.level}, hands") as tick, counting_hands(tick):
+        document = run(config, lambda words: console.print(f"{config.level}: {words}", markup=False))
     with writing(config.out):
         write_json(config.out / "results.json", {"command": this_command(), **document})
         write_text(config.out / "report.html", report_adaptation(document, this_command()))

@@ -14,7 +14,6 @@ from agents.learning.ppo import Trainer
 from agents.learning.run import Run
 from agents.levels.training import LevelTrainConfig, LevelTrainer, is_level_config
 from agents.reports.terminal import this_command
-from ginenv.errors import GinError
 
 
 @dataclass
@@ -82,26 +81,8 @@ def average(arguments: list[str], program: str) -> None:
     write_average(asked.checkpoints, asked.out, this_command())
 
 
-@dataclass
-class FitArguments:
-    """Trains the model of whole hands that stands beside a network, and writes it into the network's directory.
-
-    Attributes:
-        checkpoint: directory of the network.
-        rounds: of fresh hands.
-        seed: of deals, players and weights.
-    """
-
-    checkpoint: tyro.conf.Positional[str]
-    rounds: int = 24
-    seed: int = 1
-
-
 def fit_hand_model(arguments: list[str], program: str) -> None:
-    """Trains a model of whole hands."""
-    from agents.learning.hand_model_fit import fit_and_save
+    """Trains the model of whole hands that stands beside a network."""
+    from agents.learning.hand_model_fit import main
 
-    asked = tyro.cli(FitArguments, prog=program, args=arguments)
-    if asked.rounds < 1:
-        raise GinError(f"--rounds is {asked.rounds}; allowed is a whole number from 1")
-    fit_and_save(asked.checkpoint, asked.rounds, asked.seed)
+    main(arguments)

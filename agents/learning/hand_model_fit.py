@@ -9,6 +9,8 @@ hands that are played for this alone.
 
 from __future__ import annotations
 
+import argparse
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +33,7 @@ from agents.search.network import NetworkPrior
 from agents.search.worlds import MAX_TURNS, TURN, believe_logits, read_turns, weigh
 from ginenv.actions import PHASE_DISCARD
 from ginenv.encoding import OBSERVATION_SIZE, encode
+from ginenv.errors import GinError
 from ginenv.jit import kernel
 from ginenv.players import Player, make_player
 from ginenv.rules import get_rules
@@ -158,15 +161,30 @@ def fit(checkpoint: str, rounds: int, seed: int, console: Console) -> tuple[Hand
     return model, curve
 
 
-def fit_and_save(checkpoint: str, rounds: int, seed: int) -> None:
-    """Trains a model and writes it into the directory of its network."""
-    metadata = read_card(checkpoint)
-    model, curve = fit(checkpoint, rounds, seed, Console())
+def main(arguments: list[str] | None = None) -> None:
+    """Trains and writes the model."""
+    parser = argparse.ArgumentParser("gin fit-hand-model", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("checkpoint", help="directory of a network; the model is written into it")
+    parser.add_argument("--rounds", type=int, default=24)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args(arguments)
+    if asked.rounds < 1:
+        parser.error(f"--rounds is {asked.rounds}; allowed is 1 or more")
+    try:
+        _run(asked)
+    except GinError as error:
+        sys.exit(f"fit_hand_model: {error}")
+
+
+def _run(asked: argparse.Namespace) -> None:
+    console = Console()
+    card = read_card(asked.checkpoint)
+    model, curve = fit(asked.checkpoint, asked.rounds, asked.seed, console)
     about = {
-        "command": f"gin fit-hand-model CHECKPOINT --rounds {rounds} --seed {seed}",
+        "command": f"gin fit-hand-model CHECKPOINT --rounds {asked.rounds} --seed {asked.seed}",
         "surprise": [round(value, 4) for value in curve],
         "drawn": DRAWN,
         "opponents": OPPONENTS,
     }
-    with writing(checkpoint):
-        save_hand_model(Path(checkpoint), model, metadata["weights_sha256"], about)
+    with writing(asked.checkpoint):
+        save_hand_model(Path(asked.checkpoint), model, card["weights_sha256"], about)

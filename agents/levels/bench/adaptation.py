@@ -377,6 +377,20 @@ def _captured(document: dict[str, Any], windows: Sequence[tuple[int, int]]) -> d
     return shares
 
 
+def hands_to_play(config: AdaptationConfig) -> int:
+    """How many hands the benchmark plays."""
+    count = len(HABITUAL)
+    once = count * config.series * config.hands
+    played = 2 * once + 8 * (config.harm_series or config.series) * config.hands
+    if config.controls:
+        played += once + 2 * count * (config.series * _AFTERWARDS + min(20, config.series) * _BLANK_HANDS)
+    if config.ceiling_hands:
+        length = min(100, config.ceiling_hands)
+        chosen = (NUM_PLANS + len(response_styles())) * 40 * max(1, config.ceiling_hands // 40)
+        played += 4 * once + count * (config.ceiling_hands // length * length + chosen)
+    return played
+
+
 def run(config: AdaptationConfig, progress: Any = lambda words: None) -> dict[str, Any]:
     """Plays the benchmark of a level and returns all figures."""
     level = load_level(config.level)
