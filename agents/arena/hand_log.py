@@ -42,11 +42,9 @@ class _Log(Observer):
     def __init__(self, log: Callable[[Decisions], None]):
         self.log = log
 
-    def before_actions(
-        self, play: Lockstep, side: int, rows: np.ndarray, views: np.ndarray, actions: np.ndarray
-    ) -> None:
+    def before_actions(self, play: Lockstep, side: int, rows: np.ndarray, views: np.ndarray) -> None:
         hidden = play.states["hands"][rows, 1 - views["seat"].astype(np.int64)]
-        self.log(Decisions(side, play.slots["job"][rows] // 2, views, hidden, actions))
+        self.log(Decisions(side, play.slots["job"][rows] // 2, views, hidden, play.actions))
 
 
 def watch_hands(

@@ -33,32 +33,16 @@ from ginenv.view import VIEW, action_masks
 
 
 class Observer:
-    """Hears of everything in a lock-step; what it does not override, it ignores."""
+    """Hears of everything in a lock-step; what it does not override, it ignores. Views are valid during the call."""
 
-    def before_actions(
-        self, play: Lockstep, side: int, rows: np.ndarray, views: np.ndarray, actions: np.ndarray
-    ) -> None:
-        """Actions of a side are about to be played.
-
-        Args:
-            play: the lock-step.
-            side: 0 or 1.
-            rows: ``int64[k]`` slots.
-            views: ``VIEW[k]``, valid during the call.
-            actions: ``int64[k]``.
-        """
+    def before_actions(self, play: Lockstep, side: int, rows: np.ndarray, views: np.ndarray) -> None:
+        """A side has chosen ``play.actions`` for ``VIEW[k]`` in the slots ``rows``; they have not been played."""
 
     def after_actions(self, play: Lockstep, rows: np.ndarray) -> None:
         """The actions in these slots have been played."""
 
     def after_hands(self, play: Lockstep, views: np.ndarray, rows: np.ndarray) -> None:
-        """Hands are over and the players have been told.
-
-        Args:
-            play: the lock-step; ``slots["hand"]`` still is the number of the hand that ended.
-            views: ``VIEW[2, k]`` final views of both sides, valid during the call.
-            rows: ``int64[k]`` slots.
-        """
+        """Hands are over, with ``VIEW[2, k]`` as final views of both sides; the players know, the slots have not gone on."""
 
 
 class Lockstep:
@@ -81,6 +65,7 @@ class Lockstep:
         results: ``GAME_RESULT[n]``, of games and single hands; empty for series.
         stats: ``PLAY_STATS[2]`` of both sides; empty for series.
         seconds: ``float[2]`` spent by both sides' players.
+        actions: ``int64[k]``, the last that a side has chosen.
         done: jobs finished.
     """
 
@@ -105,7 +90,7 @@ class Lockstep:
         counted = unit != SERIES
         self.results = np.zeros(len(jobs) if counted else 0, GAME_RESULT)
         self.stats = np.zeros(2 if counted else 0, PLAY_STATS)
-        self.seconds = np.zeros(2)
+        self.seconds, self.actions = np.zeros(2), np.zeros(0, np.int64)
         self.done = self._opened = 0
         self._views, self._rows = np.zeros((2, size), VIEW), np.zeros((2, size), np.int64)
         self._counts = np.zeros(2, np.int64)
@@ -152,8 +137,9 @@ class Lockstep:
         self.seconds[side] += time.perf_counter() - began
         if actions.shape != (count,):
             raise GinError(f"player {player.name!r} answered with shape {actions.shape}; asked were {count} actions")
+        self.actions = actions
         for observer in self.observers:
-            observer.before_actions(self, side, rows, views, actions)
+            observer.before_actions(self, side, rows, views)
         bad = advance(self.states, views, rows, actions, self.stats[side : side + 1], self.forfeit_points)
         if bad >= 0:
             raise _illegal(player, views[bad], int(actions[bad]))

@@ -135,9 +135,7 @@ class LuckMeter(Observer):
         self.values = values
         self._positions = np.zeros(0, np.int64)
 
-    def before_actions(
-        self, play: Lockstep, side: int, rows: np.ndarray, views: np.ndarray, actions: np.ndarray
-    ) -> None:
+    def before_actions(self, play: Lockstep, side: int, rows: np.ndarray, views: np.ndarray) -> None:
         """Remembers how far each stock has been drawn from."""
         self._positions = play.states["position"][rows]
 

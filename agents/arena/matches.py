@@ -12,7 +12,8 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -173,10 +174,22 @@ def play_part(specs: tuple[str, str], settings: MatchSettings, first: int, pairs
     return part
 
 
-def start_worker() -> None:
+def _start_worker() -> None:
     """The parent hears an interrupt and ends its workers; these close their players on the way out."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+
+
+@contextmanager
+def workers_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that play parts, started fresh (a fork would copy compiled threads) and ended with the block."""
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_start_worker)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in multiprocessing.active_children():
+            process.terminate()
 
 
 def _chunks(pairs: int, size: int) -> Iterator[tuple[int, int]]:
@@ -200,11 +213,9 @@ def _parts_here(
 def _parts_of_workers(
     specs: tuple[str, str], settings: MatchSettings, pairs: int, workers: int, tick: Progress
 ) -> Generator[Part, None, None]:
-    """Parts in order of their pairs, from processes that were started fresh (a fork would copy compiled threads)."""
+    """Parts in order of their pairs."""
     size = LOOK_EVERY if settings.until else max(1, min(500, -(-pairs // (4 * workers))))
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=start_worker)
-    waiting: list[Future[Part]] = []
-    try:
+    with workers_pool(workers) as pool:
         waiting = [pool.submit(play_part, specs, settings, first, count) for first, count in _chunks(pairs, size)]
         done = 0
         for future in waiting:
@@ -212,10 +223,6 @@ def _parts_of_workers(
             done += len(part.games)
             tick(done)
             yield part
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in multiprocessing.active_children():
-            process.terminate()
 
 
 def _check_for_workers(specs: tuple[str | Player, str | Player], settings: MatchSettings) -> tuple[str, str]:

@@ -8,14 +8,12 @@ share of the blocks, and whoever finds all of them there writes the report.
 from __future__ import annotations
 
 import hashlib
-import io
 import itertools
 import json
-import multiprocessing
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,7 @@ import numpy as np
 
 from agents.arena.configs import TournamentConfig, parse_rules
 from agents.arena.lockstep_kernels import GAME_RESULT, PLAY_STATS
-from agents.arena.matches import MatchSettings, Part, check_names, join_parts, play_part, start_worker
+from agents.arena.matches import MatchSettings, Part, check_names, join_parts, play_part, workers_pool
 from agents.arena.ratings import circles, ratings
 from agents.arena.results import MatchResult, rates, versions
 from agents.files import write_atomic, write_json, writing
@@ -157,25 +155,20 @@ class Tournament:
             for block in waiting:
                 yield block, play_part(*self._task(block))
             return
-        context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(self.config.workers, context, initializer=start_worker)
-        try:
+        with workers_pool(self.config.workers) as pool:
             futures = {pool.submit(play_part, *self._task(block)): block for block in waiting}
             for future in as_completed(futures):
                 yield futures[future], future.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for process in multiprocessing.active_children():
-                process.terminate()
 
     def _save(self, block: Block, part: Part) -> None:
-        buffer = io.BytesIO()
         luck = np.zeros((0, 2)) if part.luck is None else part.luck
         faults = np.frombuffer(json.dumps(part.faults).encode(), np.uint8)
-        np.savez_compressed(buffer, games=part.games, stats=part.stats, seconds=part.seconds, luck=luck, faults=faults)
 
         def write(temporary: str) -> None:
-            Path(temporary).write_bytes(buffer.getvalue())
+            with open(temporary, "wb") as file:
+                np.savez_compressed(
+                    file, games=part.games, stats=part.stats, seconds=part.seconds, luck=luck, faults=faults
+                )
 
         with writing(self._path(block)):
             write_atomic(self._path(block), write)
