@@ -83,8 +83,8 @@ results: $(SETUP)
 	for rules in $(PRESETS); do \
 	  $(BIN)/python evaluate.py network formula --rules $$rules --hands $(GAMES) --seed 32 --workers 2 \
 	    --out benchmarks/results/network-rules-$$rules.json || exit 1; done
-	$(BIN)/python -m agents.reports.knocks network
-	$(BIN)/python -m agents.reports.beliefs agents/data/network
+	$(BIN)/python -m benchmarks.knocks network
+	$(BIN)/python -m benchmarks.beliefs agents/data/network
 	$(BIN)/python -m benchmarks.tables
 
 clean:

@@ -1,4 +1,4 @@
-"""Trains an agent by self-play and exports it as a checkpoint.
+"""Trains an agent by self-play and exports it as a checkpoint: ``gin train`` without installing anything.
 
 ``python train.py --config configs/quick.yaml --out runs/quick`` trains (or continues, if the directory holds a resume file), and
 leaves ``best`` and ``last`` there: checkpoints that ``evaluate.py`` takes by their path. Settings of the config can be changed on
@@ -7,66 +7,9 @@ the command line: ``--set learning_rate=5e-4 network.actor=[512,512]``.
 
 from __future__ import annotations
 
-import shutil
 import sys
-from dataclasses import dataclass, field
-from pathlib import Path
 
-import tyro
-
-from agents.config import TrainConfig, load_config
-from agents.learning.dmc import DeepMonteCarlo
-from agents.learning.ppo import Trainer
-from agents.learning.run import Run
-from agents.levels.training import LevelTrainConfig, LevelTrainer, is_level_config
-from ginenv.errors import GinError
-
-
-@dataclass
-class Arguments:
-    """Command line of the trainer.
-
-    Attributes:
-        config: YAML file with the settings of the run.
-        out: directory of the run; one with a resume file is continued.
-        set: settings changed on the command line, as key=value.
-        start: checkpoint directory whose weights the run begins from.
-        fresh: begin anew even if there is a resume file.
-        export: copy the best checkpoint here at the end.
-    """
-
-    config: Path = Path("configs/quick.yaml")
-    out: Path = Path("runs/quick")
-    set: list[str] = field(default_factory=list)
-    start: Path | None = None
-    fresh: bool = False
-    export: Path | None = None
-
-
-def load_run(path: Path, overrides: list[str]) -> tuple[TrainConfig, type[Trainer]]:
-    """A run's configuration and its learning loop; ``kind: levels`` in the file asks for the one of the levels."""
-    if is_level_config(path):
-        return load_config(path, overrides, LevelTrainConfig), LevelTrainer
-    config = load_config(path, overrides)
-    return config, DeepMonteCarlo if config.algorithm == "dmc" else Trainer
-
-
-def main() -> None:
-    """Reads the configuration, trains, exports."""
-    arguments = tyro.cli(Arguments)
-    config, learner = load_run(arguments.config, arguments.set)
-    command = "python train.py " + " ".join(sys.argv[1:])
-    start = str(arguments.start) if arguments.start else None
-    run = Run(config, arguments.out, command, start, resume=not arguments.fresh, trainer=learner)
-    run.train()
-    if arguments.export and run.main:
-        arguments.export.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(arguments.out / "best", arguments.export, dirs_exist_ok=True)
-        print(f"exported {arguments.out / 'best'} to {arguments.export}")
-
+from agents.cli import run
 
 if __name__ == "__main__":
-    try:
-        main()
-    except GinError as error:
-        sys.exit(f"train.py: {error}")
+    run("train.py", "train", sys.argv[1:])

@@ -23,7 +23,6 @@ from rich.console import Console
 from agents.arena import play_match
 from agents.bots.heuristics import make_formula
 from agents.config import parse_config
-from agents.deals import Domain
 from agents.files import write_json
 from agents.levels.bench.adaptation import AdaptationConfig
 from agents.levels.bench.adaptation import run as run_adaptation
@@ -49,7 +48,7 @@ def _frozen(name: str) -> str:
 
 def ladder(one: str, other: str, games: int) -> dict[str, Any]:
     """One player against another, both as installed."""
-    match = play_match(_frozen(one), _frozen(other), rules="eaai", pairs=games // 2, seed=41, domain=Domain.EVAL)
+    match = play_match(_frozen(one), _frozen(other), rules="eaai", pairs=games // 2, seed=41)
     return {"share": match.share.to_dict(), "points": match.points.to_dict(), "games": games}
 
 

@@ -17,7 +17,6 @@ from rich.console import Console
 from rich.table import Table
 
 from agents.arena import play_match
-from agents.deals import Domain
 from agents.files import write_json
 
 RESULTS = Path(__file__).parent / "results" / "search_strength.json"
@@ -43,9 +42,7 @@ def main() -> None:
         for opponent in asked.opponents:
             key = f"{player} – {opponent} – {asked.games} games, seed {asked.seed}"
             if key not in results:
-                match = play_match(
-                    player, opponent, rules="eaai", pairs=asked.games // 2, seed=asked.seed, domain=Domain.EVAL
-                )
+                match = play_match(player, opponent, rules="eaai", pairs=asked.games // 2, seed=asked.seed)
                 results[key] = match.to_dict()
                 write_json(RESULTS, results)
             share = results[key]["share"]

@@ -17,7 +17,7 @@ def saved(directory, seed, widths=(16,), critic=False):
 
 def test_weights_are_the_mean_and_the_critic_is_the_last_ones(tmp_path):
     one, other = saved(tmp_path / "a", 1), saved(tmp_path / "b", 2, critic=True)
-    average([str(tmp_path / "a"), str(tmp_path / "b")], tmp_path / "mean", "python -m agents.learning.average a b")
+    average([str(tmp_path / "a"), str(tmp_path / "b")], tmp_path / "mean", "gin average a b")
     actor, card = load_checkpoint(tmp_path / "mean")
     for name, value in actor.state_dict().items():
         # Checkpoints keep eight bits of each weight.

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from agents.arena import play_match
+from agents.arena import MatchSettings, play_match
 from agents.arena.luck import chance_per_point, deadwood_value, draw_luck
 from agents.arena.sequential import SequentialTest
 from ginenv.engine import STATE, apply, next_word, random_action, stock_count
@@ -70,7 +70,11 @@ def test_luck_is_the_value_less_the_mean_over_what_could_have_come():
 @pytest.mark.parametrize("values", [deadwood_value, odd_value])
 def test_an_unequal_match_has_the_same_mean_with_and_without_luck(unit, values):
     result = play_match(
-        "camper", "random" if unit == "hands" else "simple", pairs=400, unit=unit, luck=True, values=values
+        "camper",
+        "random" if unit == "hands" else "simple",
+        pairs=400,
+        unit=unit,
+        settings=MatchSettings(luck=True, values=values),
     )
     assert result.luck is not None and result.adjusted_points is not None
     for column in (0, 1):
@@ -81,7 +85,7 @@ def test_an_unequal_match_has_the_same_mean_with_and_without_luck(unit, values):
 
 def test_the_default_value_makes_the_interval_shorter():
     for a, b in (("formula", "simple"), ("camper", "simple"), ("formula", "easy")):
-        result = play_match(a, b, pairs=600, luck=True, seed=3)
+        result = play_match(a, b, pairs=600, seed=3, settings=MatchSettings(luck=True))
         assert result.adjusted_points is not None and result.adjusted_share is not None
         assert result.adjusted_points.half < 0.93 * result.points.half
         assert result.adjusted_share.half < result.share.half
@@ -89,8 +93,8 @@ def test_the_default_value_makes_the_interval_shorter():
 
 def test_luck_does_not_depend_on_the_batch_and_changes_no_result():
     plain = play_match("formula", "simple", pairs=30)
-    one = play_match("formula", "simple", pairs=30, luck=True)
-    two = play_match("formula", "simple", pairs=30, luck=True, batch=7)
+    one = play_match("formula", "simple", pairs=30, settings=MatchSettings(luck=True))
+    two = play_match("formula", "simple", pairs=30, settings=MatchSettings(luck=True, batch=7))
     assert (plain.games == one.games).all()
     assert one.luck is not None and two.luck is not None
     np.testing.assert_allclose(one.luck, two.luck, atol=1e-9)
@@ -125,12 +129,12 @@ def test_the_sequential_test_keeps_its_error_rates():
 
 
 def test_a_match_stops_when_the_question_is_answered():
-    test = SequentialTest(margin=0.05)
-    result = play_match("formula", "random", pairs=5000, until=test)
+    settings = MatchSettings(until=SequentialTest(margin=0.05))
+    result = play_match("formula", "random", pairs=5000, settings=settings)
     assert result.pairs == 100 and result.verdict.startswith("formula is better than random")
-    same = play_match("formula", "random", pairs=5000, until=test, workers=2)
+    same = play_match("formula", "random", pairs=5000, workers=2, settings=settings)
     assert (same.games == result.games).all()
-    short = play_match("simple", "simple", pairs=50, until=test)
+    short = play_match("simple", "simple", pairs=50, settings=settings)
     assert short.pairs == 50 and short.verdict.startswith("not decided")
     with pytest.raises(GinError, match=r"margin is 0\.7"):
         SequentialTest(margin=0.7)

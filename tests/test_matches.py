@@ -1,14 +1,17 @@
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import agents.cli.evaluate
 import evaluate
-from agents.arena import play_match
+from agents.arena import MatchSettings, play_match
 from agents.arena.results import ratio
-from agents.arena.steps import FORFEIT
+from agents.cli import BESIDE_MATCHES
 from agents.deals import Domain, deal_keys, luck_words
+from agents.programs.process import FORFEIT
 from ginenv.engine import STATE, shuffle
 from ginenv.errors import GinError, IllegalActionError
 from ginenv.jit import kernel
@@ -37,12 +40,12 @@ class Wrapped(BasePlayer):
 
 def test_the_same_seed_gives_the_same_result_at_any_batch_size_and_number_of_processes():
     whole = play_match("simple", "random", pairs=60, seed=3)
-    small = play_match("simple", "random", pairs=60, seed=3, batch=7)
+    small = play_match("simple", "random", pairs=60, seed=3, settings=MatchSettings(batch=7))
     spread = play_match("simple", "random", pairs=60, seed=3, workers=2)
     other = play_match("simple", "random", pairs=60, seed=4)
     for result in (small, spread):
         assert (result.games == whole.games).all()
-        assert (result.style == whole.style).all()
+        assert (result.stats == whole.stats).all()
     assert not (other.games == whole.games).all()
 
 
@@ -62,7 +65,7 @@ def test_a_player_against_itself_is_even_within_its_interval():
 
 def test_the_counts_of_a_match_agree_with_each_other():
     result = play_match("formula", "simple", rules="gr", pairs=100, seed=5)
-    games, style = result.games, result.style
+    games, style = result.games, result.stats
     assert games["done"].all()
     assert style["hands"].tolist() == [games["hands"].sum()] * 2
     assert style["won"].tolist() == games["won"].sum(axis=0).tolist()
@@ -118,7 +121,7 @@ def test_a_forfeit_costs_the_hand_or_the_game(forfeit):
         def act(self, views, slots=None):
             return np.full(len(views), FORFEIT)
 
-    result = play_match(GivesUp(), "simple", pairs=4, forfeit=forfeit, forfeit_points=50)
+    result = play_match(GivesUp(), "simple", pairs=4, settings=MatchSettings(forfeit=forfeit, forfeit_points=50))
     assert (result.games["winner"] == 1).all()
     assert (result.games["hands"] == (1 if forfeit == "game" else 2)).all()
     assert result.games["forfeits"][:, 0].tolist() == result.games["hands"].tolist()
@@ -178,11 +181,12 @@ def test_what_does_not_fit_is_refused_in_one_sentence():
         ({"unit": "matches"}, "unit is 'matches'"),
         ({"pairs": 0}, "pairs is 0"),
         ({"rules": "eaia"}, "did you mean 'eaai'"),
-        ({"forfeit": "match"}, "forfeit is 'match'"),
         ({"rules": {"preset": []}}, r"unknown preset '\[\]'"),
     ):
         with pytest.raises(GinError, match=message):
             play_match("random", "random", **arguments)
+    with pytest.raises(GinError, match="forfeit is 'match'"):
+        MatchSettings(forfeit="match")
     with pytest.raises(GinError, match="did you mean 'simple'"):
         play_match("simpel", "random")
 
@@ -234,7 +238,7 @@ class Interrupting(BasePlayer):
 
 
 def test_an_interrupted_match_says_so_and_keeps_its_finished_pairs():
-    result = play_match(Interrupting(100), "simple", pairs=100, unit="hands", batch=20)
+    result = play_match(Interrupting(100), "simple", pairs=100, unit="hands", settings=MatchSettings(batch=20))
     assert result.interrupted and 0 < result.pairs < 100
     assert not play_match("simple", "random", pairs=4, unit="hands").interrupted
 
@@ -249,10 +253,10 @@ def test_an_interrupt_keeps_what_was_played_against_the_panel_and_stops(
 
     def play(first, other, **settings):
         played.append(other)
-        settings["batch"] = 2
+        settings["settings"] = replace(settings["settings"], batch=2)
         return play_match(Interrupting(batches) if other == "easy" else first, other, **settings)
 
-    monkeypatch.setattr(evaluate, "play_match", play)
+    monkeypatch.setattr(agents.cli.evaluate, "play_match", play)
     out = tmp_path / "results.json"
     run(monkeypatch, "simple", "--hands", 600, *options, "--out", out)
     assert played == ["random", "easy"]
@@ -263,7 +267,7 @@ def test_an_interrupt_keeps_what_was_played_against_the_panel_and_stops(
 
 
 def test_a_place_that_cannot_be_written_is_refused_before_anything_is_played(monkeypatch, tmp_path):
-    monkeypatch.setattr(evaluate, "play_match", lambda *_, **__: pytest.fail("played"))
+    monkeypatch.setattr(agents.cli.evaluate, "play_match", lambda *_, **__: pytest.fail("played"))
     file = tmp_path / "file"
     file.touch()
     for out, reason in ((tmp_path, "it is a directory"), (file / "x.json", "")):
@@ -278,7 +282,7 @@ def test_a_file_that_cannot_be_written_in_the_end_is_one_sentence(monkeypatch, t
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(evaluate, "write_json", full)
+    monkeypatch.setattr(agents.cli.evaluate, "write_json", full)
     with pytest.raises(SystemExit, match=r"results.json cannot be written: No space left on device$"):
         run(monkeypatch, "simple", "random", "--hands", 2, "--out", out)
 
@@ -294,5 +298,5 @@ def test_help_names_every_command(monkeypatch, capsys):
         run(monkeypatch, "--help")
     assert caught.value.code == 0
     printed = capsys.readouterr().out
-    for name in evaluate.COMMANDS:
+    for name in BESIDE_MATCHES:
         assert f"evaluate.py {name}" in printed

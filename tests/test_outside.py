@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from agents.arena import play_match
+from agents.arena import MatchSettings, play_match
 from agents.arena.conform import check
 from agents.arena.stress import run
 from agents.programs.player import BotLimits, OutsidePlayer
@@ -178,7 +178,7 @@ def test_a_program_plays_as_the_same_player_inside_would(rules, logger):
 def test_a_split_decision_asks_for_the_discard_first_and_for_the_knock_after_it(logger):
     spec, lines = logger("split")
     result = play_match(spec, "random", pairs=150, unit="hands")
-    assert not result.faults and result.style["knocks"][0] > 0
+    assert not result.faults and result.stats["knocks"][0] > 0
     phases = [game for line in lines() for game in line.get("games", ()) if "legal" in game]
     assert all(
         action.startswith("discard") for game in phases if game["phase"] == "discard" for action in game["legal"]
@@ -237,7 +237,7 @@ EXPECTED = {
 @pytest.mark.parametrize(("kind", "fault"), EXPECTED.items())
 def test_a_bad_bot_forfeits_is_named_and_leaves_nothing_behind(kind, fault, monkeypatch):
     monkeypatch.setenv("BAD_BOT_TEST", f"{kind}-{os.getpid()}")
-    result = play_match(bad_bot(kind), "simple", pairs=2, limits=QUICK)
+    result = play_match(bad_bot(kind), "simple", pairs=2, settings=MatchSettings(limits=QUICK))
     assert result.games["done"].all()
     assert result.games["forfeits"][:, 0].sum() > 0
     assert fault in [entry["kind"] for entry in result.faults]
@@ -247,7 +247,7 @@ def test_a_bad_bot_forfeits_is_named_and_leaves_nothing_behind(kind, fault, monk
 
 
 def test_a_flood_of_error_output_costs_nothing():
-    result = play_match(bad_bot("noise"), "simple", pairs=2, limits=BotLimits())
+    result = play_match(bad_bot("noise"), "simple", pairs=2)
     assert not result.faults and not result.games["forfeits"].any()
 
 
@@ -397,12 +397,13 @@ def test_a_player_may_be_used_again_after_it_was_closed(logger):
 
 
 def test_a_forfeit_of_the_hand_lets_the_game_go_on():
-    result = play_match(bad_bot("illegal"), "simple", pairs=2, limits=QUICK, forfeit="hand", forfeit_points=60)
+    settings = MatchSettings(limits=QUICK, forfeit="hand", forfeit_points=60)
+    result = play_match(bad_bot("illegal"), "simple", pairs=2, settings=settings)
     assert (result.games["hands"] >= 2).all() and (result.games["winner"] == 1).all()
 
 
 def test_a_program_that_does_not_exist_is_a_fault_and_not_an_error():
-    result = play_match("cmd:no-such-program-here", "random", pairs=2, limits=QUICK)
+    result = play_match("cmd:no-such-program-here", "random", pairs=2, settings=MatchSettings(limits=QUICK))
     assert result.faults[0]["kind"] == "cannot start" and "no-such-program-here" in result.faults[0]["first"]
     assert (result.games["winner"] == 1).all()
 
@@ -410,7 +411,7 @@ def test_a_program_that_does_not_exist_is_a_fault_and_not_an_error():
 def test_a_program_that_will_not_end_is_named_and_ended(monkeypatch):
     monkeypatch.setenv("BAD_BOT_TEST", f"ending-{os.getpid()}")
     for kind, words in (("stubborn", "was still running"), ("crash-on-exit", "ended with status 1")):
-        result = play_match(bad_bot(kind), "simple", pairs=2, limits=BotLimits(end_seconds=3.0))
+        result = play_match(bad_bot(kind), "simple", pairs=2, settings=MatchSettings(limits=BotLimits(end_seconds=3.0)))
         assert [fault["kind"] for fault in result.faults] == ["ending"] and words in result.faults[0]["first"]
         assert not result.games["forfeits"].any()
     assert not set(processes_of(f"BAD_BOT_TEST=ending-{os.getpid()}")) - {os.getpid()}

@@ -66,7 +66,7 @@ def test_a_tournament_holds_the_same_matches_as_played_alone(tmp_path):
     assert (standings.matches[0, 1].games == alone.games).all()
     assert standings.share(0, 1)[0] == pytest.approx(alone.share.mean)
     assert standings.share(1, 0)[0] == pytest.approx(1 - alone.share.mean)
-    assert standings.style(0)["hands"] == sum(
+    assert standings.rates(0)["hands"] == sum(
         int(standings.matches[key].games["hands"].sum()) for key in ((0, 1), (0, 2))
     )
 
@@ -176,9 +176,11 @@ def test_a_rank_that_is_none_is_one_sentence(rank, world, sentence, tmp_path, mo
 @pytest.mark.parametrize("word", ["-h", "--help"])
 def test_help_lists_what_a_tournament_can_be_told(word, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["evaluate.py", "tournament", word])
-    evaluate.main()
+    with pytest.raises(SystemExit) as caught:
+        evaluate.main()
+    assert caught.value.code == 0
     printed = capsys.readouterr().out
-    assert "tournament CONFIG.yaml" in printed
+    assert "evaluate.py tournament" in printed and "CONFIG.yaml" in printed
     assert all(f"{name}:" in printed for name in TournamentConfig.model_fields)
 
 

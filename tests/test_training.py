@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import torch
 
-import train
 from agents.bots.heuristics import make_simple
+from agents.cli.train import load_run
 from agents.config import ConfigError, load_config, parse_config
 from agents.learning.losses import expand_cards, expand_legal
 from agents.learning.ppo import Trainer
@@ -316,7 +316,7 @@ def test_a_file_that_is_no_configuration_ends_the_program_with_a_sentence(
     path = tmp_path / "bad.yaml"
     path.write_bytes(content)
     with pytest.raises(ConfigError, match=sentence):
-        train.load_run(path, [])
+        load_run(path, [])
 
 
 def test_the_program_ends_with_a_sentence_and_no_traceback() -> None:

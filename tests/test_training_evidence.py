@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -21,10 +21,8 @@ from agents.learning.ppo import Trainer
 from agents.network.checkpoint import CRITIC, CheckpointError, load_critic, save_checkpoint
 from agents.network.nets import Actor, Critic, FrozenActor
 from agents.reports import beliefs as belief_report
-from agents.reports import curves
 from agents.reports.beliefs import BeliefMeter, card_rows, counting_chances, log_losses, measure_belief
 from agents.reports.knocks import knock_shares
-from ginenv.errors import GinError
 from ginenv.players import make_player
 from ginenv.rules import get_rules
 
@@ -125,12 +123,12 @@ def test_what_is_learned_shows_as_below_counting(watched: list, monkeypatch: pyt
         assert low <= meter.below(2).mean <= high
 
 
-def test_the_belief_report_writes_every_opponent_by_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_belief_report_writes_every_opponent_by_turn(tmp_path: Path) -> None:
     save_checkpoint(tmp_path / "net", Actor([8]), [8], {"decisions": 5})
-    arguments = ["belief_report", str(tmp_path / "net"), "--out", str(tmp_path / "belief.json"), "--pairs", "20"]
-    monkeypatch.setattr(sys, "argv", arguments)
-    belief_report.main()
-    found = json.loads((tmp_path / "belief.json").read_text())
+    out = tmp_path / "belief.json"
+    command = ["-m", "benchmarks.beliefs", str(tmp_path / "net"), "--out", str(out), "--pairs", "20"]
+    subprocess.run([sys.executable, *command], cwd=Path(__file__).parent.parent, check=True)
+    found = json.loads(out.read_text())
     assert set(found["opponents"]) == {"itself", "simple", "knocker", "easy"}
     for entry in found["opponents"].values():
         assert [row["turn"] for row in entry["turns"]][:3] == [1, 2, 3]
@@ -259,52 +257,6 @@ def test_deep_monte_carlo_begins_by_choosing_as_its_teacher_does() -> None:
     assert np.mean(cloned[-3:]) > np.mean(cloned[:3]) + 0.2
     assert np.mean(cloned[-3:]) > np.mean(free[-3:]) + 0.2
     assert np.mean(losses[-3:]) < np.mean(losses[:3])
-
-
-def curve(*shares: float) -> list[dict]:
-    return [
-        {
-            "decisions": 1_000_000 * k,
-            "minutes": 0.5 * k,
-            "panel": {
-                "simple": {"games_won": share, "half_width": 0.05},
-                "a<b": {"games_won": 0.1, "half_width": 0.02},
-            },
-        }
-        for k, share in enumerate(shares)
-    ]
-
-
-def test_curves_are_drawn_over_decisions_and_minutes(tmp_path: Path, monkeypatch, capsys) -> None:
-    for name, points in (("ppo", curve(0.1, 0.4, 0.6)), ("dmc", curve(0.1, 0.2))):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "curve.json").write_text(json.dumps(points))
-    files = [str(tmp_path / name / "curve.json") for name in ("ppo", "dmc")]
-    monkeypatch.setattr(sys, "argv", ["curves", *files, "--out", str(tmp_path / "c.svg")])
-    curves.main()
-    root = ElementTree.parse(tmp_path / "c.svg").getroot()
-    lines = [line.attrib["points"].split() for line in root.iter("{http://www.w3.org/2000/svg}polyline")]
-    assert [len(line) for line in lines] == 2 * [3, 3, 2, 2]
-    heights = [float(point.split(",")[1]) for point in lines[0]]
-    assert heights == sorted(heights, reverse=True)
-    words = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert {"ppo", "dmc", "against simple", "against a<b", "decisions", "minutes"} <= set(words)
-    out = capsys.readouterr().out
-    assert "ppo: half of the games against simple: after 1 minutes, 2.0 M decisions" in out
-    assert "dmc: half of the games against simple: not yet" in out
-
-
-def test_what_is_no_curve_is_refused(tmp_path: Path) -> None:
-    for text in ("[]", "{}", "[1]", "no"):
-        (tmp_path / "curve.json").write_text(text)
-        with pytest.raises(GinError, match="curve"):
-            curves.read_curve(tmp_path / "curve.json")
-
-
-@pytest.mark.parametrize("high", [0.3, 1, 7, 37.2, 100, 48e6, 1e9])
-def test_ticks_are_few_and_reach_far(high: float) -> None:
-    found = curves.ticks(high)
-    assert 2 <= len(found) <= 7 and found[0] == 0 and found[-1] <= high * 1.0001 and found[-1] >= high / 2
 
 
 def test_shares_of_knocks_are_by_own_turn_and_deadwood_and_leave_gin_out():

@@ -1,4 +1,4 @@
-"""What can be asked of ``evaluate.py``, as configurations."""
+"""What tournaments and best responses are asked for with, as configurations."""
 
 from __future__ import annotations
 
@@ -12,58 +12,6 @@ from pydantic import Field
 from agents.config import Config
 from ginenv.errors import GinError, RulesError
 from ginenv.rules import Rules, get_rules
-
-PANEL = ("random", "easy", "simple", "formula")
-
-
-class MatchConfig(Config):
-    """Plays two players against each other on mirrored deals; or one against the panel (random, easy, simple, formula).
-
-    Other commands, each with a --help of its own:
-
-    evaluate.py tournament CONFIG.yaml: everyone against everyone.
-
-    evaluate.py conform PROGRAM: does a program keep to the line protocol?
-
-    evaluate.py stress: matches against many bad programs.
-
-    evaluate.py exploit PLAYER: trains best responses against a player.
-
-    evaluate.py adaptation LEVEL: what a level gains by learning.
-
-    Attributes:
-        players: names, checkpoint directories, or cmd:"PROGRAM ARGUMENTS" for a program that speaks the line protocol.
-        rules: a preset, one with changes (``eaai,target=200``), or rules as JSON.
-        games: how many games to play (rounded up to pairs).
-        hands: play this many single hands instead of games.
-        seed: of deals and players; the same seed gives the same result. Where a program plays, the same seed and salt do.
-        salt: of an earlier match with a program, as its results file has it, to play on the same deals; a new one when left empty.
-        workers: processes.
-        batch: games at once in each process; changes the speed and the memory, never the result.
-        forfeit: what a program from outside loses when it fails: the whole game, or the hand.
-        luck: measure the luck with the cards and show estimates without it, too.
-        until_significant: stop as soon as the question who is better is answered.
-        margin: smallest difference of the share from one half that until_significant looks for.
-        alpha: chance to call equal players different.
-        beta: chance to miss a difference of the margin.
-        out: where the results go, as JSON.
-    """
-
-    players: Annotated[tuple[str, ...], tyro.conf.Positional]
-    rules: str = "eaai"
-    games: int = Field(2000, gt=0)
-    hands: int = Field(0, ge=0)
-    seed: int = Field(0, ge=0)
-    salt: str = ""
-    workers: int = Field(1, gt=0)
-    batch: int = Field(2048, gt=0)
-    forfeit: Literal["game", "hand"] = "game"
-    luck: bool = False
-    until_significant: bool = False
-    margin: float = Field(0.02, gt=0, lt=0.5)
-    alpha: float = Field(0.05, gt=0, lt=0.5)
-    beta: float = Field(0.05, gt=0, lt=0.5)
-    out: Path = Path("runs/evaluate.json")
 
 
 def parse_rules(text: str) -> Rules:
@@ -118,32 +66,6 @@ class TournamentConfig(Config):
     bot_restarts: int = Field(1, ge=0)
     resamples: int = Field(500, gt=1)
     out: Path = Path("runs/tournament")
-
-
-class ConformConfig(Config):
-    """Checks whether a program keeps to the line protocol.
-
-    Attributes:
-        program: the program and its arguments, with or without cmd: in front.
-        hands: hands in each stage of the check.
-        seconds: what it is allowed for getting ready and for each line.
-    """
-
-    program: Annotated[str, tyro.conf.Positional]
-    hands: int = Field(40, gt=1)
-    seconds: float = Field(10.0, gt=0)
-
-
-class StressConfig(Config):
-    """Plays matches against bad programs of every kind that examples/bad_bots.py knows.
-
-    Attributes:
-        bots: how many.
-        threads: matches at once.
-    """
-
-    bots: int = Field(1000, gt=0)
-    threads: int = Field(8, gt=0)
 
 
 def parse_count(text: str) -> int:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.arena.matches import play_match
+from agents.arena.matches import MatchSettings, play_match
 from agents.deals import Domain
 from agents.programs.player import BotLimits, OutsidePlayer
+from ginenv.rules import get_rules
 
 # Rules that between them have every phase, and opponents that lead into them: hands against random go to the end of the
 # stock, those against simple end by knocks.
-_STAGES = (
+STAGES = (
     ("eaai", "simple", "the offer of the first upcard, draws, discards, knocks"),
     ("eaai", "random", "long hands, the end of the stock"),
     ("ht1", "simple", "choosing a spread, laying off card by card"),
@@ -55,30 +57,32 @@ class Conformance:
     ms_per_decision: float = 0.0
 
 
-def check(command: str, hands: int = 40, limits: BotLimits | None = None) -> Conformance:
+def check(
+    command: str, hands: int = 40, limits: BotLimits | None = None, tick: Callable[[int], None] = lambda done: None
+) -> Conformance:
     """Plays a program through every phase.
 
     Args:
         command: the program and its arguments, without ``cmd:``.
         hands: hands in each stage.
         limits: what it is allowed.
+        tick: told how many stages are done.
     """
     found = Conformance(asked=dict.fromkeys(_PHASES, 0))
     seconds = decisions = 0.0
     faults: dict[str, list[tuple[str, dict[str, Any]]]] = {}
-    for rules, opponent, what in _STAGES:
+    for number, (rules, opponent, what) in enumerate(STAGES, 1):
         player = OutsidePlayer(command, limits=limits, salt=_SALT)
-        result = play_match(
-            player, opponent, rules=rules, pairs=max(1, hands // 2), unit="hands", domain=Domain.TEST, forfeit="hand",
-            salt=_SALT,
-        )  # fmt: skip
+        settings = MatchSettings(get_rules(rules), unit="hands", domain=Domain.TEST, forfeit="hand", salt=_SALT)
+        result = play_match(player, opponent, pairs=max(1, hands // 2), settings=settings)
         player.close()
         for phase, count in player.asked.items():
             found.asked[phase] = found.asked.get(phase, 0) + count
         seconds += result.seconds[0]
-        decisions += int(result.style["decisions"][0])
+        decisions += int(result.stats["decisions"][0])
         for fault in [*result.faults, *player.take_faults()]:
             faults.setdefault(fault["kind"], []).append((what, fault))
+        tick(number)
         if "cannot start" in faults or "handshake" in faults:
             break
     for kind, cases in faults.items():
@@ -100,7 +104,8 @@ def _same_alone(command: str, limits: BotLimits | None) -> bool:
     """Whether the same deals come out the same with one game in play as with several."""
     results = []
     for batch in (1, 16):
+        settings = MatchSettings(unit="hands", batch=batch, domain=Domain.TEST, salt=_SALT)
         player = OutsidePlayer(command, limits=limits, salt=_SALT)
-        results.append(play_match(player, "simple", pairs=8, unit="hands", batch=batch, domain=Domain.TEST, salt=_SALT))
+        results.append(play_match(player, "simple", pairs=8, settings=settings))
         player.close()
     return bool((results[0].games == results[1].games).all())

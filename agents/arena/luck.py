@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from agents.arena.lockstep import Lockstep, Observer
 from ginenv.jit import ctz, kernel
 from ginenv.melds import card_points, deadwood, melded_cards
 from ginenv.rules import R_RANKS, R_SUITS, R_TARGET
@@ -119,7 +120,7 @@ def chance_per_point(score: np.ndarray, target: np.ndarray) -> np.ndarray:
     return np.exp(-ahead * ahead / 2) / (np.sqrt(2 * np.pi) * spread)
 
 
-class LuckMeter:
+class LuckMeter(Observer):
     """Adds up the luck of side 0 in every job while a match is played.
 
     Attributes:
@@ -132,24 +133,21 @@ class LuckMeter:
         self.chance = np.zeros(jobs)
         self.hands_only = hands_only
         self.values = values
+        self._positions = np.zeros(0, np.int64)
 
-    def after(self, states: np.ndarray, positions: np.ndarray, lanes: np.ndarray, jobs: np.ndarray) -> None:
-        """Counts the draws among the lanes whose actions were just played.
+    def before_actions(self, play: Lockstep, side: int, rows: np.ndarray, views: np.ndarray) -> None:
+        """Remembers how far each stock has been drawn from."""
+        self._positions = play.states["position"][rows]
 
-        Args:
-            states: ``STATE[m]``.
-            positions: ``[k]`` the stock's position in these lanes before the actions.
-            lanes: ``[k]``.
-            jobs: ``int64[m]`` the job of each lane.
-        """
-        drew = lanes[states["position"][lanes] > positions]
+    def after_actions(self, play: Lockstep, rows: np.ndarray) -> None:
+        """Counts the draws among the actions."""
+        drew = rows[play.states["position"][rows] > self._positions]
         if not len(drew):
             return
-        drawn = states[drew]
-        job = jobs[drew]
-        points = np.where((drawn["turn"] ^ (job & 1)) == 0, 1.0, -1.0) * draw_luck(drawn, self.values)
+        drawn, slots = play.states[drew], play.slots[drew]
+        points = np.where((drawn["turn"] ^ slots["first_seat"]) == 0, 1.0, -1.0) * draw_luck(drawn, self.values)
         score = drawn["score"] * (0 if self.hands_only else 1)
         target = drawn["rules"][:, R_TARGET] * (0 if self.hands_only else 1)
-        # A lane holds one job, so no job comes twice here.
-        self.points[job] += points
-        self.chance[job] += points * chance_per_point(score, target)
+        # A slot holds one job, so no job comes twice here.
+        self.points[slots["job"]] += points
+        self.chance[slots["job"]] += points * chance_per_point(score, target)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.arena.steps import GAME, MAX_DEADWOOD, MAX_TURNS, STYLE
+from agents.arena.lockstep_kernels import GAME_RESULT, MAX_DEADWOOD, MAX_TURNS, PLAY_STATS
 from ginenv.engine import NOBODY
 from ginenv.rules import Rules
 
@@ -73,6 +73,33 @@ def ratio(numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
     return Estimate(mean, Z95 * float(error))
 
 
+def rates(stats: Any, seconds: float) -> dict[str, Any]:
+    """How a side played, of its ``PLAY_STATS`` and the seconds it took; ``None`` where there was no occasion."""
+
+    def per(key: str, of: str) -> float | None:
+        return round(float(stats[key]) / float(stats[of]), 4) if stats[of] else None
+
+    could, did, decisions = stats["could_knock"], stats["did_knock"], int(stats["decisions"])
+    return {
+        "hands": int(stats["hands"]),
+        "hands_won": per("won", "hands"),
+        "hands_drawn": per("drawn", "hands"),
+        "gin_rate": per("gins", "hands"),
+        "knock_rate": per("knocks", "hands"),
+        "knock_deadwood": per("knock_deadwood", "knocks"),
+        "knocked_when_possible": round(float(did.sum()) / float(could.sum()), 4) if could.sum() else None,
+        "undercuts_given": int(stats["undercuts_given"]),
+        "undercuts_taken": int(stats["undercuts_taken"]),
+        "turns_per_hand": per("turns", "hands"),
+        "upcards_taken": per("took", "offered"),
+        "deadwood_when_caught": per("caught_deadwood", "caught"),
+        "decisions": decisions,
+        "ms_per_decision": round(1000 * seconds / decisions, 5) if decisions else None,
+        "could_knock": could.tolist(),
+        "did_knock": did.tolist(),
+    }
+
+
 @dataclass
 class MatchResult:
     """A match between two sides.
@@ -82,8 +109,8 @@ class MatchResult:
         rules: what was played.
         unit: ``games`` or ``hands``.
         seed: of the deals and of the players.
-        games: ``GAME[2 * pairs]``, finished jobs only come in whole pairs.
-        style: ``STYLE[2]``.
+        games: ``GAME_RESULT[2 * pairs]``, finished jobs only come in whole pairs.
+        stats: ``PLAY_STATS[2]``, how both sides played.
         seconds: time spent in each side's decisions.
         luck: ``float[2 * pairs, 2]``, what luck with the cards gave side 0 in each job: points, and chance to win the job; or
             ``None`` where it was not measured.
@@ -100,7 +127,7 @@ class MatchResult:
     unit: str
     seed: int
     games: np.ndarray
-    style: np.ndarray
+    stats: np.ndarray
     seconds: tuple[float, float] = (0.0, 0.0)
     luck: np.ndarray | None = None
     faults: list[dict[str, Any]] = field(default_factory=list)
@@ -112,7 +139,7 @@ class MatchResult:
 
     def __post_init__(self) -> None:
         """Checks the arrays' types."""
-        assert self.games.dtype == GAME and self.style.dtype == STYLE
+        assert self.games.dtype == GAME_RESULT and self.stats.dtype == PLAY_STATS
 
     @property
     def pairs(self) -> int:
@@ -166,32 +193,9 @@ class MatchResult:
             return None
         return ratio(self.best_pair_scores, np.ones(self.pairs))
 
-    def style_of(self, side: int) -> dict[str, Any]:
-        """How a side played, as rates; ``None`` where there was no occasion."""
-        t = self.style[side]
-
-        def per(key: str, of: str) -> float | None:
-            return round(float(t[key]) / float(t[of]), 4) if t[of] else None
-
-        could, did = t["could_knock"], t["did_knock"]
-        return {
-            "hands": int(t["hands"]),
-            "hands_won": per("won", "hands"),
-            "hands_drawn": per("drawn", "hands"),
-            "gin_rate": per("gins", "hands"),
-            "knock_rate": per("knocks", "hands"),
-            "knock_deadwood": per("knock_deadwood", "knocks"),
-            "knocked_when_possible": round(float(did.sum()) / float(could.sum()), 4) if could.sum() else None,
-            "undercuts_given": int(t["undercuts_given"]),
-            "undercuts_taken": int(t["undercuts_taken"]),
-            "turns_per_hand": per("turns", "hands"),
-            "upcards_taken": per("took", "offered"),
-            "deadwood_when_caught": per("caught_deadwood", "caught"),
-            "decisions": int(t["decisions"]),
-            "ms_per_decision": round(1000 * self.seconds[side] / int(t["decisions"]), 5) if t["decisions"] else None,
-            "could_knock": could.tolist(),
-            "did_knock": did.tolist(),
-        }
+    def rates_of(self, side: int) -> dict[str, Any]:
+        """How a side played, as rates."""
+        return rates(self.stats[side], self.seconds[side])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything about the match that JSON can hold; ``could_knock`` and ``did_knock`` are by own turn and deadwood."""
@@ -214,7 +218,7 @@ class MatchResult:
             "verdict": self.verdict,
             "forfeited_hands": self.games["forfeits"].sum(axis=0).tolist(),
             "faults": self.faults,
-            "style": [self.style_of(0), self.style_of(1)],
+            "style": [self.rates_of(0), self.rates_of(1)],
             "style_axes": {"turns": MAX_TURNS, "deadwood": MAX_DEADWOOD},
             "elapsed_seconds": round(self.elapsed, 3),
         }

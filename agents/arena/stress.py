@@ -13,9 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.arena.matches import play_match
+from agents.arena.matches import MatchSettings, play_match
 from agents.programs.player import BotLimits
-from ginenv.errors import GinError
+from agents.programs.process import marked
 
 _MARK = "GINENV_STRESS"
 _LIMITS = BotLimits(start_seconds=6.0, seconds=2.0, restarts=0, end_seconds=2.0)
@@ -47,12 +47,7 @@ def run(script: Path, kinds: list[str], bots: int, threads: int, tick: Callable[
         bots: how many.
         threads: matches at once.
         tick: told how many are done.
-
-    Raises:
-        GinError: if the script does not exist.
     """
-    if not script.is_file():
-        raise GinError(f"{script} does not exist; it comes with the sources, in examples/")
     began = time.perf_counter()
     token = secrets.token_hex(8)
     os.environ[_MARK] = token
@@ -62,7 +57,7 @@ def run(script: Path, kinds: list[str], bots: int, threads: int, tick: Callable[
     def play(number: int) -> tuple[str, list[str]]:
         kind = kinds[number % len(kinds)]
         command = shlex.join([sys.executable, str(script), kind, str(number)])
-        result = play_match(f"cmd:{command}", "simple", pairs=2, seed=number, limits=_LIMITS)
+        result = play_match(f"cmd:{command}", "simple", pairs=2, seed=number, settings=MatchSettings(limits=_LIMITS))
         assert result.games["done"].all()
         return kind, [fault["kind"] for fault in result.faults]
 
@@ -72,16 +67,4 @@ def run(script: Path, kinds: list[str], bots: int, threads: int, tick: Callable[
             if not named:
                 unnamed.append(kind)
             tick(done)
-    return StressResult(faults, unnamed, _left_behind(token), time.perf_counter() - began)
-
-
-def _left_behind(token: str) -> int:
-    wanted = f"{_MARK}={token}".encode()
-    count = 0
-    for entry in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            count += wanted in entry.read_bytes().split(b"\0")
-        except OSError:
-            continue
-    # This process itself got the mark after it was started, so its own entry does not show it.
-    return count
+    return StressResult(faults, unnamed, len(marked(_MARK, token)), time.perf_counter() - began)

@@ -8,14 +8,12 @@ share of the blocks, and whoever finds all of them there writes the report.
 from __future__ import annotations
 
 import hashlib
-import io
 import itertools
 import json
-import multiprocessing
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,13 +21,14 @@ from typing import Any
 import numpy as np
 
 from agents.arena.configs import TournamentConfig, parse_rules
-from agents.arena.matches import MatchSettings, Part, check_names, join_parts, play_part, start_worker
+from agents.arena.lockstep_kernels import GAME_RESULT, PLAY_STATS
+from agents.arena.matches import MatchSettings, Part, check_names, join_parts, play_part, workers_pool
 from agents.arena.ratings import circles, ratings
-from agents.arena.results import MatchResult, versions
-from agents.arena.steps import GAME, STYLE
+from agents.arena.results import MatchResult, rates, versions
 from agents.files import write_atomic, write_json, writing
 from agents.programs.player import BotLimits
 from ginenv.errors import GinError
+from ginenv.players import make_player
 
 
 @dataclass(frozen=True)
@@ -52,18 +51,14 @@ def _made_of(spec: str) -> dict[str, str]:
     if spec.startswith("cmd:"):
         return {}
     hashes = {}
-    name = spec.partition(":")[0]
-    if name.startswith("level-"):
-        from agents.levels.level import digest_of, level_directory
-
-        hashes[name] = digest_of(level_directory(name))
-    for place in filter(None, [spec, *(option.partition("=")[2] for option in spec.partition(":")[2].split(","))]):
-        # Whoever plays from a directory has loaded torch already; other tournaments do without it.
-        if (Path(place) / "level.json").is_file():
-            from agents.levels.level import digest_of
-
-            hashes[place] = digest_of(Path(place))
-        elif Path(place).is_dir() and (Path(place) / "checkpoint.json").is_file():
+    name, _, options = spec.partition(":")
+    # A player that is more than a checkpoint says itself what it is made of.
+    level = getattr(make_player(spec), "level", None)
+    if level is not None:
+        hashes[spec if Path(spec).is_dir() else name] = str(level.digest)
+    for place in (spec, *(option.partition("=")[2] for option in options.split(","))):
+        if place not in hashes and place and (Path(place) / "checkpoint.json").is_file():
+            # Whoever plays from a directory has loaded torch already; other tournaments do without it.
             from agents.network.checkpoint import read_card
 
             hashes[place] = str(read_card(place).get("weights_sha256"))
@@ -160,29 +155,23 @@ class Tournament:
             for block in waiting:
                 yield block, play_part(*self._task(block))
             return
-        context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(self.config.workers, context, initializer=start_worker)
-        try:
+        with workers_pool(self.config.workers) as pool:
             futures = {pool.submit(play_part, *self._task(block)): block for block in waiting}
             for future in as_completed(futures):
                 yield futures[future], future.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for process in multiprocessing.active_children():
-                process.terminate()
 
     def _save(self, block: Block, part: Part) -> None:
-        buffer = io.BytesIO()
         luck = np.zeros((0, 2)) if part.luck is None else part.luck
         faults = np.frombuffer(json.dumps(part.faults).encode(), np.uint8)
+
         # The salt of a block is written when the block is played: on the disk a program could read it while it plays.
         salt = np.frombuffer(part.salt.encode(), np.uint8)
-        np.savez_compressed(
-            buffer, games=part.games, style=part.style, seconds=part.seconds, luck=luck, faults=faults, salt=salt
-        )
 
         def write(temporary: str) -> None:
-            Path(temporary).write_bytes(buffer.getvalue())
+            with open(temporary, "wb") as file:
+                np.savez_compressed(
+                    file, games=part.games, stats=part.stats, seconds=part.seconds, luck=luck, faults=faults, salt=salt
+                )
 
         with writing(self._path(block)):
             write_atomic(self._path(block), write)
@@ -194,10 +183,10 @@ class Tournament:
                 luck = held["luck"] if len(held["luck"]) else None
                 faults = json.loads(held["faults"].tobytes())
                 salt = held["salt"].tobytes().decode("ascii", "replace")
-                part = Part(held["games"], held["style"], held["seconds"], faults, luck, salt=salt)
+                part = Part(held["games"], held["stats"], held["seconds"], faults, luck, salt=salt)
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             raise GinError(f"the block {path} is damaged ({error}); without this file it is played again") from None
-        if part.games.dtype != GAME or part.style.dtype != STYLE or len(part.games) != 2 * block.pairs:
+        if part.games.dtype != GAME_RESULT or part.stats.dtype != PLAY_STATS or len(part.games) != 2 * block.pairs:
             raise GinError(f"the block {path} is of another version; without this file it is played again")
         return part
 
@@ -275,24 +264,16 @@ class Standings:
             beats[a, b] = mean - half > 0.5
         return [(self.names[i], self.names[j], self.names[k]) for i, j, k in circles(beats)]
 
-    def style(self, player: int) -> dict[str, Any]:
-        """How a player plays, over all its matches."""
-        total: MatchResult | None = None
-        style = None
-        seconds = 0.0
+    def rates(self, player: int) -> dict[str, Any]:
+        """How a player plays, over all its matches; empty for one without a match."""
+        stats, seconds = np.zeros(1, PLAY_STATS), 0.0
         for (a, b), result in self.matches.items():
             if player in (a, b):
                 side = 0 if player == a else 1
-                if style is None:
-                    total, style = result, np.zeros(2, result.style.dtype)
-                for key in result.style.dtype.names or ():
-                    style[key][0] += result.style[key][side]
+                for key in PLAY_STATS.names or ():
+                    stats[key][0] += result.stats[key][side]
                 seconds += result.seconds[side]
-        if total is None or style is None:
-            return {}
-        return MatchResult(
-            total.names, total.rules, total.unit, total.seed, total.games[:0], style, (seconds, 0.0)
-        ).style_of(0)
+        return rates(stats[0], seconds) if stats["hands"][0] else {}
 
     def faults(self) -> list[dict[str, Any]]:
         """What went wrong, with the match in which it did."""
@@ -309,7 +290,7 @@ class Standings:
                 self.names[i]: dict(zip(("rating", "low", "high"), self.ratings[i].round(1).tolist(), strict=True))
                 for i in self.order
             },
-            "styles": {self.names[i]: self.style(i) for i in self.order},
+            "styles": {self.names[i]: self.rates(i) for i in self.order},
             "circles": [list(circle) for circle in self.circles()],
             "matches": [result.to_dict() for result in self.matches.values()],
             "faults": self.faults(),

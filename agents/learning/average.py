@@ -1,22 +1,18 @@
 """Averages the weights of checkpoints of one ancestry: often a little stronger than each of them (Wortsman et al. 2022, "model soups").
 
-python -m agents.learning.average runs/long/last runs/next/last --out agents/data/network
+gin average runs/long/last runs/next/last --out agents/data/network
 
 The critic is the last one's. Checkpoints that do not descend from each other have nothing in common to be averaged.
 """
 
 from __future__ import annotations
 
-import argparse
-import shlex
-import sys
 from pathlib import Path
 
 import torch
 
 from agents.files import writing
 from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, save_checkpoint
-from ginenv.errors import GinError
 
 
 def average(directories: list[str], out: Path, command: str) -> None:
@@ -46,19 +42,3 @@ def average(directories: list[str], out: Path, command: str) -> None:
     reward = (last.get("critic") or {}).get("reward", "game")
     with writing(out):
         save_checkpoint(out, actor, tuple(last["widths"]), about, critic, widths, reward)
-
-
-def main() -> None:
-    """Averages the checkpoints of the command line; an error is one sentence and a non-zero exit."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("checkpoints", nargs="+", help="directories of networks")
-    parser.add_argument("--out", type=Path, required=True, help="directory to write")
-    asked = parser.parse_args()
-    try:
-        average(asked.checkpoints, asked.out, shlex.join(["python", "-m", "agents.learning.average", *sys.argv[1:]]))
-    except GinError as error:
-        sys.exit(f"average: {error}")
-
-
-if __name__ == "__main__":
-    main()

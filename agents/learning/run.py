@@ -15,7 +15,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from agents.arena.matches import play_match
+from agents.arena.matches import MatchSettings, play_match
 from agents.arena.results import MatchResult
 from agents.config import TrainConfig
 from agents.deals import Domain
@@ -49,7 +49,12 @@ def measure(player: Any, opponent: str, config: TrainConfig, seed: int) -> Match
     """Games of a player against a member of the panel, under the first of the training rules, on deals kept for choosing."""
     rules = next(iter(config.rules))
     return play_match(
-        player, opponent, rules=rules, pairs=max(1, config.panel_games // 2), seed=seed, domain=Domain.SELECT
+        player,
+        opponent,
+        rules=rules,
+        pairs=max(1, config.panel_games // 2),
+        seed=seed,
+        settings=MatchSettings(domain=Domain.SELECT),
     )
 
 

@@ -15,8 +15,9 @@ import signal
 import subprocess
 import time
 import weakref
-from pathlib import Path
 from typing import Any
+
+import psutil
 
 # What a player answers that cannot go on: where a match is played, it loses the hand or the game.
 FORFEIT = -1
@@ -235,21 +236,30 @@ def _end_own(owner: int, process: subprocess.Popen[bytes], token: str, farewell:
 _DYING_SECONDS = 5.0
 
 
+def marked(name: str, token: str) -> list[psutil.Process]:
+    """Processes that inherited this variable of the environment, whoever their parent is by now.
+
+    This process is none of them: what it sets itself was not there when it was started.
+    """
+    found = []
+    for process in psutil.process_iter():
+        # What ends while it is looked at, or belongs to somebody else, is none of ours.
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.environ().get(name) == token:
+                found.append(process)
+    return found
+
+
 def kill_marked(token: str) -> int:
     """Ends processes that inherited a program's mark but left its process group; returns how many there were, once they are gone."""
-    wanted = f"{_MARK}={token}".encode()
     killed: set[int] = set()
     deadline = time.monotonic() + _DYING_SECONDS
     while True:
-        left = 0
-        for entry in Path("/proc").glob("[0-9]*/environ"):
-            try:
-                if wanted in entry.read_bytes().split(b"\0"):
-                    os.kill(int(entry.parent.name), signal.SIGKILL)
-                    killed.add(int(entry.parent.name))
-                    left += 1
-            except OSError:
-                continue
+        left = marked(_MARK, token)
+        for process in left:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+                killed.add(process.pid)
         if not left or time.monotonic() > deadline:
             return len(killed)
         time.sleep(0.005)

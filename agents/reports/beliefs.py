@@ -1,7 +1,5 @@
 """What a network knows of its opponent's hand beyond what counting cards tells anybody: log-loss by turn.
 
-``python -m agents.reports.beliefs runs/strong/best --out benchmarks/results/belief.json``
-
 Measured over the cards that a seat cannot place: in its own hand, in the pile, or taken by the opponent from the pile and still
 held are known to anybody who watched, and count for neither side. Of the others, as many as the opponent holds unknown cards are in its
 hand, the rest in the stock; a counter gives each the same chance, number hidden over number unseen, which is the best that can be said
@@ -12,35 +10,22 @@ Deals are those kept for reports; intervals are 95 %, clustered by deal (each is
 
 from __future__ import annotations
 
-import sys
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tyro
-from rich.console import Console
-from rich.table import Table
 
 from agents.arena.hand_log import Decisions, watch_hands
-from agents.arena.results import Estimate, ratio, versions
+from agents.arena.results import Estimate, ratio
 from agents.deals import Domain
-from agents.files import write_json
-from agents.network.checkpoint import load_checkpoint
 from agents.network.heuristic_features import actor_inputs
-from agents.network.nets import FrozenActor, has_bfloat16_units
+from agents.network.nets import FrozenActor
 from agents.network.player import PLAYED, NetworkPlayer
 from ginenv.actions import PHASE_DISCARD
 from ginenv.encoding import encode_views
-from ginenv.errors import GinError
 from ginenv.players import make_player
-from ginenv.rules import Rules, get_rules
+from ginenv.rules import Rules
 
 TURNS = 12
-# The bar: this much below counting, by this turn.
-BAR, BAR_TURN = 0.05, 6
-# The first two stand in the pools of most training runs, the last in none.
-STYLES = ("simple", "knocker", "easy")
 _CARDS = np.arange(52)
 
 
@@ -78,7 +63,7 @@ def log_losses(chances: np.ndarray, views: np.ndarray, hidden: np.ndarray) -> np
 
 
 class BeliefMeter:
-    """A witness that adds up losses of side 0 by its own turn and by deal, once a turn, when it is to discard.
+    """Adds up losses of side 0 by its own turn and by deal, once a turn, when it is to discard.
 
     Args:
         actor: whose beliefs are measured.
@@ -138,69 +123,3 @@ def measure_belief(actor: FrozenActor, opponent: str | None, rules: Rules, pairs
     other = make_player(opponent, seed) if opponent else NetworkPlayer(actor, seed + 1, PLAYED)
     watch_hands((NetworkPlayer(actor, seed, PLAYED), other), rules, pairs, seed, Domain.EVAL, meter)
     return meter
-
-
-@dataclass
-class Arguments:
-    """Command line.
-
-    Attributes:
-        checkpoint: directory of the network.
-        out: JSON to write.
-        opponents: styles, beside itself.
-        rules: preset.
-        pairs: deals, each played twice.
-        seed: of the deals.
-    """
-
-    checkpoint: tyro.conf.Positional[Path]
-    out: Path = Path("benchmarks/results/belief.json")
-    opponents: tuple[str, ...] = STYLES
-    rules: str = "eaai"
-    pairs: int = 2000
-    seed: int = 1
-
-
-def main() -> None:
-    """Measures, prints a table, writes the JSON."""
-    arguments = tyro.cli(Arguments)
-    if arguments.pairs < 2:
-        raise GinError(f"pairs is {arguments.pairs}; allowed is a whole number from 2")
-    network, card = load_checkpoint(arguments.checkpoint)
-    actor = FrozenActor(network, has_bfloat16_units())
-    found: dict[str, Any] = {}
-    table = Table(title=f"Log-loss a card below counting, {arguments.checkpoint}", title_justify="left")
-    table.add_column("own turn", justify="right")
-    columns: list[BeliefMeter] = []
-    for opponent in (None, *arguments.opponents):
-        meter = measure_belief(actor, opponent, get_rules(arguments.rules), arguments.pairs, arguments.seed)
-        below = meter.below(BAR_TURN)
-        found[opponent or "itself"] = {
-            "turns": meter.rows(),
-            "bar": {"turn": BAR_TURN, "below": BAR, "reached": bool(below.mean >= BAR), "surely": bool(below.low >= BAR)},
-        }  # fmt: skip
-        table.add_column(f"against {opponent or 'itself'}", justify="right")
-        columns.append(meter)
-    for turn in range(1, TURNS + 1):
-        gains = [meter.below(turn) for meter in columns]
-        table.add_row(str(turn), *(f"{100 * gain.mean:.1f} ± {100 * gain.half:.1f} %" for gain in gains))
-    write_json(
-        arguments.out,
-        {
-            "checkpoint": {"weights_sha256": card["weights_sha256"], "decisions": card["about"].get("decisions")},
-            "command": f"python -m agents.reports.beliefs {' '.join(sys.argv[1:])}",
-            "rules": arguments.rules,
-            "hands": 2 * arguments.pairs,
-            "unit": "nats a card that the seat cannot place; measured once a turn, before the discard",
-            "opponents": found,
-            "versions": versions(),
-        },
-    )
-    Console().print(table)
-
-
-if __name__ == "__main__":
-    try:
-        main()
-    except GinError as error:
-        sys.exit(f"belief_report: {error}")

@@ -5,24 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from PIL import Image, ImageDraw
+from matplotlib.patches import Rectangle
 
+from agents.reports.charts import ACCENT, SOFT, drawing, pixels
 from ginenv.cards import RANKS, SUITS
 
-_CELL, _LEFT, _TOP, _GAP = 22, 26, 34, 14
-_INK, _PAPER, _KNOWN, _TRUE = (40, 44, 52), (250, 250, 248), (222, 222, 218), (200, 40, 40)
-_COOL, _WARM = np.array([238.0, 243, 250]), np.array([16.0, 92, 168])
-
-
-def _colour(share: float) -> tuple[int, int, int]:
-    red, green, blue = (_COOL + (_WARM - _COOL) * float(np.clip(share, 0, 1))).astype(int).tolist()
-    return red, green, blue
+_TRUE = "#c82828"
 
 
 def belief_picture(titles: Sequence[str], chances: np.ndarray, unseen: np.ndarray, hidden: np.ndarray) -> np.ndarray:
-    """Heat-maps of where the opponent's cards are thought to be, suits by ranks, one below the other.
+    """Heat-maps of where the opponent's cards are thought to be, suits by ranks, side by side.
 
-    The darker, the likelier in the opponent's hand; grey cards are placed already; a red frame stands around those that it does hold.
+    The darker, the likelier in the opponent's hand; cards that are placed already are left blank; a red frame stands around those that
+    it does hold.
 
     Args:
         titles: one line for each map.
@@ -33,23 +28,16 @@ def belief_picture(titles: Sequence[str], chances: np.ndarray, unseen: np.ndarra
     Returns:
         ``uint8[height, width, 3]``.
     """
-    block = _TOP + 4 * _CELL + _GAP
-    picture = Image.new("RGB", (_LEFT + 13 * _CELL + _GAP, block * len(titles)), _PAPER)
-    draw = ImageDraw.Draw(picture)
-    for k, title in enumerate(titles):
-        top = k * block + _TOP
-        draw.text((_LEFT, top - 32), title, _INK)
-        for rank in range(13):
-            draw.text((_LEFT + rank * _CELL + 8, top - 14), RANKS[rank], _INK)
-        for suit in range(4):
-            draw.text((10, top + suit * _CELL + 5), SUITS[suit], _INK)
-            for rank in range(13):
-                card = 13 * suit + rank
-                x, y = _LEFT + rank * _CELL, top + suit * _CELL
-                fill = _colour(chances[k, card]) if unseen[k, card] else _KNOWN
-                frame = _TRUE if hidden[k, card] else _PAPER
-                draw.rectangle((x, y, x + _CELL - 2, y + _CELL - 2), fill, frame, 2)
-    return np.asarray(picture)
+    with drawing(4 * len(titles), 1.7, columns=len(titles)) as (figure, maps):
+        for k, axes in enumerate(maps):
+            shown = np.where(unseen[k], chances[k], np.nan).reshape(4, 13)
+            axes.imshow(shown, "Blues", vmin=0, vmax=1)
+            for card in np.flatnonzero(hidden[k]):
+                axes.add_patch(Rectangle((card % 13 - 0.45, card // 13 - 0.45), 0.9, 0.9, fill=False, edgecolor=_TRUE))
+            axes.set_xticks(range(13), list(RANKS))
+            axes.set_yticks(range(4), list(SUITS))
+            axes.set_title(titles[k])
+        return pixels(figure)
 
 
 def knock_picture(could: np.ndarray, did: np.ndarray) -> np.ndarray:
@@ -62,21 +50,12 @@ def knock_picture(could: np.ndarray, did: np.ndarray) -> np.ndarray:
     Returns:
         ``uint8[height, width, 3]``.
     """
-    turns, most = could.shape
-    picture = Image.new("RGB", (_LEFT + turns * _CELL + _GAP, _TOP + most * _CELL + 24), _PAPER)
-    draw = ImageDraw.Draw(picture)
-    draw.text((_LEFT, 4), "knocks when it could, by own turn and deadwood", _INK)
-    for deadwood in range(most):
-        y = _TOP + (most - 1 - deadwood) * _CELL
-        draw.text((6, y + 5), str(deadwood), _INK)
-        for turn in range(turns):
-            if could[turn, deadwood]:
-                x = _LEFT + turn * _CELL
-                share = did[turn, deadwood] / could[turn, deadwood]
-                draw.rectangle((x, y, x + _CELL - 2, y + _CELL - 2), _colour(share), (200, 205, 212))
-    for turn in range(turns):
-        draw.text((_LEFT + turn * _CELL + 5, _TOP + most * _CELL + 4), str(turn + 1), _INK)
-    return np.asarray(picture)
+    share = np.where(could > 0, did / np.maximum(could, 1), np.nan)
+    with drawing(4.5, 3.4) as (figure, (axes,)):
+        extent = (0.5, could.shape[0] + 0.5, -0.5, could.shape[1] - 0.5)
+        axes.imshow(share.T, "Blues", vmin=0, vmax=1, origin="lower", extent=extent)
+        axes.set(title="knocks when it could", xlabel="own turn", ylabel="deadwood")
+        return pixels(figure)
 
 
 def calibration_picture(predicted: np.ndarray, real: np.ndarray, errors: np.ndarray) -> np.ndarray:
@@ -90,23 +69,8 @@ def calibration_picture(predicted: np.ndarray, real: np.ndarray, errors: np.ndar
     Returns:
         ``uint8[height, width, 3]``.
     """
-    size, margin = 260, 34
-    ends = np.concatenate([predicted, real - 2 * errors, real + 2 * errors])
-    low, high = float(ends.min()), float(ends.max()) + 1e-6
-    picture = Image.new("RGB", (size + 2 * margin, size + 2 * margin), _PAPER)
-    draw = ImageDraw.Draw(picture)
-
-    def x(value: float) -> float:
-        return margin + (value - low) / (high - low) * size
-
-    def y(value: float) -> float:
-        return margin + size - (value - low) / (high - low) * size
-
-    draw.text((margin, 8), "result (up) by the critic's value (across)", _INK)
-    draw.line((x(low), y(low), x(high), y(high)), (170, 170, 166))
-    for value, result, error in zip(predicted, real, errors, strict=True):
-        draw.line((x(value), y(result - 2 * error), x(value), y(result + 2 * error)), _colour(0.5), 2)
-        draw.ellipse((x(value) - 4, y(result) - 4, x(value) + 4, y(result) + 4), _colour(1.0))
-    for value in (low, high):
-        draw.text((x(value) - 12, margin + size + 8), f"{value:.2f}", _INK)
-    return np.asarray(picture)
+    with drawing(3.6, 3.6) as (figure, (axes,)):
+        axes.axline((float(predicted[0]), float(predicted[0])), slope=1, color=SOFT, linewidth=1)
+        axes.errorbar(predicted, real, 2 * errors, fmt="o", color=ACCENT)
+        axes.set(xlabel="the critic's value", ylabel="result")
+        return pixels(figure)

@@ -1,16 +1,18 @@
-"""Results in the terminal and as files."""
+"""Results and progress in the terminal, and results as files."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -18,7 +20,8 @@ from agents.arena.results import RESULTS_VERSION, MatchResult, versions
 from agents.arena.tournament import Standings
 from ginenv.rules import PRESETS, Rules
 
-_STYLE_ROWS = (
+# How players play: heading, key of ``results.rates``, form.
+RATES = (
     ("hands won", "hands_won", "{:.1%}"),
     ("hands drawn", "hands_drawn", "{:.1%}"),
     ("gin", "gin_rate", "{:.1%}"),
@@ -32,6 +35,60 @@ _STYLE_ROWS = (
     ("deadwood when caught", "deadwood_when_caught", "{:.2f}"),
     ("ms a decision", "ms_per_decision", "{:.4f}"),
 )
+# Between two lines of progress where nobody watches a bar.
+LINE_SECONDS = 60.0
+
+
+def rate_texts(rates: dict[str, Any]) -> list[str]:
+    """How a player plays, in the order of ``RATES``; a dash where there was no occasion."""
+    return ["–" if rates.get(key) is None else form.format(rates[key]) for _, key, form in RATES]
+
+
+@contextmanager
+def progress_bar(console: Console, total: int, text: str) -> Iterator[Callable[[int], None]]:
+    """Progress and time left: a bar in a terminal, elsewhere one line a minute.
+
+    Args:
+        console: where it is shown.
+        total: how much there is to do.
+        text: what is done.
+
+    Yields:
+        A function that is told how much of ``total`` is done.
+    """
+    if not console.is_terminal:
+        yield _lines(console, total, text)
+        return
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(text, total=total)
+        yield lambda done: bar.update(task, completed=done)
+
+
+def _lines(console: Console, total: int, text: str) -> Callable[[int], None]:
+    """Prints how much is done and how long the rest will take, once a minute."""
+    last = time.monotonic()
+    first: tuple[float, int] | None = None
+
+    def tick(done: int) -> None:
+        nonlocal last, first
+        now = time.monotonic()
+        # Speed is counted from the first call on: what was there before, of a tournament that goes on, took no time.
+        first = first or (now, done)
+        if now - last >= LINE_SECONDS:
+            last = now
+            minutes = (now - first[0]) / 60 * (total - done) / max(1, done - first[1])
+            left = f", {minutes:.0f} min left" if done > first[1] else ""
+            console.print(f"{text}: {done:,} of {total:,}{left}", markup=False, highlight=False, soft_wrap=True)
+
+    return tick
 
 
 def _name_of(rules: Rules) -> str:
@@ -39,26 +96,10 @@ def _name_of(rules: Rules) -> str:
     return next((name for name, preset in PRESETS.items() if preset == rules), rules.hash)
 
 
-@contextmanager
-def progress_bar(console: Console, total: int, text: str) -> Iterator[Any]:
-    """A bar with time left; yields a function that is told how many of ``total`` are done."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(text, total=total)
-        yield lambda done: bar.update(task, completed=done)
-
-
 def match_tables(result: MatchResult) -> list[Table]:
-    """The result of a match and the style of both sides."""
-    a, b = result.names
-    table = Table(title=f"{a} against {b}", title_justify="left", show_header=False)
+    """The result of a match, and how both sides play."""
+    names = [escape(name) for name in result.names]
+    table = Table(title=f"{names[0]} against {names[1]}", title_justify="left", show_header=False)
     table.add_column(style="bold")
     table.add_column(justify="right")
     table.add_column()
@@ -77,30 +118,29 @@ def match_tables(result: MatchResult) -> list[Table]:
         )
         table.add_row("points a hand, luck off", result.adjusted_points.text(), "")
     if result.verdict:
-        table.add_row("verdict", result.verdict, "")
-    forfeits = result.games["forfeits"].sum(axis=0)
-    for side, name in enumerate(result.names):
-        if forfeits[side]:
-            table.add_row("forfeited", f"{int(forfeits[side]):,} hands", name)
-    style = Table(title="how they play", title_justify="left")
-    style.add_column("")
-    for name in result.names:
-        style.add_column(name, justify="right")
-    sides = [result.style_of(0), result.style_of(1)]
-    for label, key, form in _STYLE_ROWS:
-        style.add_row(label, *("–" if side[key] is None else form.format(side[key]) for side in sides))
-    return [table, style]
+        table.add_row("verdict", escape(result.verdict), "")
+    for name, forfeits in zip(names, result.games["forfeits"].sum(axis=0), strict=True):
+        if forfeits:
+            table.add_row("forfeited", f"{int(forfeits):,} hands", name)
+    play = Table("", title="how they play", title_justify="left")
+    for name in names:
+        play.add_column(name, justify="right")
+    sides = [rate_texts(result.rates_of(side)) for side in range(2)]
+    for (label, _, _), *cells in zip(RATES, *sides, strict=True):
+        play.add_row(label, *cells)
+    return [table, play]
 
 
 def panel_table(results: list[MatchResult]) -> Table:
     """One player against several."""
-    table = Table(title=f"{results[0].names[0]}, {results[0].pairs:,} mirrored deals each", title_justify="left")
-    for heading in ("against", "games won", "hands won", "points a hand", "hands drawn", "gin", "knock deadwood"):
-        table.add_column(heading, justify="left" if heading == "against" else "right")
+    title = f"{escape(results[0].names[0])}, {results[0].pairs:,} mirrored deals each"
+    table = Table("against", title=title, title_justify="left")
+    for heading in ("games won", "hands won", "points a hand", "hands drawn", "gin", "knock deadwood"):
+        table.add_column(heading, justify="right")
     for result in results:
-        own = result.style_of(0)
+        own = result.rates_of(0)
         table.add_row(
-            result.names[1],
+            escape(result.names[1]),
             result.share.text(percent=True),
             result.hand_share.text(percent=True),
             result.points.text(),
@@ -111,11 +151,28 @@ def panel_table(results: list[MatchResult]) -> Table:
     return table
 
 
+def standings_table(standings: Standings) -> Table:
+    """Ratings and cross-table, the strongest first."""
+    order, names = standings.order, [escape(name) for name in standings.names]
+    table = Table("", title=escape(standings.config.title), title_justify="left")
+    for heading in ("rating", *(names[j] for j in order)):
+        table.add_column(heading, justify="right")
+    for i in order:
+        rating, low, high = standings.ratings[i]
+        cells = []
+        for j in order:
+            mean, half = standings.share(i, j)
+            cells.append("" if i == j or mean != mean else f"{100 * mean:.1f} ± {100 * half:.1f}")
+        table.add_row(names[i], f"{rating:+.0f} ± {(high - low) / 2:.0f}", *cells)
+    return table
+
+
 def this_command() -> str:
     """The command that repeats a result, with this machine's directories taken out."""
     here, home = os.getcwd(), str(Path.home())
     program, *arguments = [part.replace(here + os.sep, "").replace(home + os.sep, "~/") for part in sys.argv]
-    return shlex.join(["python", Path(program).name, *arguments])
+    name = Path(program).name
+    return shlex.join([*(["python"] if name.endswith(".py") else []), name, *arguments])
 
 
 def results_document(results: list[MatchResult]) -> dict[str, Any]:
@@ -126,21 +183,3 @@ def results_document(results: list[MatchResult]) -> dict[str, Any]:
         "versions": versions(),
         "matches": [result.to_dict() for result in results],
     }
-
-
-def standings_tables(standings: Standings) -> list[Table]:
-    """Ratings and cross-table, the strongest first."""
-    order = standings.order
-    table = Table(title=standings.config.title, title_justify="left")
-    table.add_column("")
-    table.add_column("rating", justify="right")
-    for j in order:
-        table.add_column(standings.names[j], justify="right")
-    for i in order:
-        rating, low, high = standings.ratings[i]
-        cells = []
-        for j in order:
-            mean, half = standings.share(i, j)
-            cells.append("" if i == j or mean != mean else f"{100 * mean:.1f} ± {100 * half:.1f}")
-        table.add_row(standings.names[i], f"{rating:+.0f} ± {(high - low) / 2:.0f}", *cells)
-    return [table]

@@ -1,0 +1,174 @@
+"""Two sides play many jobs in lock-step: the loop around the engine that matches, series and the hand log share.
+
+Everybody who is to move is asked at once, all actions are played, and slots whose job is done take the next one. What is done besides
+with a tick's decisions and finished hands (luck, logs, points by hand) is an ``Observer``'s business.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from agents.arena.lockstep_kernels import (
+    FREE,
+    GAME_RESULT,
+    PLAY_STATS,
+    SERIES,
+    SLOT,
+    advance,
+    close_hands,
+    gather,
+    go_on,
+    start_jobs,
+)
+from agents.deals import Domain, deal_keys, luck_words
+from ginenv.actions import action_name
+from ginenv.engine import STATE
+from ginenv.errors import GinError, IllegalActionError
+from ginenv.players import Player
+from ginenv.rules import Rules
+from ginenv.view import VIEW, action_masks
+
+
+class Observer:
+    """Hears of everything in a lock-step; what it does not override, it ignores. Views are valid during the call."""
+
+    def before_actions(self, play: Lockstep, side: int, rows: np.ndarray, views: np.ndarray) -> None:
+        """A side has chosen ``play.actions`` for ``VIEW[k]`` in the slots ``rows``; they have not been played."""
+
+    def after_actions(self, play: Lockstep, rows: np.ndarray) -> None:
+        """The actions in these slots have been played."""
+
+    def after_hands(self, play: Lockstep, views: np.ndarray, rows: np.ndarray) -> None:
+        """Hands are over, with ``VIEW[2, k]`` as final views of both sides; the players know, the slots have not gone on."""
+
+
+class Lockstep:
+    """Some jobs while they are played.
+
+    Args:
+        players: side 0 and side 1; one object may be both.
+        rules: what is played.
+        jobs: ``SLOT[n]``, taken in this order.
+        size: jobs at once.
+        unit: ``GAME``, ``HAND`` or ``SERIES``.
+        hands: length of a series.
+        forfeit_game: whether a forfeited hand loses the game.
+        forfeit_points: what the other side scores for a forfeited hand; below 0 nothing can be forfeited.
+        observers: told in their order.
+
+    Attributes:
+        states: ``STATE[size]``.
+        slots: ``SLOT[size]``.
+        results: ``GAME_RESULT[n]``, of games and single hands; empty for series.
+        stats: ``PLAY_STATS[2]`` of both sides; empty for series.
+        seconds: ``float[2]`` spent by both sides' players.
+        actions: ``int64[k]``, the last that a side has chosen.
+        done: jobs finished.
+    """
+
+    def __init__(
+        self,
+        players: tuple[Player, Player],
+        rules: Rules,
+        jobs: np.ndarray,
+        size: int,
+        unit: int,
+        hands: int = 1,
+        forfeit_game: bool = False,
+        forfeit_points: int = -1,
+        observers: Sequence[Observer] = (),
+    ):
+        size = min(size, len(jobs))
+        self.players, self.jobs, self.observers = players, jobs, observers
+        self.unit, self.hands = unit, hands
+        self.forfeit_game, self.forfeit_points = forfeit_game, forfeit_points
+        self.states, self.slots = np.zeros(size, STATE), np.zeros(size, SLOT)
+        self.states["rules"], self.slots["job"] = rules.block, FREE
+        counted = unit != SERIES
+        self.results = np.zeros(len(jobs) if counted else 0, GAME_RESULT)
+        self.stats = np.zeros(2 if counted else 0, PLAY_STATS)
+        self.seconds, self.actions = np.zeros(2), np.zeros(0, np.int64)
+        self.done = self._opened = 0
+        self._views, self._rows = np.zeros((2, size), VIEW), np.zeros((2, size), np.int64)
+        self._counts = np.zeros(2, np.int64)
+        self._open(np.arange(size))
+
+    def _open(self, free: np.ndarray) -> None:
+        """Starts the next jobs in free slots."""
+        rows = free[: len(self.jobs) - self._opened]
+        self.slots[rows] = self.jobs[self._opened : self._opened + len(rows)]
+        self._opened += len(rows)
+        start_jobs(self.states, self.slots, rows, self.unit)
+
+    def tick(self) -> int:
+        """One decision in every slot; returns how many jobs that finished.
+
+        Raises:
+            IllegalActionError: if a player answers with an action that is not legal.
+        """
+        gather(self.states, self.slots, self._views, self._rows, self._counts)
+        for side in range(2):
+            if self._counts[side]:
+                self._decide(side, int(self._counts[side]))
+        ended = self._rows[0]
+        over = close_hands(self.states, self.slots, self._views, ended, self.results, self.stats)
+        if not over:
+            return 0
+        ended, views = ended[:over], self._views[:, :over]
+        for side, player in enumerate(self.players):
+            began = time.perf_counter()
+            player.observe_hands(views[side], self.slots["ids"][ended, side])
+            self.seconds[side] += time.perf_counter() - began
+        for observer in self.observers:
+            observer.after_hands(self, views, ended)
+        free = go_on(self.states, self.slots, ended, self.results, self.unit, self.hands, self.forfeit_game)
+        self.done += free
+        self._open(ended[:free])
+        return free
+
+    def _decide(self, side: int, count: int) -> None:
+        """Asks a side for its actions and plays them."""
+        player, views, rows = self.players[side], self._views[side, :count], self._rows[side, :count]
+        began = time.perf_counter()
+        actions = np.asarray(player.act(views, self.slots["ids"][rows, side]), np.int64)
+        self.seconds[side] += time.perf_counter() - began
+        if actions.shape != (count,):
+            raise GinError(f"player {player.name!r} answered with shape {actions.shape}; asked were {count} actions")
+        self.actions = actions
+        for observer in self.observers:
+            observer.before_actions(self, side, rows, views)
+        bad = advance(self.states, views, rows, actions, self.stats[side : side + 1], self.forfeit_points)
+        if bad >= 0:
+            raise _illegal(player, views[bad], int(actions[bad]))
+        for observer in self.observers:
+            observer.after_actions(self, rows)
+
+    def run(self) -> Lockstep:
+        """Plays all jobs to their end; returns itself."""
+        while self.done < len(self.jobs):
+            self.tick()
+        return self
+
+
+def mirrored_jobs(domain: Domain, seed: int, first: int, pairs: int) -> np.ndarray:
+    """Jobs of a match: ``SLOT[2 * pairs]``; job ``2 k`` and ``2 k + 1`` have the deals of pair ``first + k``, with seats exchanged."""
+    jobs = np.zeros(2 * pairs, SLOT)
+    jobs["job"] = np.arange(2 * pairs)
+    jobs["first_seat"] = jobs["job"] & 1
+    jobs["ids"] = 2 * (2 * first + jobs["job"])[:, None] + np.arange(2)
+    jobs["key"] = np.repeat(deal_keys(domain, seed, first, pairs), 2)
+    jobs["luck"] = luck_words(domain, seed, 2 * first, 2 * pairs)
+    return jobs
+
+
+def _illegal(player: Player, view: np.ndarray, action: int) -> IllegalActionError:
+    phase = int(view["phase"])
+    allowed = ", ".join(action_name(int(a), phase) for a in np.flatnonzero(action_masks(view)[0]))
+    try:
+        name = action_name(action, phase)
+    except IllegalActionError:
+        name = str(action)
+    return IllegalActionError(f"player {player.name!r} answered {name}, which is not legal; legal are: {allowed}")

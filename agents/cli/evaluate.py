@@ -1,0 +1,124 @@
+"""``gin evaluate``: who is better, by how much, and is it real? Matches on mirrored deals, with intervals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+from pydantic import Field
+from rich.console import Console
+
+from agents.arena.configs import parse_rules
+from agents.arena.matches import MatchSettings, play_match
+from agents.arena.results import MatchResult
+from agents.arena.sequential import SequentialTest
+from agents.cli import BESIDE_MATCHES, COMMANDS
+from agents.config import Config
+from agents.files import check_writable, write_json, writing
+from agents.reports.terminal import match_tables, panel_table, progress_bar, results_document
+from ginenv.errors import GinError
+
+PANEL = ("random", "easy", "simple", "formula")
+
+
+class MatchConfig(Config):
+    """Plays two players against each other on mirrored deals; or one against the panel (random, easy, simple, formula).
+
+    Attributes:
+        players: names, checkpoint directories, or cmd:"PROGRAM ARGUMENTS" for a program that speaks the line protocol.
+        rules: a preset, one with changes (``eaai,target=200``), or rules as JSON.
+        games: how many games to play (rounded up to pairs).
+        hands: play this many single hands instead of games.
+        seed: of deals and players; the same seed gives the same result. Where a program plays, the same seed and salt do.
+        salt: of an earlier match with a program, as its results file has it, to play on the same deals; a new one when left empty.
+        workers: processes.
+        batch: games at once in each process; changes the speed and the memory, never the result.
+        forfeit: what a program from outside loses when it fails: the whole game, or the hand.
+        luck: measure the luck with the cards and show estimates without it, too.
+        until_significant: stop as soon as the question who is better is answered.
+        margin: smallest difference of the share from one half that until_significant looks for.
+        alpha: chance to call equal players different.
+        beta: chance to miss a difference of the margin.
+        out: where the results go, as JSON.
+    """
+
+    players: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="PLAYER [PLAYER]")]
+    rules: str = "eaai"
+    games: int = Field(2000, gt=0)
+    hands: int = Field(0, ge=0)
+    seed: int = Field(0, ge=0)
+    salt: str = ""
+    workers: int = Field(1, gt=0)
+    batch: int = Field(2048, gt=0)
+    forfeit: Literal["game", "hand"] = "game"
+    luck: bool = False
+    until_significant: bool = False
+    margin: float = Field(0.02, gt=0, lt=0.5)
+    alpha: float = Field(0.05, gt=0, lt=0.5)
+    beta: float = Field(0.05, gt=0, lt=0.5)
+    out: Path = Path("runs/evaluate.json")
+
+    @property
+    def settings(self) -> MatchSettings:
+        """What every match of it is."""
+        return MatchSettings(
+            parse_rules(self.rules),
+            unit="hands" if self.hands else "games",
+            seed=self.seed,
+            salt=self.salt,
+            batch=self.batch,
+            forfeit=self.forfeit,
+            luck=self.luck,
+            until=SequentialTest(self.margin, self.alpha, self.beta) if self.until_significant else None,
+        )
+
+
+def _description(program: str) -> str:
+    """What the help begins with; behind ``evaluate.py`` it names the commands that stand in the players' place."""
+    about = "Plays two players against each other on mirrored deals, or one against the panel: " + ", ".join(PANEL)
+    if program != "evaluate.py":
+        return about
+    others = [f"{program} {name}, {COMMANDS[name].summary}" for name in BESIDE_MATCHES]
+    return "\n\n".join([about, "Other commands, each with a --help of its own:", *others])
+
+
+def evaluate(arguments: list[str], program: str) -> None:
+    """Plays a match, or one player against the panel; writes a results file and prints tables."""
+    config = tyro.cli(MatchConfig, prog=program, args=arguments, description=_description(program))
+    if not 1 <= len(config.players) <= 2:
+        raise GinError(f"{len(config.players)} players were named; allowed are one (it meets the panel) or two")
+    settings = config.settings
+    check_writable(config.out)
+    console = Console()
+    results = _play(config, settings, console)
+    with writing(config.out):
+        write_json(config.out, results_document(results))
+    for table in match_tables(results[0]) if len(config.players) == 2 else [panel_table(results)]:
+        console.print(table)
+    console.print(f"results: {config.out}", markup=False, soft_wrap=True)
+
+
+def _play(config: MatchConfig, settings: MatchSettings, console: Console) -> list[MatchResult]:
+    """The matches, as far as they came before an interrupt.
+
+    Raises:
+        KeyboardInterrupt: if nothing was finished.
+    """
+    first, *others = config.players
+    others = others or list(PANEL)
+    pairs = ((config.hands or config.games) + 1) // 2
+    results: list[MatchResult] = []
+    try:
+        for other in others:
+            with progress_bar(console, 2 * pairs, f"{first} – {other}") as tick:
+                result = play_match(first, other, pairs=pairs, workers=config.workers, progress=tick, settings=settings)
+            results.append(result)
+            if result.interrupted:
+                console.print(f"interrupted after {result.pairs:,} of {pairs:,} pairs")
+                break
+    except KeyboardInterrupt:
+        if not results:
+            raise
+        console.print(f"interrupted after {len(results)} of {len(others)} matches")
+    return results

@@ -1,0 +1,57 @@
+"""``gin exploit`` and ``gin adaptation``: what can be won against a player, and what a level gains by learning."""
+
+from __future__ import annotations
+
+import tyro
+from rich.console import Console
+
+from agents.files import check_writable, write_json, write_text, writing
+from agents.reports.terminal import match_tables, progress_bar, results_document, this_command
+
+
+def exploit(arguments: list[str], program: str) -> None:
+    """Trains best responses against a frozen player and reports what the best of them wins on fresh deals."""
+    from agents.arena.configs import ExploitConfig
+    from agents.learning.exploit import exploit as train_and_measure
+
+    config = tyro.cli(ExploitConfig, prog=program, args=arguments)
+    check_writable(config.out)
+    console = Console()
+    with progress_bar(console, config.seeds * config.budget, "training best responses, decisions") as tick:
+        result, responses = train_and_measure(config, tick)
+    document = {"config": config.model_dump(mode="json"), "curves": {r.seed: r.curve for r in responses}}
+    with writing(config.out):
+        write_json(config.out, document | results_document([result]))
+    for response in responses:
+        curve = "  ".join(f"{done / 1e6:.2f}M {points:+.2f} ± {half:.2f}" for done, points, half in response.curve)
+        console.print(f"seed {response.seed}, points a hand on deals kept for choosing: {curve}", highlight=False)
+    for table in match_tables(result):
+        console.print(table)
+    console.print(
+        f"a best response trained with {config.budget:,} decisions wins {result.points.text()} points a hand and "
+        f"{result.share.text(percent=True)} of the games against {config.agent}: a lower bound of what can be won",
+        highlight=False,
+        markup=False,
+    )
+    console.print(f"results: {config.out}", markup=False, soft_wrap=True)
+
+
+def adaptation(arguments: list[str], program: str) -> None:
+    """Measures what a level gains by learning, and writes figures and a report."""
+    from agents.arena.series import counting_hands
+    from agents.levels.bench.adaptation import AdaptationConfig, hands_to_play, run
+    from agents.reports.adaptation import adaptation_tables, report_adaptation
+
+    config = tyro.cli(AdaptationConfig, prog=program, args=arguments)
+    check_writable(config.out / "results.json")
+    console = Console()
+    with progress_bar(console, hands_to_play(config), f"{config.level}, hands") as tick, counting_hands(tick):
+        document = run(config, lambda words: console.print(f"{config.level}: {words}", markup=False))
+    with writing(config.out):
+        write_json(config.out / "results.json", {"command": this_command(), **document})
+        write_text(config.out / "report.html", report_adaptation(document, this_command()))
+    for table in adaptation_tables(document):
+        console.print(table)
+    console.print(
+        f"results: {config.out / 'results.json'}, report: {config.out / 'report.html'}", markup=False, soft_wrap=True
+    )

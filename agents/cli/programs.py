@@ -1,0 +1,85 @@
+"""``gin conform`` and ``gin stress``: programs that speak the line protocol, put to the test."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from pydantic import Field
+from rich.console import Console
+
+from agents.arena.conform import STAGES, check
+from agents.arena.stress import run
+from agents.config import Config
+from agents.programs.player import BotLimits
+from agents.reports.terminal import progress_bar
+from ginenv.errors import GinError
+
+BAD_BOTS = Path(__file__).parents[2] / "examples" / "bad_bots.py"
+
+
+class ConformConfig(Config):
+    """Checks whether a program keeps to the line protocol.
+
+    Attributes:
+        program: the program and its arguments, with or without cmd: in front.
+        hands: hands in each stage of the check.
+        seconds: what it is allowed for getting ready and for each line.
+    """
+
+    program: Annotated[str, tyro.conf.Positional]
+    hands: int = Field(40, gt=1)
+    seconds: float = Field(10.0, gt=0)
+
+
+class StressConfig(Config):
+    """Plays matches against bad programs of every kind that examples/bad_bots.py knows.
+
+    Attributes:
+        bots: how many.
+        threads: matches at once.
+    """
+
+    bots: int = Field(1000, gt=0)
+    threads: int = Field(8, gt=0)
+
+
+def conform(arguments: list[str], program: str) -> None:
+    """Plays a program through every phase and says what is wrong."""
+    config = tyro.cli(ConformConfig, prog=program, args=arguments)
+    limits = BotLimits(start_seconds=config.seconds, seconds=config.seconds)
+    console = Console()
+    with progress_bar(console, len(STAGES), "playing through every phase") as tick:
+        found = check(config.program.removeprefix("cmd:"), config.hands, limits, tick)
+    asked = ", ".join(f"{phase} {count:,}" for phase, count in found.asked.items())
+    console.print(f"decisions asked: {asked}; {found.ms_per_decision:.3f} ms each")
+    for kind, sentences in (("note", found.notes), ("wrong", found.wrong)):
+        for sentence in sentences:
+            console.print(f"{kind}: {sentence}", highlight=False, markup=False)
+    if found.wrong:
+        number = "1 finding" if len(found.wrong) == 1 else f"{len(found.wrong)} findings"
+        raise GinError(f"the program does not conform ({number})")
+    console.print("the program conforms")
+
+
+def stress(arguments: list[str], program: str) -> None:
+    """Plays matches against many bad programs and says whether all were survived."""
+    config = tyro.cli(StressConfig, prog=program, args=arguments)
+    if not BAD_BOTS.is_file():
+        raise GinError(f"{BAD_BOTS.name} is missing; it comes with the sources, in examples/")
+    kinds = [kind for kind in runpy.run_path(str(BAD_BOTS))["KINDS"] if kind != "noise"]
+    console = Console()
+    with progress_bar(console, config.bots, "bad bots") as tick:
+        result = run(BAD_BOTS, kinds, config.bots, config.threads, tick)
+    for kind, named in result.faults.items():
+        counts = ", ".join(f"{name} {count}" for name, count in named.most_common()) or "–"
+        console.print(f"{kind:16} {counts}", highlight=False)
+    summary = (
+        f"{config.bots:,} bad bots in {result.seconds:.0f} s: {len(result.unnamed)} without a fault named, "
+        f"{result.left_behind} processes left behind"
+    )
+    if result.unnamed or result.left_behind:
+        raise GinError(f"{summary}; unnamed: {', '.join(sorted(set(result.unnamed)))}")
+    console.print(summary)

@@ -1,0 +1,84 @@
+"""``gin tournament``: everyone against everyone, with ratings and a report."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.console import Console
+
+from agents.arena.configs import TournamentConfig
+from agents.arena.tournament import Standings, Tournament
+from agents.config import load_config
+from agents.files import write_json, write_text, writing
+from agents.reports.terminal import progress_bar, standings_table, this_command
+from agents.reports.tournament import report
+from ginenv.errors import GinError
+
+
+@dataclass
+class Arguments:
+    """Command line.
+
+    Attributes:
+        config: YAML file of the tournament.
+        changes: keys of it changed on the command line.
+    """
+
+    config: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="CONFIG.yaml")]
+    changes: Annotated[list[str], tyro.conf.Positional, tyro.conf.arg(metavar="KEY=VALUE ...")] = field(
+        default_factory=list
+    )
+
+
+def _rank() -> tuple[int, int]:
+    """This process's number and how many there are, as torchrun says them."""
+    values = []
+    for name, usual in (("RANK", "0"), ("WORLD_SIZE", "1")):
+        text = os.environ.get(name, usual)
+        if not re.fullmatch("[0-9]{1,6}", text):
+            raise GinError(f"the environment's {name} is {text!r}; allowed is a whole number from 0")
+        values.append(int(text))
+    rank, world = values
+    if rank >= world:
+        raise GinError(
+            f"the environment's RANK is {rank} and its WORLD_SIZE {world}; ranks go from 0 to WORLD_SIZE - 1"
+        )
+    return rank, world
+
+
+def tournament(arguments: list[str], program: str) -> None:
+    """Plays what is missing of a tournament and writes its results and its report."""
+    asked = tyro.cli(Arguments, prog=program, args=arguments, description=inspect.getdoc(TournamentConfig))
+    config = load_config(asked.config, asked.changes, TournamentConfig)
+    rank, world = _rank()
+    played = Tournament(config, rank, world)
+    share = len(played.blocks()[rank::world])
+    console = Console()
+    with progress_bar(console, share, f"{config.title}, blocks") as tick:
+        played.play(tick)
+    standings = played.standings()
+    if standings.missing and world > 1:
+        console.print(f"rank {rank} is done; {standings.missing} blocks of other ranks are missing still")
+        return
+    if not standings.matches:
+        raise KeyboardInterrupt
+    _publish(standings, config.out, console)
+
+
+def _publish(standings: Standings, out: Path, console: Console) -> None:
+    """Writes results and report, then shows them."""
+    with writing(out):
+        write_json(out / "results.json", {"command": this_command(), **standings.to_dict()})
+        write_text(out / "report.html", report(standings, this_command()))
+    console.print(standings_table(standings))
+    for circle in standings.circles():
+        console.print(f"warning: a circle: {' beats '.join([*circle, circle[0]])}", markup=False)
+    if standings.missing:
+        console.print(f"{standings.missing} blocks have not been played; the same command goes on with them")
+    console.print(f"results: {out / 'results.json'}, report: {out / 'report.html'}", markup=False, soft_wrap=True)

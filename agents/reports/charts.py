@@ -1,0 +1,88 @@
+"""Charts with matplotlib: as SVG within a page or a file of its own, or as pixels for TensorBoard.
+
+The same figures give the same bytes: ids come from a fixed salt, and no date is written.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+# Colours of the pages (templates/style.css); within a page they follow its light or dark scheme.
+INK, SOFT, LINE, ACCENT = "#1d2a33", "#5d6d78", "#dfe5e8", "#1f7a5c"
+_VARIABLES = {INK: "var(--ink)", SOFT: "var(--soft)", LINE: "var(--line)", ACCENT: "var(--accent)"}
+
+_STYLE: dict[Any, Any] = {
+    # A dollar in a player's name begins no formula.
+    "text.parse_math": False,
+    "svg.hashsalt": "gin",
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.size": 9.5,
+    "text.color": INK,
+    "axes.edgecolor": LINE,
+    "axes.facecolor": "none",
+    "axes.labelcolor": SOFT,
+    "xtick.color": SOFT,
+    "ytick.color": SOFT,
+    "grid.color": LINE,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+}
+_NOTHING = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+
+
+@contextmanager
+def drawing(width: float, height: float, columns: int = 1) -> Iterator[tuple[Figure, list[Axes]]]:
+    """A figure in the style of the reports, for what is drawn within.
+
+    Args:
+        width: in inches.
+        height: in inches.
+        columns: axes side by side.
+    """
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure((width, height), layout="constrained")
+        yield figure, list(np.atleast_1d(figure.subplots(1, columns)))
+
+
+def svg_file(figure: Figure, background: str = "white") -> str:
+    """A figure as a file of its own."""
+    buffer = io.StringIO()
+    with matplotlib.rc_context(_STYLE):
+        figure.savefig(buffer, format="svg", metadata=_NOTHING, facecolor=background)
+    return buffer.getvalue()
+
+
+def svg_of_page(figure: Figure, label: str) -> str:
+    """A figure as an element of a page, in the page's colours.
+
+    Args:
+        figure: the figure.
+        label: what it shows, for those who do not see it; no markup.
+    """
+    text = svg_file(figure, "none")
+    # In a page the name spaces are known, and the width is the page's.
+    head, rest = text[text.index("<svg") :].split(">", 1)
+    box = re.search(r'viewBox="[^"]*"', head)
+    assert box is not None
+    for colour, variable in _VARIABLES.items():
+        rest = rest.replace(colour, variable)
+    return f'<svg {box[0]} width="100%" role="img" aria-label="{label}">{rest}'
+
+
+def pixels(figure: Figure) -> np.ndarray:
+    """A figure as ``uint8[height, width, 3]``."""
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[:, :, :3].copy()

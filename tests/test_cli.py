@@ -1,0 +1,83 @@
+"""The command line: one sentence for what goes wrong, and nothing loaded that a command does not need."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agents.cli import COMMANDS, main
+
+ROOT = Path(__file__).parent.parent
+
+
+def gin(*arguments: object, before: str = "", after: str = "") -> subprocess.CompletedProcess[str]:
+    """The program ``gin`` in a process of its own, with Python before and after it."""
+    words = ["gin", *map(str, arguments)]
+    code = f"import sys\n{before}\nsys.argv = {words!r}\nfrom agents.cli import main\nmain()\n{after}"
+    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_help_names_every_command(monkeypatch, capsys) -> None:
+    monkeypatch.setattr("sys.argv", ["gin", "--help"])
+    main()
+    printed = capsys.readouterr().out
+    assert all(f"  {name} " in printed for name in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_a_help(command: str, monkeypatch, capsys) -> None:
+    monkeypatch.setattr("sys.argv", ["gin", command, "--help"])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert not caught.value.code
+    assert "usage" in capsys.readouterr().out.lower()
+
+
+def test_an_unknown_command_is_named_with_the_nearest(monkeypatch) -> None:
+    monkeypatch.setattr("sys.argv", ["gin", "evalute"])
+    with pytest.raises(SystemExit, match=r"unknown command 'evalute' \(did you mean 'evaluate'\?\)"):
+        main()
+
+
+def test_a_match_loads_no_training_no_levels_and_no_table(tmp_path: Path) -> None:
+    after = "print([name for name in sys.modules if name.startswith('agents.') or name == 'torch'])"
+    done = gin("evaluate", "simple", "random", "--hands", 2, "--out", tmp_path / "x.json", after=after)
+    loaded = done.stdout.splitlines()[-1]
+    assert done.returncode == 0 and "agents.arena.matches" in loaded
+    for module in ("agents.learning", "agents.levels", "agents.play", "agents.network", "torch"):
+        assert f"'{module}" not in loaded
+    assert json.loads((tmp_path / "x.json").read_text())["command"].startswith("gin evaluate simple random")
+
+
+@pytest.mark.parametrize(
+    ("missing", "program"),
+    [
+        ("rich", ["evaluate.py", "simple", "random"]),
+        ("torch", ["train.py"]),
+        ("pydantic", ["train.py"]),
+        ("tyro", ["evaluate.py", "tournament", "configs/tournament.yaml"]),
+    ],
+)
+def test_a_missing_extra_is_named_with_what_installs_it(missing: str, program: list[str], tmp_path: Path) -> None:
+    """Of the programs at the top too, which must not import it before they can say so."""
+    (tmp_path / "sitecustomize.py").write_text(f"import sys\nsys.modules[{missing!r}] = None\n")
+    done = subprocess.run(
+        [sys.executable, *program],
+        cwd=ROOT,
+        env={"PATH": "", "PYTHONPATH": f"{tmp_path}:{ROOT}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    name = " ".join(program[:2]) if "tournament" in program else program[0]
+    assert done.returncode == 1
+    assert done.stderr == f"{name}: {missing} is not installed; pip install 'ginenv[train]' installs it\n"
+
+
+def test_what_is_installed_and_broken_is_no_missing_extra() -> None:
+    done = gin("curves", before="sys.modules['agents.reports.curves'] = None")
+    assert done.returncode == 1 and "ModuleNotFoundError" in done.stderr and "pip install" not in done.stderr

@@ -1,0 +1,144 @@
+"""Curves, charts and progress: what is drawn, what is printed, and where it goes."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from agents.arena import play_match
+from agents.arena.series import counting_hands, play_series
+from agents.cli.curves import curves
+from agents.levels.bench.adaptation import AdaptationConfig, hands_to_play
+from agents.levels.bench.adaptation import run as adaptation
+from agents.reports import terminal
+from agents.reports.curves import curves_figure, read_curve
+from agents.reports.pictures import belief_picture, calibration_picture, knock_picture
+from ginenv.errors import GinError
+from ginenv.players import make_player
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def points(*shares: float) -> list[dict]:
+    return [
+        {
+            "decisions": 1_000_000 * k,
+            "minutes": 0.5 * k,
+            "panel": {
+                "simple": {"games_won": share, "half_width": 0.05},
+                "a<b": {"games_won": 0.1, "half_width": 0.02},
+            },
+        }
+        for k, share in enumerate(shares)
+    ]
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> list[Path]:
+    for name, shares in (("ppo", (0.1, 0.4, 0.6)), ("dmc", (0.1, 0.2))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "curve.json").write_text(json.dumps(points(*shares)))
+    return [tmp_path / "ppo", tmp_path / "dmc"]
+
+
+def test_curves_are_drawn_over_decisions_and_minutes(runs: list[Path], tmp_path: Path, capsys) -> None:
+    """Runs are named by their directories, and the same runs give the same bytes."""
+    for out in ("a.svg", "b.svg"):
+        curves([*map(str, runs), "--out", str(tmp_path / out)], "gin curves")
+    text = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert text == (tmp_path / "b.svg").read_text(encoding="utf-8")
+    words = {"".join(element.itertext()).strip() for element in ElementTree.fromstring(text).iter(f"{SVG}text")}
+    assert {"ppo", "dmc", "against simple", "against a<b", "decisions", "minutes"} <= words
+    printed = capsys.readouterr().out
+    assert "ppo: half of the games against simple: after 1 minutes, 2.0 M decisions" in printed
+    assert "dmc: half of the games against simple: not yet" in printed
+
+
+def test_a_curve_ends_where_its_run_does(runs: list[Path]) -> None:
+    axes = curves_figure([read_curve(path) for path in runs]).axes
+    for panel, unit in zip(axes, (1_000_000, 0.5), strict=True):
+        lines = {line.get_label(): line.get_xydata() for line in panel.get_lines()}
+        np.testing.assert_allclose(lines["ppo – simple"], [(0, 0.1), (unit, 0.4), (2 * unit, 0.6)])
+        np.testing.assert_allclose(lines["dmc – a<b"], [(0, 0.1), (unit, 0.1)])
+
+
+def test_a_curve_is_read_from_a_run_and_from_a_checkpoint(runs: list[Path], tmp_path: Path) -> None:
+    best = tmp_path / "ppo" / "best"
+    best.mkdir()
+    (best / "checkpoint.json").write_text(json.dumps({"about": {"curve": points(0.3)}}))
+    assert len(read_curve(best).points) == len(read_curve(best / "checkpoint.json").points) == 1
+    assert read_curve(runs[0]).points == read_curve(runs[0] / "curve.json").points
+    with pytest.raises(GinError, match=r"holds no curve; a run's directory holds curve\.json"):
+        read_curve(tmp_path)
+
+
+def test_without_a_place_curves_go_where_runs_do(runs: list[Path], tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    curves([str(runs[0])], "gin curves")
+    assert (tmp_path / "runs" / "curves.svg").is_file() and not (tmp_path / "docs").exists()
+
+
+def test_what_is_no_curve_is_refused(tmp_path: Path) -> None:
+    for text in ("[]", "{}", "[1]", "no"):
+        (tmp_path / "curve.json").write_text(text)
+        with pytest.raises(GinError, match="curve"):
+            read_curve(tmp_path / "curve.json")
+    with pytest.raises(GinError, match="2 names for 1 runs"):
+        (tmp_path / "curve.json").write_text(json.dumps(points(0.1)))
+        curves([str(tmp_path), "--names", "a", "b"], "gin curves")
+
+
+def test_pictures_are_pixels_that_differ_with_what_they_show() -> None:
+    rng = np.random.default_rng(1)
+    could = rng.integers(0, 50, (12, 11))
+    values = np.linspace(-0.5, 0.5, 6)
+    for draw, other in (
+        (lambda: belief_picture(["a", "b"], rng.random((2, 52)), np.ones((2, 52), bool), np.eye(2, 52) > 0), True),
+        (lambda: knock_picture(could, rng.integers(0, 2, could.shape) * could), True),
+        (lambda: calibration_picture(values, values, np.full(6, 0.1)), False),
+    ):
+        one, two = draw(), draw()
+        assert one.dtype == np.uint8 and one.ndim == 3 and one.shape[2] == 3 and one.std() > 0
+        assert (one.shape == two.shape) and (not np.array_equal(one, two)) == other
+
+
+def test_progress_is_a_line_a_minute_where_nobody_watches(monkeypatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: now[0])
+    out = io.StringIO()
+    with terminal.progress_bar(Console(file=out, width=60), 1000, "games of [/b]") as tick:
+        for minute in range(1, 10):
+            for second in (0, 20, 40):
+                now[0] = 60 * minute + second
+                tick(100 * minute)
+    lines = out.getvalue().splitlines()
+    assert len(lines) == 9
+    # 100 a minute since the first call.
+    assert lines[0] == "games of [/b]: 100 of 1,000" and lines[4] == "games of [/b]: 500 of 1,000, 5 min left"
+
+
+def test_a_name_with_brackets_is_printed_as_it_is() -> None:
+    name = "cmd:no-such-program [/b] [red]"
+    result = play_match(name, "random", pairs=1, unit="hands")
+    out = io.StringIO()
+    console = Console(file=out, width=200)
+    for table in (*terminal.match_tables(result), terminal.panel_table([result])):
+        console.print(table)
+    assert out.getvalue().count(name) >= 3
+
+
+@pytest.mark.slow
+def test_adaptation_tells_how_far_it_is_and_ends_where_it_said() -> None:
+    config = AdaptationConfig(level="level-1", series=2, hands=60, ceiling_hands=10, harm_series=3)
+    told: list[int] = []
+    with counting_hands(told.append):
+        adaptation(config)
+    assert told == sorted(told) and told[-1] == hands_to_play(config)
+    play_series(make_player("random"), make_player("random"), series=1, hands=1, seed=0)
+    assert told[-1] == hands_to_play(config), "nothing is counted after the end"
