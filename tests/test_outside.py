@@ -165,7 +165,7 @@ def test_a_program_plays_as_the_same_player_inside_would(rules, logger):
 
     spec, lines = logger()
     outside = play_match(spec, "simple", rules=rules, pairs=3)
-    inside = play_match(LastLegal(), "simple", rules=rules, pairs=3, salt=outside.salts[0])
+    inside = play_match(LastLegal(), "simple", rules=rules, pairs=3, settings=MatchSettings(salt=outside.salts[0]))
     assert not outside.faults
     assert (outside.games == inside.games).all()
     told = events_of(lines())
@@ -197,7 +197,7 @@ def test_an_arrangement_may_be_answered_by_its_cards(logger):
 def test_the_template_bot_is_short_and_about_as_good_as_simple():
     script = ROOT / "examples" / "template_bot.py"
     assert len(script.read_text(encoding="utf-8").splitlines()) < 80
-    result = play_match(command(script), "simple", pairs=8, salt=SALT)
+    result = play_match(command(script), "simple", pairs=8, settings=MatchSettings(salt=SALT))
     assert not result.faults and 0.15 < result.share.mean < 0.85
     for rules in ("ht1", "openspiel", "gr"):
         assert not play_match(command(script), "random", rules=rules, pairs=2, unit="hands").faults
@@ -459,7 +459,14 @@ for line in sys.stdin:
 def test_the_transcript_in_the_specification_is_what_happens(tmp_path):
     script, log = tmp_path / "tee.py", tmp_path / "log.txt"
     script.write_text(TEE, encoding="utf-8")
-    play_match(command(script, ROOT / "examples", log), "simple", pairs=1, unit="hands", seed=93, salt=SALT)
+    play_match(
+        command(script, ROOT / "examples", log),
+        "simple",
+        pairs=1,
+        unit="hands",
+        seed=93,
+        settings=MatchSettings(salt=SALT),
+    )
     text = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
     documented = [line for line in text.splitlines() if line[:2] in ("→ ", "← ")]
     assert documented == log.read_text(encoding="utf-8").splitlines()

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from agents.arena import play_match
+from agents.arena import MatchSettings, play_match
 from agents.arena.configs import TournamentConfig
 from agents.arena.tournament import Tournament
 from agents.deals import Domain, deal_keys, salted
@@ -113,14 +113,14 @@ def test_a_match_with_a_program_is_played_again_with_its_salt(program):
     spec, lines = program
     first = play_match(spec, "random", pairs=3, seed=5)
     told = lines()
-    again = play_match(spec, "random", pairs=3, seed=5, salt=first.salts[0])
+    again = play_match(spec, "random", pairs=3, seed=5, settings=MatchSettings(salt=first.salts[0]))
     assert lines()[len(told) :] == told and (again.games == first.games).all()
     assert again.to_dict()["salts"] == first.salts and len(first.salts) == 1
     other = play_match(spec, "random", pairs=3, seed=5)
     assert other.salts != first.salts and not (other.games == first.games).all()
     assert play_match("simple", "random", pairs=3, seed=5).salts == []
     with pytest.raises(GinError, match="salt is 'abc'; allowed are 32 hexadecimal digits"):
-        play_match(spec, "random", pairs=3, salt="abc")
+        play_match(spec, "random", pairs=3, settings=MatchSettings(salt="abc"))
 
 
 def test_blocks_of_a_tournament_have_salts_of_their_own_and_built_in_players_none(program, tmp_path):

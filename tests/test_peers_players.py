@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from agents.arena import play_match
+from agents.arena import MatchSettings, play_match
 from ginenv.actions import KNOCK, PASS, UPCARD
 from ginenv.cards import mask_of, parse_cards
 from ginenv.engine import STATE, apply, deal
@@ -31,7 +31,7 @@ OTHER = "AS 5C 6C 8C TC 2D 4D QD 5H 9H"
 def test_peers_play_every_kind_of_rules(name, module, rules):
     pytest.importorskip(module)
     one = play_match(name, "simple", rules=rules, pairs=2, unit="hands")
-    two = play_match(name, "simple", rules=rules, pairs=2, unit="hands", batch=1)
+    two = play_match(name, "simple", rules=rules, pairs=2, unit="hands", settings=MatchSettings(batch=1))
     assert (one.games == two.games).all()
 
 
