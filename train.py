@@ -14,11 +14,8 @@ from pathlib import Path
 
 import tyro
 
-from agents.config import TrainConfig, load_config
-from agents.learning.dmc import DeepMonteCarlo
-from agents.learning.ppo import Trainer
-from agents.learning.run import Run
-from agents.levels.training import LevelTrainConfig, LevelTrainer, is_level_config
+from agents.config import load_config
+from agents.learning.run import TrainingRun
 from ginenv.errors import GinError
 
 
@@ -43,21 +40,13 @@ class Arguments:
     export: Path | None = None
 
 
-def load_run(path: Path, overrides: list[str]) -> tuple[TrainConfig, type[Trainer]]:
-    """A run's configuration and its learning loop; ``kind: levels`` in the file asks for the one of the levels."""
-    if is_level_config(path):
-        return load_config(path, overrides, LevelTrainConfig), LevelTrainer
-    config = load_config(path, overrides)
-    return config, DeepMonteCarlo if config.algorithm == "dmc" else Trainer
-
-
 def main() -> None:
     """Reads the configuration, trains, exports."""
     arguments = tyro.cli(Arguments)
-    config, learner = load_run(arguments.config, arguments.set)
+    config = load_config(arguments.config, arguments.set)
     command = "python train.py " + " ".join(sys.argv[1:])
     start = str(arguments.start) if arguments.start else None
-    run = Run(config, arguments.out, command, start, resume=not arguments.fresh, trainer=learner)
+    run = TrainingRun(config, arguments.out, command, start, resume=not arguments.fresh)
     run.train()
     if arguments.export and run.main:
         arguments.export.parent.mkdir(parents=True, exist_ok=True)

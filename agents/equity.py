@@ -1,9 +1,9 @@
 """The chance to win a game from a score: what points are worth.
 
 A table is solved once per rules by backward induction over scores (and hands won, where boxes or shut-outs count): the next hand
-brings one side a number of points with the frequencies of ``data/hand_points.json``, which ``python -m agents.equity`` measures by
-play between the built-in styles under every preset. Sides are taken as equal, and who starts a hand is not part of the state. Hands
-without a score change nothing and are left out.
+brings one side a number of points with the frequencies of ``data/hand_points.json``, which ``python -m benchmarks.hand_points``
+measures by play between the built-in styles under every preset. Sides are taken as equal, and who starts a hand is not part of the
+state. Hands without a score change nothing and are left out.
 """
 
 from __future__ import annotations
@@ -13,22 +13,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from agents.arena.deals import Domain
-from agents.arena.matches import play_match
-from agents.files import write_json
 from ginenv.engine import STATE
 from ginenv.errors import GinError
 from ginenv.game import score_hand
 from ginenv.jit import kernel
-from ginenv.rules import PRESETS, Rules, get_rules
+from ginenv.rules import PRESETS, Rules
 
 DATA = Path(__file__).parent / "data" / "hand_points.json"
 # Hands won beyond this number count as this many; games to 100 or 150 rarely last longer.
 MAX_BOXES = 10
-_STYLES = ("simple", "formula", "camper", "knocker")
 
 
 @kernel
@@ -91,7 +88,9 @@ def _frequencies(rules: Rules) -> tuple[np.ndarray, np.ndarray]:
     try:
         measured = json.loads(DATA.read_text(encoding="utf-8"))["points"]
     except OSError as error:
-        raise GinError(f"{DATA.name} cannot be read ({error.strerror}); python -m agents.equity makes it") from None
+        raise GinError(
+            f"{DATA.name} cannot be read ({error.strerror}); python -m benchmarks.hand_points makes it"
+        ) from None
 
     def unlike(name: str) -> int:
         other = PRESETS[name]
@@ -127,8 +126,7 @@ def equity_table(rules: Rules) -> EquityTable:
     return EquityTable(rules, chances)
 
 
-@dataclass(frozen=True)
-class EquityBank:
+class EquityBank(NamedTuple):
     """Tables of several rules in one array, for kernels whose games differ in their rules.
 
     Attributes:
@@ -155,33 +153,3 @@ def bank_chance(values, layout, index, mine, theirs, boxes_mine, boxes_theirs):
     first = min(np.int64(boxes_mine), tops - 1)
     second = min(np.int64(boxes_theirs), tops - 1)
     return values[offset + ((mine * target + theirs) * tops + first) * tops + second]
-
-
-def measure_points(pairs: int, seed: int = 0) -> dict[str, dict[str, int]]:
-    """Points of scored hands between the built-in styles, each against each, under every preset."""
-    measured: dict[str, dict[str, int]] = {}
-    for name in PRESETS:
-        counts = np.zeros(1024, np.int64)
-        for i, a in enumerate(_STYLES):
-            for b in _STYLES[i:]:
-                result = play_match(
-                    a, b, rules=get_rules(name), pairs=pairs, unit="hands", seed=seed, domain=Domain.TRAIN
-                )
-                points = result.games["points"].max(axis=1)
-                counts += np.bincount(points[points > 0], minlength=1024)
-        measured[name] = {str(k): int(counts[k]) for k in np.flatnonzero(counts)}
-    return measured
-
-
-def main() -> None:
-    """Measures the frequencies of points under every preset and writes them."""
-    pairs = 2000
-    write_json(
-        DATA, {"command": "python -m agents.equity", "styles": _STYLES, "pairs": pairs, "points": measure_points(pairs)}
-    )
-    table = equity_table(get_rules("eaai"))
-    print(f"wrote {DATA.name}; eaai: 50-0 ahead wins {100 * table.win_chance(50, 0):.1f} % of games")
-
-
-if __name__ == "__main__":
-    main()

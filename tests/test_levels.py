@@ -14,7 +14,6 @@ from agents.arena.series import play_series
 from agents.bots.heuristics import StylePlayer, make_formula, make_simple, style
 from agents.config import parse_config
 from agents.levels.bench.opponents import Switcher
-from agents.levels.bounds import EVERYTHING, NOTHING, blank
 from agents.levels.choice import LEANING, choose
 from agents.levels.habits import COUNTS, HABITS, NUM_HABITS, count_all
 from agents.levels.level import NAMES, Level, LevelSettings, load_level
@@ -24,6 +23,7 @@ from agents.levels.population import Population
 from agents.levels.prior import Whole
 from agents.levels.responses import PLANS, best_responses, foresight, smoothed
 from agents.levels.transfer import check_plays
+from agents.network.bounds import EVERYTHING, NOTHING, blank
 from ginenv.actions import KNOCK, PHASE_DISCARD
 from ginenv.encoding import encode_views
 from ginenv.errors import GinError

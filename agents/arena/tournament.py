@@ -64,9 +64,9 @@ def _made_of(spec: str) -> dict[str, str]:
 
             hashes[place] = digest_of(Path(place))
         elif Path(place).is_dir() and (Path(place) / "checkpoint.json").is_file():
-            from agents.network.checkpoint import read_card
+            from agents.network.checkpoint import read_metadata
 
-            hashes[place] = str(read_card(place).get("weights_sha256"))
+            hashes[place] = str(read_metadata(place).get("weights_sha256"))
     return hashes
 
 

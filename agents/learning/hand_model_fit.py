@@ -23,7 +23,7 @@ from torch import Tensor
 from agents.arena.deals import Domain
 from agents.arena.hand_log import Decisions, watch_hands
 from agents.files import writing
-from agents.network.checkpoint import read_card
+from agents.network.checkpoint import read_metadata
 from agents.network.nets import has_bfloat16_units
 from agents.network.player import load_network
 from agents.search.config import SearchConfig
@@ -178,7 +178,7 @@ def main() -> None:
 
 def _run(asked: argparse.Namespace) -> None:
     console = Console()
-    card = read_card(asked.checkpoint)
+    card = read_metadata(asked.checkpoint)
     model, curve = fit(asked.checkpoint, asked.rounds, asked.seed, console)
     about = {
         "command": f"python -m agents.learning.hand_model_fit CHECKPOINT --rounds {asked.rounds} --seed {asked.seed}",

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from agents.bots.style_kernels import choose_lay_off, choose_spread, turn_of, unit
-from agents.levels.bounds import blank
 from agents.levels.habits import neighbours
+from agents.network.bounds import blank
 from agents.network.commitment import bind_to_gin
 from ginenv.actions import KNOCK, PHASE_LAYOFF, PHASE_SPREAD, STOCK, UPCARD
 from ginenv.encoding import encode

@@ -17,13 +17,13 @@ from agents.levels.habits import HABITS, NUM_HABITS
 from agents.levels.plans import NUM_PLANS
 from agents.levels.population import Population
 from agents.levels.prior import Whole
-from agents.network.checkpoint import CARD, WEIGHTS, load_checkpoint
+from agents.network.checkpoint import METADATA, WEIGHTS, load_checkpoint
 from agents.network.nets import Actor
 from agents.network.player import LEVEL
 from ginenv.errors import GinError, did_you_mean
 
 FORMAT_VERSION = 1
-FILES = (WEIGHTS, CARD, LEVEL)
+FILES = (WEIGHTS, METADATA, LEVEL)
 INSTALLED = Path(__file__).resolve().parent / "installed"
 NAMES = ("level-1", "level-2", "level-3", "level-4")
 
@@ -208,11 +208,11 @@ def load_level(name: str | int) -> Level:
     actor, card = load_checkpoint(directory)
     if card["weights_sha256"] != values.get("weights_sha256"):
         raise LevelError(f"level {directory}: {LEVEL} belongs to other weights than those beside it")
-    if actor.habits not in (0, NUM_HABITS):
+    if actor.context not in (0, NUM_HABITS):
         raise LevelError(
-            f"level {directory}: its network reads {actor.habits} habits; this version counts {NUM_HABITS}: {HABITS[0]}, ..."
+            f"level {directory}: its network reads {actor.context} habits; this version counts {NUM_HABITS}: {HABITS[0]}, ..."
         )
-    if settings.answers and not actor.habits:
+    if settings.answers and not actor.context:
         raise LevelError(
             f"level {directory}: its network has no columns in which it could read whom to answer; answers must be false"
         )

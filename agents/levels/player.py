@@ -16,7 +16,7 @@ from agents.levels.memory import counts_of, foretells, learn_all
 from agents.levels.plans import NUM_PLANS, TURNS, draw_plan
 from agents.levels.prior import Whole
 from agents.levels.profile import Profile
-from agents.network.heuristic_features import Adviser, actor_inputs
+from agents.network.inputs import HeuristicFeatures, actor_inputs
 from agents.network.nets import FrozenActor, has_bfloat16_units
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.errors import GinError
@@ -79,7 +79,7 @@ class LevelPlayer(BasePlayer):
         # Who has answers is bound to no number of turns.
         self.turns = np.full(NUM_PLANS, max(TURNS)) if level.settings.answers else _TURNS
         self.actor = FrozenActor(level.actor, has_bfloat16_units())
-        self.adviser = Adviser([(level.settings.memory, level.settings.notices)])
+        self.adviser = HeuristicFeatures([(level.settings.memory, level.settings.notices)])
         self.search = _search(level) if level.settings.worlds else None
         self.bot = _bot(level) if level.settings.bot else None
         for helper in (self.bot, self.search):

@@ -27,7 +27,7 @@ from agents.arena.hand_log import Decisions, watch_hands
 from agents.arena.results import Estimate, ratio, versions
 from agents.files import write_json
 from agents.network.checkpoint import load_checkpoint
-from agents.network.heuristic_features import actor_inputs
+from agents.network.inputs import actor_inputs
 from agents.network.nets import FrozenActor, has_bfloat16_units
 from agents.network.player import PLAYED, NetworkPlayer
 from ginenv.actions import PHASE_DISCARD

@@ -12,11 +12,9 @@ import torch
 
 from agents.bots.style_kernels import choose_lay_off, choose_spread
 from agents.equity import EquityBank, bank_chance
-from agents.learning.losses import expand_cards
-from agents.learning.rollout import GAME, POINT, observe_states
-from agents.network.checkpoint import CheckpointError, load_critic, read_card
-from agents.network.heuristic_features import Adviser
-from agents.network.nets import NUM_FUTURE, FrozenCritic, has_bfloat16_units
+from agents.network.checkpoint import CheckpointError, load_critic, read_metadata
+from agents.network.inputs import SEEN, HeuristicFeatures, expand_cards, observe_states
+from agents.network.nets import GAME, POINT, FrozenCritic, has_bfloat16_units
 from agents.network.player import PLAYED, load_network
 from agents.search.branches import Branches
 from agents.search.kernels import price
@@ -82,7 +80,7 @@ class Judge:
 
     def __init__(self, path: str, half_moves: int = 0, seed: int = 0) -> None:
         critic = load_critic(path)
-        reward = read_card(path)["critic"].get("reward")
+        reward = read_metadata(path)["critic"].get("reward")
         if reward != "game":
             raise CheckpointError(
                 f"checkpoint {path}: its critic was trained on the reward {reward!r}; the search, which adds its values to chances to "
@@ -91,7 +89,7 @@ class Judge:
         self.critic = FrozenCritic(critic, has_bfloat16_units())
         self.half_moves = half_moves
         self.player = load_network(path, seed, PLAYED) if half_moves else None
-        self.adviser = Adviser()
+        self.features = HeuristicFeatures()
 
     def reset(self, seed: int) -> None:
         """Takes a new seed for the half-moves."""
@@ -122,16 +120,14 @@ class Judge:
         """Values of worlds that still go on, in one pass."""
         n = len(branches.states)
         views = np.zeros(n, VIEW)
-        obs, future = np.empty((n, OBSERVATION_SIZE), np.uint8), np.empty((n, NUM_FUTURE), np.uint8)
-        conditions, turns = np.empty((n, 2), np.uint8), np.empty(n, np.uint8)
-        legal, hidden = np.empty((n, 3), np.int64), np.empty(n, np.int64)
-        observe_states(branches.states, views, branches.bounds, obs, legal, hidden, future, conditions, turns)
-        rows = [obs, conditions, expand_cards(torch.from_numpy(hidden)).view(torch.uint8).numpy(), future]
-        # Nothing is known of the opponent's habits.
-        rows.append(np.zeros((n, self.critic.habits), np.uint8))
-        inputs = np.concatenate([*rows, self.adviser(views)] if self.critic.advice else rows, 1)
+        obs, seen = np.empty((n, OBSERVATION_SIZE), np.uint8), np.zeros(n, SEEN)
+        observe_states(branches.states, branches.bounds, views, obs, seen)
+        cards = expand_cards(torch.from_numpy(seen["hidden"].copy())).view(torch.uint8).numpy()
+        # Nothing is known beside the view, so a context is all 0.
+        rows = [obs, seen["conditions"], cards, seen["future"], np.zeros((n, self.critic.context), np.uint8)]
+        inputs = np.concatenate([*rows, self.features(views)] if self.critic.heuristic_features else rows, 1)
         worth = self.critic(torch.from_numpy(inputs)).numpy().astype(np.float64)
-        worth = np.where(turns == branches.seats, worth, -worth)
+        worth = np.where(seen["turn"] == branches.seats, worth, -worth)
         now = np.empty(n)
         _chances_now(branches.states, branches.seats, bank.values, bank.layout, branches.tables, now)
         return np.where(np.isnan(now), worth / POINT / 100, now + worth / GAME)
