@@ -37,8 +37,8 @@ def main() -> None:
     """Measures the frequencies of points under every preset and writes them."""
     command = "python -m benchmarks.hand_points"
     write_json(DATA, {"command": command, "styles": STYLES, "pairs": PAIRS, "points": measure_points(PAIRS)})
-    table = equity_table(get_rules("eaai"))
-    print(f"wrote {DATA.name}; eaai: 50-0 ahead wins {100 * table.win_chance(50, 0):.1f} % of games")
+    ahead = equity_table(get_rules("eaai"))[50, 0, 0, 0]
+    print(f"wrote {DATA.name}; eaai: 50-0 ahead wins {100 * ahead:.1f} % of games")
 
 
 if __name__ == "__main__":

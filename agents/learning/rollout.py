@@ -367,14 +367,13 @@ def training_rules(names: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:
 
     Spreads and lay-offs by hand are arithmetic, which players leave to the exact solver; in training the engine does it at once.
     """
-    blocks = np.stack([get_rules(name).replace(spread="automatic", layoff=_automatic(name)).block for name in names])
+    presets = [get_rules(name) for name in names]
+    layoffs = ["best" if rules.layoff == "by-hand" else rules.layoff for rules in presets]
+    blocks = [
+        rules.replace(spread="automatic", layoff=layoff).block for rules, layoff in zip(presets, layoffs, strict=True)
+    ]
     shares = np.array(list(names.values()), float)
-    return blocks, np.cumsum(shares / shares.sum())
-
-
-def _automatic(name: str) -> str:
-    layoff = get_rules(name).layoff
-    return "best" if layoff == "by-hand" else layoff
+    return np.stack(blocks), np.cumsum(shares / shares.sum())
 
 
 class Rollout:
