@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ginenv.errors import GinError, did_you_mean
 
@@ -27,12 +27,12 @@ class NetworkConfig(Config):
     Attributes:
         actor: widths of the actor's hidden layers.
         critic: widths of the critic's hidden layers.
-        advice: whether both read what the best built-in bot's arithmetic says (``agents.network.heuristic_features``).
+        heuristic_features: whether both read what the best built-in bot's arithmetic says (``agents.network.inputs``).
     """
 
     actor: tuple[int, ...] = (256, 256)
     critic: tuple[int, ...] = (256, 256)
-    advice: bool = False
+    heuristic_features: bool = False
 
 
 class PoolMember(Config):
@@ -47,11 +47,25 @@ class PoolMember(Config):
     weight: float = Field(1.0, gt=0)
 
 
+class Bounds(Config):
+    """What the players at some tables notice and remember.
+
+    Attributes:
+        memory: how many of the last cards of the pile are remembered (32: all).
+        notices: 0 nothing of the opponent's choices, 1 what it took, 2 everything.
+        share: of the tables.
+    """
+
+    memory: int = Field(32, ge=0, le=32)
+    notices: int = Field(2, ge=0, le=2)
+    share: float = Field(1.0, gt=0)
+
+
 class TrainConfig(Config):
     """Everything that decides a training run.
 
     Attributes:
-        algorithm: ``ppo``, or ``dmc`` (Deep Monte Carlo; use it with ``gae_lambda: 1`` and long batches).
+        algorithm: ``ppo``, or ``dmc`` (Deep Monte Carlo; use it with long batches).
         seed: seeds the deals, the network and the sampling.
         decisions: decisions of the learner's side to take in all.
         minutes: stop after this many minutes even if decisions are left (0: no limit).
@@ -59,6 +73,7 @@ class TrainConfig(Config):
         ticks: half-moves of every game in one batch.
         rules: presets and their shares of the games.
         network: sizes.
+        bounds: what the learner notices and remembers, by shares of the tables (everything when left out).
         learning_rate: of Adam at the start; it follows the target divergence from there.
         learning_rate_end: fraction of the largest learning rate that is left at the end of the run.
         target_kl: divergence per batch that the learning rate is steered to (measured as in Schulman's k3 estimate).
@@ -90,12 +105,12 @@ class TrainConfig(Config):
         panel_games: games against each of them per measurement.
         panel_every: minutes between two measurements.
         save_every: minutes between two resume files.
-        threads: that share the rows of passes and gradient steps on the CPU (0: as many as the matrix library would take).
+        threads: that share the rows of a batch on the CPU (0: as many as the matrix library would take).
         bfloat16: matrix products in bfloat16 (``auto``: where the processor has units for it).
         device: where the networks live.
     """
 
-    algorithm: str = Field("ppo", pattern="^(ppo|dmc)$")
+    algorithm: Literal["ppo", "dmc"] = "ppo"
     seed: int = 0
     decisions: int = Field(4_000_000, gt=0)
     minutes: float = Field(0, ge=0)
@@ -103,6 +118,7 @@ class TrainConfig(Config):
     ticks: int = Field(64, gt=1)
     rules: dict[str, float] = Field(default_factory=lambda: {"eaai": 1.0})
     network: NetworkConfig = NetworkConfig()
+    bounds: tuple[Bounds, ...] = ()
     learning_rate: float = Field(1e-3, gt=0)
     learning_rate_end: float = Field(0.1, gt=0, le=1)
     target_kl: float = Field(0.01, gt=0)
@@ -117,7 +133,7 @@ class TrainConfig(Config):
     next_action: float = Field(0.02, ge=0)
     gradient_norm: float = Field(0.5, gt=0)
     average: float = Field(0.999, ge=0, lt=1)
-    reward: str = Field("points", pattern="^(points|game)$")
+    reward: Literal["points", "game"] = "points"
     shaping: float = Field(1.0, ge=0)
     shaping_decisions: int = Field(20_000_000, gt=0)
     clone_decisions: int = Field(0, ge=0)
@@ -135,8 +151,17 @@ class TrainConfig(Config):
     panel_every: float = Field(5, gt=0)
     save_every: float = Field(5, gt=0)
     threads: int = Field(0, ge=0)
-    bfloat16: str = Field("auto", pattern="^(auto|yes|no)$")
+    bfloat16: Literal["auto", "yes", "no"] = "auto"
     device: str = "cpu"
+
+    @model_validator(mode="after")
+    def _batch_fills_a_minibatch(self) -> TrainConfig:
+        if self.games * self.ticks <= self.minibatch // 2:
+            raise ValueError(
+                f"games times ticks is {self.games * self.ticks}, of which no gradient step can be taken; allowed is more "
+                f"than half of minibatch, {self.minibatch // 2}"
+            )
+        return self
 
 
 # A date that does not exist and a number of thousands of digits are values that YAML's reader does not catch itself.
@@ -146,6 +171,8 @@ _NO_YAML = (yaml.YAMLError, ValueError, RecursionError)
 def _sentence(error: ValidationError, model: type[BaseModel], source: str) -> str:
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
+    if not where:
+        return f"{source}: {first['msg'].removeprefix('Value error, ')}"
     if first["type"] == "extra_forbidden":
         known = list(model.model_fields)
         return f"{source}: unknown key {where!r}{did_you_mean(str(first['loc'][-1]), known)}; known: {', '.join(sorted(known))}"

@@ -1,18 +1,18 @@
 """The chance to win a game from a score: what points are worth.
 
 A table is solved once per rules by backward induction over scores (and hands won, where boxes or shut-outs count): the next hand
-brings one side a number of points with the frequencies of ``data/hand_points.json``, which ``python -m benchmarks.hand_points`` measures by
-play between the built-in styles under every preset. Sides are taken as equal, and who starts a hand is not part of the state. Hands
-without a score change nothing and are left out.
+brings one side a number of points with the frequencies of ``data/hand_points.json``, which ``python -m benchmarks.hand_points``
+measures by play between the built-in styles under every preset. Sides are taken as equal, and who starts a hand is not part of the
+state. Hands without a score change nothing and are left out.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -63,25 +63,6 @@ def _solve(scratch, points, weights, chances):
                     chances[a, b, boxes_a, boxes_b] = chance
 
 
-@dataclass(frozen=True)
-class EquityTable:
-    """Chances to win the game.
-
-    Attributes:
-        rules: for which it was solved.
-        chances: ``float32[T, T, H, H]`` by my score, the opponent's, hands won by me, by the opponent; T is the target, and H is 1
-            where hands won do not matter.
-    """
-
-    rules: Rules
-    chances: np.ndarray
-
-    def win_chance(self, mine: int, theirs: int, boxes_mine: int = 0, boxes_theirs: int = 0) -> float:
-        """Chance to win from a score below the target on both sides, before the next hand."""
-        top = self.chances.shape[2] - 1
-        return float(self.chances[mine, theirs, min(boxes_mine, top), min(boxes_theirs, top)])
-
-
 def _frequencies(rules: Rules) -> tuple[np.ndarray, np.ndarray]:
     """Points of a scored hand and their frequencies under the preset whose hands are most alike."""
     try:
@@ -112,8 +93,13 @@ def _frequencies(rules: Rules) -> tuple[np.ndarray, np.ndarray]:
 
 
 @lru_cache(maxsize=16)
-def equity_table(rules: Rules) -> EquityTable:
-    """The table of some rules, solved on first use (a second or less) and kept."""
+def equity_table(rules: Rules) -> np.ndarray:
+    """The chances to win under some rules, solved on first use (a second or less) and kept.
+
+    Returns:
+        ``float32[T, T, H, H]`` by my score, the opponent's, hands won by me, by the opponent, before the next hand; T is the target,
+        and H is 1 where hands won do not matter.
+    """
     target = max(1, rules.target)
     boxes_count = rules.winner == "total" and (rules.box_bonus > 0 or rules.shutout != "none")
     tops = MAX_BOXES if boxes_count else 1
@@ -122,11 +108,10 @@ def equity_table(rules: Rules) -> EquityTable:
     scratch["rules"] = rules.block
     points, weights = _frequencies(rules)
     _solve(scratch, points, weights, chances)
-    return EquityTable(rules, chances)
+    return chances
 
 
-@dataclass(frozen=True)
-class EquityBank:
+class EquityBank(NamedTuple):
     """Tables of several rules in one array, for kernels whose games differ in their rules.
 
     Attributes:
@@ -140,7 +125,7 @@ class EquityBank:
 
 def equity_bank(rules: Sequence[Rules]) -> EquityBank:
     """The tables of some rules side by side, in their order."""
-    tables = [equity_table(each).chances for each in rules]
+    tables = [equity_table(each) for each in rules]
     offsets = np.cumsum([0, *(table.size for table in tables)])[:-1]
     layout = [(offset, table.shape[0], table.shape[2]) for offset, table in zip(offsets, tables, strict=True)]
     return EquityBank(np.concatenate([table.ravel() for table in tables]), np.array(layout, np.int64))

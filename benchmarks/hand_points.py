@@ -38,7 +38,7 @@ def main() -> None:
     write_json(
         DATA, {"command": "python -m benchmarks.hand_points", "styles": STYLES, "pairs": PAIRS, "points": points}
     )
-    chance = equity_table(get_rules("eaai")).win_chance(50, 0)
+    chance = equity_table(get_rules("eaai"))[50, 0, 0, 0]
     print(f"wrote {DATA.name}; eaai: 50-0 ahead wins {100 * chance:.1f} % of games")
 
 

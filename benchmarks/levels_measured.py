@@ -29,7 +29,7 @@ from agents.levels.bench.adaptation import run as run_adaptation
 from agents.levels.bench.growth import measure_growth
 from agents.levels.bench.variety import measure_variety
 from agents.levels.level import NAMES, load_level
-from agents.network.checkpoint import read_card
+from agents.network.checkpoint import read_metadata
 from agents.network.player import SHIPPED
 
 RESULTS = Path(__file__).parent / "results" / "levels.json"
@@ -97,7 +97,7 @@ def variety(name: str, deals: int, hands: int, worlds: int = 0) -> dict[str, Any
 def kept() -> dict[str, Any]:
     """What was measured of the levels, and of the network that level 4 searches with, that are installed now."""
     document = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {"players": {}, "rows": {}}
-    players = {name: load_level(name).digest for name in NAMES} | {"network": read_card(SHIPPED)["weights_sha256"]}
+    players = {name: load_level(name).digest for name in NAMES} | {"network": read_metadata(SHIPPED)["weights_sha256"]}
     changed = {name for name in players if document["players"].get(name) != players[name]}
     rows = {name: row for name, row in document["rows"].items() if not changed & _players_of(name)}
     return {"players": players, "rows": rows}

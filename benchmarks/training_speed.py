@@ -30,7 +30,8 @@ from stable_baselines3.common.vec_env import VecEnv
 from agents.arena.results import versions
 from agents.config import TrainConfig, load_config
 from agents.files import write_json
-from agents.learning.ppo import Trainer
+from agents.learning import ppo
+from agents.learning.learner import Learner
 from agents.network.nets import has_bfloat16_units
 from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import OBSERVATION_SIZE
@@ -133,24 +134,24 @@ class Ours:
     """A training run of this project that is measured in rounds."""
 
     def __init__(self, config: TrainConfig, batches: int) -> None:
-        self.trainer = Trainer(config)
+        self.learner = Learner(config)
         self.batches = batches
         self.play(2)  # compiles, and fills caches
 
     def play(self, batches: int) -> None:
         """Some batches."""
-        target = self.trainer.batches + batches
-        self.trainer.run(lambda figures: self.trainer.batches < target)
+        target = self.learner.batches + batches
+        ppo.train(self.learner, lambda figures: self.learner.batches < target)
 
     def __call__(self) -> dict[str, float]:
         """Decisions a second of some batches, and what the time went into."""
-        trainer = self.trainer
-        before, decisions = dict(trainer.shares), trainer.decisions
+        learner = self.learner
+        before, decisions = dict(learner.shares), learner.decisions
         began = time.perf_counter()
         self.play(self.batches)
         seconds = time.perf_counter() - began
-        decisions = trainer.decisions - decisions
-        spent = {name: (value - before[name]) / seconds for name, value in trainer.shares.items()}
+        decisions = learner.decisions - decisions
+        spent = {name: (value - before[name]) / seconds for name, value in learner.shares.items()}
         return {"decisions": decisions, "seconds": seconds, "per_second": decisions / seconds} | {
             f"share_{name}": value for name, value in spent.items()
         }
@@ -173,7 +174,7 @@ def main() -> None:
     small: dict[str, Any] = {"network.actor": WIDTHS, "network.critic": WIDTHS}
     same: dict[str, Any] = {
         **small,
-        "network.advice": False,
+        "network.heuristic_features": False,
         "games": GAMES,
         "ticks": TICKS,
         "epochs": EPOCHS,

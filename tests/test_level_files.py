@@ -35,8 +35,8 @@ from agents.levels.package import (
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import Profile, profile_path, read_learned, reset_level
 from agents.levels.words import what_did_you_learn
-from agents.network.checkpoint import CARD, WEIGHTS, save_checkpoint
-from agents.network.heuristic_features import NUM_ADVICE
+from agents.network.checkpoint import METADATA, WEIGHTS, save_checkpoint
+from agents.network.inputs import NUM_HEURISTIC_FEATURES
 from agents.network.nets import Actor
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.errors import GinError
@@ -210,7 +210,7 @@ def test_a_level_that_does_not_exist_suggests_one() -> None:
 def test_a_level_is_built_of_any_checkpoint_plays_and_travels(tmp_path: Path) -> None:
     torch.manual_seed(1)
     checkpoint = tmp_path / "run" / "last"
-    save_checkpoint(checkpoint, Actor((16,), 0, NUM_ADVICE), (16,), {"decisions": 5, "config": {"seed": 7}})
+    save_checkpoint(checkpoint, Actor((16,), 0, NUM_HEURISTIC_FEATURES), (16,), {"decisions": 5, "config": {"seed": 7}})
     levels = {"mine": {"checkpoint": str(checkpoint), "settings": {"title": "own"}, "about": {"by": "me"}}}
     (tmp_path / "levels.yaml").write_text(json.dumps({"levels": levels}))
     (built,) = build_levels(tmp_path / "levels.yaml", tmp_path / "out")
@@ -247,8 +247,10 @@ def in_format_1(level: Level, directory: Path, **settings: object) -> None:
     weights["trunk.layers.0.weight"] = torch.cat([first[:, :at], habits, first[:, at:]], 1)
     save_file(weights, directory / WEIGHTS)
     digest = hashlib.sha256((directory / WEIGHTS).read_bytes()).hexdigest()
-    metadata = json.loads((directory / CARD).read_text()) | {"habits": HABITS, "weights_sha256": digest}
-    (directory / CARD).write_text(json.dumps(metadata))
+    metadata = json.loads((directory / METADATA).read_text()) | {"habits": HABITS, "weights_sha256": digest}
+    metadata.pop("context")
+    metadata["advice"] = metadata.pop("heuristic_features")
+    (directory / METADATA).write_text(json.dumps(metadata))
     values = json.loads((directory / LEVEL).read_text())
     values |= {"format": 1, "weights_sha256": digest, "population": {}, "foresight": {}}
     values["settings"] |= OLD_SETTINGS | settings
@@ -258,10 +260,10 @@ def in_format_1(level: Level, directory: Path, **settings: object) -> None:
 
 def test_a_level_of_format_1_is_converted_once_and_plays_as_before(level: Level, tmp_path: Path) -> None:
     torch.manual_seed(2)
-    save_checkpoint(tmp_path / "network", Actor((16,), 0, NUM_ADVICE), (16,), {})
+    save_checkpoint(tmp_path / "network", Actor((16,), 0, NUM_HEURISTIC_FEATURES), (16,), {})
     level = build_level(tmp_path / "new", "new", level.settings, tmp_path / "network", {})
     in_format_1(level, tmp_path / "old")
-    with pytest.raises(LevelError, match="gin levels convert"):
+    with pytest.raises(LevelError, match="gin convert"):
         load_level(str(tmp_path / "old"))
     assert "plays as before" in convert_level(tmp_path / "old")
     converted = load_level(str(tmp_path / "old"))

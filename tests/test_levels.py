@@ -13,13 +13,13 @@ import ginenv
 from agents.arena.series import play_series
 from agents.bots.heuristics import StylePlayer, make_formula, make_simple, style
 from agents.config import parse_config
-from agents.levels.bounds import EVERYTHING, NOTHING, blank
 from agents.levels.choice import LEANING, choose
 from agents.levels.level import NAMES, Level, LevelSettings, load_level
 from agents.levels.package import check_plays
 from agents.levels.plans import DRIFT, HAND_NOISE, NUM_PLANS, TURNS, better, draw_plan, first_belief, observe
 from agents.levels.player import LevelPlayer
 from agents.levels.prior import Prior
+from agents.network.bounds import EVERYTHING, NOTHING, blank
 from ginenv.actions import KNOCK, PHASE_DISCARD
 from ginenv.encoding import encode_views
 from ginenv.melds import deadwood

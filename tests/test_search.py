@@ -15,7 +15,7 @@ from rich.console import Console
 from agents.bots.heuristics import make_simple, make_style
 from agents.config import ConfigError
 from agents.learning import hand_model_fit
-from agents.network.checkpoint import read_card, save_checkpoint
+from agents.network.checkpoint import read_metadata, save_checkpoint
 from agents.network.nets import Actor, Critic
 from agents.search import make_search
 from agents.search.hand_features import MAX_TURNS, TURN, read_turns
@@ -225,7 +225,7 @@ def trained(tmp_path_factory):
     model = HandModel()
     for weight in (model.out.weight, model.single.weight, model.by_turn.weight):
         torch.nn.init.normal_(weight, std=0.3)
-    save_hand_model(path, model, read_card(path)["weights_sha256"], {})
+    save_hand_model(path, model, read_metadata(path)["weights_sha256"], {})
     return str(path)
 
 

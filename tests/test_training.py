@@ -13,15 +13,24 @@ import pytest
 import torch
 
 from agents.bots.heuristics import make_simple
-from agents.cli.train import load_run
 from agents.config import ConfigError, load_config, parse_config
-from agents.learning.losses import expand_cards, expand_legal
-from agents.learning.ppo import Trainer
-from agents.learning.rollout import POINT, Rollout, generalised_advantages, next_actions, sample_actions
-from agents.learning.run import Run
-from agents.network.checkpoint import CARD, WEIGHTS, CheckpointError, load_checkpoint, save_checkpoint
-from agents.network.nets import Actor, FrozenActor
+from agents.learning import ppo
+from agents.learning.learner import Learner
+from agents.learning.rollout import STEP, Rollout, generalised_advantages, write_next_actions
+from agents.learning.run import TrainingRun
+from agents.network.checkpoint import (
+    METADATA,
+    WEIGHTS,
+    CheckpointError,
+    drop_context,
+    load_checkpoint,
+    load_critic,
+    save_checkpoint,
+)
+from agents.network.inputs import expand_cards, expand_legal
+from agents.network.nets import POINT, Actor, Critic, FrozenActor
 from agents.network.player import NetworkPlayer, load_player
+from agents.network.sampling import sample_action, sample_actions
 from ginenv.actions import PHASE_DISCARD
 from ginenv.cards import mask_of
 from ginenv.errors import GinError
@@ -45,26 +54,32 @@ TINY = {
 }
 
 
-def batches(trainer: Trainer, count: int) -> None:
-    target = trainer.batches + count
-    trainer.run(lambda figures: trainer.batches < target)
+def batches(learner: Learner, count: int) -> None:
+    target = learner.batches + count
+    ppo.train(learner, lambda figures: learner.batches < target)
 
 
-def weights(trainer: Trainer) -> torch.Tensor:
+def rollout_of(changes: dict, rank: int = 0) -> Rollout:
+    """Games without opponents that nobody binds to gin, unless the changes say so."""
+    quiet = {"minibatch": 16, "gin_only": 0, "commit": 0, "rules": {"eaai": 1}, "seed": 3}
+    return Rollout(parse_config(quiet | changes), rank)
+
+
+def weights(learner: Learner) -> torch.Tensor:
     parts = [
-        p.detach().reshape(-1) for net in (trainer.actor, trainer.critic, trainer.average) for p in net.parameters()
+        p.detach().reshape(-1) for net in (learner.actor, learner.critic, learner.average) for p in net.parameters()
     ]
     return torch.cat(parts)
 
 
 def test_stop_and_resume_equals_going_on_bit_for_bit(tmp_path: Path) -> None:
     config = parse_config(TINY)
-    straight = Trainer(config)
+    straight = Learner(config)
     batches(straight, 7)
-    stopped = Trainer(config, tmp_path)
+    stopped = Learner(config, tmp_path)
     batches(stopped, 4)
     stopped.save()
-    resumed = Trainer(config, tmp_path)
+    resumed = Learner(config, tmp_path)
     assert resumed.resume()
     batches(resumed, 3)
     assert resumed.decisions == straight.decisions
@@ -74,32 +89,32 @@ def test_stop_and_resume_equals_going_on_bit_for_bit(tmp_path: Path) -> None:
 
 def test_training_changes_the_policy_and_the_seed_decides() -> None:
     config = parse_config(TINY)
-    one, two, other = Trainer(config), Trainer(config), Trainer(parse_config({**TINY, "seed": 5}))
+    one, two, other = Learner(config), Learner(config), Learner(parse_config({**TINY, "seed": 5}))
     before = weights(one).clone()
-    for trainer in (one, two, other):
-        batches(trainer, 2)
+    for learner in (one, two, other):
+        batches(learner, 2)
     assert not torch.equal(weights(one), before)
     assert torch.equal(weights(one), weights(two))
     assert not torch.equal(weights(one), weights(other))
 
 
 def test_a_damaged_resume_file_is_named(tmp_path: Path) -> None:
-    trainer = Trainer(parse_config(TINY), tmp_path)
-    batches(trainer, 1)
-    trainer.save()
+    learner = Learner(parse_config(TINY), tmp_path)
+    batches(learner, 1)
+    learner.save()
     path = tmp_path / "resume.pt"
     path.write_bytes(path.read_bytes()[:1000])
     with pytest.raises(GinError, match=r"resume\.pt cannot be resumed"):
-        Trainer(parse_config(TINY), tmp_path).resume()
+        Learner(parse_config(TINY), tmp_path).resume()
 
 
 def test_three_resume_files_are_kept(tmp_path: Path) -> None:
-    trainer = Trainer(parse_config(TINY), tmp_path)
+    learner = Learner(parse_config(TINY), tmp_path)
     seen = []
     for _ in range(4):
-        batches(trainer, 1)
-        trainer.save()
-        seen.append(trainer.decisions)
+        batches(learner, 1)
+        learner.save()
+        seen.append(learner.decisions)
     found = [
         torch.load(tmp_path / name, weights_only=True)["decisions"]
         for name in ("resume.pt", "resume.pt.1", "resume.pt.2")
@@ -107,54 +122,69 @@ def test_three_resume_files_are_kept(tmp_path: Path) -> None:
     assert found == seen[:0:-1]
 
 
-def test_a_broken_batch_is_rolled_back_and_a_hopeless_run_ends(capsys: pytest.CaptureFixture[str]) -> None:
-    trainer = Trainer(parse_config(TINY))
-    batches(trainer, 1)
-    good = weights(trainer).clone()
-    trainer._safe = trainer._learned()
-    with torch.no_grad():
-        next(trainer.actor.parameters()).fill_(float("nan"))
-    trainer._check({"policy_loss": float("nan"), "kl": 0.0})
-    assert torch.equal(weights(trainer), good)
+def test_a_broken_batch_is_rolled_back_and_a_hopeless_run_ends(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learner = Learner(parse_config(TINY))
+    good = weights(learner).clone()
+    learn = ppo.learn
+
+    def broken(learner: Learner) -> dict[str, float]:
+        figures = learn(learner)
+        with torch.no_grad():
+            next(learner.actor.parameters()).fill_(float("nan"))
+        return figures | {"policy_loss": float("nan")}
+
+    monkeypatch.setattr(ppo, "learn", broken)
+    batches(learner, 1)
+    assert torch.equal(weights(learner), good) and learner.speed < 0.7
     assert "policy_loss is not a number" in capsys.readouterr().out
     with pytest.raises(GinError, match="rollbacks"):
-        for _ in range(4):
-            trainer._check({"kl": 0.9})
+        batches(learner, 4)
+
+
+@pytest.mark.parametrize(("games", "ticks"), [(16, 2), (4, 8)])
+def test_a_batch_too_small_for_a_gradient_step_is_refused(games: int, ticks: int) -> None:
+    with pytest.raises(ConfigError, match=r"games times ticks is 32, .* half of minibatch, 32$"):
+        parse_config({**TINY, "games": games, "ticks": ticks})
+    # A few half-moves more still bring too few decisions where another player makes half of them.
+    against = {"pool": [{"player": "simple"}], "pool_share": 1.0, "selves_share": 0.0}
+    learner = Learner(parse_config({**TINY, **against, "games": games + 1, "ticks": ticks}))
+    with pytest.raises(GinError, match="too few for a gradient step"):
+        batches(learner, 20)
 
 
 def test_advantages_equal_a_slow_computation_from_each_side() -> None:
     rng = np.random.default_rng(3)
     ticks, games, lam = 40, 6, 0.9
-    rewards = rng.normal(size=(ticks, games)).astype(np.float32)
-    done = (rng.random((ticks, games)) < 0.15).astype(np.uint8)
-    turns = rng.integers(0, 2, (ticks, games)).astype(np.uint8)
-    values = rng.normal(size=(ticks, games)).astype(np.float32)
-    last_values = rng.normal(size=games).astype(np.float32)
-    last_turns = rng.integers(0, 2, games).astype(np.uint8)
-    advantages, returns = np.empty_like(values), np.empty_like(values)
-    generalised_advantages(rewards, done, turns, values, last_values, last_turns, lam, advantages, returns)
-    sign = np.where(turns == 0, 1.0, -1.0)
-    side0 = np.vstack([values * sign, last_values * np.where(last_turns == 0, 1.0, -1.0)])
+    steps = np.zeros((ticks + 1, games), STEP)
+    steps["reward"] = rng.normal(size=steps.shape)
+    steps["done"] = rng.random(steps.shape) < 0.15
+    steps["turn"] = rng.integers(0, 2, steps.shape)
+    steps["value"] = rng.normal(size=steps.shape)
+    generalised_advantages(steps, lam)
+    sign = np.where(steps["turn"] == 0, 1.0, -1.0)
+    side0 = steps["value"] * sign
     for g in range(games):
         for t in range(ticks):
             expected, factor = 0.0, 1.0
             for k in range(t, ticks):
-                following = 0.0 if done[k, g] else side0[k + 1, g]
-                expected += factor * (rewards[k, g] + following - side0[k, g])
-                if done[k, g]:
+                following = 0.0 if steps["done"][k, g] else side0[k + 1, g]
+                expected += factor * (steps["reward"][k, g] + following - side0[k, g])
+                if steps["done"][k, g]:
                     break
                 factor *= lam
-            assert advantages[t, g] == pytest.approx(expected * sign[t, g], abs=1e-4)
-            assert returns[t, g] == pytest.approx((expected + side0[t, g]) * sign[t, g], abs=1e-4)
+            assert steps["advantage"][t, g] == pytest.approx(expected * sign[t, g], abs=1e-4)
+            assert steps["returns"][t, g] == pytest.approx((expected + side0[t, g]) * sign[t, g], abs=1e-4)
 
 
 def test_next_actions_are_the_others_and_stay_within_the_hand() -> None:
-    turns = np.array([[0], [0], [1], [1], [0], [1]], np.uint8)
-    done = np.array([[0], [0], [0], [1], [0], [0]], np.uint8)
-    actions = np.array([[10], [11], [12], [13], [14], [15]], np.int64)
-    targets = np.empty((6, 1), np.int64)
-    next_actions(turns, done, actions, targets)
-    assert targets[:, 0].tolist() == [12, 12, -1, -1, 15, -1]
+    steps = np.zeros((6, 1), STEP)
+    steps["turn"][:, 0] = [0, 0, 1, 1, 0, 1]
+    steps["done"][3] = 1
+    steps["action"][:, 0] = range(10, 16)
+    write_next_actions(steps)
+    assert steps["next_action"][:, 0].tolist() == [12, 12, -1, -1, 15, -1]
 
 
 def test_sampling_is_legal_and_follows_the_softmax() -> None:
@@ -162,8 +192,8 @@ def test_sampling_is_legal_and_follows_the_softmax() -> None:
     logits = np.tile(np.arange(107, dtype=np.float32) / 20, (n, 1))
     legal = np.tile(np.array([1 << 3 | 1 << 40, 1 << 2, 0b101], np.int64), (n, 1))
     words = np.random.default_rng(0).integers(0, 2**64, n, dtype=np.uint64)
-    actions, logps = np.empty(n, np.int64), np.empty(n, np.float32)
-    sample_actions(logits, legal, words, False, actions, logps)
+    actions = np.empty(n, np.int64)
+    sample_actions(logits, legal, words, False, actions)
     allowed = [3, 40, 54, 104, 106]
     chances = np.exp(logits[0, allowed] - logits[0, allowed].max())
     chances /= chances.sum()
@@ -171,8 +201,9 @@ def test_sampling_is_legal_and_follows_the_softmax() -> None:
     assert counts.sum() == pytest.approx(1)
     assert np.abs(counts - chances).max() < 0.01
     for action, chance in zip(allowed, chances, strict=True):
-        assert logps[actions == action][0] == pytest.approx(np.log(chance), abs=1e-4)
-    sample_actions(logits, legal, words, True, actions, logps)
+        drawn, logp = sample_action(logits[0], legal[0], words[actions == action][0], False)
+        assert drawn == action and logp == pytest.approx(np.log(chance), abs=1e-4)
+    sample_actions(logits, legal, words, True, actions)
     assert (actions == 106).all()
 
 
@@ -183,19 +214,19 @@ def test_masks_expand_to_the_action_space() -> None:
 
 
 def test_rollout_rewards_are_the_hands_results() -> None:
-    rollout = Rollout(16, 200, {"eaai": 1}, 3, [], 0.0, 0.0, False)
+    rollout = rollout_of({"games": 64, "ticks": 300})
     total = 0.0
-    for tick in range(200):
+    for tick in range(300):
         rollout.observe(tick)
-        rollout.sample(tick, np.zeros((16, 107), np.float32))
+        rollout.sample(tick, np.zeros((64, 107), np.float32))
         scores = rollout.states["score"].astype(int).copy()
-        games = rollout.counts.copy()
-        rollout.advance(tick, 0.0)
+        count = rollout.slots["count"].copy()
+        rollout.advance(tick)
         gained = rollout.states["score"].astype(int) - scores
-        same = rollout.counts == games
-        assert rollout.rewards[tick][same] == pytest.approx((gained[:, 0] - gained[:, 1])[same] / 50, abs=1e-5)
-        total += np.abs(rollout.rewards[tick]).sum()
-    assert rollout.done.sum() > 16 and total > 0
+        same = rollout.slots["count"] == count
+        assert rollout.steps["reward"][tick][same] == pytest.approx((gained[:, 0] - gained[:, 1])[same] / 50, abs=1e-5)
+        total += np.abs(rollout.steps["reward"][tick]).sum()
+    assert rollout.steps["done"].sum() > 64 and total > 0
 
 
 def test_a_seat_bound_to_gin_is_offered_no_other_knock() -> None:
@@ -203,11 +234,11 @@ def test_a_seat_bound_to_gin_is_offered_no_other_knock() -> None:
     eager[:, 52:104] = 9.0
     knocks_and_gins = []
     for share in (0.0, 1.0):
-        rollout = Rollout(256, 120, {"eaai": 1}, 1, [], share, share, False)
+        rollout = rollout_of({"games": 256, "ticks": 120, "gin_only": share, "commit": share, "seed": 1})
         for tick in range(120):
             rollout.observe(tick)
             rollout.sample(tick, eager)
-            rollout.advance(tick, 0.0)
+            rollout.advance(tick)
         knocks_and_gins.append((int(rollout.tally[2]), int(rollout.tally[1])))
     (free_knocks, free_gins), (bound_knocks, bound_gins) = knocks_and_gins
     assert free_knocks > free_gins + 5
@@ -222,8 +253,8 @@ def checkpoint(tmp_path: Path) -> Path:
 
 
 def test_a_checkpoint_plays_as_its_actor(checkpoint: Path) -> None:
-    actor, card = load_checkpoint(checkpoint)
-    assert card["widths"] == [16, 16]
+    actor, metadata = load_checkpoint(checkpoint)
+    assert metadata["widths"] == [16, 16]
     inputs = torch.rand(3, 521)
     assert torch.equal(actor.logits(inputs), load_checkpoint(checkpoint)[0].logits(inputs))
     assert FrozenActor(actor, False)(inputs).numpy() == pytest.approx(actor.logits(inputs).detach().numpy(), abs=1e-4)
@@ -236,8 +267,8 @@ def test_a_checkpoint_plays_as_its_actor(checkpoint: Path) -> None:
     [
         (lambda p: (p / WEIGHTS).write_bytes((p / WEIGHTS).read_bytes()[:-40]), "truncated or not the file"),
         (lambda p: (p / WEIGHTS).unlink(), "cannot be read"),
-        (lambda p: (p / CARD).unlink(), "cannot be read"),
-        (lambda p: (p / CARD).write_text("{"), "is no JSON"),
+        (lambda p: (p / METADATA).unlink(), "cannot be read"),
+        (lambda p: (p / METADATA).write_text("{"), "is no JSON"),
         (lambda p: edit(p, observation_version=99), "observation_version is 99"),
         (lambda p: edit(p, format=7), "format is 7"),
         (lambda p: edit(p, widths=[16, 8]), "does not fit the network"),
@@ -252,8 +283,8 @@ def test_a_checkpoint_that_cannot_be_used_is_refused_in_a_sentence(checkpoint: P
 
 
 def edit(path: Path, **changes: object) -> None:
-    card = json.loads((path / CARD).read_text())
-    (path / CARD).write_text(json.dumps(card | changes))
+    metadata = json.loads((path / METADATA).read_text())
+    (path / METADATA).write_text(json.dumps(metadata | changes))
 
 
 @pytest.mark.parametrize(
@@ -271,12 +302,8 @@ def test_a_wrong_configuration_is_refused_in_a_sentence(values: dict, sentence: 
 
 
 def test_every_shipped_configuration_loads_and_overrides_apply() -> None:
-    files = [
-        p
-        for p in sorted(Path("configs").glob("*.yaml"))
-        if p.name in ("smoke.yaml", "quick.yaml", "strong.yaml", "gpu.yaml")
-    ]
-    assert len(files) == 4
+    names = ("dmc", "exploit", "gpu", "levels", "quick", "smoke", "strong")
+    files = [Path("configs") / f"{name}.yaml" for name in names]
     for path in files:
         load_config(path)
     changed = load_config(files[0], ["network.actor=[8, 9]", "learning_rate=0.5"])
@@ -316,7 +343,7 @@ def test_a_file_that_is_no_configuration_ends_the_program_with_a_sentence(
     path = tmp_path / "bad.yaml"
     path.write_bytes(content)
     with pytest.raises(ConfigError, match=sentence):
-        load_run(path, [])
+        load_config(path)
 
 
 def test_the_program_ends_with_a_sentence_and_no_traceback() -> None:
@@ -328,16 +355,19 @@ def test_the_program_ends_with_a_sentence_and_no_traceback() -> None:
 def test_a_run_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(GinError, match="file cannot be written: File exists"):
-        Run(parse_config(TINY), tmp_path / "file", "a test")
+        TrainingRun(parse_config(TINY), tmp_path / "file", "a test")
     with pytest.raises(GinError, match="unknown player 'nobody'"):
-        Run(parse_config({**TINY, "panel": ["nobody"]}), tmp_path / "run", "a test")
-    save_checkpoint(tmp_path / "net", Actor((16,), advice=105), (16,), {})
+        TrainingRun(parse_config({**TINY, "panel": ["nobody"]}), tmp_path / "run", "a test")
+    save_checkpoint(tmp_path / "net", Actor((16,), heuristic_features=105), (16,), {})
     for change, sentence in (
-        ({"network": {"actor": [8], "advice": True}}, r"widths is \[16\]; this configuration begins from \[8\]"),
-        ({"network": {"actor": [16]}}, "advice is 105; this configuration begins from 0$"),
+        (
+            {"network": {"actor": [8], "heuristic_features": True}},
+            r"widths is \[16\]; this configuration begins from \[8\]",
+        ),
+        ({"network": {"actor": [16]}}, "heuristic_features is 105; this configuration begins from 0$"),
     ):
         with pytest.raises(CheckpointError, match=sentence):
-            Run(parse_config({**TINY, **change}), tmp_path / "run", "a test", str(tmp_path / "net"))
+            TrainingRun(parse_config({**TINY, **change}), tmp_path / "run", "a test", str(tmp_path / "net"))
     assert not (tmp_path / "run").exists()
 
 
@@ -349,13 +379,13 @@ def least_of_ten(cards: int) -> int:
 
 def test_the_critic_is_told_what_the_stock_will_bring() -> None:
     """The deadwood after each of the next turns is that of the best ten of the hand and what comes; rarely more, never less."""
-    rollout = Rollout(64, 2, {"eaai": 1.0}, 3, [], 0.0, 0.0, False)
+    rollout = rollout_of({"games": 64, "ticks": 2})
     rng = np.random.default_rng(1)
     exact = seen = 0
     for _ in range(12):
         rollout.observe(0)
         for i in range(0, 64, 8):
-            s, rows = rollout.states[i], rollout.future[0, i].reshape(2, -1)
+            s, rows = rollout.states[i], rollout.steps["future"][0, i].reshape(2, -1)
             seat, discards = int(s["turn"]), s["phase"] == PHASE_DISCARD
             for side, ahead in ((0, 1 if discards else 0), (1, 0 if discards else 1)):
                 cards = int(s["hands"][seat if side == 0 else 1 - seat])
@@ -366,17 +396,94 @@ def test_the_critic_is_told_what_the_stock_will_bring() -> None:
                     seen += 1
                     cards |= 1 << int(s["deck"][int(s["position"]) + ahead + 2 * turn])
         rollout.sample(0, rng.standard_normal((64, 107), np.float32))
-        rollout.advance(0, 0.0)
+        rollout.advance(0)
     assert exact > 0.95 * seen
 
 
 def test_where_there_is_no_game_points_are_the_reward():
-    rollout, player = Rollout(128, 160, {"openspiel": 1.0}, 3, [], 0.0, 0.0, True), make_simple()
+    rollout = rollout_of({"games": 128, "ticks": 160, "rules": {"openspiel": 1}, "reward": "game"})
+    player = make_simple()
     for tick in range(rollout.ticks):
         rollout.observe(tick)
-        rollout.actions[tick] = player.act(rollout.views)
-        rollout.advance(tick, 0.0)
-    rewards = np.abs(rollout.rewards[rollout.done == 1])
+        rollout.steps["action"][tick] = player.act(rollout.views)
+        rollout.advance(tick)
+    rewards = np.abs(rollout.steps["reward"][rollout.steps["done"] == 1])
     points = rewards / POINT
     assert len(np.unique(points.round(3))) > 5 and points.max() > 25
     assert np.allclose(points, points.round(), atol=1e-3)
+
+
+def test_tables_play_under_their_bounds() -> None:
+    """What is beyond a table's bounds is blanked for its network; the others see everything."""
+    bounds = [{"memory": 2, "notices": 0, "share": 1}, {"memory": 32, "notices": 2, "share": 1}]
+    bounded, free = (rollout_of({"games": 32, "ticks": 40, "bounds": each}) for each in (bounds, []))
+    player = make_simple()
+    for tick in range(40):
+        for rollout in (bounded, free):
+            rollout.observe(tick)
+            rollout.steps["action"][tick] = player.act(rollout.views)
+            rollout.advance(tick)
+    assert bounded.bounds is not None
+    limited = bounded.bounds["memory"] == 2
+    assert 5 < limited.sum() < 27
+    assert (bounded.batch.obs[:, ~limited] == free.batch.obs[:, ~limited]).all()
+    pile = slice(156, 208)
+    assert bounded.batch.obs[:, limited, pile].sum(2).max() == 2 < free.batch.obs[:, limited, pile].sum(2).max()
+
+
+def test_playing_a_network_loads_no_training() -> None:
+    code = (
+        "import sys; from ginenv.hand import Hand; from ginenv.players import make_player; from ginenv.rules import get_rules;"
+        "hand = Hand.deal(get_rules('eaai'), seed=1); make_player('network').act(hand.view());"
+        "rooms = {name.split('.')[1] for name in sys.modules if name.startswith('agents.')};"
+        "assert 'network' in rooms; sys.exit(str(rooms & {'learning', 'arena', 'levels', 'play', 'reports', 'programs'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.strip().endswith("set()"), done.stderr
+
+
+class Noise:
+    """A context of numbers that say nothing."""
+
+    width = 3
+
+    def __call__(self, rollout: Rollout, tick: int, out: np.ndarray) -> None:
+        out[:] = np.random.default_rng(tick).normal(size=out.shape)
+
+
+def test_a_context_is_read_by_both_networks_and_a_run_with_one_continues_bit_for_bit(tmp_path: Path) -> None:
+    config = parse_config(TINY)
+    straight, stopped = (Learner(config, out, context=Noise()) for out in (None, tmp_path))
+    first = 521
+    for network, column in ((straight.actor, first), (straight.critic, 586)):
+        assert network.context == 3 and network.trunk.linear_layers()[0].in_features == column + 3
+    before = straight.actor.trunk.linear_layers()[0].weight[:, first:].detach().clone()
+    batches(straight, 5)
+    assert not torch.equal(straight.actor.trunk.linear_layers()[0].weight[:, first:], before)
+    batches(stopped, 2)
+    stopped.save()
+    resumed = Learner(config, tmp_path, context=Noise())
+    assert resumed.resume()
+    batches(resumed, 3)
+    assert torch.equal(weights(resumed), weights(straight))
+
+
+def test_a_checkpoint_that_reads_habits_is_converted_once(tmp_path: Path) -> None:
+    """Older files called heuristic features advice, and had columns for habits between the observation and those."""
+    torch.manual_seed(1)
+    actor, critic = Actor((16,), 4, 105), Critic((8,), 4, 105)
+    save_checkpoint(tmp_path, actor, (16,), {}, critic, (8,))
+    metadata = json.loads((tmp_path / METADATA).read_text())
+    metadata |= {"habits": metadata.pop("context"), "advice": metadata.pop("heuristic_features")}
+    (tmp_path / METADATA).write_text(json.dumps(metadata))
+    with pytest.raises(CheckpointError, match=r"reads 4 habits .* gin convert .* drops them$"):
+        load_checkpoint(tmp_path)
+    assert drop_context(tmp_path) and not drop_context(tmp_path)
+    converted, found = load_checkpoint(tmp_path)
+    assert (found["context"], found["heuristic_features"]) == (0, 105)
+    inputs = torch.rand(5, 626)
+    silent = torch.cat([inputs[:, :521], torch.zeros(5, 4), inputs[:, 521:]], 1)
+    assert torch.allclose(converted.logits(inputs), actor.logits(silent), atol=1e-3, rtol=0.02)
+    inputs = torch.rand(5, 691)
+    silent = torch.cat([inputs[:, :586], torch.zeros(5, 4), inputs[:, 586:]], 1)
+    assert torch.allclose(load_critic(tmp_path)(inputs), critic(silent), atol=1e-2, rtol=0.02)

@@ -14,11 +14,11 @@ import torch
 from agents.arena.hand_log import Decisions, watch_hands
 from agents.config import parse_config
 from agents.deals import Domain
-from agents.learning import diagnostics
-from agents.learning.dmc import DeepMonteCarlo, finished_rows
-from agents.learning.losses import expand_legal
-from agents.learning.ppo import Trainer
+from agents.learning import diagnostics, dmc, ppo
+from agents.learning.learner import Learner
+from agents.learning.rollout import finished
 from agents.network.checkpoint import CRITIC, CheckpointError, load_critic, save_checkpoint
+from agents.network.inputs import expand_legal
 from agents.network.nets import Actor, Critic, FrozenActor
 from agents.reports import beliefs as belief_report
 from agents.reports.beliefs import BeliefMeter, card_rows, counting_chances, log_losses, measure_belief
@@ -40,13 +40,13 @@ TINY = {
 }
 
 
-def tiny_trainer() -> Trainer:
-    return Trainer(parse_config(TINY))
+def tiny_learner() -> Learner:
+    return Learner(parse_config(TINY))
 
 
-def batches(trainer: Trainer, count: int) -> None:
-    target = trainer.batches + count
-    trainer.run(lambda figures: trainer.batches < target)
+def batches(learner: Learner, count: int) -> None:
+    target = learner.batches + count
+    ppo.train(learner, lambda figures: learner.batches < target)
 
 
 @pytest.fixture(scope="module")
@@ -137,36 +137,35 @@ def test_the_belief_report_writes_every_opponent_by_turn(tmp_path: Path) -> None
 
 
 def test_entropy_of_a_policy_without_preferences_is_one_in_every_phase() -> None:
-    trainer = tiny_trainer()
+    learner = tiny_learner()
     with torch.no_grad():
-        trainer.actor.policy.weight.zero_()
-    batches(trainer, 1)
+        learner.actor.policy.weight.zero_()
+    batches(learner, 1)
     with torch.no_grad():
-        trainer.actor.policy.weight.zero_()
-        trainer.actor.policy.bias.zero_()
-    found = diagnostics.entropies(trainer)
+        learner.actor.policy.weight.zero_()
+        learner.actor.policy.bias.zero_()
+    found = diagnostics.entropies(learner)
     assert {"upcard", "draw", "discard"} <= set(found)
     assert all(value == pytest.approx(1, abs=1e-3) for name, value in found.items() if name != "knock")
 
 
 def test_calibration_compares_values_with_what_hands_brought() -> None:
-    trainer = tiny_trainer()
-    batches(trainer, 2)
-    groups = diagnostics.calibration(trainer)
+    learner = tiny_learner()
+    batches(learner, 2)
+    groups = diagnostics.calibration(learner)
     assert groups is not None
     predicted, real, errors = groups
     assert (np.diff(predicted) >= 0).all() and (errors > 0).all()
-    rollout = trainer.rollout
-    ended = np.ones_like(rollout.done)
-    finished_rows(rollout.done, ended)
+    rollout = learner.rollout
+    steps = rollout.steps
     slow = []
-    for tick, game in np.argwhere(ended[:50] == 1):
+    for tick, game in np.argwhere(finished(steps["done"])[:50]):
         total = 0.0
         for later in range(tick, rollout.ticks):
-            total += rollout.rewards[later, game]
-            if rollout.done[later, game]:
+            total += steps["reward"][later, game]
+            if steps["done"][later, game]:
                 break
-        slow.append(total if rollout.turns[tick, game] == 0 else -total)
+        slow.append(total if steps["turn"][tick, game] == 0 else -total)
     assert real.mean() == pytest.approx(np.mean(slow), abs=0.01)
 
 
@@ -198,13 +197,13 @@ class Writer:
 
 
 def test_the_whole_story_is_told_and_changes_nothing_of_the_run() -> None:
-    plain, told = tiny_trainer(), tiny_trainer()
+    plain, told = tiny_learner(), tiny_learner()
     writer = Writer()
-    for trainer in (plain, told):
-        batches(trainer, 2)
-        if trainer is told:
-            diagnostics.tell(writer, trainer)  # type: ignore[arg-type]
-        batches(trainer, 1)
+    for learner in (plain, told):
+        batches(learner, 2)
+        if learner is told:
+            diagnostics.write_diagnostics(writer, learner)  # type: ignore[arg-type]
+        batches(learner, 1)
     for one, other in zip(plain.actor.parameters(), told.actor.parameters(), strict=True):
         assert torch.equal(one, other)
     assert plain.rollout.states.tobytes() == told.rollout.states.tobytes()
@@ -224,30 +223,28 @@ def test_deep_monte_carlo_begins_by_choosing_as_its_teacher_does() -> None:
     """While a teacher plays, its choices become likelier, and what they bring is foretold better and better."""
     changes = {
         "algorithm": "dmc",
-        "gae_lambda": 1.0,
         "gin_only": 0.0,
         "commit": 0.0,
-        "knock": 0.0,
         "learning_rate": 0.01,
     }
 
     def likelihoods(clone: int, seed: int) -> tuple[list[float], list[float]]:
         """After every batch: how likely the learner is to do what the teacher would, and the loss of its results."""
-        asked = {"clone_decisions": clone, "decisions": 10**6, "seed": seed}
-        trainer = DeepMonteCarlo(parse_config(TINY | changes | asked))
-        rollout, teacher = trainer.rollout, make_player("knocker", 1)
+        learner = Learner(parse_config(TINY | changes | {"clone_decisions": clone, "decisions": 10**6, "seed": seed}))
+        rollout, teacher = learner.rollout, make_player("knocker", 1)
         seen, losses = [], []
 
         def after(figures: dict[str, float]) -> bool:
             wanted = teacher.act(rollout.views)
             last = np.arange(rollout.ticks * rollout.games, (rollout.ticks + 1) * rollout.games)
-            legal = expand_legal(torch.from_numpy(rollout.legal[rollout.ticks]))
-            logits = torch.from_numpy(trainer._policy()(last)).masked_fill(~legal, -1e9)
+            legal = expand_legal(torch.from_numpy(rollout.batch.steps["legal"][-1]))
+            learner.backend.refresh()
+            logits = torch.from_numpy(learner.backend.logits(last)).masked_fill(~legal, -1e9)
             seen.append(float(torch.log_softmax(logits, 1)[np.arange(len(wanted)), wanted].mean()))
             losses.append(figures["value_loss"])
             return len(seen) < 12
 
-        trainer.run(after)
+        dmc.train(learner, after)
         return seen, losses
 
     # A few batches of one training are mostly noise.

@@ -12,8 +12,9 @@ import pytest
 import torch
 
 from agents.config import parse_config
+from agents.learning import ppo
 from agents.learning.distributed import Workers
-from agents.learning.ppo import Trainer
+from agents.learning.learner import Learner
 from agents.learning.resume import NO_BATCHES, ResumeFiles
 from ginenv.errors import GinError
 
@@ -25,7 +26,7 @@ GAMES = 16
 def torchrun(out: Path, deadly: int) -> str:
     """Two processes that train together; worker 1 dies once after a batch."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "--max-restarts=3"]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(WORKER.parent.parent)}
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(WORKER.parents[2])}
     done = subprocess.run(
         [*command, str(WORKER), str(out), str(BATCHES), str(deadly)],
         env=environment,
@@ -65,24 +66,22 @@ def test_all_processes_hold_the_same_network_and_play_different_deals(together: 
     dealt = [{row.tobytes() for row in each["obs"][0, :, :52]} for each in first]
     assert not dealt[0] & dealt[1]
     learned = [torch.load(together / f"resume{name}.pt", weights_only=True)["decisions"] for name in ("", "-1")]
-    assert learned[0] == learned[1] > 2 * int(first[0]["learns"].sum())
+    assert learned[0] == learned[1] > 2 * int(first[0]["steps"]["learns"].sum())
 
 
 @pytest.mark.slow
 def test_two_processes_learn_what_one_learns_from_both_batches(together: Path) -> None:
     """The same gradient, up to rounding: advantages are normalised over both, and gradients are means over both."""
-    sys.path.insert(0, str(WORKER.parent))
-    from tests.support.training_worker import CONFIG, ROWS
+    from tests.support.training_worker import CONFIG
 
     first = [np.load(together / f"first-{rank}.npz") for rank in (0, 1)]
-    count = 2 * int(first[0]["learns"].sum())
-    trainer = Trainer(parse_config({**CONFIG, "games": 2 * GAMES, "minibatch": count}))
-    for name in ROWS:
-        getattr(trainer.rollout, name)[:] = np.concatenate([each[name] for each in first], axis=1)
-    names = [name for name in first[0].files if name.startswith("batch_")]
-    trainer.learn({name[6:]: np.concatenate([each[name] for each in first], axis=1) for name in names})
-    moments = [trainer.optimisers[name].state[p]["exp_avg"].reshape(-1) for name in ("actor", "critic") for p in
-               getattr(trainer, name).parameters() if p in trainer.optimisers[name].state]  # fmt: skip
+    count = 2 * int(first[0]["steps"]["learns"].sum())
+    learner = Learner(parse_config({**CONFIG, "games": 2 * GAMES, "minibatch": count}))
+    for name, array in learner.rollout.batch._asdict().items():
+        array[:] = np.concatenate([each[name] for each in first], axis=1)
+    ppo.learn(learner)
+    moments = [learner.optimisers[name].state[p]["exp_avg"].reshape(-1) for name in ("actor", "critic") for p in
+               getattr(learner, name).parameters() if p in learner.optimisers[name].state]  # fmt: skip
     alone = torch.cat(moments)
     both = torch.load(together / "gradient-0.pt", weights_only=True)
     assert alone.abs().max() > 1e-3
@@ -121,11 +120,11 @@ class Pair(Workers):
 
 
 def test_the_latest_batch_that_all_have_kept_is_chosen(tmp_path: Path) -> None:
-    trainer = Trainer(parse_config(TINY), tmp_path)
+    learner = Learner(parse_config(TINY), tmp_path)
     for _ in range(3):
-        target = trainer.batches + 1
-        trainer.run(lambda figures, target=target: trainer.batches < target)
-        trainer.save()
+        target = learner.batches + 1
+        ppo.train(learner, lambda figures, target=target: learner.batches < target)
+        learner.save()
     for other, expected in (([3, 2, 1], "resume.pt"), ([2, 1, NO_BATCHES], "resume.pt.1"), ([4, 3, 2], "resume.pt")):
         assert ResumeFiles(tmp_path, Pair(other)).find() == tmp_path / expected
     (tmp_path / "resume.pt").write_bytes(b"half")

@@ -59,9 +59,9 @@ def _made_of(spec: str) -> dict[str, str]:
     for place in (spec, *(option.partition("=")[2] for option in options.split(","))):
         if place not in hashes and place and (Path(place) / "checkpoint.json").is_file():
             # Whoever plays from a directory has loaded torch already; other tournaments do without it.
-            from agents.network.checkpoint import read_card
+            from agents.network.checkpoint import read_metadata
 
-            hashes[place] = str(read_card(place).get("weights_sha256"))
+            hashes[place] = str(read_metadata(place).get("weights_sha256"))
     return hashes
 
 

@@ -43,6 +43,7 @@ COMMANDS = {
     "train": Command("agents.cli.train:train", "trains an agent by self-play and exports it", False),
     "curves": Command("agents.cli.curves:curves", "RUN ...: draws the learning curves of runs"),
     "average": Command("agents.cli.train:average", "CHECKPOINT ...: averages the weights of checkpoints", False),
+    "convert": Command("agents.cli.train:convert", "DIRECTORY: an older checkpoint or level to the present format"),
     "fit-hand-model": Command("agents.cli.train:fit_hand_model", "CHECKPOINT: trains its model of whole hands", False),
 }
 

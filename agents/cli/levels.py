@@ -16,7 +16,7 @@ from agents.bots.heuristics import make_formula
 from agents.levels.bench.rating import rate_levels, read_rating
 from agents.levels.bench.variety import measure_variety
 from agents.levels.level import NAMES, load_level
-from agents.levels.package import build_levels, convert_level, export_level, import_level
+from agents.levels.package import build_levels, export_level, import_level
 from agents.levels.profile import reset_level
 from agents.levels.words import what_did_you_learn
 from agents.reports.terminal import progress_bar
@@ -127,16 +127,6 @@ def build(config: Path, out: Path) -> str:
     """
     built = build_levels(config, out)
     return "\n".join(f"{level.name}: {level.directory} (sha256 {level.digest})" for level in built)
-
-
-@app.command
-def convert(directory: Positional[Path]) -> str:
-    """Converts a level that an older version wrote.
-
-    Args:
-        directory: of the level; it is changed in place.
-    """
-    return convert_level(directory)
 
 
 def run(arguments: Sequence[str], program: str = "gin levels") -> str:

@@ -8,11 +8,8 @@ from pathlib import Path
 
 import tyro
 
-from agents.config import TrainConfig, load_config
-from agents.learning.dmc import DeepMonteCarlo
-from agents.learning.ppo import Trainer
-from agents.learning.run import Run
-from agents.levels.training import LevelTrainConfig, LevelTrainer, is_level_config
+from agents.config import load_config
+from agents.learning.run import TrainingRun
 from agents.reports.terminal import this_command
 from ginenv.errors import GinError
 
@@ -40,25 +37,28 @@ class TrainArguments:
     export: Path | None = None
 
 
-def load_run(path: Path, overrides: list[str]) -> tuple[TrainConfig, type[Trainer]]:
-    """A run's configuration and its learning loop; ``kind: levels`` in the file asks for the one of the levels."""
-    if is_level_config(path):
-        return load_config(path, overrides, LevelTrainConfig), LevelTrainer
-    config = load_config(path, overrides)
-    return config, DeepMonteCarlo if config.algorithm == "dmc" else Trainer
-
-
 def train(arguments: list[str], program: str) -> None:
     """Trains, and exports the best checkpoint where that is asked for."""
     asked = tyro.cli(TrainArguments, prog=program, args=arguments)
-    config, learner = load_run(asked.config, asked.set)
+    config = load_config(asked.config, asked.set)
     start = str(asked.start) if asked.start else None
-    run = Run(config, asked.out, this_command(), start, resume=not asked.fresh, trainer=learner)
+    run = TrainingRun(config, asked.out, this_command(), start, resume=not asked.fresh)
     run.train()
     if asked.export and run.main:
         asked.export.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(asked.out / "best", asked.export, dirs_exist_ok=True)
         print(f"exported {asked.out / 'best'} to {asked.export}")
+
+
+@dataclass
+class ConvertArguments:
+    """Brings a checkpoint or a level that an older version wrote to the present format.
+
+    Attributes:
+        directory: of the checkpoint or level; it is changed in place.
+    """
+
+    directory: tyro.conf.Positional[Path]
 
 
 @dataclass
@@ -105,3 +105,17 @@ def fit_hand_model(arguments: list[str], program: str) -> None:
     if asked.rounds < 1:
         raise GinError(f"--rounds is {asked.rounds}; it must be 1 or more")
     fit_and_save(asked.checkpoint, asked.rounds, asked.seed)
+
+
+def convert(arguments: list[str], program: str) -> None:
+    """Brings a checkpoint or a level that an older version wrote to the present format, in place."""
+    from agents.levels.level import LEVEL
+    from agents.levels.package import convert_level
+    from agents.network.checkpoint import drop_context
+
+    asked = tyro.cli(ConvertArguments, prog=program, args=arguments)
+    if (asked.directory / LEVEL).is_file():
+        print(convert_level(asked.directory))
+    else:
+        changed = drop_context(asked.directory)
+        print(f"{asked.directory}: {'converted, and plays as before' if changed else 'nothing to convert'}")

@@ -27,14 +27,14 @@ def average(directories: list[str], out: Path, command: str) -> None:
         CheckpointError: if one cannot be used, or their networks differ in form.
     """
     loaded = [load_checkpoint(directory) for directory in directories]
-    forms = {(tuple(card["widths"]), card["habits"], card.get("advice", 0)) for _, card in loaded}
+    forms = {(tuple(made["widths"]), made["context"], made["heuristic_features"]) for _, made in loaded}
     if len(loaded) < 2 or len(forms) != 1:
         raise CheckpointError(f"averaging takes two or more networks of one form; these have {sorted(forms)}")
     actor, last = loaded[-1]
     weights = [other.state_dict() for other, _ in loaded]
     with torch.no_grad():
         actor.load_state_dict({name: torch.stack([each[name] for each in weights]).mean(0) for name in weights[0]})
-    parents = [{"weights_sha256": card["weights_sha256"], "about": card["about"]} for _, card in loaded]
+    parents = [{"weights_sha256": made["weights_sha256"], "about": made["about"]} for _, made in loaded]
     about = {"command": command, "rules": last["about"].get("rules"), "parents": parents}
     critic, widths = None, ()
     if isinstance(last.get("critic"), dict):

@@ -1,4 +1,4 @@
-"""Forward and backward passes on the CPU: in chunks that stay in the cache, on several threads, without automatic differentiation.
+"""Training on the CPU: forward and backward in chunks that stay in the cache, on several threads, without automatic differentiation.
 
 The networks are plain perceptrons, so a backward pass is a few lines. What is gained over autograd on a whole minibatch: products of a
 few hundred rows run from the second-level cache at two to four times the speed, nothing is kept of element-wise operations (the losses'
@@ -10,7 +10,7 @@ Threads take fixed chunks and their sums are added in a fixed order: a result de
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -18,62 +18,12 @@ import torch
 from torch import Tensor, nn
 
 from agents.learning import cpu_kernels as kernels
+from agents.learning.batch_inputs import BatchInputs, Stretches, fill_inputs, read_columns, spread_columns
 from agents.learning.losses import Weights, guessing_rows
-from agents.network.nets import NUM_CONDITIONS, NUM_FUTURE, Actor, Critic, Trunk
-from ginenv.encoding import OBSERVATION_SIZE
+from agents.network.nets import Actor, Critic, Trunk
 
 # Rows in one chunk.
 CHUNK = 1024
-# Rows of inputs are padded to a multiple of this, since products of odd widths take detours.
-_ALIGNED = 16
-
-Stretches = tuple[slice, ...]
-Flat = Mapping[str, np.ndarray]
-
-
-class InputColumns:
-    """Where ``gather_inputs`` writes what: first what the actor reads, then what the critic alone is told.
-
-    Args:
-        habits: numbers about the opponent.
-        advice: bytes of advice.
-
-    Attributes:
-        width: of a row, padded.
-        actor: stretches of columns in the order in which the actor's first layer reads them.
-        critic: the same for the critic.
-    """
-
-    def __init__(self, habits: int, advice: int) -> None:
-        shown, extras = OBSERVATION_SIZE + NUM_CONDITIONS, habits + advice
-        total = shown + extras + NUM_CONDITIONS + 52 + NUM_FUTURE
-        self.width = -(-total // _ALIGNED) * _ALIGNED
-        self.actor = (slice(0, shown + extras),)
-        self.critic = (slice(0, shown), slice(shown + extras, total), slice(shown, shown + extras))
-
-
-def read_columns(inputs: Tensor, columns: Stretches) -> Tensor:
-    """What a network reads of inputs ``[B, width]``, in its own order. Whole stretches are copied, which is quick."""
-    return torch.cat([inputs[:, stretch] for stretch in columns], 1)
-
-
-def _spread_columns(weight: Tensor, columns: Stretches, width: int) -> Tensor:
-    """The other way round: a first layer's weights for all columns of the inputs, 0 where it does not read."""
-    wide = torch.zeros((len(weight), width))
-    at = 0
-    for stretch in columns:
-        size = stretch.stop - stretch.start
-        wide[:, stretch] = weight[:, at : at + size]
-        at += size
-    return wide
-
-
-def gather(flat: Flat, rows: np.ndarray, out: np.ndarray, committed: bool = False) -> None:
-    """Writes what the networks read in some rows, ``float32[B, width]`` (padding is left alone)."""
-    kernels.gather_inputs(
-        rows, flat["obs"], flat["conditions"], flat["habits"], flat["advice"], flat["hidden"], flat["future"],
-        committed, out,
-    )  # fmt: skip
 
 
 class _Sums:
@@ -90,7 +40,7 @@ class _Sums:
 
 
 class _Stack:
-    """A perceptron as the passes see it: a trunk, and heads that read what comes out of it.
+    """A perceptron as the chunks pass through it: a trunk, and heads that read what comes out of it.
 
     Args:
         trunk: of the network.
@@ -113,7 +63,7 @@ class _Stack:
     def refresh(self) -> None:
         """Takes the network's present weights: cast, the inputs' scale folded in, zeros where the trunk does not read."""
         weights = [torch.cat([layer.weight for layer in group]) for group in self.groups]
-        weights[0] = _spread_columns(weights[0] * self.trunk.scale, self.columns, self.width)
+        weights[0] = spread_columns(weights[0] * self.trunk.scale, self.columns, self.width)
         self.weights = [weight.to(self.kind) for weight in weights]
         self.biases = [torch.cat([layer.bias for layer in group]).to(self.kind) for group in self.groups]
 
@@ -173,25 +123,25 @@ def _added(parts: list[Tensor | None], like: Tensor) -> Tensor:
     return torch.zeros(like.shape) if total is None else total
 
 
-class Passes:
-    """The networks' passes over rows of a batch.
+class CpuBackend:
+    """Both networks on rows of a batch; ``torch_training.TorchBackend`` does the same on any device.
 
     Args:
         actor: the policy.
         critic: its critic.
-        columns: of the inputs.
+        inputs: of the batch.
         bfloat16: whether to multiply in bfloat16.
         threads: how many take part.
     """
 
-    def __init__(self, actor: Actor, critic: Critic, columns: InputColumns, bfloat16: bool, threads: int) -> None:
+    def __init__(self, actor: Actor, critic: Critic, inputs: BatchInputs, bfloat16: bool, threads: int) -> None:
         self.kind = torch.bfloat16 if bfloat16 else torch.float32
-        self.width, self.threads = columns.width, threads
+        self.batch, self.threads = inputs.batch, threads
         heads = [[actor.policy], [actor.belief, actor.next_action]]
-        self.actor = _Stack(actor.trunk, heads, columns.actor, columns.width, self.kind)
-        self.critic = _Stack(critic.trunk, [[critic.value]], columns.critic, columns.width, self.kind)
+        self.actor = _Stack(actor.trunk, heads, inputs.actor, inputs.width, self.kind)
+        self.critic = _Stack(critic.trunk, [[critic.value]], inputs.critic, inputs.width, self.kind)
         self.pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
-        self.inputs = [torch.zeros((CHUNK, columns.width)) for _ in range(threads)]
+        self.inputs = [torch.zeros((CHUNK, inputs.width)) for _ in range(threads)]
 
     def refresh(self) -> None:
         """Takes the networks' present weights."""
@@ -199,7 +149,7 @@ class Passes:
         self.critic.refresh()
 
     def _each(self, count: int, work: Callable[[int, slice], None]) -> None:
-        """Calls ``work(thread, rows)`` for all chunks of so many rows; a thread takes every so-manieth chunk."""
+        """Calls ``work(thread, rows)`` for all chunks of so many rows; each thread takes its turn at the chunks."""
 
         def share(thread: int) -> None:
             with torch.no_grad():
@@ -211,65 +161,62 @@ class Passes:
         else:
             list(self.pool.map(share, range(self.threads)))
 
-    def _inputs(self, thread: int, flat: Flat, rows: np.ndarray, committed: bool = False) -> Tensor:
+    def _inputs(self, thread: int, rows: np.ndarray, committed: bool = False) -> Tensor:
         inputs = self.inputs[thread][: len(rows)]
-        gather(flat, rows, inputs.numpy(), committed)
+        fill_inputs(self.batch, rows, committed, inputs.numpy())
         return inputs.to(self.kind)
 
-    def logits(self, flat: Flat, rows: np.ndarray) -> np.ndarray:
+    def logits(self, rows: np.ndarray) -> np.ndarray:
         """The policy's logits ``float32[B, 107]``."""
         found = np.empty((len(rows), self.actor.groups[self.actor.depth][0].out_features), np.float32)
 
         def work(thread: int, part: slice) -> None:
-            kept = self.actor.run_trunk(self._inputs(thread, flat, rows[part]))
+            kept = self.actor.run_trunk(self._inputs(thread, rows[part]))
             found[part] = self.actor.run_head(0, kept[-1]).numpy()
 
         self._each(len(rows), work)
         return found
 
-    def values(self, flat: Flat, rows: np.ndarray, committed: bool) -> np.ndarray:
+    def values(self, rows: np.ndarray, committed: bool = False) -> np.ndarray:
         """The critic's values ``float32[B]``, perhaps as if the movers had to play for gin."""
         found = np.empty(len(rows), np.float32)
 
         def work(thread: int, part: slice) -> None:
-            kept = self.critic.run_trunk(self._inputs(thread, flat, rows[part], committed))
+            kept = self.critic.run_trunk(self._inputs(thread, rows[part], committed))
             found[part] = self.critic.run_head(0, kept[-1])[:, 0].numpy()
 
         self._each(len(rows), work)
         return found
 
-    def gradients(self, flat: Flat, rows: np.ndarray, weights: Weights) -> dict[str, float]:
+    def gradients(self, rows: np.ndarray, weights: Weights) -> dict[str, float]:
         """Sets the gradients of both networks' parameters for a minibatch; returns the means of all losses."""
         self.refresh()
         count = len(rows)
         guesses = guessing_rows(count)
-        cards, actions = kernels.guess_totals(rows[:guesses], flat["obs"], flat["next"])
+        cards, actions = kernels.guess_totals(self.batch, rows[:guesses])
         actor_sums = [_Sums(len(self.actor.groups)) for _ in range(self.threads)]
         critic_sums = [_Sums(len(self.critic.groups)) for _ in range(self.threads)]
         sums = np.zeros((self.threads, kernels.NUM_SUMS))
 
         def work(thread: int, part: slice) -> None:
             here, told = rows[part], sums[thread]
-            inputs = self._inputs(thread, flat, here)
+            inputs = self._inputs(thread, here)
             kept = self.actor.run_trunk(inputs)
             logits = self.actor.run_head(0, kept[-1])
             push = torch.empty_like(logits)
-            kernels.policy_gradient(
-                here, logits.numpy(), flat["legal"], flat["actions"], flat["logps"], flat["advantages"], flat["waiting"],
-                count, weights.clip, weights.knock, weights.entropy, weights.cloning, push.numpy(), told,
-            )  # fmt: skip
+            kernels.policy_gradient(self.batch, here, logits.numpy(), count, weights, push.numpy(), told)
             guessing = min(max(0, guesses - part.start), len(here))
             guessed = self.actor.run_head(1, kept[-1][:guessing])
             pull = torch.empty_like(guessed)
             kernels.guess_gradient(
-                here[:guessing], guessed.numpy(), flat["obs"], flat["hidden"], flat["next"],
-                weights.belief / cards, weights.next_action / actions, pull.numpy(), told,
+                self.batch, here[:guessing], guessed.numpy(), weights.belief / cards, weights.next_action / actions,
+                pull.numpy(), told,
             )  # fmt: skip
             self.actor.go_back(kept, [push, pull], actor_sums[thread])
             kept = self.critic.run_trunk(inputs)
             values = self.critic.run_head(0, kept[-1])
             push = torch.empty_like(values)
-            kernels.value_gradient(here, values.numpy(), flat["returns"], count, push.numpy(), told)
+            kernels.value_gradient(self.batch, here, values.numpy(), count, push.numpy(), told)
             self.critic.go_back(kept, [push], critic_sums[thread])
 
         self._each(count, work)

@@ -14,10 +14,9 @@ import torch
 
 from agents.arena.hand_log import watch_hands
 from agents.deals import Domain
-from agents.learning.dmc import finished_rows
-from agents.learning.losses import expand_legal
-from agents.learning.ppo import Trainer
-from agents.learning.rollout import generalised_advantages
+from agents.learning.learner import Learner
+from agents.learning.rollout import finished, generalised_advantages
+from agents.network.inputs import expand_legal
 from agents.network.nets import ILLEGAL, FrozenActor
 from agents.network.player import NetworkPlayer
 from agents.reports.beliefs import TURNS, BeliefMeter, belief_logits, card_rows
@@ -51,22 +50,22 @@ def _some(rows: np.ndarray, seed: int) -> np.ndarray:
 
 
 @torch.no_grad()
-def entropies(trainer: Trainer) -> dict[str, float]:
+def entropies(learner: Learner) -> dict[str, float]:
     """Entropy of the learner's choices in the last batch by phase, over the log of the number of legal actions.
 
     ``knock`` is that of the choice whether to knock, in bits, where both are possible.
     """
-    rollout = trainer.rollout
-    rows = _some(np.flatnonzero(rollout.learns.reshape(-1)), trainer.batches)
+    batch = learner.inputs.batch
+    rows = _some(np.flatnonzero(learner.rollout.steps["learns"]), learner.batches)
     if not rows.size:
         return {}
-    inputs, _ = trainer.inputs_of(rows)
-    legal = expand_legal(torch.from_numpy(rollout.legal[:-1].reshape(-1, 3)[rows]))
-    logits = FrozenActor(trainer.actor, trainer.bfloat16)(inputs).cpu().masked_fill(~legal, ILLEGAL)
+    legal = expand_legal(torch.from_numpy(batch.steps["legal"][rows]))
+    learner.torch_backend.refresh()
+    logits = torch.from_numpy(learner.torch_backend.logits(rows)).masked_fill(~legal, ILLEGAL)
     logps = torch.log_softmax(logits, 1)
     entropy = (-(logps.exp() * logps).sum(1) / legal.sum(1).float().log()).numpy()
     found = {}
-    facts = rollout.obs[:-1].reshape(-1, NUM_PLANES * 52)[rows, _FACTS_AT : _FACTS_AT + len(_PHASES)]
+    facts = batch.obs[rows, _FACTS_AT : _FACTS_AT + len(_PHASES)]
     for k, name in enumerate(_PHASES):
         chosen = facts[:, k] == 1
         if chosen.any():
@@ -79,7 +78,7 @@ def entropies(trainer: Trainer) -> dict[str, float]:
 
 
 @torch.no_grad()
-def calibration(trainer: Trainer) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+def calibration(learner: Learner) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """The critic's values beside what the hands really brought, grouped by value from low to high.
 
     Only half-moves of the first quarter of the batch whose hand ended within it: so few hands are cut off that the long ones
@@ -89,23 +88,17 @@ def calibration(trainer: Trainer) -> tuple[np.ndarray, np.ndarray, np.ndarray] |
         Mean value, mean result (both to the mover, in rewards) and the result's standard error of each group; ``None`` where there
         is no critic or too little to see.
     """
-    rollout = trainer.rollout
-    if trainer.config.algorithm == "dmc":
+    if learner.config.algorithm == "dmc":
         return None
-    shape = rollout.rewards.shape
-    zeros, results = np.zeros(shape, np.float32), np.empty(shape, np.float32)
-    last = np.zeros(shape[1], np.float32)
-    generalised_advantages(
-        rollout.rewards, rollout.done, rollout.turns[:-1], zeros, last, rollout.turns[-1], 1.0, results, np.empty_like(zeros)
-    )  # fmt: skip
-    ended = np.ones(shape, np.uint8)
-    finished_rows(rollout.done, ended)
-    rows = _some(np.flatnonzero(ended[: max(1, shape[0] // 4)]), trainer.batches)
+    played = learner.rollout.batch.steps.copy()
+    played["value"] = 0
+    generalised_advantages(played, 1.0)
+    results = played["returns"][:-1]
+    ended = finished(played["done"][:-1])
+    rows = _some(np.flatnonzero(ended[: max(1, len(ended) // 4)]), learner.batches)
     if rows.size < 20 * _GROUPS:
         return None
-    _, inputs = trainer.inputs_of(rows)
-    with torch.autocast(trainer.device.type, torch.bfloat16, enabled=trainer.bfloat16):
-        values = trainer.critic(inputs).float().cpu().numpy()
+    values = learner.torch_backend.values(rows)
     real = results.reshape(-1)[rows]
     groups = np.array_split(np.argsort(values), _GROUPS)
     errors = [real[group].std() / np.sqrt(len(group)) for group in groups]
@@ -163,19 +156,19 @@ def style_figures(style: np.ndarray) -> dict[str, float]:
     return {name: float(value) for name, value in found.items()}
 
 
-def tell(writer: SummaryWriter, trainer: Trainer) -> None:
-    """Writes everything to TensorBoard at the trainer's present number of decisions."""
-    step = trainer.decisions
-    rules = get_rules(next(iter(trainer.config.rules)))
-    actor = FrozenActor(trainer.average, trainer.bfloat16)
+def write_diagnostics(writer: SummaryWriter, learner: Learner) -> None:
+    """Writes everything to TensorBoard at the learner's present number of decisions."""
+    step = learner.decisions
+    rules = get_rules(next(iter(learner.config.rules)))
+    actor = FrozenActor(learner.average, learner.bfloat16)
     player = NetworkPlayer(actor, seed=11)
 
     def scalars(group: str, figures: dict[str, Any]) -> None:
         for name, value in figures.items():
             writer.add_scalar(f"{group}/{name}", value, step)
 
-    scalars("entropy", entropies(trainer))
-    groups = calibration(trainer)
+    scalars("entropy", entropies(learner))
+    groups = calibration(learner)
     if groups is not None:
         predicted, real, errors = groups
         slope, offset = np.polyfit(predicted, real, 1)

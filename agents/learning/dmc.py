@@ -10,14 +10,16 @@ as it is. In the first ``clone_decisions`` a teacher plays: its results are fitt
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import torch
 from torch.nn import functional
 
-from agents.learning.losses import Weights, expand_legal
-from agents.learning.ppo import Trainer
+from agents.learning.learner import AfterBatch, Learner
+from agents.learning.rollout import finished, generalised_advantages
+from agents.network.inputs import expand_legal
 from agents.network.nets import ILLEGAL
-from ginenv.jit import kernel
 
 # A result better by this much (in rewards; 2 points of a hand) is e times as likely to be explored.
 TEMPERATURE = 0.04
@@ -25,52 +27,57 @@ TEMPERATURE = 0.04
 IMITATION = 0.1
 
 
-@kernel
-def finished_rows(done, learns):
-    """Leaves in ``learns`` only half-moves of hands that end within the batch (both ``uint8[T, N]``)."""
-    ticks, games = done.shape
-    for i in range(games):
-        ended = False
-        for t in range(ticks - 1, -1, -1):
-            ended = ended or done[t, i] == 1
-            if not ended:
-                learns[t, i] = 0
+def train(learner: Learner, after_batch: AfterBatch) -> None:
+    """Trains until the decisions are spent or ``after_batch`` (called with the batch's figures) returns ``False`` in a process."""
+    steps = learner.rollout.steps
+    going = learner.decisions < learner.config.decisions
+    while going:
+        began = time.perf_counter()
+        learner.play()
+        # Nothing is subtracted and nothing foreseen, so returns are the hands' plain results.
+        learner.rollout.batch.steps["value"] = 0
+        generalised_advantages(learner.rollout.batch.steps, 1.0)
+        steps["learns"] &= finished(steps["done"])
+        with learner.clock("learning"):
+            figures = learn(learner)
+        going = learner.end_batch(began, figures, after_batch)
 
 
-class DeepMonteCarlo(Trainer):
-    """Fits the results of hands instead of following a policy gradient; everything else is the trainer's."""
+def learn(learner: Learner) -> dict[str, float]:
+    """Gradient steps towards the results of a batch; returns the means of the losses, and how the batch was played."""
+    rows = np.flatnonzero(learner.rollout.steps["learns"].reshape(-1))
+    number = learner.workers.total(len(rows))[0]
+    learner.decisions += int(number)
+    rate = learner.set_learning_rate()
+    losses = [_step(learner, part) for _, part in learner.minibatches(rows)]
+    figures = learner.workers.mean({name: float(np.mean([each[name] for each in losses])) for name in losses[0]})
+    if learner.cloning:
+        # The actions were another's, so nothing can be said of a divergence.
+        figures["kl"] = 0.0
+    else:
+        learner.steer(figures["kl"])
+    return figures | {"learning_rate": rate, "rows": number} | learner.hand_figures()
 
-    def _values(self, committed: np.ndarray | None = None) -> np.ndarray:
-        """Nothing is subtracted from results: what are advantages elsewhere are the plain results here."""
-        return np.zeros((self.rollout.ticks + 1, self.rollout.games), np.float32)
 
-    def collect(self) -> dict[str, np.ndarray]:
-        """Plays a batch and keeps the hands that ended in it."""
-        batch = super().collect()
-        finished_rows(self.rollout.done, self.rollout.learns)
-        return batch
-
-    def _step(self, flat: dict[str, np.ndarray], rows: np.ndarray, weights: Weights) -> dict[str, float]:
-        """One gradient step towards the results."""
-        part = self._part(flat, rows)
-        legal = expand_legal(part["legal"])
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bfloat16):
-            logits, _, _ = self.actor(self.inputs_of(rows)[0], 1)
-        logits = logits.float()
-        predicted = logits.gather(1, part["actions"][:, None]).squeeze(1) * TEMPERATURE
-        results = functional.smooth_l1_loss(predicted, part["returns"])
-        loss = results
-        if weights.cloning:
-            loss = results + IMITATION * functional.cross_entropy(logits.masked_fill(~legal, ILLEGAL), part["actions"])
-        self.optimisers["actor"].zero_grad()
-        loss.backward()
-        self._descend("actor", self.actor)
-        self._average_weights()
-        with torch.no_grad():
-            logps = functional.log_softmax(logits.masked_fill(~legal, ILLEGAL), 1)
-            log_ratio = logps.gather(1, part["actions"][:, None]).squeeze(1) - part["logps"]
-            return {
-                "value_loss": results.item(),
-                "entropy": (-(logps.exp() * logps).sum(1) / legal.sum(1).float().log()).mean().item(),
-                "kl": (log_ratio.exp() - 1 - log_ratio).mean().item(),
-            }
+def _step(learner: Learner, rows: np.ndarray) -> dict[str, float]:
+    """One gradient step towards the results of some rows of the batch."""
+    part = learner.torch_backend.part(rows)
+    legal = expand_legal(part["legal"])
+    logits = learner.torch_backend.outputs(rows, 1)[0][0].float()
+    predicted = logits.gather(1, part["action"][:, None]).squeeze(1) * TEMPERATURE
+    results = functional.smooth_l1_loss(predicted, part["returns"])
+    loss = results
+    if learner.cloning:
+        loss = results + IMITATION * functional.cross_entropy(logits.masked_fill(~legal, ILLEGAL), part["action"])
+    learner.optimisers["actor"].zero_grad()
+    loss.backward()
+    learner.descend("actor")
+    learner.average_weights()
+    with torch.no_grad():
+        logps = functional.log_softmax(logits.masked_fill(~legal, ILLEGAL), 1)
+        log_ratio = logps.gather(1, part["action"][:, None]).squeeze(1) - part["logp"]
+        return {
+            "value_loss": results.item(),
+            "entropy": (-(logps.exp() * logps).sum(1) / legal.sum(1).float().log()).mean().item(),
+            "kl": (log_ratio.exp() - 1 - log_ratio).mean().item(),
+        }

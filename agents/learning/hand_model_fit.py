@@ -21,7 +21,7 @@ from torch import Tensor
 from agents.arena.hand_log import Decisions, watch_hands
 from agents.deals import Domain
 from agents.files import writing
-from agents.network.checkpoint import read_card
+from agents.network.checkpoint import read_metadata
 from agents.network.nets import has_bfloat16_units
 from agents.network.player import load_network
 from agents.search.hand_features import MAX_TURNS, NUM_FEATURES, TURN, num_discards, write_features
@@ -158,7 +158,7 @@ def fit_and_save(checkpoint: str, rounds: int, seed: int) -> None:
     """
     if rounds < 1:
         raise GinError(f"rounds is {rounds}; allowed is a whole number from 1")
-    metadata = read_card(checkpoint)
+    metadata = read_metadata(checkpoint)
     model, curve = fit(checkpoint, rounds, seed, Console())
     about = {
         "command": f"gin fit-hand-model CHECKPOINT --rounds {rounds} --seed {seed}",

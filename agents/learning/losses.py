@@ -1,13 +1,14 @@
-"""Masks as tensors, and the losses of a gradient step in torch (``agents.learning.cpu_kernels`` has their gradients for the CPU)."""
+"""The losses of a gradient step in torch (``agents.learning.cpu_kernels`` has their gradients for the CPU)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from agents.network.inputs import expand_cards, expand_legal
 from agents.network.nets import ILLEGAL
 from ginenv.actions import KNOCK, STOCK
 
@@ -15,11 +16,9 @@ from ginenv.actions import KNOCK, STOCK
 MOST_ODDS = 3.5
 # One row in this many trains the heads that guess.
 GUESSING_PART = 4
-_CARDS = torch.arange(52)
 
 
-@dataclass(frozen=True)
-class Weights:
+class Weights(NamedTuple):
     """What the losses of a batch are weighted with.
 
     Attributes:
@@ -42,17 +41,6 @@ class Weights:
 def guessing_rows(count: int) -> int:
     """How many of a minibatch's first rows train the heads that guess."""
     return max(1, count // GUESSING_PART)
-
-
-def expand_cards(masks: Tensor) -> Tensor:
-    """Masks ``int64[B]`` as booleans ``[B, 52]``."""
-    return ((masks[:, None] >> _CARDS.to(masks.device)) & 1).bool()
-
-
-def expand_legal(legal: Tensor) -> Tensor:
-    """Legal actions ``int64[B, 3]`` as booleans ``[B, 107]``."""
-    others = ((legal[:, 2:3] >> _CARDS[:3].to(legal.device)) & 1).bool()
-    return torch.cat([expand_cards(legal[:, 0]), expand_cards(legal[:, 1]), others], 1)
 
 
 def knock_decision_loss(logits: Tensor, legal: Tensor, waiting: Tensor) -> Tensor:
@@ -87,14 +75,14 @@ def actor_loss(
     logits, belief, following = (output.float() for output in outputs)
     guesses, legal = len(belief), expand_legal(part["legal"])
     logps = functional.log_softmax(logits.masked_fill(~legal, ILLEGAL), 1)
-    logp = logps.gather(1, part["actions"][:, None]).squeeze(1)
-    log_ratio = logp - part["logps"]
+    logp = logps.gather(1, part["action"][:, None]).squeeze(1)
+    log_ratio = logp - part["logp"]
     ratio = log_ratio.exp()
     if weights.cloning:
         policy_loss = -logp.mean()
     else:
         clipped = ratio.clamp(1 - weights.clip, 1 + weights.clip)
-        policy_loss = -torch.min(ratio * part["advantages"], clipped * part["advantages"]).mean()
+        policy_loss = -torch.min(ratio * part["advantage"], clipped * part["advantage"]).mean()
     knock_loss = knock_decision_loss(logits, legal, part["waiting"])
     # Illegal actions have probabilities below 1e-20 and add nothing.
     entropy = (-(logps.exp() * logps).sum(1) / legal.sum(1).float().log()).mean()
@@ -104,7 +92,7 @@ def actor_loss(
     held = expand_cards(part["hidden"][:guesses]).float()
     misses = functional.binary_cross_entropy_with_logits(belief, held, reduction="none")
     belief_loss = (misses * unknown).sum() / unknown.sum().clamp(min=1)
-    targets = part["next"][:guesses]
+    targets = part["next_action"][:guesses]
     next_loss = functional.cross_entropy(following, targets, ignore_index=-1, reduction="sum")
     next_loss = next_loss / (targets >= 0).sum().clamp(min=1)
     loss = (

@@ -13,36 +13,39 @@ from typing import Any
 
 import torch
 from rich.console import Console
-from rich.table import Table
 
 from agents.arena.matches import MatchSettings, play_match
 from agents.arena.results import MatchResult
 from agents.config import TrainConfig
 from agents.deals import Domain
 from agents.files import write_json, writing
-from agents.learning.diagnostics import tell
-from agents.learning.ppo import Trainer
-from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, read_card, save_checkpoint
-from agents.network.heuristic_features import NUM_ADVICE
-from agents.network.nets import FrozenActor
+from agents.learning import dmc, ppo
+from agents.learning.diagnostics import write_diagnostics
+from agents.learning.learner import AfterBatch, Learner
+from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, read_metadata, save_checkpoint
+from agents.network.inputs import NUM_HEURISTIC_FEATURES
+from agents.network.nets import FrozenActor, load_wider
 from agents.network.player import PLAYED, NetworkPlayer
 from ginenv.players import make_player
 from ginenv.rules import get_rules
 
+# Figures of a batch that TensorBoard shows under ``losses``; all others stand under ``charts``.
+_LOSSES = (
+    "policy_loss",
+    "value_loss",
+    "belief_loss",
+    "next_action_loss",
+    "entropy",
+    "kl",
+    "clip_fraction",
+    "explained_variance",
+)
+_LOOPS = {"ppo": ppo.train, "dmc": dmc.train}
 
-def numbers(figures: dict[str, float]) -> dict[str, float]:
-    """Figures sorted into TensorBoard's groups: ``charts/...`` for play and speed, ``losses/...`` for learning."""
-    losses = {
-        "policy_loss",
-        "value_loss",
-        "belief_loss",
-        "next_action_loss",
-        "entropy",
-        "kl",
-        "clip_fraction",
-        "explained_variance",
-    }
-    return {f"{'losses' if name in losses else 'charts'}/{name}": value for name, value in figures.items()}
+
+def train(learner: Learner, after_batch: AfterBatch) -> None:
+    """Trains by the algorithm that the configuration names, until decisions are spent or ``after_batch`` returns ``False``."""
+    _LOOPS[learner.config.algorithm](learner, after_batch)
 
 
 def measure(player: Any, opponent: str, config: TrainConfig, seed: int) -> MatchResult:
@@ -58,49 +61,49 @@ def measure(player: Any, opponent: str, config: TrainConfig, seed: int) -> Match
     )
 
 
-def begin(config: TrainConfig, out: Path | None, start: str | None, trainer: type[Trainer] = Trainer) -> Trainer:
+def begin(config: TrainConfig, out: Path | None, start: str | None) -> Learner:
     """A learner, with the weights of a checkpoint where one is named.
 
     Args:
         config: of the run.
         out: directory for resume files; ``None`` keeps nothing.
         start: directory of the checkpoint.
-        trainer: which learning loop.
 
     Raises:
         CheckpointError: if it cannot be used.
     """
     if start is None:
-        return trainer(config, out)
-    check_start(config, start, trainer)
-    learner = trainer(config, out, load_checkpoint(start)[0])
-    if (read_card(start).get("critic") or {}).get("widths") == list(config.network.critic):
+        return Learner(config, out)
+    check_start(config, start)
+    learner = Learner(config, out, load_checkpoint(start)[0])
+    if (read_metadata(start).get("critic") or {}).get("widths") == list(config.network.critic):
         # Without it the policy would follow a critic that knows nothing, and forget. One that foresees the other reward is a beginning
         # too, since both have one scale.
-        learner.critic.load_wider(load_critic(start))
+        load_wider(learner.critic, load_critic(start))
     return learner
 
 
-def check_start(config: TrainConfig, start: str, trainer: type[Trainer] = Trainer) -> None:
+def check_start(config: TrainConfig, start: str) -> None:
     """Refuses a checkpoint whose weights are not those of a run's network.
 
     Raises:
         CheckpointError: if it cannot be read, or has other widths, or reads more than the network will.
     """
-    card = read_card(start)
-    found = {"widths": list(card["widths"]), "habits": card["habits"], "advice": card.get("advice", 0)}
+    found = read_metadata(start)
     allowed = {
         "widths": [list(config.network.actor)],
-        "habits": sorted({0, trainer.habits}),
-        "advice": [0, NUM_ADVICE] if config.network.advice else [0],
+        "context": [0],
+        "heuristic_features": [0, NUM_HEURISTIC_FEATURES] if config.network.heuristic_features else [0],
     }
-    for name, value in found.items():
-        if value not in allowed[name]:
-            choices = " or ".join(str(choice) for choice in allowed[name])
-            raise CheckpointError(f"checkpoint {start}: {name} is {value}; this configuration begins from {choices}")
+    for name, choices in allowed.items():
+        if found[name] not in choices:
+            listed = " or ".join(str(choice) for choice in choices)
+            raise CheckpointError(
+                f"checkpoint {start}: {name} is {found[name]}; this configuration begins from {listed}"
+            )
 
 
-class Run:
+class TrainingRun:
     """A training run in a directory: config, curves, resume files, best and last checkpoint.
 
     Args:
@@ -109,17 +112,10 @@ class Run:
         command: how it was started, for the checkpoint's JSON.
         start: checkpoint whose weights it begins from.
         resume: continue from the resume file there.
-        trainer: which learning loop runs.
     """
 
     def __init__(
-        self,
-        config: TrainConfig,
-        out: Path,
-        command: str,
-        start: str | None = None,
-        resume: bool = True,
-        trainer: type[Trainer] = Trainer,
+        self, config: TrainConfig, out: Path, command: str, start: str | None = None, resume: bool = True
     ) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
@@ -128,22 +124,22 @@ class Run:
         for name in config.panel:
             make_player(name, seed=config.seed)
         if start is not None:
-            check_start(config, start, trainer)
+            check_start(config, start)
         with writing(out):
             out.mkdir(parents=True, exist_ok=True)
-        self.trainer = begin(config, out, start, trainer)
-        resumed = resume and self.trainer.resume()
-        self.main = self.trainer.rank == 0
+        self.learner = begin(config, out, start)
+        resumed = resume and self.learner.resume()
+        self.main = self.learner.rank == 0
         self.curve: list[dict[str, Any]] = []
         if self.main:
             write_json(out / "config.json", config.model_dump(mode="json"))
             if resumed and (out / "curve.json").exists():
                 self.curve = json.loads((out / "curve.json").read_text())
-                self.console.print(f"resumed at {self.trainer.decisions:,} decisions")
+                self.console.print(f"resumed at {self.learner.decisions:,} decisions")
             self.writer = SummaryWriter(str(out / "tensorboard"))
         self.stopping = False
         self.began = time.time()
-        self.first_decisions = self.trainer.decisions
+        self.first_decisions = self.learner.decisions
         self.last_print = self.last_save = time.time()
         self.last_panel = time.time() if self.curve else 0.0
 
@@ -152,12 +148,12 @@ class Run:
         for stop in (signal.SIGINT, signal.SIGTERM):
             # Set anew, since a shell starts background jobs with interrupts ignored.
             signal.signal(stop, self._ask_to_stop)
-        self.trainer.run(self._after_batch)
-        self.trainer.save()
+        train(self.learner, self._after_batch)
+        self.learner.save()
         if self.main:
             self._panel()
             self.writer.close()
-        self.trainer.workers.close()
+        self.learner.workers.close()
 
     def _ask_to_stop(self, *_: object) -> None:
         """The first signal ends the run after its batch, in all processes alike; a second one ends this process at once."""
@@ -166,13 +162,13 @@ class Run:
         self.stopping = True
 
     def _after_batch(self, figures: dict[str, float]) -> bool:
-        trainer, now = self.trainer, time.time()
+        learner, now = self.learner, time.time()
         minutes = (now - self.began) / 60
         if self.main:
-            for name, value in numbers(figures).items():
-                self.writer.add_scalar(name, value, trainer.decisions)
-            speed = (trainer.decisions - self.first_decisions) / max(1e-9, now - self.began)
-            self.writer.add_scalar("charts/decisions_per_second", speed, trainer.decisions)
+            for name, value in figures.items():
+                self.writer.add_scalar(f"{'losses' if name in _LOSSES else 'charts'}/{name}", value, learner.decisions)
+            speed = (learner.decisions - self.first_decisions) / max(1e-9, now - self.began)
+            self.writer.add_scalar("charts/decisions_per_second", speed, learner.decisions)
             if now - self.last_print > 10:
                 self.last_print = now
                 self._progress(figures, speed, minutes)
@@ -180,59 +176,61 @@ class Run:
                 self._panel()
                 self.last_panel = time.time()
         # While the panel is measured the other processes wait here; all save the same batch.
-        if trainer.workers.any(now - self.last_save > self.config.save_every * 60):
-            trainer.save()
+        if learner.workers.any(now - self.last_save > self.config.save_every * 60):
+            learner.save()
             self.last_save = time.time()
         if self.stopping and self.main:
             print("interrupted; saving", flush=True)
         return not (self.stopping or (self.config.minutes and minutes >= self.config.minutes))
 
     def _progress(self, figures: dict[str, float], speed: float, minutes: float) -> None:
-        trainer, config = self.trainer, self.config
-        left = (config.decisions - trainer.decisions) / max(1.0, speed) / 60
+        learner, config = self.learner, self.config
+        left = (config.decisions - learner.decisions) / max(1.0, speed) / 60
         if config.minutes:
             left = min(left, config.minutes - minutes)
-        total = sum(trainer.shares.values()) or 1.0
-        shares = " ".join(f"{name} {100 * value / total:.0f}%" for name, value in trainer.shares.items())
+        total = sum(learner.shares.values()) or 1.0
+        shares = " ".join(f"{name} {100 * value / total:.0f}%" for name, value in learner.shares.items())
         print(
-            f"{trainer.decisions / 1e6:8.1f}M decisions  {speed / 1e3:5.1f}k/s  {max(0.0, left):5.1f} min left  "
+            f"{learner.decisions / 1e6:8.1f}M decisions  {speed / 1e3:5.1f}k/s  {max(0.0, left):5.1f} min left  "
             f"kl {figures['kl']:.4f}  entropy {figures['entropy']:.3f}  gin {figures['gin_rate']:.2f}  "
             f"knock dw {figures['knock_deadwood']:.1f}  knocks {figures.get('knock_share', 1):.2f}  "
-            f"ev {figures['explained_variance']:.2f}  "
+            f"ev {figures.get('explained_variance', 0):.2f}  "
             f"lr {figures['learning_rate']:.1e}  [{shares}]",
             flush=True,
         )
 
     def _panel(self) -> None:
         """Measures the averaged actor against the panel, draws the curve, and keeps the best and the last checkpoint."""
-        trainer, config = self.trainer, self.config
-        player = NetworkPlayer(FrozenActor(trainer.average, trainer.bfloat16), seed=7, temperature=PLAYED)
+        learner, config = self.learner, self.config
+        player = NetworkPlayer(FrozenActor(learner.average, learner.bfloat16), seed=7, temperature=PLAYED)
         point: dict[str, Any] = {
-            "decisions": trainer.decisions,
-            "minutes": trainer.seconds / 60,
+            "decisions": learner.decisions,
+            "minutes": learner.seconds / 60,
             "panel": {},
         }
         for opponent in config.panel:
             result = measure(player, opponent, config, seed=len(self.curve))
             share = result.share.mean
             point["panel"][opponent] = {"games_won": share, "half_width": result.share.half}
-            self.writer.add_scalar(f"panel/{opponent}", share, trainer.decisions)
-            self.writer.add_scalar(f"panel_by_minute/{opponent}", share, int(trainer.seconds / 60))
+            self.writer.add_scalar(f"panel/{opponent}", share, learner.decisions)
+            self.writer.add_scalar(f"panel_by_minute/{opponent}", share, int(learner.seconds / 60))
         point["mean"] = sum(entry["games_won"] for entry in point["panel"].values()) / max(1, len(config.panel))
         self.curve.append(point)
         write_json(self.out / "curve.json", self.curve)
         results = "  ".join(f"{name} {100 * entry['games_won']:.1f}%" for name, entry in point["panel"].items())
-        tell(self.writer, trainer)
-        print(f"panel at {trainer.decisions / 1e6:.1f}M: {results}", flush=True)
+        write_diagnostics(self.writer, learner)
+        print(f"panel at {learner.decisions / 1e6:.1f}M: {results}", flush=True)
         about = self._about(point)
         self._export("last", about)
         if point["mean"] >= max(entry["mean"] for entry in self.curve):
             self._export("best", about)
 
     def _export(self, name: str, about: dict[str, Any]) -> None:
-        network, trainer = self.config.network, self.trainer
-        critic = (trainer.critic, network.critic, self.config.reward)
-        save_checkpoint(self.out / name, trainer.average, network.actor, about, *critic)
+        network, learner = self.config.network, self.learner
+        # Deep Monte Carlo trains no critic.
+        critic = learner.critic if self.config.algorithm == "ppo" else None
+        reward = self.config.reward
+        save_checkpoint(self.out / name, learner.average, network.actor, about, critic, network.critic, reward)
 
     def _about(self, point: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -240,8 +238,8 @@ class Run:
             "parent": self.parent,
             "config": self.config.model_dump(mode="json"),
             "rules": {name: get_rules(name).hash for name in self.config.rules},
-            "decisions": self.trainer.decisions,
-            "minutes": round(self.trainer.seconds / 60, 1),
+            "decisions": self.learner.decisions,
+            "minutes": round(self.learner.seconds / 60, 1),
             "panel": point["panel"],
             "curve": [
                 {"decisions": entry["decisions"], "minutes": entry["minutes"], "panel": entry["panel"]}
@@ -253,19 +251,3 @@ class Run:
                 "python": platform.python_version(),
             },
         }
-
-
-def print_table(results: list[MatchResult], title: str) -> None:
-    """A table of match results, one row for each opponent."""
-    table = Table(title=title)
-    for heading in ("opponent", "games", "games won", "decisive hands won", "points a hand"):
-        table.add_column(heading, justify="left" if heading == "opponent" else "right")
-    for result in results:
-        table.add_row(
-            result.names[1],
-            f"{len(result.games):,}",
-            result.share.text(percent=True),
-            result.hand_share.text(percent=True),
-            result.points.text(),
-        )
-    Console().print(table)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from agents.bots.hand_kernels import choose_lay_off, choose_spread, has_neighbour, turn_of, unit
-from agents.levels.bounds import blank
+from agents.network.bounds import blank
 from agents.network.commitment import bind_to_gin
 from ginenv.actions import KNOCK, NUM_ACTIONS, PHASE_LAYOFF, PHASE_SPREAD, UPCARD
 from ginenv.encoding import encode

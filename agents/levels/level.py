@@ -15,13 +15,13 @@ from agents.config import Config, ConfigError, parse_config
 from agents.levels.choice import BEHAVIOUR
 from agents.levels.plans import NUM_PLANS
 from agents.levels.prior import Prior
-from agents.network.checkpoint import CARD, WEIGHTS, load_checkpoint
+from agents.network.checkpoint import METADATA, WEIGHTS, load_checkpoint
 from agents.network.nets import Actor
 from agents.network.player import LEVEL
 from ginenv.errors import GinError, did_you_mean
 
 FORMAT_VERSION = 2
-FILES = (WEIGHTS, CARD, LEVEL)
+FILES = (WEIGHTS, METADATA, LEVEL)
 INSTALLED = Path(__file__).resolve().parent / "installed"
 NAMES = ("level-1", "level-2", "level-3", "level-4")
 _KEYS = ("format", "name", "settings", "about", "weights_sha256")
@@ -185,9 +185,7 @@ def load_level(name: str | int) -> Level:
     directory = level_directory(name)
     values = read_level_json(directory)
     if values.get("format") == 1:
-        raise LevelError(
-            f"level {directory}: format is 1, which gin levels convert {directory} brings to {FORMAT_VERSION}"
-        )
+        raise LevelError(f"level {directory}: format is 1, which gin convert {directory} brings to {FORMAT_VERSION}")
     if values.get("format") != FORMAT_VERSION:
         raise LevelError(f"level {directory}: format is {values.get('format')!r}; this version reads {FORMAT_VERSION}")
     if unknown := sorted(set(values) - set(_KEYS)):
@@ -203,9 +201,9 @@ def load_level(name: str | int) -> Level:
     actor, metadata = load_checkpoint(directory)
     if metadata["weights_sha256"] != values.get("weights_sha256"):
         raise LevelError(f"level {directory}: {LEVEL} belongs to other weights than those beside it")
-    if actor.habits:
+    if actor.context:
         raise LevelError(
-            f"level {directory}: its network reads {actor.habits} numbers about its opponent; a level's network must read none"
+            f"level {directory}: its network reads {actor.context} numbers about its opponent; a level's network must read none"
         )
     return Level(values["name"], directory, settings, actor, values["about"], digest_of(directory))
 

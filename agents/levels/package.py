@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import tempfile
@@ -11,10 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import torch
 from pydantic import Field
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 
 from agents.arena.series import play_series
 from agents.bots.heuristics import make_formula
@@ -35,8 +31,7 @@ from agents.levels.level import (
     read_level_json,
 )
 from agents.levels.player import LevelPlayer
-from agents.network.checkpoint import CARD, WEIGHTS
-from ginenv.encoding import OBSERVATION_SIZE
+from agents.network.checkpoint import METADATA, WEIGHTS, drop_context
 from ginenv.errors import GinError
 from ginenv.rules import PRESETS
 
@@ -103,13 +98,13 @@ def build_level(directory: Path, name: str, settings: LevelSettings, checkpoint:
     if directory.exists() and not (directory / LEVEL).is_file():
         _refuse_full(directory)
     with _made_beside(directory) as made:
-        for file in (WEIGHTS, CARD):
+        for file in (WEIGHTS, METADATA):
             if not (checkpoint / file).is_file():
                 raise LevelError(f"{checkpoint} is not the directory of a checkpoint: it has no {file}")
             shutil.copyfile(checkpoint / file, made / file)
         # A level judges nothing, so its network's critic stays behind.
-        write_json(made / CARD, _read_metadata(made) | {"critic": None})
-        _drop_habits(made)
+        write_json(made / METADATA, _read_metadata(made) | {"critic": None})
+        drop_context(made)
         metadata = _read_metadata(made)
         trained = metadata.get("about") or {}
         origin = {key: trained.get(key) for key in ("decisions", "minutes", "command", "parent", "versions")}
@@ -143,7 +138,7 @@ def convert_level(directory: Path) -> str:
         settings["plans"] = []
     with _made_beside(directory) as made:
         shutil.copytree(directory, made, dirs_exist_ok=True)
-        _drop_habits(made)
+        drop_context(made)
         digest = _read_metadata(made)["weights_sha256"]
         checked = parse_config(settings, LevelSettings, f"level {directory}")
         write_json(made / LEVEL, level_json(str(values.get("name")), checked, digest, values.get("about") or {}))
@@ -158,31 +153,12 @@ def convert_level(directory: Path) -> str:
 
 def _read_metadata(directory: Path) -> dict[str, Any]:
     try:
-        values = json.loads((directory / CARD).read_text(encoding="utf-8"))
+        values = json.loads((directory / METADATA).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise LevelError(f"{directory}: {CARD} cannot be read ({error})") from None
+        raise LevelError(f"{directory}: {METADATA} cannot be read ({error})") from None
     if not isinstance(values, dict) or not isinstance(values.get("weights_sha256"), str):
-        raise LevelError(f"{directory}: {CARD} does not describe a network")
+        raise LevelError(f"{directory}: {METADATA} does not describe a network")
     return values
-
-
-def _drop_habits(directory: Path) -> None:
-    """Takes out of a network the inputs for its opponent's habits, which stood after the observation and the condition."""
-    metadata = _read_metadata(directory)
-    try:
-        habits = metadata.get("habits", 0)
-        if not habits:
-            return
-        if hashlib.sha256((directory / WEIGHTS).read_bytes()).hexdigest() != metadata["weights_sha256"]:
-            raise LevelError(f"{directory}: {WEIGHTS} is truncated or not the file that {CARD} describes")
-        tensors = load_file(directory / WEIGHTS)
-        first, name = OBSERVATION_SIZE + metadata["conditions"], "trunk.layers.0.weight"
-        tensors[name] = torch.cat([tensors[name][:, :first], tensors[name][:, first + habits :]], 1)
-    except (ValueError, TypeError, KeyError, AttributeError, SafetensorError) as error:
-        raise LevelError(f"{directory}: {CARD} does not describe a network ({error})") from None
-    save_file(tensors, directory / WEIGHTS)
-    digest = hashlib.sha256((directory / WEIGHTS).read_bytes()).hexdigest()
-    write_json(directory / CARD, metadata | {"habits": 0, "weights_sha256": digest})
 
 
 def check_plays(level: Level, presets: list[str] | None = None) -> None:

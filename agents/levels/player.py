@@ -13,7 +13,7 @@ from agents.levels.level import Level, LevelError, load_level
 from agents.levels.plans import TURNS, draw_plans, learn_hands
 from agents.levels.prior import Prior
 from agents.levels.profile import Profile
-from agents.network.heuristic_features import Adviser, actor_inputs
+from agents.network.inputs import HeuristicFeatures, actor_inputs
 from agents.network.nets import FrozenActor, has_bfloat16_units
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.errors import GinError
@@ -45,7 +45,7 @@ class LevelPlayer(BasePlayer):
         self.learns = learn and level.learns
         self.behaviour = level.settings.behaviour[0]
         self.actor = FrozenActor(level.actor, has_bfloat16_units())
-        self.adviser = Adviser([(level.settings.memory, level.settings.notices)])
+        self.features = HeuristicFeatures([(level.settings.memory, level.settings.notices)])
         self.search = _search(level) if level.settings.worlds else None
         if self.search is not None:
             self.search.reset(seed)
@@ -117,7 +117,9 @@ class LevelPlayer(BasePlayer):
         legal, words = np.empty((n, 3), np.int64), np.empty(n, np.uint64)
         seed = self.seed & 0xFFFFFFFF
         prepare(views, self.behaviour, _TURNS[plans], seed, observations, conditions, legal, words)
-        logits = self.actor(actor_inputs(self.actor, views, observations, conditions, adviser=self.adviser)).numpy()
+        logits = self.actor(
+            actor_inputs(self.actor, views, observations, conditions, heuristic_features=self.features)
+        ).numpy()
         leanings = np.zeros(n, LEANING)
         draw_leanings(views, self.behaviour, seed, leanings)
         actions = np.empty(n, np.int64)

@@ -1,14 +1,15 @@
 """Actor and critic: plain multilayer perceptrons that share nothing.
 
 The actor sees an observation (``ginenv.encoding``, 520 bytes) and a condition (one float: 1 when the seat plays for gin only), and
-one that adapts also numbers about its opponent, all 0 where nothing is known. The critic, used in training alone, sees the same and
-the opponent's hand and condition and what the stock will bring as well.
+perhaps a context and heuristic features (``agents.network.inputs``). The critic sees the same and the opponent's hand and condition
+and what the stock will bring as well.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -18,12 +19,15 @@ from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE
 
 NUM_CONDITIONS = 1
-ADVICE_SCALE = 1 / 64
-# The critic is told what the next cards of the stock will do to both hands (``agents.learning.rollout``), in bytes of
-# deadwood. Luck that the
-# critic foresees is no noise in what the policy learns.
+FEATURES_SCALE = 1 / 64
+# The critic is told what the next cards of the stock will do to both hands (``inputs.look_ahead``), in bytes of deadwood. Luck that
+# the critic foresees is no noise in what the policy learns.
 NUM_FUTURE = 12
 FUTURE_SCALE = 1 / 32
+# What critics' values are counted in: one point of a hand (a hand's result has a standard deviation of 25 to 30 points), or a whole game,
+# which a hand makes more or less likely to be won by some 0.2.
+POINT = 1 / 50
+GAME = 2.5
 # Far below any logit of a legal action, yet not so far that exp() meets denormal numbers, which are slow.
 ILLEGAL = -60.0
 
@@ -31,7 +35,7 @@ ILLEGAL = -60.0
 class Trunk(nn.Module):
     """Linear layers with ReLU; the scale of the observation's bytes is folded into the first one."""
 
-    def __init__(self, inputs: int, widths: Sequence[int], advice: int = 0, future: int | None = None) -> None:
+    def __init__(self, inputs: int, widths: Sequence[int], features: int = 0, future: int | None = None) -> None:
         super().__init__()
         sizes = [inputs, *widths]
         self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(sizes))
@@ -41,7 +45,7 @@ class Trunk(nn.Module):
             nn.init.zeros_(layer.bias)
         scale = torch.ones(inputs)
         scale[:OBSERVATION_SIZE] = torch.from_numpy(FLAT_SCALE)
-        scale[inputs - advice :] = ADVICE_SCALE
+        scale[inputs - features :] = FEATURES_SCALE
         if future is not None:
             scale[future : future + NUM_FUTURE] = FUTURE_SCALE
         self.register_buffer("scale", scale, persistent=False)
@@ -60,32 +64,20 @@ class Trunk(nn.Module):
         return x
 
 
-def _load_wider(network: Actor | Critic, other: Actor | Critic) -> None:
-    weights = other.state_dict()
-    first = weights["trunk.layers.0.weight"]
-    # Habits and advice come last, in this order.
-    known = first.shape[1] - other.habits - other.advice
-    columns = torch.zeros(first.shape[0], known + network.habits + network.advice)
-    columns[:, :known] = first[:, :known]
-    columns[:, known : known + other.habits] = first[:, known : known + other.habits]
-    at = known + network.habits
-    columns[:, at : at + other.advice] = first[:, known + other.habits :]
-    network.load_state_dict(weights | {"trunk.layers.0.weight": columns})
-
-
 class Actor(nn.Module):
     """The policy, with heads that guess the opponent's hand and its next action.
 
     Args:
         widths: of the hidden layers.
-        habits: how many numbers about the opponent it reads.
-        advice: how many bytes of advice (``agents.network.heuristic_features``) it reads, after everything else.
+        context: how many numbers of context it reads.
+        heuristic_features: how many heuristic features it reads, after everything else.
     """
 
-    def __init__(self, widths: Sequence[int], habits: int = 0, advice: int = 0) -> None:
+    def __init__(self, widths: Sequence[int], context: int = 0, heuristic_features: int = 0) -> None:
         super().__init__()
-        self.habits, self.advice = habits, advice
-        self.trunk = Trunk(OBSERVATION_SIZE + NUM_CONDITIONS + habits + advice, widths, advice)
+        self.context, self.heuristic_features = context, heuristic_features
+        inputs = OBSERVATION_SIZE + NUM_CONDITIONS + context + heuristic_features
+        self.trunk = Trunk(inputs, widths, heuristic_features)
         self.policy = nn.Linear(widths[-1], NUM_ACTIONS)
         self.belief = nn.Linear(widths[-1], 52)
         self.next_action = nn.Linear(widths[-1], NUM_ACTIONS)
@@ -97,16 +89,12 @@ class Actor(nn.Module):
         """Logits of the policy ``[B, 107]``, of the opponent's cards ``[G, 52]`` and of its next action ``[G, 107]``.
 
         Args:
-            inputs: ``[B, 521 + habits + advice]``, the observation's bytes, the condition and the extras, as floats.
+            inputs: ``[B, 521 + context + heuristic features]``, the observation's bytes first, as floats.
             guesses: for how many of the first rows to guess (all when left out).
         """
         x = self.trunk(inputs)
         head = x[:guesses]
         return self.policy(x), self.belief(head), self.next_action(head)
-
-    def load_wider(self, other: Actor) -> None:
-        """Takes the weights of an actor of the same widths that reads no advice or habits; those inputs begin with no influence."""
-        _load_wider(self, other)
 
     def logits(self, inputs: Tensor) -> Tensor:
         """The policy's logits alone, ``[B, 107]``."""
@@ -118,26 +106,38 @@ class Critic(nn.Module):
 
     Args:
         widths: of the hidden layers.
-        habits: how many numbers about the opponent it reads.
-        advice: how many bytes of advice it reads, after everything else.
+        context: how many numbers of context it reads.
+        heuristic_features: how many heuristic features it reads, after everything else.
     """
 
-    def __init__(self, widths: Sequence[int], habits: int = 0, advice: int = 0) -> None:
+    def __init__(self, widths: Sequence[int], context: int = 0, heuristic_features: int = 0) -> None:
         super().__init__()
-        self.habits, self.advice = habits, advice
+        self.context, self.heuristic_features = context, heuristic_features
         known = OBSERVATION_SIZE + 2 * NUM_CONDITIONS + 52
-        self.trunk = Trunk(known + NUM_FUTURE + habits + advice, widths, advice, known)
+        self.trunk = Trunk(known + NUM_FUTURE + context + heuristic_features, widths, heuristic_features, known)
         self.value = nn.Linear(widths[-1], 1)
         nn.init.orthogonal_(self.value.weight, 0.1)
         nn.init.zeros_(self.value.bias)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Values ``[B]`` of ``[B, 586 + habits + advice]``: observation, both conditions, the opponent's hand, the stock, the extras."""
+        """Values ``[B]`` of ``[B, 586 + context + heuristic features]``: observation, conditions, opponent's hand, stock, and those."""
         return self.value(self.trunk(inputs)).squeeze(-1)
 
-    def load_wider(self, other: Critic) -> None:
-        """Takes the weights of a critic of the same widths that reads no advice or habits; those inputs begin with no influence."""
-        _load_wider(self, other)
+
+Network = TypeVar("Network", Actor, Critic)
+
+
+def load_wider(network: Network, other: Network) -> None:
+    """Takes the weights of a network of the same widths that reads less; the inputs that it lacks begin with no influence."""
+    weights = other.state_dict()
+    first = weights["trunk.layers.0.weight"]
+    # Context and heuristic features come last, in this order.
+    known = first.shape[1] - other.context - other.heuristic_features
+    columns = torch.zeros(first.shape[0], known + network.context + network.heuristic_features)
+    columns[:, : known + other.context] = first[:, : known + other.context]
+    at = known + network.context
+    columns[:, at : at + other.heuristic_features] = first[:, known + other.context :]
+    network.load_state_dict(weights | {"trunk.layers.0.weight": columns})
 
 
 def has_bfloat16_units() -> bool:
@@ -154,7 +154,7 @@ class _Frozen:
 
     def __init__(self, network: Actor | Critic, heads: dict[str, nn.Linear], bfloat16: bool) -> None:
         self.dtype = torch.bfloat16 if bfloat16 else torch.float32
-        self.habits, self.advice = network.habits, network.advice
+        self.context, self.heuristic_features = network.context, network.heuristic_features
         layers = list(network.trunk.layers)
         with torch.no_grad():
             weights = [layer.weight.detach().clone() for layer in layers]  # type: ignore[union-attr]
@@ -198,5 +198,5 @@ class FrozenCritic(_Frozen):
         super().__init__(critic, {"value": critic.value}, bfloat16)
 
     def __call__(self, inputs: Tensor) -> Tensor:
-        """Values ``float32[B]`` of ``[B, 586 + extras]``."""
+        """Values ``float32[B]`` of ``[B, 586 + context + heuristic features]``."""
         return self.outputs(inputs, "value").squeeze(1)

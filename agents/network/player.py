@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from agents.bots.hand_kernels import choose_lay_off, choose_spread
-from agents.learning.rollout import sample_actions
 from agents.network.checkpoint import load_checkpoint
 from agents.network.commitment import bind_to_gin
-from agents.network.heuristic_features import actor_inputs
+from agents.network.inputs import actor_inputs
 from agents.network.nets import FrozenActor, has_bfloat16_units
+from agents.network.sampling import sample_actions
 from ginenv.actions import PHASE_LAYOFF, PHASE_SPREAD
 from ginenv.encoding import OBSERVATION_SIZE, encode
 from ginenv.errors import GinError
@@ -22,8 +22,6 @@ from ginenv.players import BasePlayer, Player
 SHIPPED = Path(__file__).resolve().parents[1] / "data" / "network"
 # The file that makes a checkpoint's directory a level's (``agents.levels.level``).
 LEVEL = "level.json"
-
-
 # Temperature at which checkpoints play: nearly the most probable action, yet not always the same one. Chosen by matches (LOG.md).
 PLAYED = 0.1
 
@@ -83,7 +81,7 @@ class NetworkPlayer(BasePlayer):
         if self.temperature not in (0.0, 1.0):
             logits /= self.temperature
         actions = np.empty(n, np.int64)
-        sample_actions(logits, legal, words, self.temperature == 0, actions, np.empty(n, np.float32))
+        sample_actions(logits, legal, words, self.temperature == 0, actions)
         _arithmetic(views, actions)
         return actions
 

@@ -17,7 +17,7 @@ import numpy as np
 from agents.arena.hand_log import Decisions, watch_hands
 from agents.arena.results import Estimate, ratio
 from agents.deals import Domain
-from agents.network.heuristic_features import actor_inputs
+from agents.network.inputs import actor_inputs
 from agents.network.nets import FrozenActor
 from agents.network.player import PLAYED, NetworkPlayer
 from ginenv.actions import PHASE_DISCARD

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from agents.files import write_atomic, write_json
-from agents.network.checkpoint import CheckpointError, read_card
+from agents.network.checkpoint import CheckpointError, read_metadata
 from agents.network.nets import has_bfloat16_units
 from agents.search.hand_features import MOST_DISCARDS, NUM_FEATURES
 from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE, OBSERVATION_VERSION
@@ -148,7 +148,7 @@ def load_hand_model(directory: str | Path) -> HandModel | None:
         raise CheckpointError(f"checkpoint {directory}: its hand model cannot be used ({_line(error)})") from None
     if found[:4] != (FORMAT_VERSION, "hand model", OBSERVATION_VERSION, digest):
         raise CheckpointError(f"checkpoint {directory}: {WEIGHTS} is truncated or of another version than {METADATA}")
-    if found[4] != read_card(directory).get("weights_sha256"):
+    if found[4] != read_metadata(directory).get("weights_sha256"):
         raise CheckpointError(
             f"checkpoint {directory}: {METADATA} names other weights than the network's, whose hands it would weigh; "
             "allowed is one that `gin fit-hand-model` made for it, or none"

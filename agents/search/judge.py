@@ -12,10 +12,9 @@ import numpy as np
 import torch
 
 from agents.equity import EquityBank, bank_chance, equity_bank
-from agents.learning.rollout import GAME, POINT, observe_states
-from agents.network.checkpoint import CheckpointError, load_critic, read_card
-from agents.network.heuristic_features import Adviser
-from agents.network.nets import NUM_FUTURE, FrozenCritic, has_bfloat16_units
+from agents.network.checkpoint import CheckpointError, load_critic, read_metadata
+from agents.network.inputs import SEEN, HeuristicFeatures, expand_cards, observe_states
+from agents.network.nets import GAME, POINT, FrozenCritic, has_bfloat16_units
 from ginenv.actions import KNOCK, PHASE_OVER
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.engine import NOBODY, STATE, apply
@@ -146,14 +145,14 @@ class Judge:
 
     def __init__(self, path: str) -> None:
         critic = load_critic(path)
-        reward = read_card(path)["critic"].get("reward")
+        reward = read_metadata(path)["critic"].get("reward")
         if reward != "game":
             raise CheckpointError(
                 f"checkpoint {path}: its critic was trained on the reward {reward!r}; the search, which adds its values to chances to "
                 "win the game, takes 'game' alone"
             )
         self.critic = FrozenCritic(critic, has_bfloat16_units())
-        self.adviser = Adviser()
+        self.features = HeuristicFeatures()
 
     def __call__(self, branches: np.ndarray, bank: EquityBank) -> np.ndarray:
         """What each world is worth to a seat.
@@ -177,17 +176,14 @@ class Judge:
         """Values of some worlds whose hand is in play, in one pass."""
         n = len(index)
         views = np.zeros(n, VIEW)
-        obs, future = np.empty((n, OBSERVATION_SIZE), np.uint8), np.empty((n, NUM_FUTURE), np.uint8)
-        conditions, turns = np.empty((n, 2), np.uint8), np.empty(n, np.uint8)
-        legal, hidden = np.empty((n, 3), np.int64), np.empty(n, np.int64)
-        states, gin_only = branches["state"][index], branches["gin_only"][index]
-        observe_states(states, views, gin_only, obs, legal, hidden, future, conditions, turns)
-        held = np.unpackbits(hidden.view(np.uint8).reshape(n, 8), axis=1, bitorder="little")[:, :52]
-        # Nothing is known of the opponent's habits.
-        rows = [obs, conditions, held, future, np.zeros((n, self.critic.habits), np.uint8)]
-        inputs = np.concatenate([*rows, self.adviser(views)] if self.critic.advice else rows, 1)
+        obs, seen = np.empty((n, OBSERVATION_SIZE), np.uint8), np.zeros(n, SEEN)
+        observe_states(branches["state"][index], branches["gin_only"][index], views, obs, seen)
+        cards = expand_cards(torch.from_numpy(seen["hidden"].copy())).view(torch.uint8).numpy()
+        # Nothing is known beside the view, so a context is all 0.
+        rows = [obs, seen["conditions"], cards, seen["future"], np.zeros((n, self.critic.context), np.uint8)]
+        inputs = np.concatenate([*rows, self.features(views)] if self.critic.heuristic_features else rows, 1)
         worth = self.critic(torch.from_numpy(inputs)).numpy().astype(np.float64)
-        worth = np.where(turns == branches["seat"][index], worth, -worth)
+        worth = np.where(seen["turn"] == branches["seat"][index], worth, -worth)
         now = np.empty(n)
         _chances_now(branches, index, bank.values, bank.layout, now)
         return np.where(np.isnan(now), worth / POINT / 100, now + worth / GAME)

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from agents.network.checkpoint import load_checkpoint
-from agents.network.heuristic_features import actor_inputs
+from agents.network.inputs import actor_inputs
 from agents.network.nets import FrozenActor, has_bfloat16_units
 from agents.search.hand_features import num_discards
 from agents.search.hand_model import FrozenHandModel, HandReading, load_hand_model

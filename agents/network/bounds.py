@@ -1,4 +1,4 @@
-"""What a level notices and remembers: whatever lies beyond is blanked before its network sees the observation.
+"""What a player notices and remembers: whatever lies beyond is blanked before its network sees the observation.
 
 A beginner keeps the last three discards in mind and draws no conclusion from what its opponent takes; the next level remembers more
 and sees what was taken; the others have the whole record of the hand. Networks are trained under these bounds, so a level plays like
@@ -46,6 +46,6 @@ def blank(v, memory, notices, row):
 
 @kernel
 def blank_all(views, bounds, rows):
-    """``blank`` for a batch: ``VIEW[n]``, ``BOUNDS[n]``, ``uint8[n, 520]``."""
+    """``blank`` for a batch: ``VIEW[n]``, ``BOUNDS[n]``, ``uint8[n, 520]``, of which the rows are blanked."""
     for i in range(views.shape[0]):
         blank(views[i], bounds[i].memory, bounds[i].notices, rows[i])

@@ -1,0 +1,101 @@
+"""What networks read of a batch's rows: the actor's inputs first, then what the critic alone is told, in one row of numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from agents.learning.rollout import Batch
+from agents.network.nets import NUM_CONDITIONS, NUM_FUTURE
+from ginenv.encoding import OBSERVATION_SIZE
+from ginenv.jit import kernel
+
+# Rows are padded to a multiple of this, since matrix products of odd widths take detours.
+_ALIGNED = 16
+
+Stretches = tuple[slice, ...]
+
+
+@kernel
+def fill_inputs(batch, rows, committed, out):
+    """Writes what the networks read in some rows of a flat batch; padding is left alone.
+
+    Args:
+        batch: a flat ``Batch``.
+        rows: ``int64[B]``.
+        committed: as if the movers had to play for gin.
+        out: ``float32[B, width]``, written.
+    """
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        step = batch.steps[row]
+        for k in range(OBSERVATION_SIZE):
+            out[i, k] = batch.obs[row, k]
+        at = OBSERVATION_SIZE
+        out[i, at] = 1 if committed else step.conditions[0]
+        at += 1
+        for k in range(batch.context.shape[1]):
+            out[i, at + k] = batch.context[row, k]
+        at += batch.context.shape[1]
+        for k in range(batch.features.shape[1]):
+            out[i, at + k] = batch.features[row, k]
+        at += batch.features.shape[1]
+        out[i, at] = step.conditions[1]
+        at += 1
+        cards = step.hidden
+        for k in range(52):
+            out[i, at + k] = (cards >> k) & 1
+        at += 52
+        for k in range(NUM_FUTURE):
+            out[i, at + k] = step.future[k]
+
+
+class BatchInputs:
+    """The inputs of both networks for rows of a batch.
+
+    Args:
+        batch: as ``Rollout`` writes it.
+
+    Attributes:
+        batch: the same arrays with one row for each half-move.
+        width: of a row of inputs, padded.
+        actor: stretches of columns in the order in which the actor's first layer reads them.
+        critic: the same for the critic.
+    """
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch.flat()
+        shown = OBSERVATION_SIZE + NUM_CONDITIONS
+        extras = shown + self.batch.context.shape[1] + self.batch.features.shape[1]
+        total = extras + NUM_CONDITIONS + 52 + NUM_FUTURE
+        self.width = -(-total // _ALIGNED) * _ALIGNED
+        self.actor = (slice(0, extras),)
+        self.critic = (slice(0, shown), slice(extras, total), slice(shown, extras))
+
+    def read(self, rows: np.ndarray, committed: bool = False) -> tuple[Tensor, Tensor]:
+        """What the actor ``[B, 521 + extras]`` and the critic ``[B, 586 + extras]`` read, as float32.
+
+        Args:
+            rows: ``int64[B]`` of the flat batch.
+            committed: as if the movers had to play for gin.
+        """
+        inputs = torch.empty((len(rows), self.width))
+        fill_inputs(self.batch, rows, committed, inputs.numpy())
+        return read_columns(inputs, self.actor), read_columns(inputs, self.critic)
+
+
+def read_columns(inputs: Tensor, columns: Stretches) -> Tensor:
+    """What a network reads of inputs ``[B, width]``, in its own order. Whole stretches are copied, which is quick."""
+    return torch.cat([inputs[:, stretch] for stretch in columns], 1)
+
+
+def spread_columns(weight: Tensor, columns: Stretches, width: int) -> Tensor:
+    """The other way round: a first layer's weights for all columns of the inputs, 0 where it does not read."""
+    wide = torch.zeros((len(weight), width))
+    at = 0
+    for stretch in columns:
+        size = stretch.stop - stretch.start
+        wide[:, stretch] = weight[:, at : at + size]
+        at += size
+    return wide

@@ -1,0 +1,307 @@
+"""What every way of learning works with: networks, optimisers, games, opponents, and what continues a run bit for bit.
+
+How it learns is said elsewhere, by a loop over these parts: ``agents.learning.ppo``, ``agents.learning.dmc``.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from agents.config import TrainConfig
+from agents.learning.batch_inputs import BatchInputs
+from agents.learning.cpu_training import CpuBackend
+from agents.learning.distributed import Workers
+from agents.learning.opponents import Opponents
+from agents.learning.resume import ResumeFiles
+from agents.learning.rollout import ContextSource, Rollout
+from agents.learning.torch_training import TorchBackend
+from agents.network.inputs import NUM_HEURISTIC_FEATURES
+from agents.network.nets import Actor, Critic, has_bfloat16_units, load_wider
+from ginenv.errors import GinError
+
+# A batch that moves the policy this far has broken it.
+COLLAPSE_KL = 0.5
+# Batches between two copies of what was learned, to which a broken run goes back.
+_COPY_EVERY = 20
+AfterBatch = Callable[[dict[str, float]], bool]
+
+
+class Learner:
+    """The parts of a training run.
+
+    Args:
+        config: everything that decides the run.
+        out: directory for resume files; ``None`` keeps nothing.
+        start: weights to begin from instead of a fresh network.
+        context: what the networks are told beside the views; nothing when left out.
+    """
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        out: Path | None = None,
+        start: Actor | None = None,
+        context: ContextSource | None = None,
+    ) -> None:
+        self.config = config
+        self.workers = Workers(config.device)
+        self.files = None if out is None else ResumeFiles(out, self.workers)
+        self.rank = self.workers.rank
+        if config.threads:
+            torch.set_num_threads(config.threads)
+        torch.manual_seed(config.seed)
+        self.device = self.workers.device
+        units = config.device != "cpu" or has_bfloat16_units()
+        self.bfloat16 = config.bfloat16 == "yes" or (config.bfloat16 == "auto" and units)
+        extras = (0 if context is None else context.width, NUM_HEURISTIC_FEATURES * config.network.heuristic_features)
+        self.actor = Actor(config.network.actor, *extras).to(self.device)
+        if start is not None:
+            load_wider(self.actor, start)
+        self.critic = Critic(config.network.critic, *extras).to(self.device)
+        self.average = copy.deepcopy(self.actor)
+        self.optimisers = {
+            "actor": torch.optim.AdamW(self.actor.parameters(), lr=config.learning_rate, weight_decay=0, fused=True),
+            "critic": torch.optim.AdamW(self.critic.parameters(), lr=config.learning_rate, weight_decay=0, fused=True),
+        }
+        # Every process plays its own games; the permutations of minibatches are drawn from torch's generator.
+        self.opponents = Opponents(config, self.bfloat16)
+        self.rollout = Rollout(config, self.rank, context, self.opponents.shares())
+        self.inputs = BatchInputs(self.rollout.batch)
+        self.torch_backend = TorchBackend(self.actor, self.critic, self.inputs, self.bfloat16, self.device)
+        self.backend: CpuBackend | TorchBackend = self.torch_backend
+        if self.device.type == "cpu":
+            threads = config.threads or torch.get_num_threads()
+            self.backend = CpuBackend(self.actor, self.critic, self.inputs, self.bfloat16, threads)
+        self.generator = torch.Generator().manual_seed(config.seed + 17 * self.rank)
+        self.decisions = 0
+        self.batches = 0
+        self.seconds = 0.0
+        self.speed = 1.0  # factor on the learning rate that follows the target divergence
+        self.rollbacks = 0
+        self.steps = 0  # gradient steps
+        self.shares = {"engine": 0.0, "inference": 0.0, "learning": 0.0}
+        self.cloning = False  # whether the batch at hand was played by teachers, to be imitated
+        self._safe: dict[str, Any] | None = None
+
+    @contextmanager
+    def clock(self, name: str) -> Iterator[None]:
+        """Adds the time that is spent within to one of ``shares``."""
+        began = time.perf_counter()
+        yield
+        self.shares[name] += time.perf_counter() - began
+
+    # --- playing ----------------------------------------------------------------------------------------------------------------
+
+    @torch.no_grad()
+    def play(self) -> None:
+        """Plays ``ticks`` half-moves of every game into the rollout's batch, by the present policy."""
+        config, rollout, opponents = self.config, self.rollout, self.opponents
+        if config.selves and config.selves_share and self.batches and self.batches % config.selves_every == 0:
+            opponents.add_self(self.average, self.generator)
+            rollout.set_opponents(opponents.shares())
+        if self.batches % _COPY_EVERY == 0:
+            self._safe = self.learned()
+        self.cloning = self.decisions < config.clone_decisions
+        self.backend.refresh()
+        shaping = config.shaping * max(0.0, 1 - self.decisions / config.shaping_decisions)
+        rollout.tally[:] = 0
+        for tick in range(config.ticks):
+            with self.clock("engine"):
+                rollout.observe(tick, shaping)
+            with self.clock("inference"):
+                rollout.sample(tick, self.backend.logits(np.arange(tick * config.games, (tick + 1) * config.games)))
+                opponents.act(rollout, tick)
+            if self.cloning:
+                opponents.teach(rollout, tick)
+            with self.clock("engine"):
+                rollout.advance(tick, shaping)
+        rollout.observe(config.ticks)
+
+    # --- learning ---------------------------------------------------------------------------------------------------------------
+
+    def progress(self) -> float:
+        """How much of the run is over, from 0 to 1."""
+        return min(1.0, self.decisions / self.config.decisions)
+
+    def set_learning_rate(self) -> float:
+        """Gives the optimisers the learning rate of this point of the run, and returns it."""
+        config = self.config
+        rate = config.learning_rate * self.speed * (1 - (1 - config.learning_rate_end) * self.progress())
+        for optimiser in self.optimisers.values():
+            for group in optimiser.param_groups:
+                group["lr"] = rate
+        return rate
+
+    def steer(self, divergence: float) -> None:
+        """Moves the factor on the learning rate towards the target divergence of a batch."""
+        if divergence > 1.5 * self.config.target_kl:
+            self.speed = max(0.05, self.speed / 1.2)
+        elif divergence < self.config.target_kl / 1.5:
+            self.speed = min(2.0, self.speed * 1.1)
+
+    def minibatches(self, rows: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Every epoch's minibatches of some rows in a random order, with the number of the epoch.
+
+        Every process must take as many steps of the same size; the few rows that one has more than another wait in vain.
+
+        Raises:
+            GinError: if there are too few rows for a step.
+        """
+        size, count = self.config.minibatch, self.workers.least(len(rows))
+        if count <= size // 2:
+            raise GinError(
+                f"of the batch's half-moves {count} are decisions to learn from, which are too few for a gradient step; allowed are "
+                f"games and ticks that bring more than half of minibatch, {size // 2}"
+            )
+        for epoch in range(self.config.epochs):
+            order = rows[torch.randperm(len(rows), generator=self.generator).numpy()][:count]
+            for start in range(0, count - size // 2, size):
+                yield epoch, order[start : start + size]
+
+    def descend(self, name: str) -> None:
+        """A step of ``actor`` or ``critic`` along the gradients that were set."""
+        parameters = [parameter for parameter in getattr(self, name).parameters() if parameter.grad is not None]
+        self.workers.average_gradients(parameters)
+        nn.utils.clip_grad_norm_(parameters, self.config.gradient_norm)
+        self.optimisers[name].step()
+
+    @torch.no_grad()
+    def average_weights(self) -> None:
+        """Moves the average towards the actor: early in a run quickly, so that it is no older than what there is to average."""
+        self.steps += 1
+        decay = min(self.config.average, self.steps / (self.steps + 10))
+        for ours, theirs in zip(self.average.parameters(), self.actor.parameters(), strict=True):
+            ours.lerp_(theirs, 1 - decay)
+
+    def hand_figures(self) -> dict[str, float]:
+        """How the batch's hands went, over all processes."""
+        tally = [float(number) for number in self.rollout.tally]
+        hands, gins, knocks, length, undercuts, deadwood = self.workers.total(*tally)
+        return {
+            "hands": hands,
+            "gin_rate": gins / max(1, hands),
+            "knock_rate": knocks / max(1, hands),
+            "undercut_rate": undercuts / max(1, knocks),
+            "knock_deadwood": deadwood / max(1, knocks),
+            "hand_length": length / max(1, hands),
+        }
+
+    def end_batch(self, began: float, figures: dict[str, float], after_batch: AfterBatch) -> bool:
+        """Counts a batch and tells of it; returns whether to go on.
+
+        Args:
+            began: when the batch did, by ``time.perf_counter``.
+            figures: what is known of it.
+            after_batch: is told them, and says whether to go on in this process.
+
+        Raises:
+            GinError: if batches break the networks again and again.
+        """
+        self._check(figures)
+        self.batches += 1
+        self.seconds += time.perf_counter() - began
+        return not self.workers.any(not after_batch(figures)) and self.decisions < self.config.decisions
+
+    # --- trust ------------------------------------------------------------------------------------------------------------------
+
+    def learned(self) -> dict[str, Any]:
+        """A copy of all weights and of the optimisers' states."""
+        return copy.deepcopy(
+            {
+                "actor": self.actor.state_dict(),
+                "critic": self.critic.state_dict(),
+                "average": self.average.state_dict(),
+                "optimisers": {name: optimiser.state_dict() for name, optimiser in self.optimisers.items()},
+            }
+        )
+
+    def _restore(self, learned: dict[str, Any]) -> None:
+        self.actor.load_state_dict(learned["actor"])
+        self.critic.load_state_dict(learned["critic"])
+        self.average.load_state_dict(learned["average"])
+        for name, optimiser in self.optimisers.items():
+            optimiser.load_state_dict(learned["optimisers"][name])
+
+    def _check(self, figures: dict[str, float]) -> None:
+        """Takes back batches that broke the networks, and gives up when that does not help."""
+        broken = [name for name, value in figures.items() if not math.isfinite(value)]
+        if not broken and figures["kl"] < COLLAPSE_KL:
+            self.rollbacks = 0 if self.batches % 40 == 39 else self.rollbacks
+            return
+        reason = f"{broken[0]} is not a number" if broken else f"divergence {figures['kl']:.2f} above {COLLAPSE_KL}"
+        self.rollbacks += 1
+        if self._safe is None or self.rollbacks > 3:
+            raise GinError(
+                f"training broke at {self.decisions:,} decisions: {reason}, also after {self.rollbacks - 1} rollbacks"
+            )
+        self._restore(copy.deepcopy(self._safe))
+        self.speed /= 2
+        if self.rank == 0:
+            print(
+                f"batch {self.batches}: {reason}; rolled back by up to {_COPY_EVERY} batches, learning rate halved",
+                flush=True,
+            )
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything needed to continue bit for bit: tensors and plain values only."""
+        return self.learned() | {
+            "rollout": {
+                name: torch.from_numpy(value) if isinstance(value, np.ndarray) else value
+                for name, value in self.rollout.state_dict().items()
+            },
+            "selves": self.opponents.state_dict(),
+            "generator": self.generator.get_state(),
+            "torch": torch.get_rng_state(),
+            "decisions": self.decisions,
+            "batches": self.batches,
+            "seconds": self.seconds,
+            "speed": self.speed,
+            "steps": self.steps,
+            "widths": list(self.config.network.actor),
+        }
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Continues from a saved ``state_dict``."""
+        self._restore(saved)
+        self.rollout.load_state_dict(
+            {name: value.numpy() if isinstance(value, Tensor) else value for name, value in saved["rollout"].items()}
+        )
+        self.opponents.load_state_dict(saved["selves"], self.average)
+        self.rollout.set_opponents(self.opponents.shares())
+        self.generator.set_state(saved["generator"])
+        torch.set_rng_state(saved["torch"])
+        self.decisions, self.batches = saved["decisions"], saved["batches"]
+        self.seconds, self.speed, self.steps = saved["seconds"], saved["speed"], saved["steps"]
+
+    def save(self) -> None:
+        """Writes the resume file, keeping the last three."""
+        if self.files is not None:
+            self.files.save(self.state_dict())
+
+    def resume(self) -> bool:
+        """Continues from the resume file in ``out`` if there is one.
+
+        Raises:
+            GinError: if the file is damaged or belongs to another network.
+        """
+        path = None if self.files is None else self.files.find()
+        if path is None:
+            return False
+        try:
+            self.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
+        except Exception as error:
+            reason = str(error).splitlines()[0]
+            raise GinError(
+                f"{path.name} cannot be resumed ({reason}); older ones stand beside it as {path.name}.1 and {path.name}.2"
+            ) from None
+        return True

@@ -1,0 +1,80 @@
+"""Who sits across from the learner: fixed players of a pool, and earlier selves; and whom it imitates at first."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import torch
+
+from agents.config import TrainConfig
+from agents.learning.rollout import Rollout
+from agents.network.nets import Actor, FrozenActor
+from agents.network.player import NetworkPlayer
+from ginenv.players import Player, make_player
+
+
+class Opponents:
+    """The players that do not learn.
+
+    Args:
+        config: of the run.
+        bfloat16: whether earlier selves multiply in bfloat16.
+    """
+
+    def __init__(self, config: TrainConfig, bfloat16: bool) -> None:
+        self.config, self.bfloat16 = config, bfloat16
+        # One plays freely, the other where the learner is bound to play for gin.
+        self.teachers = [make_player(name, seed=config.seed) for name in (config.teacher, config.gin_teacher)]
+        self.pool = [make_player(member.player, seed=config.seed + k) for k, member in enumerate(config.pool)]
+        self.selves: list[Actor] = []
+        self.self_players: list[Player] = []
+
+    def shares(self) -> list[float]:
+        """Shares of the games against each of them: the pool's members, then earlier selves."""
+        weights = np.array([member.weight for member in self.config.pool], float)
+        pool = list(self.config.pool_share * weights / weights.sum()) if len(weights) else []
+        return pool + [self.config.selves_share / max(1, len(self.selves))] * len(self.selves)
+
+    def add_self(self, actor: Actor, generator: torch.Generator) -> None:
+        """A copy of an actor joins; of too many, one of the older half goes."""
+        self.selves.append(copy.deepcopy(actor))
+        if len(self.selves) > self.config.selves:
+            # Games in play against a dropped self go on against its successor in the list.
+            del self.selves[int(torch.randint(len(self.selves) // 2 + 1, (1,), generator=generator))]
+        self._seat_selves()
+
+    def _seat_selves(self) -> None:
+        self.self_players = [
+            NetworkPlayer(FrozenActor(actor, self.bfloat16), seed=1000 + k, name="self")
+            for k, actor in enumerate(self.selves)
+        ]
+
+    def act(self, rollout: Rollout, tick: int) -> None:
+        """Writes their actions where they are to move."""
+        for k, player in enumerate(self.pool + self.self_players):
+            waiting = rollout.waiting_for(k)
+            if waiting.size:
+                rollout.steps["action"][tick, waiting] = player.act(rollout.views[waiting], waiting)
+
+    def teach(self, rollout: Rollout, tick: int) -> None:
+        """Writes the teachers' actions in place of the learner's."""
+        steps = rollout.steps[tick]
+        for bound, teacher in enumerate(self.teachers):
+            rows = np.flatnonzero((steps["learns"] == 1) & (steps["conditions"][:, 0] == bound))
+            if rows.size:
+                steps["action"][rows] = teacher.act(rollout.views[rows], rows)
+
+    def state_dict(self) -> list[dict[str, Any]]:
+        """The earlier selves' weights."""
+        return [copy.deepcopy(actor.state_dict()) for actor in self.selves]
+
+    def load_state_dict(self, saved: list[dict[str, Any]], like: Actor) -> None:
+        """Continues with saved earlier selves, which are networks like the given one."""
+        self.selves = []
+        for weights in saved:
+            actor = copy.deepcopy(like).cpu()
+            actor.load_state_dict(weights)
+            self.selves.append(actor)
+        self._seat_selves()

@@ -1,0 +1,188 @@
+"""What networks read: an observation, whether the seat is bound to play for gin, a context, and heuristic features of the view.
+
+Heuristic features are what the best built-in bot's arithmetic says of a view. A perceptron does not learn by itself to look one draw
+ahead at all ten cards it may keep; compiled arithmetic does it in a microsecond. A network that reads it begins where the bot stands
+and learns when to do otherwise.
+
+A context is whatever else is known to the seat that the view does not hold, as a row of numbers; 0 means that nothing is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from agents.bots.hand_kernels import most_points, of_points
+from agents.bots.heuristics import style
+from agents.bots.style_kernels import OUTLOOK, outlook_rows
+from agents.network.commitment import bind_to_gin
+from agents.network.nets import NUM_CONDITIONS, NUM_FUTURE, FrozenActor
+from ginenv.actions import PHASE_DISCARD
+from ginenv.encoding import OBSERVATION_SIZE, encode
+from ginenv.engine import STOCK_LEFT
+from ginenv.jit import kernel, popcount
+from ginenv.melds import melded_cards, points_of
+from ginenv.rules import R_HAND_SIZE, R_RANKS, R_SUITS
+from ginenv.view import look
+
+NUM_HEURISTIC_FEATURES = OUTLOOK
+# Whose arithmetic the features are.
+_BOT = "knocker"
+_CARDS = torch.arange(52)
+
+# What the seat to move and its critic are given beside the observation's bytes. ``hidden`` is the opponent's hand, ``future`` what the
+# stock will bring (``look_ahead``), ``conditions`` whether the mover and the other are bound to play for gin, ``turn`` the seat.
+SEEN_FIELDS = [
+    ("legal", np.int64, (3,)),
+    ("hidden", np.int64),
+    ("future", np.uint8, (NUM_FUTURE,)),
+    ("conditions", np.uint8, (2,)),
+    ("turn", np.uint8),
+]
+SEEN = np.dtype(SEEN_FIELDS, align=True)
+
+
+@kernel
+def _deadwood_of_best(cards, size):
+    """Deadwood of about the best ``size`` of some cards: of a best arrangement of all, the highest loose ones go."""
+    loose = cards & ~melded_cards(cards)
+    spare = popcount(cards) - size
+    left = points_of(loose)
+    while spare > 0 and loose:
+        points = most_points(loose)
+        highest = loose & of_points(points)
+        loose &= ~(highest & -highest)
+        left -= points
+        spare -= 1
+    return left
+
+
+@kernel
+def look_ahead(s, row):
+    """Writes what the next cards of the stock will do to both hands, ``uint8[12]``.
+
+    The deadwood after 0 to 5 more turns if neither side takes an upcard and each keeps the best of what it gets: first of the seat to
+    move, then of the other.
+    """
+    seat = np.int64(s.turn)
+    size = np.int64(s.rules[R_HAND_SIZE])
+    drawn = 1 if s.phase == PHASE_DISCARD else 0
+    last = np.int64(s.rules[R_RANKS]) * s.rules[R_SUITS] - STOCK_LEFT
+    for side in range(2):
+        cards = s.hands[seat if side == 0 else 1 - seat]
+        position = np.int64(s.position) + ((1 - drawn) if side else drawn)
+        for k in range(NUM_FUTURE // 2):
+            row[side * (NUM_FUTURE // 2) + k] = min(np.int64(255), _deadwood_of_best(cards, size))
+            if position < last:
+                cards |= np.int64(1) << s.deck[position]
+            position += 2
+
+
+@kernel
+def observe_state(s, gin_only, v, observations, i, seen):
+    """Writes what the seat to move sees, and what its critic is told besides.
+
+    Args:
+        s: the state.
+        gin_only: ``uint8[2]``, 1 for a seat that is bound to play for gin.
+        v: its view, written; of the knocks only those that it may still make are left.
+        observations: ``uint8[n, 520]``, row ``i`` of which is written.
+        i: which row.
+        seen: a record with the fields of ``SEEN``, written.
+    """
+    seat = np.int64(s.turn)
+    look(s, seat, v)
+    encode(v, observations, i)
+    if gin_only[seat] and v.legal[1]:
+        v.legal[1] = bind_to_gin(v.hand, v.legal[0], v.legal[1])
+    for k in range(3):
+        seen.legal[k] = v.legal[k]
+    seen.hidden = s.hands[1 - seat]
+    look_ahead(s, seen.future)
+    seen.conditions[0] = gin_only[seat]
+    seen.conditions[1] = gin_only[1 - seat]
+    seen.turn = seat
+
+
+@kernel
+def observe_states(states, gin_only, views, observations, seen):
+    """``observe_state`` for a batch: ``STATE[n]``, ``uint8[n, 2]``; writes ``VIEW[n]``, ``uint8[n, 520]`` and ``SEEN[n]``."""
+    for i in range(states.shape[0]):
+        observe_state(states[i], gin_only[i], views[i], observations, i, seen[i])
+
+
+@kernel
+def _write_features(views, styles, kinds, out):
+    for i in range(views.shape[0]):
+        outlook_rows(views[i], styles[kinds[i] if kinds.shape[0] else 0], out, i)
+
+
+class HeuristicFeatures:
+    """Writes the heuristic features of batches of views.
+
+    Args:
+        bounds: memory and attention (see ``agents.network.bounds``) of those who read them; unbounded when left out.
+        kinds: which of the bounds holds for each row of a batch; the first for all when left out.
+    """
+
+    def __init__(self, bounds: Sequence[tuple[int, int]] = (), kinds: np.ndarray | None = None) -> None:
+        unbounded = style(_BOT)
+        self.styles = np.concatenate(
+            [style(_BOT, memory=memory, infer=int(notices > 0)) for memory, notices in bounds] or [unbounded]
+        )
+        self.kinds = np.zeros(0, np.int64) if kinds is None else np.asarray(kinds, np.int64)
+
+    def __call__(self, views: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """Features ``uint8[n, 105]`` of ``VIEW[n]``."""
+        rows = np.empty((len(views), NUM_HEURISTIC_FEATURES), np.uint8) if out is None else out
+        _write_features(views, self.styles, self.kinds, rows)
+        return rows
+
+
+@cache
+def _unbounded() -> HeuristicFeatures:
+    return HeuristicFeatures()
+
+
+def actor_inputs(
+    actor: FrozenActor,
+    views: np.ndarray,
+    observations: np.ndarray,
+    conditions: np.ndarray,
+    context: np.ndarray | None = None,
+    heuristic_features: HeuristicFeatures | None = None,
+) -> Tensor:
+    """What an actor reads at play: ``[n, 520 + 1 + context + heuristic features]``, in its number format.
+
+    Args:
+        actor: who reads.
+        views: ``VIEW[n]``, for the heuristic features.
+        observations: ``uint8[n, 520]``.
+        conditions: ``uint8[n]``, 1 where the seat is bound to play for gin.
+        context: ``float32[n, C]``; nothing is known when left out.
+        heuristic_features: who writes them; unbounded when left out.
+    """
+    first = OBSERVATION_SIZE + NUM_CONDITIONS
+    inputs = torch.zeros((len(views), first + actor.context + actor.heuristic_features), dtype=actor.dtype)
+    inputs[:, :OBSERVATION_SIZE] = torch.from_numpy(observations)
+    inputs[:, OBSERVATION_SIZE] = torch.from_numpy(conditions)
+    if context is not None and actor.context:
+        inputs[:, first : first + actor.context] = torch.from_numpy(context)
+    if actor.heuristic_features:
+        inputs[:, -NUM_HEURISTIC_FEATURES:] = torch.from_numpy((heuristic_features or _unbounded())(views))
+    return inputs
+
+
+def expand_cards(masks: Tensor) -> Tensor:
+    """Masks ``int64[B]`` as booleans ``[B, 52]``."""
+    return ((masks[:, None] >> _CARDS.to(masks.device)) & 1).bool()
+
+
+def expand_legal(legal: Tensor) -> Tensor:
+    """Legal actions ``int64[B, 3]`` as booleans ``[B, 107]``."""
+    others = ((legal[:, 2:3] >> _CARDS[:3].to(legal.device)) & 1).bool()
+    return torch.cat([expand_cards(legal[:, 0]), expand_cards(legal[:, 1]), others], 1)
