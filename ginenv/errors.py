@@ -30,6 +30,11 @@ class UnknownNameError(GinError):
     """A name that is not registered."""
 
 
+def must_be(name: str, value: object, allowed: str, hint: str = "") -> str:
+    """One sentence for a value that cannot be: what it belongs to, what is allowed, and what was given."""
+    return f"{name} must be {allowed}, got {value!r}{hint}"
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`` (did you mean 'x'?)`` for the nearest known name, or nothing when none is near."""
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)

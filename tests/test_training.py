@@ -21,7 +21,7 @@ from agents.learning.rollout import POINT, Rollout, generalised_advantages, next
 from agents.learning.run import Run
 from agents.network.checkpoint import CARD, WEIGHTS, CheckpointError, load_checkpoint, save_checkpoint
 from agents.network.nets import Actor, FrozenActor
-from agents.network.player import NetworkPlayer, load_player
+from agents.network.player import NetworkPlayer, load_network
 from ginenv.actions import PHASE_DISCARD
 from ginenv.cards import mask_of
 from ginenv.errors import GinError
@@ -227,7 +227,7 @@ def test_a_checkpoint_plays_as_its_actor(checkpoint: Path) -> None:
     inputs = torch.rand(3, 521)
     assert torch.equal(actor.logits(inputs), load_checkpoint(checkpoint)[0].logits(inputs))
     assert FrozenActor(actor, False)(inputs).numpy() == pytest.approx(actor.logits(inputs).detach().numpy(), abs=1e-4)
-    assert isinstance(load_player(str(checkpoint)), NetworkPlayer)
+    assert isinstance(load_network(str(checkpoint)), NetworkPlayer)
     assert make_player(str(checkpoint)).name == "agent"
 
 

@@ -19,10 +19,11 @@ from agents.levels.population import Population
 from agents.levels.prior import Whole
 from agents.network.checkpoint import CARD, WEIGHTS, load_checkpoint
 from agents.network.nets import Actor
-from agents.network.player import LEVEL
 from ginenv.errors import GinError, did_you_mean
 
 FORMAT_VERSION = 1
+# The file that makes a checkpoint's directory a level's.
+LEVEL = "level.json"
 FILES = (WEIGHTS, CARD, LEVEL)
 INSTALLED = Path(__file__).resolve().parent / "installed"
 NAMES = ("level-1", "level-2", "level-3", "level-4")

@@ -310,23 +310,3 @@ def make_level(
         raise GinError("an opponent's name needs a profile, the directory in which a level keeps what it learns of it")
     kept = Profile.open(Path(str(profile)), found, str(opponent) or "anybody") if profile else None
     return LevelPlayer(found, seed, bool(learn), kept, bool(blank))
-
-
-def make_level_1(seed: int = 0, **options: bool | str | int) -> LevelPlayer:
-    """The beginner."""
-    return make_level(seed, 1, **options)  # type: ignore[arg-type]
-
-
-def make_level_2(seed: int = 0, **options: bool | str | int) -> LevelPlayer:
-    """The intermediate player."""
-    return make_level(seed, 2, **options)  # type: ignore[arg-type]
-
-
-def make_level_3(seed: int = 0, **options: bool | str | int) -> LevelPlayer:
-    """The advanced player."""
-    return make_level(seed, 3, **options)  # type: ignore[arg-type]
-
-
-def make_level_4(seed: int = 0, **options: bool | str | int) -> LevelPlayer:
-    """The expert."""
-    return make_level(seed, 4, **options)  # type: ignore[arg-type]
