@@ -28,13 +28,14 @@ from ginenv.actions import (
     parse_action,
 )
 from ginenv.cards import check_deck, parse_cards
-from ginenv.engine import MAX_HISTORY, MAX_PILE, NOBODY, STATE, apply, deal, is_legal, legal
+from ginenv.engine import MAX_HISTORY, NOBODY, STATE, apply, deal, is_legal, legal
 from ginenv.errors import GinError, IllegalActionError, RulesError, TextError
 from ginenv.game import next_hand, next_starter, score_hand, set_keys, start_game
 from ginenv.jit import kernel
 from ginenv.outcome import Outcome, outcome_of
 from ginenv.rules import Rules, get_rules
 from ginenv.sheet import ScoreSheet, score_sheet
+from ginenv.state import canonical, same_records
 from ginenv.view import make_views
 
 # Fields of a state that belong to the game or to the players and not to the hand: a replay does not make them.
@@ -269,7 +270,7 @@ class Hand:
             raise TextError(f"the bytes are no state: {error}") from None
         for name in GAME_FIELDS:
             hand.state[name] = states[name]
-        if not same_state(hand.state, states):
+        if not same_records(hand.state, states):
             raise TextError("the bytes are no state: its fields are not what its actions lead to")
         return cls(hand.state, rules)
 
@@ -381,22 +382,6 @@ class Match:
 
     def __repr__(self) -> str:
         return f"<Match: {len(self.played)} hands played, score {self.score[0]} | {self.score[1]}, {self.hand!r}>"
-
-
-def canonical(states: np.ndarray) -> np.ndarray:
-    """A copy of states in which whatever means nothing (beyond the pile, beyond the history, between fields) is zero."""
-    clean = np.zeros(states.shape, STATE)
-    for name in STATE.names or ():
-        clean[name] = states[name]
-    for array, count, size in (("pile", "num_pile", MAX_PILE), ("history", "num_history", MAX_HISTORY)):
-        unused = np.arange(size) >= clean[count][..., None]
-        clean[array][unused] = 0
-    return clean
-
-
-def same_state(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether states are equal in all that means something."""
-    return canonical(one).tobytes() == canonical(other).tobytes()
 
 
 def _put_deck(states: np.ndarray, deck: Sequence[int] | str, rules: Rules) -> None:

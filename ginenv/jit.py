@@ -8,6 +8,7 @@ modules that it imports, directly or not. Old directories are dropped after a mo
 from __future__ import annotations
 
 import hashlib
+import inspect
 import os
 import re
 import shutil
@@ -115,10 +116,12 @@ def kernel(function: Callable[..., Any]) -> Any:
 
     Callers validate first: a bad index inside a kernel is not an error but a corrupted process.
     """
+    # Numba cannot compile a caller of a generator that it took from its cache; callers hold a copy of it in theirs.
+    cached = not inspect.isgeneratorfunction(function)
     before = config.CACHE_DIR  # type: ignore[attr-defined]
     config.CACHE_DIR = _cache_dir(Path(function.__code__.co_filename).resolve())  # type: ignore[attr-defined]
     try:
-        return numba.njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)(function)
+        return numba.njit(cache=cached, nogil=True, error_model="numpy", boundscheck=False)(function)
     finally:
         config.CACHE_DIR = before  # type: ignore[attr-defined]
 

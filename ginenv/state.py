@@ -87,10 +87,26 @@ STATE = np.dtype(
         # The rest stands in a view just so, and is copied in one go.
         ("rules", np.int16, (NUM_RULES,)),
         ("pile", np.uint8, (MAX_PILE,)),  # the discard pile from the bottom
+        ("first_upcard", np.uint8),  # the card turned at the deal, NO_CARD where none is
         ("history", np.uint8, (MAX_HISTORY,)),  # every action of the hand in order
     ],
     align=True,
 )
+
+
+def canonical(records: np.ndarray) -> np.ndarray:
+    """A copy of states or views in which whatever means nothing (beyond the pile, beyond the history, between fields) is zero."""
+    clean = np.zeros(records.shape, records.dtype)
+    for name in records.dtype.names or ():
+        clean[name] = records[name]
+    for array, count, size in (("pile", "num_pile", MAX_PILE), ("history", "num_history", MAX_HISTORY)):
+        clean[array][np.arange(size) >= clean[count][..., None]] = 0
+    return clean
+
+
+def same_records(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether states, or views, are equal in all that means something."""
+    return canonical(one).tobytes() == canonical(other).tobytes()
 
 
 @kernel
@@ -162,10 +178,12 @@ def deal(s, starter):
         hand0 |= np.int64(1) << upcard
         s.pile_cards = 0
         s.num_pile = 0
+        s.first_upcard = NO_CARD
         s.phase = PHASE_DISCARD
     else:
         s.pile_cards = np.int64(1) << upcard
         s.pile[0] = upcard
+        s.first_upcard = upcard
         s.num_pile = 1
         s.phase = PHASE_UPCARD if s.rules[R_OFFER] else PHASE_DRAW
         if s.rules[R_OKLAHOMA]:

@@ -60,6 +60,7 @@ VIEW = np.dtype(
         ("num_history", np.uint8),
         ("rules", np.int16, (NUM_RULES,)),
         ("pile", np.uint8, (MAX_PILE,)),  # the discard pile from the bottom
+        ("first_upcard", np.uint8),  # the card turned at the deal, NO_CARD where none is
         ("history", np.uint8, (MAX_HISTORY,)),  # every action of the hand in order; the starter's is the first
     ],
     align=True,

@@ -12,9 +12,10 @@ from ginenv.actions import KNOCK, NUM_ACTIONS, PASS, PHASE_NAMES, STOCK
 from ginenv.cards import parse_cards
 from ginenv.engine import MAX_HISTORY, MAX_PILE, NO_CARD, NOBODY, STATE, End, is_legal
 from ginenv.errors import GinError, IllegalActionError
-from ginenv.hand import Hand, Match, canonical, same_state
+from ginenv.hand import Hand, Match
 from ginenv.jit import kernel
 from ginenv.perft import Policy, play_hands
+from ginenv.state import canonical, same_records
 from ginenv.view import action_masks, make_views
 
 SEEDS = 4
@@ -121,7 +122,7 @@ def test_copies_are_independent_and_a_state_is_its_bytes():
     rng = np.random.default_rng(3)
     while not again.is_over:
         play_on(again, rng)
-    assert same_state(again.state, hand.state)
+    assert same_records(again.state, hand.state)
 
 
 def test_a_batch_is_a_row_of_single_hands():
@@ -136,7 +137,7 @@ def test_a_batch_is_a_row_of_single_hands():
         alone = np.zeros(1, STATE)
         alone["rules"] = ALL_RULES[name].block
         play_hands(alone, np.uint64(5), row, row + 1, int(Policy.EAGER), False, counts)
-        assert same_state(alone, together[row : row + 1])
+        assert same_records(alone, together[row : row + 1])
 
 
 def permuted(hand: Hand, seat: int, rng: np.random.Generator) -> np.ndarray:

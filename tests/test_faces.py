@@ -22,7 +22,8 @@ from ginenv.actions import PASS, PHASE_OVER, UPCARD
 from ginenv.cards import card_name, cards_of
 from ginenv.errors import GinError, IllegalActionError, UnknownNameError
 from ginenv.players import make_player
-from ginenv.wording import last_taken, my_holding, opponent_holding
+from ginenv.state import NO_CARD
+from ginenv.wording import last_draw, my_holding, opponent_holding
 from ginenv.wrappers import DIALECTS, MaskedObservation
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -232,15 +233,15 @@ def test_melds_are_marked_by_kind() -> None:
 def test_the_last_card_taken_is_named() -> None:
     env = ginenv.HandEnv("random", "eaai", seat=0)
     env.reset(seed=0, options={"starter": 0})
-    assert last_taken(env.view) is None
+    assert last_draw(env.view) is None
     upcard = int(env.view["upcard"])
     env.step(UPCARD)
-    assert last_taken(env.view) == (0, upcard)
+    assert last_draw(env.view) == (0, upcard)
     game = ginenv.SelfPlay("eaai")
     game.reset(seed=0, options={"starter": 1})
     for _ in range(2):
         game.step(PASS)
-    assert last_taken(game.view(1)[0]) == (0, None) and last_taken(game.view(0)[0]) == (1, None)
+    assert last_draw(game.view(1)[0]) == (0, NO_CARD) and last_draw(game.view(0)[0]) == (1, NO_CARD)
 
 
 @pytest.mark.parametrize("rules", ["eaai", "ht1", "ht2-simple", "gr-oklahoma", "openspiel"])

@@ -7,8 +7,9 @@ import pytest
 
 from benchmarks.sampling import ALL_RULES, play_on, positions
 from ginenv.errors import TextError
-from ginenv.hand import Hand, Match, same_state
+from ginenv.hand import Hand, Match
 from ginenv.records import format_record, parse_record, read_record, write_record
+from ginenv.state import same_records
 
 GAME_ROUNDS = 2
 
@@ -35,7 +36,7 @@ def test_hands_in_play_and_over_are_read_back(rules):
         assert record.match is None and record.players == ("a", "b") and record.note == "why not"
         # A record holds what was played; that the last knock was warned of and became a discard is forgotten.
         hand.state["warned"] = 0
-        assert same_state(record.hand.state, hand.state)
+        assert same_records(record.hand.state, hand.state)
         assert format_record(record.hand, record.players, record.note) == text
 
 
@@ -46,13 +47,13 @@ def test_games_are_read_back_and_go_on_alike(rules):
         text = format_record(match)
         again = parse_record(text).match
         assert again is not None
-        assert same_state(again.hand.state, match.hand.state)
+        assert same_records(again.hand.state, match.hand.state)
         assert again.outcomes == match.outcomes and again.totals == match.totals
         assert format_record(again) == text
         if not match.is_over:
             match.next_hand()
             again.next_hand()
-            assert same_state(again.hand.state, match.hand.state)
+            assert same_records(again.hand.state, match.hand.state)
 
 
 def test_files_are_written_whole(tmp_path):

@@ -9,9 +9,10 @@ from benchmarks.sampling import ALL_RULES, mutate, play_on, positions
 from benchmarks.verify_texts import check_texts
 from ginenv.actions import KNOCK, STOCK
 from ginenv.errors import RulesError, TextError
-from ginenv.hand import Hand, Match, same_state
+from ginenv.hand import Hand, Match
 from ginenv.rules import PRESETS, Rules
-from ginenv.text import format_position, format_view, parse_position, parse_rules, parse_view, rules_text, same_view
+from ginenv.state import same_records
+from ginenv.text import format_position, format_view, parse_position, parse_rules, parse_view, rules_text
 
 DECK = "AS2S3S4S5S6S7S8S9STSAC2C3C4C5C6C7C8C9CTCAD2D3D4D5D6D7D8D9DTDJSQSKSJCQCKCJDQDKDAH2H3H4H5H6H7H8H9HTHJHQHKH"
 
@@ -28,7 +29,7 @@ def test_positions_are_read_back(rules):
         line = format_position(hand)
         assert "\n" not in line
         again = parse_position(line)
-        assert same_state(again.state, hand.state)
+        assert same_records(again.state, hand.state)
         assert format_position(again) == line
     assert {"discard", "over"} <= phases
 
@@ -44,7 +45,7 @@ def test_the_game_around_the_hand_is_read_back():
         play_on(match, rng)
     assert match.is_over and match.played
     again = parse_position(format_position(match.hand))
-    assert same_state(again.state, match.hand.state)
+    assert same_records(again.state, match.hand.state)
     assert again.state["hand_no"] == len(match.played) - 1
 
 
@@ -54,7 +55,7 @@ def test_a_warned_knock_is_read_back():
     hand.push(52 + next(action for action in hand.legal_actions() if action < 52))
     assert hand.warned and not hand.is_over
     line = format_position(hand)
-    assert same_state(parse_position(line).state, hand.state)
+    assert same_records(parse_position(line).state, hand.state)
 
 
 def test_positions_after_knocks_above_the_limit_are_read_back():
@@ -75,8 +76,8 @@ def test_positions_after_knocks_above_the_limit_are_read_back():
                 else:
                     play_on(hand, rng)
                 if hand.is_over or (bold and could_knock) or rng.random() < 0.1:
-                    assert same_state(Hand.from_bytes(hand.to_bytes()).state, hand.state)
-                    assert same_state(parse_position(format_position(hand)).state, hand.state)
+                    assert same_records(Hand.from_bytes(hand.to_bytes()).state, hand.state)
+                    assert same_records(parse_position(format_position(hand)).state, hand.state)
                 missed += bool(bold and could_knock)
     assert missed > 30
 
@@ -93,7 +94,7 @@ def test_views_are_rebuilt_from_what_the_seat_knows(rules):
                 continue
             line = format_view(view)
             again = parse_view(line)
-            assert same_view(again, view)
+            assert same_records(again, view)
             assert format_view(again) == line
             written += 1
     assert written >= 20
@@ -203,7 +204,7 @@ def test_bytes_are_read_back_and_corrupt_ones_refused():
     for rules in ("eaai", "ht1", "gr-oklahoma"):
         for hand in positions(rules, 30, seed=24):
             data = hand.to_bytes()
-            assert same_state(Hand.from_bytes(data).state, hand.state)
+            assert same_records(Hand.from_bytes(data).state, hand.state)
             corrupt = bytearray(data)
             # The game's fields are free; everything before them follows from the deal and the actions.
             place = int(rng.integers(0, 80))
