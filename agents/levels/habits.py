@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ginenv.actions import KNOCK, PASS, STOCK, UPCARD
 from ginenv.engine import NO_CARD, NOBODY, End
+from ginenv.history import M_DISCARD, M_DRAW, M_KNOCK, M_PASS, M_TAKE, moves
 from ginenv.jit import ctz, kernel, popcount
 from ginenv.melds import RANK_COLUMN, SUIT_BITS, card_points, melded_cards, points_of
 
@@ -147,10 +147,7 @@ def _throw(c, card, turn, mine, took, last):
 @kernel
 def _replay(v, c):
     """Walks through the public record of the hand; returns the opponent's turns, mine, and the upcards it took."""
-    mover = 0 if v.started else 1
-    top = np.int64(NO_CARD)
     thrown = np.int64(0)  # discards so far, both seats
-    passes = 0
     turn = 0
     my_turn = 0
     took = np.int64(0)
@@ -158,47 +155,38 @@ def _replay(v, c):
     my_took = np.int64(0)
     last = np.int64(NO_CARD)
     fed = False
-    for k in range(v.num_history):
-        action = np.int64(v.history[k])
-        if action >= STOCK:
-            # After two passes the starter must draw from the stock: no choice, nothing to learn.
-            forced = thrown == 0 and passes == 2
-            if mover == 1 and not forced:
-                _offer(c, top, 1.0 if action == UPCARD else 0.0, turn, took, thrown == 0)
-            if action == PASS:
-                passes += 1
-                mover = 1 - mover
+    for move in moves(v):
+        bit = np.int64(1) << move.card if move.card != NO_CARD else np.int64(0)
+        if move.kind == M_PASS or move.kind == M_TAKE or move.kind == M_DRAW:
+            # The rates of installed levels were counted without the first upcard.
+            first = thrown == 0
+            bit = np.int64(0) if first else bit
+            if move.seat == 1:
+                upcard = np.int64(NO_CARD) if first else move.upcard
+                _offer(c, upcard, 1.0 if move.kind == M_TAKE else 0.0, turn, took, first)
+            if move.kind == M_PASS:
                 continue
-            if action == UPCARD:
-                bit = np.int64(1) << top if top != NO_CARD else np.int64(0)
-                if mover == 1:
-                    took |= bit
-                else:
-                    my_took |= bit
-                    if fed:
-                        c.hits[_FED] += 1
+            if move.kind == M_TAKE and move.seat == 1:
+                took |= bit
+            elif move.kind == M_TAKE:
+                my_took |= bit
+                if fed:
+                    c.hits[_FED] += 1
             fed = False
-            continue
-        knocks = action >= KNOCK
-        card = action - KNOCK if knocks else action
-        thrown |= np.int64(1) << card
-        if knocks and v.knocker == mover:
-            if mover == 1:
+        elif move.kind == M_DISCARD:
+            thrown |= bit
+            if move.seat == 1:
+                _throw(c, move.card, turn, mine, my_took, last)
+                c.chances[_FED] += 1
+                fed = True
+                last = move.card
                 turn += 1
             else:
+                mine |= bit
                 my_turn += 1
-            break
-        if mover == 1:
-            _throw(c, card, turn, mine, my_took, last)
-            c.chances[_FED] += 1
-            fed = True
-            last = card
-            turn += 1
-        else:
-            mine |= np.int64(1) << card
-            my_turn += 1
-        top = card
-        mover = 1 - mover
+        elif move.kind == M_KNOCK:
+            turn += move.seat
+            my_turn += 1 - move.seat
     return turn, my_turn, took
 
 

@@ -13,18 +13,18 @@ import numpy as np
 
 from agents.bots.style_kernels import joins_meld, unit
 from agents.search.hand_features import hand_features
-from ginenv.actions import KNOCK, PASS, PHASE_LAYOFF, PHASE_SPREAD, STOCK, UPCARD
+from ginenv.actions import PHASE_LAYOFF, PHASE_SPREAD
 from ginenv.engine import LAYOFF_BEST, LAYOFF_BY_HAND, NO_CARD, NOBODY, STATE, next_word
+from ginenv.history import M_DISCARD, M_DRAW, M_FORCED_DRAW, M_PASS, M_TAKE, moves
 from ginenv.jit import below, ctz, kernel, mix, popcount, record_copy
 from ginenv.melds import RANK_COLUMN, SUIT_BITS, card_points, melded_cards, points_of
 from ginenv.rules import (
     R_CHOOSE_SPREAD,
     R_DISCARD_TAKEN,
-    R_ELEVEN_TEN,
     R_HAND_SIZE,
     R_LAYOFF,
-    R_OFFER,
     R_RANKS,
+    R_REPEAT_DRAW,
     R_SUITS,
 )
 from ginenv.view import VIEW
@@ -69,66 +69,31 @@ def read_turns(v, turns):
         How many there were.
     """
     count = 0
-    mine = v.started == 1
-    top = -1
-    if not v.rules[R_ELEVEN_TEN]:
-        top = _first_upcard(v)
     known = np.int64(0)
-    passes = 0
-    drew = v.rules[R_ELEVEN_TEN] != 0
     t = turns[0]
     t.before, t.top, t.took, t.thrown = 0, -1, 0, -1
-    for k in range(v.num_history):
-        action = v.history[k]
-        if drew:
-            if action >= KNOCK or count >= MAX_TURNS - 1:
-                break
-            if not mine:
-                t.thrown = action
-                known &= ~(np.int64(1) << action)
-                count += 1
-                t = turns[count]
-                t.top, t.took, t.thrown = -1, 0, -1
-            top = action
-            drew = False
-            mine = not mine
-        else:
-            if not mine:
-                t.before = known
-                t.top = top
-                t.took = 1 if action == UPCARD else 0
-                if action == UPCARD and top >= 0:
-                    known |= np.int64(1) << top
-            if action == PASS:
-                if not mine and count < MAX_TURNS - 1:
-                    count += 1
-                    t = turns[count]
-                    t.top, t.took, t.thrown = -1, 0, -1
-                passes += 1
-                mine = not mine
-                drew = passes == 2
-                if drew and not mine:
-                    # After two passes the starter draws from the stock without a choice.
-                    t.before = known
-            else:
-                drew = True
+    for move in moves(v):
+        if count >= MAX_TURNS - 1:
+            break
+        if move.seat == 0:
+            continue
+        if move.kind == M_PASS or move.kind == M_TAKE or move.kind == M_DRAW:
+            t.before = known
+            t.top = move.upcard if move.upcard != NO_CARD else -1
+            if move.kind == M_TAKE:
+                t.took = 1
+                known |= np.int64(1) << move.card
+        elif move.kind == M_FORCED_DRAW:
+            # After two passes the starter draws from the stock without a choice.
+            t.before = known
+        elif move.kind == M_DISCARD:
+            t.thrown = move.card
+            known &= ~(np.int64(1) << move.card)
+        if move.kind == M_DISCARD or move.kind == M_PASS:
+            count += 1
+            t = turns[count]
+            t.top, t.took, t.thrown = -1, 0, -1
     return count
-
-
-@kernel
-def _first_upcard(v):
-    """The upcard that was turned, or -1 where the view's record does not tell it any more."""
-    if v.num_history == 0:
-        return np.int64(v.upcard)
-    first = v.history[0]
-    if v.rules[R_OFFER] and first == PASS and (v.num_history == 1 or v.history[1] != UPCARD):
-        return np.int64(v.pile[0])
-    if first == STOCK:
-        return np.int64(v.pile[0])
-    # It was taken as the first card of all: whoever took it is known to hold it, unless it has been thrown again.
-    taker = 1 if (first == UPCARD) == (v.started == 0) else 0
-    held = v.known[taker] & ~v.thrown[1 - taker]
-    return ctz(held) if popcount(held) == 1 else np.int64(-1)
 
 
 @kernel
@@ -303,16 +268,17 @@ def base_world(v, s):
 @kernel
 def _echoed(v):
     """Whether the opponent's last turn took an upcard and threw it again (only a rule that draws such hands asks)."""
-    k = np.int64(v.num_history) - 1
-    if v.taken != NO_CARD:
-        # My draw stands last in the record.
-        k -= 1
-    if not v.rules[R_DISCARD_TAKEN] or v.drawn != NO_CARD or k < 1 or v.history[k] >= KNOCK:
-        return 0
-    if v.history[k - 1] != UPCARD:
-        return 0
-    top = np.int64(v.history[k - 2]) if k >= 2 and v.history[k - 2] < KNOCK else _first_upcard(v)
-    return 1 if top == v.history[k] else 0
+    taken = np.int64(NO_CARD)
+    echoed = 0
+    if not v.rules[R_REPEAT_DRAW]:
+        return echoed
+    for move in moves(v):
+        if move.kind == M_TAKE:
+            taken = move.card
+        elif move.kind == M_DISCARD:
+            echoed = 1 if move.card == taken else 0
+            taken = np.int64(NO_CARD)
+    return echoed
 
 
 @kernel
