@@ -230,7 +230,7 @@ def _read_value(name: str, text: str, annotation: Any) -> Any:
             return {"true": True, "false": False}[text.lower()] if kind is bool else kind(text)
         except (KeyError, ValueError):
             continue
-    raise GinError(must_be(name, text, " or ".join(_WORDS[kind] for kind in types if kind in _WORDS)))
+    raise GinError(must_be(name, " or ".join(_WORDS[kind] for kind in types if kind in _WORDS), text))
 
 
 def close_players(players: Iterable[Player]) -> None:

@@ -32,9 +32,7 @@ Reading plays every action and compares every result; an error names the line.
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -234,13 +232,15 @@ class _Reader:
     def _players(self, text: str) -> tuple[str, str]:
         names = [name.strip() for name in text.split("|")] if text else ["", ""]
         if len(names) != 2:
-            raise TextError("two players are named, as in: players: formula | simple")
+            raise TextError(f"expected two players such as 'formula | simple', got {text[:40]!r}")
         return names[0], names[1]
 
     def _keys(self, text: str) -> list[int]:
         words = text.split() or ["0", "0", "0"]
         if len(words) != 3 or not all(re.fullmatch("[0-9a-f]{1,16}", word) for word in words):
-            raise TextError("keys are three hexadecimal words: the game's key and the luck of both seats")
+            raise TextError(
+                f"expected three hexadecimal words (the game's key and the luck of both seats), got {text[:60]!r}"
+            )
         return [int(word, 16) for word in words]
 
     def _game(self, rules: Rules, keys: list[int]) -> Match:
@@ -317,20 +317,22 @@ class _Reader:
     def _turn(self, table: Hand | Match, hand: Hand, number: int) -> None:
         head = _TURN.fullmatch(line := self._next("a turn"))
         if head is None:
-            raise TextError(f"{line[:40]!r} is no turn; turns are written as in: {number}. seat 0: take; discard 7C")
+            raise TextError(f"expected a turn such as '{number}. seat 0: take; discard 7C', got {line[:40]!r}")
         if int(head[1]) != number:
             raise TextError(f"turn {head[1]} stands where turn {number} should come")
         for text in head[3].split(";"):
             step = _STEP.fullmatch(text.strip())
             if step is None:
-                raise TextError(f"{text.strip()[:40]!r} is no action; the card it brings stands in brackets at its end")
+                raise TextError(
+                    f"expected an action, with the card it brings in brackets at its end, got {text.strip()[:40]!r}"
+                )
             if hand.is_over:
                 raise TextError("there are actions after the end of the hand")
             if hand.turn != int(head[2]):
                 raise TextError(f"seat {hand.turn} is to move, not seat {head[2]}")
             action = parse_action(step[1])
             if action_name(action, int(hand.state["phase"][0])) != " ".join(step[1].split()):
-                raise TextError(f"{step[1]!r} is no action of the {hand.phase} phase")
+                raise TextError(f"{step[1]!r} cannot be played in the {hand.phase} phase")
             card = _push(table, hand, action)
             if step[2] is not None and step[2] != ("" if card == NO_CARD else card_name(card)):
                 raise TextError(f"{step[2]!r} does not come to hand there")
@@ -347,25 +349,11 @@ def _set_keys(hand: Hand, keys: list[int]) -> None:
     hand.state["luck"] = np.array(keys[1:], np.uint64)
 
 
-def write_record(path: str | Path, played: Hand | Match, players: tuple[str, str] = ("", ""), note: str = "") -> None:
-    """Writes a record to a file, whole or not at all."""
-    text = format_record(played, players, note)
-    path = Path(path)
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(beside, path)
-    except BaseException:
-        os.unlink(beside)
-        raise
-
-
 def read_record(path: str | Path) -> Record:
     """Reads a record from a file.
 
     Raises:
-        TextError: if the file cannot be read or is no record; names the file and the line.
+        TextError: if the file cannot be read or does not hold a record; names the file and the line.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")

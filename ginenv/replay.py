@@ -54,7 +54,7 @@ class Replay:
         if upcard != NO_CARD:
             place = 2 * rules.hand_size
             if upcard not in deck:
-                raise TextError(f"{card_name(upcard)} is no card of this deck")
+                raise TextError(f"{card_name(upcard)} is not in this deck")
             where = deck.index(upcard)
             deck[where], deck[place] = deck[place], deck[where]
         self.states = np.zeros(1, STATE)

@@ -11,7 +11,7 @@ import enum
 import numpy as np
 
 from ginenv.actions import PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD
-from ginenv.jit import kernel, mix
+from ginenv.jit import below, kernel, mix, next_word
 from ginenv.melds import card_points
 from ginenv.rules import (
     NUM_RULES,
@@ -118,9 +118,8 @@ def shuffle(s):
         s.deck[i] = 13 * (i // ranks) + i % ranks
     seed = mix(s.key ^ mix(np.uint64(s.hand_no)))
     for i in range(count - 1, 0, -1):
-        seed = seed + np.uint64(0x9E3779B97F4A7C15)
-        word = (seed ^ (seed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        j = np.int64(((word >> np.uint64(32)) * np.uint64(i + 1)) >> np.uint64(32))
+        seed, word = next_word(seed)
+        j = below(word, i + 1)
         s.deck[i], s.deck[j] = s.deck[j], s.deck[i]
 
 

@@ -25,7 +25,7 @@ its cards now (laid-off ones too); ``drawn``, the card it drew in this turn; the
 cards where they lie open; ``declined`` and ``warned``; score and boxes with its own first; ``luck``, the decision's random word. It
 is written for a seat that is to move, and for both at the end of the hand.
 
-Reading replays every action; a line that is no position of the game raises ``TextError`` with one sentence.
+Reading replays every action; a line that cannot come up in play raises ``TextError`` with one sentence.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from ginenv.actions import (
 )
 from ginenv.cards import card_name, format_cards, mask_of, parse_card, parse_cards
 from ginenv.engine import NO_CARD, NOBODY
-from ginenv.errors import GinError, TextError
+from ginenv.errors import GinError, TextError, must_be
 from ginenv.hand import Hand
 from ginenv.history import M_FORCED_DRAW, M_LAY_OFF, M_SPREAD, read_moves
 from ginenv.replay import Known, Replay
@@ -145,7 +145,7 @@ def push_text(hand: Hand, text: str) -> None:
     """Plays the actions of a compact text.
 
     Raises:
-        TextError: if one of them is no action; those before it may have been played.
+        TextError: if one of them cannot be read; those before it may have been played.
         IllegalActionError: at the first that is not legal; those before it stay played.
     """
     tokens = _split_tokens(text)
@@ -163,14 +163,14 @@ class _Fields:
     def __init__(self, text: str, version: str) -> None:
         words = text.split()
         if not words or words[0] != version:
-            raise TextError(f"a line of this kind begins with {version!r}, not {words[0] if words else ''!r}")
+            raise TextError(f"expected a line that begins with {version!r}, got {words[0] if words else ''!r}")
         self.values: dict[str, str] = {}
         for word in words[1:]:
             name, equals, value = word.partition("=")
             if not equals or not value:
-                raise TextError(f"{word!r} is no field; fields are written name=value")
+                raise TextError(f"expected a field such as name=value, got {word!r}")
             if name in self.values:
-                raise TextError(f"the field {name!r} is there twice")
+                raise TextError(f"field {name!r} is given twice")
             self.values[name] = value
         if not words[-1].startswith("check="):
             raise TextError("the line does not end with its check field")
@@ -182,7 +182,7 @@ class _Fields:
     def take(self, name: str, default: str | None = None) -> str:
         value = self.values.pop(name, default)
         if value is None:
-            raise TextError(f"the field {name!r} is missing")
+            raise TextError(f"field {name!r} is missing")
         return value
 
     def number(self, name: str, default: int | None = None, most: int = _INT32, base: int = 10) -> int:
@@ -191,18 +191,19 @@ class _Fields:
     def pair(self, name: str, least: int = 0, most: int = _INT32, base: int = 10) -> list[int]:
         parts = self.take(name, "0:0").split(":")
         if len(parts) != 2:
-            raise TextError(f"the field {name!r} is a pair such as 36:38")
+            raise TextError(f"field {name!r} must be a pair such as 36:38")
         return [self._number(name, part, most, base, least) for part in parts]
 
     def _number(self, name: str, text: str, most: int, base: int, least: int = 0) -> int:
         digits = "[0-9a-f]+" if base == 16 else "-?[0-9]+"
         if len(text) > 20 or not re.fullmatch(digits, text) or not least <= int(text, base) <= most:
-            raise TextError(f"the field {name!r} is {text!r}; allowed is a whole number from {least} to {most}")
+            kind, limit = ("hexadecimal", f"{most:x}") if base == 16 else ("whole", most)
+            raise TextError(must_be(f"field {name!r}", f"a {kind} number from {least} to {limit}", text))
         return int(text, base)
 
     def finish(self) -> None:
         if self.values:
-            raise TextError(f"the field {next(iter(self.values))!r} is unknown")
+            raise TextError(f"unknown field {next(iter(self.values))!r}")
 
 
 def _check(text: str) -> str:
@@ -229,7 +230,7 @@ def _parsing(parse: Callable[[str], Any], text: str, what: str) -> Any:
     try:
         return parse(text)
     except GinError as error:
-        raise TextError(f"this is no {what}: {error}") from None
+        raise TextError(f"cannot read the {what}: {error}") from None
 
 
 def format_position(hand: Hand | np.ndarray) -> str:
@@ -263,7 +264,7 @@ def parse_position(text: str) -> Hand:
     """The hand of a line that ``format_position`` wrote.
 
     Raises:
-        TextError: if the line is no position that can come up in play.
+        TextError: if the line does not stand for a position that can come up in play.
     """
     return _parsing(_parse_position, text, "position")
 
@@ -283,7 +284,7 @@ def _parse_position(text: str) -> Hand:
     state["luck"] = fields.pair("luck", most=2**64 - 1, base=16)
     game = re.fullmatch(r"(over|on):([01-]):(-?\d{1,9}):(-?\d{1,9})", fields.take("game", "on:-:0:0"))
     if game is None:
-        raise TextError("the field 'game' is written over:WINNER:TOTAL:TOTAL")
+        raise TextError("field 'game' must be written over:WINNER:TOTAL:TOTAL")
     state["game_over"] = game[1] == "over"
     state["game_winner"] = NOBODY if game[2] == "-" else int(game[2])
     state["total"] = (int(game[3]), int(game[4]))
@@ -351,7 +352,7 @@ def parse_view(text: str) -> np.ndarray:
     """The view of a line that ``format_view`` wrote, ``VIEW[1]``.
 
     Raises:
-        TextError: if the line is no view that can come up in play.
+        TextError: if the line does not stand for a view that can come up in play.
     """
     return _parsing(_parse_view, text, "view")
 

@@ -15,7 +15,7 @@ from ginenv.actions import (
     PHASE_UPCARD,
     PHASE_WALL,
 )
-from ginenv.cards import card_name, cards_of
+from ginenv.cards import card_name, card_value, cards_of
 from ginenv.engine import NO_CARD, NOBODY, End
 from ginenv.history import M_DRAW, M_FORCED_DRAW, M_TAKE, read_moves
 from ginenv.melds import best_spread, is_run
@@ -40,7 +40,7 @@ class Holding:
     @property
     def deadwood(self) -> int:
         """Points of the cards in no meld."""
-        return sum(min(10, card % 13 + 1) for card in self.loose)
+        return sum(map(card_value, self.loose))
 
 
 def _by_rank(cards: list[int]) -> tuple[int, ...]:

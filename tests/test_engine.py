@@ -241,9 +241,9 @@ def test_a_hand_is_dealt_as_asked():
     ):
         with pytest.raises(GinError, match=sentence):
             Hand.deal("eaai", deck=wrong)  # type: ignore[arg-type]
-    with pytest.raises(GinError, match="starter 2 is no seat"):
+    with pytest.raises(GinError, match="starter must be one of 0, 1, got 2"):
         Hand.deal("eaai", starter=2)
-    with pytest.raises(GinError, match="seed -1 is no seed"):
+    with pytest.raises(GinError, match="seed must be a whole number of at least 0, got -1"):
         Hand.deal("eaai", seed=-1)
 
 
@@ -323,3 +323,21 @@ def test_a_knock_above_the_limit_declines_the_knock_that_was_possible() -> None:
             hand.push(first)
         assert hand.state["declined"][0].tolist() == [declined, 0], action
         assert hand.warned == (action == "knock 2S")
+
+
+def test_a_lenient_knock_is_for_the_discard_alone() -> None:
+    rules = {"preset": "gc", "illegal_knock": "discard"}
+    found = 0
+    for seed in range(400):
+        hand = Hand.deal(rules, seed=seed)
+        rng = np.random.default_rng(seed)
+        while not hand.is_over and hand.phase != "layoff":
+            legal = hand.legal_actions()
+            hand.push(int(rng.choice([action for action in legal if KNOCK <= action < STOCK] or legal)))
+        if hand.is_over:
+            continue
+        found += 1
+        for action in hand.legal_actions()[:-1]:
+            with pytest.raises(IllegalActionError, match="not legal in the layoff phase"):
+                hand.copy().push(KNOCK + action)
+    assert found > 0

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.sampling import ALL_RULES, play_on, positions
 from ginenv.errors import TextError
 from ginenv.hand import Hand, Match
-from ginenv.records import format_record, parse_record, read_record, write_record
+from ginenv.records import format_record, parse_record, read_record
 from ginenv.state import same_records
 
 GAME_ROUNDS = 2
@@ -56,12 +56,11 @@ def test_games_are_read_back_and_go_on_alike(rules):
             assert same_records(again.hand.state, match.hand.state)
 
 
-def test_files_are_written_whole(tmp_path):
+def test_records_are_read_from_files(tmp_path):
     match = play_game("dg-standard", 3)
-    write_record(tmp_path / "game.txt", match, ("formula", "simple"))
+    (tmp_path / "game.txt").write_text(format_record(match, ("formula", "simple")))
     record = read_record(tmp_path / "game.txt")
     assert record.players == ("formula", "simple")
-    assert [path.name for path in tmp_path.iterdir()] == ["game.txt"]
     with pytest.raises(TextError, match=r"nothing\.txt cannot be read"):
         read_record(tmp_path / "nothing.txt")
 
@@ -88,10 +87,10 @@ def edited(old: str, new: str, text: str | None = None) -> tuple[str, int]:
         ("hand 1, seat", "hand 2, seat", "stands where 'hand 1"),
         ("hand 2, seat 1", "hand 2, seat 0", "seat 1 starts this hand"),
         ("seat 0: ", "seat 0: 7C ", "has 11 cards; 10 are needed"),
-        ("upcard: ", "upcard: ZZ ", "is no"),
+        ("upcard: ", "upcard: ZZ ", "expected a card"),
         ("1. seat", "7. seat", "turn 7 stands where turn 1 should come"),
         (": pass", ": discard 7C", "is not legal"),
-        (": pass", ": fly", "is no action"),
+        (": pass", ": fly", "expected an action"),
         ("result: ", "result: gin, ", "the result is"),
         ("score: ", "score: 1", "the score is"),
         ("end: won by seat", "end: won by nobody", "the game was"),

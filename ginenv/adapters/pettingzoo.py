@@ -28,9 +28,10 @@ from pettingzoo.utils import wrappers
 from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import PLANES_SHAPE
 from ginenv.env import METADATA, RENDER_MODES
+from ginenv.errors import check_choice
 from ginenv.rules import Rules
 from ginenv.selfplay import SelfPlay
-from ginenv.table_batch import RESET_OPTIONS, choice
+from ginenv.table_batch import RESET_OPTIONS
 from ginenv.table_kernels import ILLEGAL_REWARD
 
 AGENTS = ("player_0", "player_1")
@@ -65,7 +66,7 @@ class GinAEC(AECEnv, EzPickle):
         EzPickle.__init__(self, rules, episode, reward, render_mode)
         super().__init__()
         if render_mode is not None:
-            choice("render_mode", render_mode, RENDER_MODES)
+            check_choice("render_mode", render_mode, RENDER_MODES)
         self.render_mode = render_mode
         self.reward = reward
         self.possible_agents = list(AGENTS)
