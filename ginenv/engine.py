@@ -463,8 +463,9 @@ def apply(s, action):
 
 
 @kernel
-def random_of(word, discards, knocks, others):
-    """One of the actions of three masks, chosen evenly by a random 64-bit word."""
+def random_action(s, word):
+    """A legal action chosen evenly by a random 64-bit word."""
+    discards, knocks, others = legal(s)
     if others and not discards:
         # The bits of 104 to 106 are always neighbours.
         return STOCK + ctz(others) + below(word, popcount(others))
@@ -478,10 +479,3 @@ def random_of(word, discards, knocks, others):
     if n < total:
         return KNOCK + nth_bit(knocks, n - count)
     return STOCK + nth_bit(others, n - total)
-
-
-@kernel
-def random_action(s, word):
-    """A legal action chosen evenly by a random 64-bit word."""
-    discards, knocks, others = legal(s)
-    return random_of(word, discards, knocks, others)
