@@ -90,7 +90,7 @@ def parse_cards(text: str) -> list[int]:
 
 
 def check_deck(deck: Sequence[int], ranks: int = 13, suits: int = 4) -> list[int]:
-    """A deck as a list of numbers, or an error that says what is missing or doubled.
+    """A deck as a list of numbers, or an error that names missing and duplicate cards.
 
     Args:
         deck: the cards in the order dealt, as numbers.
@@ -114,7 +114,7 @@ def check_deck(deck: Sequence[int], ranks: int = 13, suits: int = 4) -> list[int
     if missing:
         parts.append(f"missing: {format_cards(missing)}")
     if doubled:
-        parts.append(f"doubled: {format_cards(doubled)}")
+        parts.append(f"duplicate: {format_cards(doubled)}")
     if wrong:
         parts.append(f"not in this deck: {', '.join(str(card) for card in wrong)}")
     raise CardError("; ".join(parts))

@@ -3,7 +3,7 @@
 A hand in play is one record of ``STATE``: everything, the whole stock order included, so that cloning, saving and sending
 are copies of bytes. Rules stand in the record too, so hands under different rules share a batch. Only this module (with
 ``state`` for the deal, ``melds`` for the arithmetic and ``game`` for the score sheet) knows the rules; players never see a state
-but a view. Names of ``state`` that come with playing a hand can be had from here.
+but a view. It also exports the names of ``state`` that are needed to play a hand.
 
 Kernels trust their input: callers check an action against ``legal`` first.
 """
@@ -59,7 +59,7 @@ from ginenv.rules import (
     R_TIE_UNDERCUTS,
     R_UNDERCUT_BONUS,
 )
-from ginenv.state import (  # noqa: F401  (those that come with playing a hand can be had from here)
+from ginenv.state import (  # noqa: F401  (also exported from here)
     MAX_HISTORY,
     MAX_PILE,
     NO_CARD,
@@ -72,7 +72,7 @@ from ginenv.state import (  # noqa: F401  (those that come with playing a hand c
     shuffle,
 )
 
-# Two cards are left in the stock when it counts as used up, under every source's rules.
+# The stock counts as used up when two cards are left, under every source's rules.
 STOCK_LEFT = 2
 # Values of R_STOCK_END and R_LAYOFF (positions in rules.CHOICES).
 END_VOID, END_LAST_UPCARD, END_WALL = range(3)
@@ -151,7 +151,7 @@ def _legal_discards(s):
     else:
         knocks = knock_discards(cards, np.int64(s.limit)) & allowed
         if s.rules[R_STOCK_END] == END_WALL and stock_count(s) <= STOCK_LEFT and s.drawn == NO_CARD:
-            # Whoever takes the upcard at the wall takes it to knock.
+            # At the wall the upcard may be taken only to knock.
             return np.int64(0), knocks
     if s.rules[R_AUTO_GIN] and knocks:
         allowed &= _without_gin(cards, knocks)
@@ -280,7 +280,7 @@ def _lay_off(s, seat, card):
 
 @kernel
 def _defend(s):
-    """After the spread: gin scores at once; else the defender lays off, by itself or by hand."""
+    """After the spread: gin scores at once; otherwise the defender lays off, automatically or card by card."""
     knocker = s.knocker
     other = 1 - knocker
     melded = s.spread[0] | s.spread[1] | s.spread[2] | s.spread[3]

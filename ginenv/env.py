@@ -1,8 +1,7 @@
 """``Gin/Hand-v0`` and ``Gin/Game-v0``: one learner at one table, an opponent inside.
 
 Reset and step let the opponent move until the learner is to move or the episode is over, so a reward includes the opponent's
-reply. What ``info`` holds stands in ``ginenv.info``; observations are described in ``ginenv.encoding``, actions in
-``ginenv.actions``.
+reply. ``info`` is described in ``ginenv.info``, observations in ``ginenv.encoding``, actions in ``ginenv.actions``.
 """
 
 from __future__ import annotations
@@ -44,14 +43,14 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
     """What ``HandEnv`` and ``GameEnv`` share.
 
     Args:
-        opponent: who sits across: a registered name (``player_names()``), with options after a colon; a checkpoint's
+        opponent: the opponent: a registered name (``player_names()``), with options after a colon; a checkpoint's
             directory; ``cmd:PROGRAM``; or a ``Player``.
         rules: a preset's name, ``Rules``, or a dictionary such as ``{"preset": "eaai", "knock_limit": 5}``.
         observation: ``"planes"`` or ``"flat"``.
         render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None.
         seat: the learner's seat: 0, 1, ``"alternate"`` (by hands or games dealt) or ``"random"``, the default. Who starts follows
             from the rules.
-        reward: what is paid; see the classes.
+        reward: how the learner is rewarded; see the classes.
         on_illegal: ``"terminate"``, the default: an illegal action ends the episode with a loss and ``info["illegal_action"]``;
             ``"raise"``: it is an error that names the action and lists the legal ones, and nothing is lost.
         opponent_memory: of an opponent that learns: ``"none"``, the default, it forgets at every reset; ``"env"``, it remembers until a
@@ -103,7 +102,7 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
         return Hand(self._batch.states.copy(), self.rules)
 
     def set_opponent(self, opponent: str | Player) -> None:
-        """Seats another opponent, from the next reset on."""
+        """Changes the opponent, from the next reset on."""
         self._batch.set_opponents([opponent])
 
     def action_masks(self) -> np.ndarray:
@@ -116,7 +115,7 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
         """Begins an episode.
 
         Args:
-            seed: the same seed, the same deals, here and in every other face of this package.
+            seed: the same seed gives the same deals in every environment of this package.
             options: ``deal``: the cards in the order dealt, as numbers or as text (the starter's, the other's, the upcard, the
                 stock); ``starter`` or ``dealer``: a seat; ``seat``: the learner's, for this episode. A hand that ends before the
                 learner's first move is dealt again, at the same seat; the deal and who starts are then new.
@@ -164,21 +163,12 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
 
     def render(self) -> Any:
         """The table from the learner's seat: text (``ansi``), ``uint8[600, 960, 3]`` (``rgb_array``), or printed (``human``)."""
-        if self.render_mode is None:
-            gym.logger.warn('render is called without a render mode; make the environment with render_mode="ansi"')
-            return None
-        from ginenv import render
+        from ginenv.render import draw
 
-        opponent = self._batch.name_at(0)
-        if self.render_mode == "ansi":
-            return render.to_text(self.view, opponent)
-        if self.render_mode == "rgb_array":
-            return render.to_image(self.view, opponent)
-        render.show(self.view, opponent)
-        return None
+        return draw(self.view, self._batch.name_at(0), self.render_mode)
 
     def close(self) -> None:
-        """Ends what opponents have started."""
+        """Closes the opponents, such as programs that play."""
         close_players(self._batch.players)
 
 
@@ -192,8 +182,8 @@ class HandEnv(TableEnv):
     ``reward``, paid when the hand ends: ``"points"``, what it brought the learner (negative: the opponent); ``"scaled"``, a
     hundredth of that; ``"win"``, 1, 0 or -1. An illegal action costs 100 points, or 1.
 
-    A hand that ends before the learner's first move is dealt again and listed in ``info["skipped"]``: whoever measures
-    a player adds these results to the others.
+    A hand that ends before the learner's first move is dealt again and listed in ``info["skipped"]``: add these results to
+    the others when you measure a player.
     """
 
 

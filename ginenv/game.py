@@ -1,6 +1,6 @@
 """Hands into a game: who starts, the running score, and the score sheet with boxes, game bonus and shut-out.
 
-Kernels work on the game's fields of a ``STATE`` record; ``Hand`` and ``Match`` in ``ginenv.hand`` are their readable faces.
+Kernels work on the game's fields of a ``STATE`` record; ``Hand`` and ``Match`` in ``ginenv.hand`` are the Python classes on top of them.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _settle(s, ended):
 
 @kernel
 def score_hand(s):
-    """Books a hand that is over: score, boxes, and whether the game is over. Call once per hand.
+    """Adds a finished hand to the score and boxes, and ends the game if it is decided. Call once per hand.
 
     A game also ends after ``max_drawn_hands`` hands in a row without a score; then nobody reached the target, no bonus is
     paid, and the higher score wins.

@@ -1,7 +1,7 @@
-"""The readable faces of the engine: one hand, and a game of hands, one move at a time.
+"""One hand, and a game of hands, as Python objects: one move at a time.
 
-``Hand`` and ``Match`` speak the game's words, check every action and say what went wrong; thousands of games at once are the
-business of the kernels and of the vector environment.
+``Hand`` and ``Match`` take actions as numbers or words, check them, and explain what was wrong; for thousands of games at once use the
+kernels or the vector environments.
 
     >>> from ginenv.hand import Hand
     >>> hand = Hand.deal("eaai", seed=7)
@@ -188,7 +188,7 @@ class Hand:
         return actions_of(_legal(self.state))
 
     def action_text(self, action: int) -> str:
-        """An action in words, as the present phase calls it."""
+        """An action in words, as the current phase names it."""
         return action_name(action, self._phase)
 
     def push(self, action: int | str) -> None:
@@ -285,7 +285,7 @@ class Match:
         starter: seat that begins the first hand; by the rules when left out.
 
     Attributes:
-        hand: the hand in play. Play on the match (``push``), so that an ended hand is booked.
+        hand: the hand in play. Play through the match (``push``), so that a finished hand is scored.
         played: the hands that have ended, in order.
     """
 
@@ -302,7 +302,7 @@ class Match:
         self.played: list[Hand] = []
 
     def push(self, action: int | str) -> None:
-        """Plays an action of the seat to move; books the hand when that ends it.
+        """Plays an action of the seat to move; scores the hand when that ends it.
 
         Raises:
             IllegalActionError: if the action is not legal now, or the hand is over and the next one not dealt.

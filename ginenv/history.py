@@ -40,7 +40,7 @@ class Move(NamedTuple):
 
 @kernel
 def _chose_spread(v):
-    """Whether the knocker had several arrangements to choose among, so that the choice stands in the record."""
+    """Whether the knocker had several arrangements to choose among, so that the choice is in the record."""
     if not v.rules[R_CHOOSE_SPREAD]:
         return False
     cards = v.hand if v.knocker == 0 else v.shown

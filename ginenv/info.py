@@ -1,6 +1,6 @@
-"""What an environment says beside the observation: one table's facts as ``info``, a batch's as arrays with ``_key`` masks.
+"""The ``info`` of the environments: of one table as plain values, of a batch as arrays with ``_key`` masks.
 
-Both are made from the same records (``lockstep.INFO``), and the batch is in the form that Gymnasium gives to a list of single
+Both are made from the same records (``table_kernels.INFO``), and the batch is in the form that Gymnasium gives to a list of single
 environments.
 
 | key | meaning |
@@ -186,7 +186,7 @@ class Reporter:
 
 
 def _at(slots: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """A column of objects that holds some slots' values alone."""
+    """A column of objects with the values of some slots, and None elsewhere."""
     column = np.empty(len(values), object)
     column[slots] = values[slots]
     return column

@@ -1,6 +1,6 @@
 """The player contract, and a registry of names.
 
-A player is whatever turns a batch of views into actions. ``ginenv`` never imports ``agents``: names are registered as
+A player turns a batch of views into actions. ``ginenv`` never imports ``agents``: names are registered as
 ``"module:attribute"`` and imported when used, as Gymnasium does with its entry points.
 
 A player's name may carry options: ``search:worlds=128,belief=uniform``. A directory that holds a player (a checkpoint, a level) is a
@@ -23,17 +23,17 @@ from ginenv.errors import GinError, UnknownNameError, must_be, unknown_name
 
 @runtime_checkable
 class Player(Protocol):
-    """Whoever plays: a batch of views in, a batch of actions out.
+    """A player: a batch of views in, a batch of actions out.
 
     A player without memory is a pure function of the views (their ``luck`` words are its randomness, mixed with its seed), so
-    that results do not depend on how games are batched. One that learns keeps what it learned per ``slots`` entry. One that holds
-    something open, a program for instance, has a ``close`` (see ``close_players``).
+    that results do not depend on how games are batched. A player that learns keeps what it learned per ``slots`` entry. One that
+    holds a resource, such as a program, has a ``close`` (see ``close_players``).
     """
 
     name: str
 
     def reset(self, seed: int = 0) -> None:
-        """Forgets everything that belongs to games in play and takes a new seed."""
+        """Drops everything that belongs to games in play and sets a new seed."""
         ...
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
@@ -49,12 +49,12 @@ class Player(Protocol):
         ...
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
-        """Is shown the final views of hands that ended (its own seat's), in which a knocked hand lies open."""
+        """Observes hands that ended, as the final views of its own seat, in which a knocked hand lies open."""
         ...
 
 
 class BasePlayer:
-    """What most players share: a name, a seed, and no interest in finished hands."""
+    """Base class of most players: a name, a seed, and finished hands ignored."""
 
     name = "player"
 
@@ -62,7 +62,7 @@ class BasePlayer:
         self.seed = seed
 
     def reset(self, seed: int = 0) -> None:
-        """Takes a new seed."""
+        """Sets a new seed."""
         self.seed = seed
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:

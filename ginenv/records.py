@@ -21,7 +21,7 @@
     end: won by seat 1, total 0 | 102
     check: 5f0c2a11
 
-Cards stand in the order dealt; the card that comes to hand stands in brackets (that of the seat which has to draw, where both
+Cards stand in the order dealt; the card that is drawn or taken stands in brackets (that of the seat which has to draw, where both
 passed). An eleven/ten deal has ``eleventh`` instead of ``upcard``. ``players``, ``note``, ``keys`` (the game's key and the seats'
 luck, from which a game that is still in play goes on) and everything in brackets may be left out; blank lines, and lines
 that begin with ``#``, mean nothing. ``check`` is the CRC-32 of the other lines, or ``-`` in a record made by hand. A hand alone is
@@ -193,7 +193,7 @@ class _Reader:
         """The next line; errors name it from now on."""
         self.at += 1
         if self.at > len(self.lines):
-            raise TextError(f"the record ends where {what} should come")
+            raise TextError(f"expected {what}, got the end of the record")
         return self.lines[self.at - 1][1]
 
     def _peek(self) -> str:
@@ -202,7 +202,7 @@ class _Reader:
     def _field(self, name: str) -> str:
         line = self._next(f"{name!r}")
         if not line.startswith(f"{name}:"):
-            raise TextError(f"{line[:40]!r} stands where {name!r} should come")
+            raise TextError(f"expected {name!r}, got {line[:40]!r}")
         return line[len(name) + 1 :].strip()
 
     def _optional(self, name: str) -> str:
@@ -211,7 +211,7 @@ class _Reader:
     def _read(self) -> Record:
         head = _HEAD.fullmatch(line := self._next("'ginrecord 1'"))
         if head is None:
-            raise TextError(f"a record begins with 'ginrecord 1 hand' or 'ginrecord 1 game', not {line[:40]!r}")
+            raise TextError(f"expected 'ginrecord 1 hand' or 'ginrecord 1 game', got {line[:40]!r}")
         rules = parse_rules(self._field("rules"))
         players = self._players(self._optional("players"))
         note = self._optional("note")
@@ -226,7 +226,7 @@ class _Reader:
                 "the record was changed: it does not agree with its check line (check: - for one made by hand)"
             )
         if self.at < len(self.lines):
-            raise TextError(f"{self._next('the end')[:40]!r} stands after the end of the record")
+            raise TextError(f"expected the end of the record, got {self._next('the end')[:40]!r}")
         return Record(hand, match, players, note)
 
     def _players(self, text: str) -> tuple[str, str]:
@@ -288,7 +288,7 @@ class _Reader:
     ) -> Hand:
         head = _HAND.fullmatch(line := self._next(f"'hand {number}'"))
         if head is None or int(head[1]) != number:
-            raise TextError(f"{line[:40]!r} stands where 'hand {number}, seat 0 starts' (or seat 1) should come")
+            raise TextError(f"expected 'hand {number}, seat 0 starts' (or seat 1), got {line[:40]!r}")
         starter = int(head[2])
         check_starter(starter)
         dealt = [self._cards(f"seat {seat}", rules.hand_size) for seat in (0, 1)]
@@ -311,7 +311,7 @@ class _Reader:
     def _cards(self, name: str, count: int) -> list[int]:
         cards = parse_cards(self._field(name))
         if len(cards) != count:
-            raise TextError(f"{name} has {len(cards)} cards; {count} are needed")
+            raise TextError(f"{name}: expected {count} cards, got {len(cards)}")
         return cards
 
     def _turn(self, table: Hand | Match, hand: Hand, number: int) -> None:
@@ -319,7 +319,7 @@ class _Reader:
         if head is None:
             raise TextError(f"expected a turn such as '{number}. seat 0: take; discard 7C', got {line[:40]!r}")
         if int(head[1]) != number:
-            raise TextError(f"turn {head[1]} stands where turn {number} should come")
+            raise TextError(f"expected turn {number}, got turn {head[1]}")
         for text in head[3].split(";"):
             step = _STEP.fullmatch(text.strip())
             if step is None:
@@ -335,7 +335,7 @@ class _Reader:
                 raise TextError(f"{step[1]!r} cannot be played in the {hand.phase} phase")
             card = _push(table, hand, action)
             if step[2] is not None and step[2] != ("" if card == NO_CARD else card_name(card)):
-                raise TextError(f"{step[2]!r} does not come to hand there")
+                raise TextError(f"{step[2]!r} is not the card drawn or taken there")
 
 
 def _new_hand(rules: Rules, deck: list[int], starter: int, keys: list[int]) -> Hand:

@@ -1,4 +1,4 @@
-"""Both seats for whoever calls: the environment hands over the seat that is to move.
+"""Self-play: the caller acts for both seats, each observed when it is to move.
 
     >>> from ginenv import SelfPlay
     >>> game = SelfPlay(rules="eaai")
@@ -9,8 +9,8 @@
     >>> sum(game.rewards)
     0.0
 
-``SelfPlay`` is one table, ``SelfPlayBatch`` many in lock-step, each dealt anew when its episode ends. Deals are those of the other
-faces: table ``i`` with seed ``s`` plays what ``Gin/Hand-v0`` deals with seed ``s + i``.
+``SelfPlay`` is one table, ``SelfPlayBatch`` many in lock-step, each dealt anew when its episode ends. Deals are those of the
+environments: table ``i`` with seed ``s`` plays what ``Gin/Hand-v0`` deals with seed ``s + i``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ EPISODES = ("hand", "game")
 
 
 class SelfPlayBatch:
-    """Many tables in lock-step, both seats the caller's; an episode that ends is followed by the next in the same step.
+    """Many tables in lock-step, with the caller acting for both seats; the next episode begins in the step that ends one.
 
     Args:
         num_envs: how many tables.
@@ -139,7 +139,7 @@ class SelfPlayBatch:
 
 
 class SelfPlay:
-    """One table, both seats the caller's.
+    """One table, with the caller acting for both seats.
 
     Args:
         rules: a preset's name, ``Rules``, or a dictionary of rules.

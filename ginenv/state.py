@@ -1,7 +1,7 @@
 """The record of a hand in play, and how one is dealt into it.
 
-Everything that a hand is stands in one record of plain numbers, the whole stock order and the rules included; what may be done
-with it is ``ginenv.engine``'s. Players never see it but a view of it.
+One record of plain numbers holds the whole hand, the order of the stock and the rules included; how it is played is in
+``ginenv.engine``. Players never see it but a view of it.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ STATE = np.dtype(
         ("warned", np.uint8),  # 1 when the last action was a knock above the limit, played as a discard
         ("num_history", np.uint8),
         ("deck", np.uint8, (52,)),  # starter's cards, the other's, upcard (or 11th card), stock
-        # The rest stands in a view just so, and is copied in one go.
+        # The rest is the same in a view, and is copied in one go.
         ("rules", np.int16, (NUM_RULES,)),
         ("pile", np.uint8, (MAX_PILE,)),  # the discard pile from the bottom
         ("first_upcard", np.uint8),  # the card turned at the deal, NO_CARD where none is

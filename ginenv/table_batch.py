@@ -1,6 +1,7 @@
 """A batch of tables with their opponents: what the single, the vector and the self-play environment have in common.
 
-The compiled part stands in ``ginenv.table_kernels``; here are the checks, the opponents that Python has to ask, and reset's options.
+The compiled part is in ``ginenv.table_kernels``; this module holds the checks, the opponents that only Python
+can call, and reset's options.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 
 from ginenv.actions import illegal_action
 from ginenv.cards import check_deck, parse_cards
-from ginenv.compiled_players import OPPONENT, describe
+from ginenv.compiled_players import OPPONENT, write_opponent
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.engine import STATE, deal
 from ginenv.errors import GinError, IllegalActionError, UnknownNameError, check_choice, must_be, unknown_name
@@ -135,7 +136,7 @@ class TableBatch:
         self.tables["next_opponent"][chosen] = np.array(numbers)[seats]
 
     def _numbers_of(self, players: list[Player]) -> list[int]:
-        """Where players stand in the list of players; a new one takes the place of one that no table waits for any more."""
+        """Indices of players in the list of players; a new player takes the place of one that no table uses any more."""
         wanted = set(self.tables["opponent"].tolist()) | set(self.tables["next_opponent"].tolist())
         numbers = []
         for player in players:
@@ -165,9 +166,9 @@ class TableBatch:
 
     def _describe(self, number: int) -> None:
         player = self.players[number]
-        heeds = getattr(type(player), "observe_hands", None) is not BasePlayer.observe_hands
-        listens = heeds or hasattr(player, "forget")
-        self._alive[number] = describe(player, 0, listens, self._opponents[number])
+        observes = getattr(type(player), "observe_hands", None) is not BasePlayer.observe_hands
+        listens = observes or hasattr(player, "forget")
+        self._alive[number] = write_opponent(player, 0, listens, self._opponents[number])
 
     def _forget(self, slots: np.ndarray) -> None:
         seated = self.tables["opponent"][slots]
@@ -203,7 +204,7 @@ class TableBatch:
 
         Args:
             rows: ``uint8[n, 520]``, written where a table begins.
-            masks: ``int8[n, 107]``, likewise.
+            masks: ``int8[n, 107]``, written where a table begins.
             slots: which tables.
             options: ``deal`` (52 cards, as numbers or text: the starter's, the other's, the upcard, the stock), ``starter`` or
                 ``dealer`` (a seat), ``seat`` (the learner's, for this episode). Where an episode ends before the learner's first
@@ -265,7 +266,7 @@ class TableBatch:
             deal(state, int(state["starter"]) if starter is None else starter)
 
     def take(self, actions: np.ndarray | int) -> None:
-        """Takes the learner's next actions; where illegal ones are errors it refuses them as a whole.
+        """Sets the learner's next actions; where an illegal one is an error, none of them is set.
 
         Callers do so before they give up the arrays of the step before, which stand as long as nothing is played.
 
@@ -316,7 +317,7 @@ class TableBatch:
         self._wire()
 
     def _serve(self, waiting: int, rows: np.ndarray, masks: np.ndarray) -> None:
-        """Asks and tells the opponents that are not compiled, in batches, until the learner is to move everywhere."""
+        """Calls the opponents that are not compiled, in batches, until it is the learner's turn at every table."""
         views, slots = self._views, self._slots
         while waiting:
             served = 0

@@ -65,7 +65,7 @@ INFO = np.dtype(_INFO, align=True)
 TABLE = np.dtype(
     [
         ("key", np.uint64),  # the key of episode 0; that of episode n follows from it and n
-        ("luck", np.uint64, (2,)),  # the seats' luck in episode 0; likewise
+        ("luck", np.uint64, (2,)),  # the seats' luck in episode 0; that of episode n follows from it and n
         ("episode", np.int64),  # episodes dealt since the last seed
         ("reward", np.float64),  # earned and not yet paid
         ("paid", np.float64),  # the reward of this step

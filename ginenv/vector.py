@@ -10,7 +10,6 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-import gymnasium as gym
 import numpy as np
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Discrete
@@ -60,7 +59,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         num_envs: how many tables.
         opponent: as for the single environment, or a list, of which table ``i`` gets number ``i % len``.
         rules: as for the single environment.
-        observation: likewise; ``"planes"`` is ``uint8[n, 10, 4, 13]``, ``"flat"`` is ``float32[n, 520]``.
+        observation: ``"planes"`` is ``uint8[n, 10, 4, 13]``, ``"flat"`` is ``float32[n, 520]``.
         autoreset_mode: ``"same_step"``: the step that ends an episode returns the first observation of the next, and
             ``info["final_obs"]`` and ``info["final_info"]`` hold what belonged to the old one; ``"next_step"``: the step after it
             begins the next, whatever the action.
@@ -68,9 +67,9 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             who wants to keep them has to copy them.
         render_mode: ``"ansi"``, ``"rgb_array"`` or None.
         seat: as for the single environment.
-        reward: likewise.
-        on_illegal: likewise; ``"raise"`` plays nothing at any table.
-        opponent_memory: likewise.
+        reward: as for the single environment.
+        on_illegal: as for the single environment; with ``"raise"`` no table is stepped when one action is illegal.
+        opponent_memory: as for the single environment.
     """
 
     _is_game = False
@@ -129,7 +128,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def set_opponent(
         self, opponent: str | Player | Sequence[str | Player], envs: Sequence[int] | np.ndarray | None = None
     ) -> None:
-        """Seats other opponents, at each table from its next episode on.
+        """Changes the opponents, at each table from its next episode on.
 
         Args:
             opponent: a name, a path, a ``Player``, or a list of these to be dealt out in turn.
@@ -203,7 +202,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return self._observations(self._rows), batch.paid.copy(), done, np.zeros(self.num_envs, bool), infos
 
     def _new_buffers(self) -> None:
-        """Arrays to write into that nobody outside holds; fresh memory costs as much as a quarter of the step."""
+        """Arrays to write into that no caller holds; allocating them anew would cost a quarter of the step."""
         if self.copy:
             self._rows = self._masks = _NOTHING
             self._rows = _unheld(self._row_buffers, (self.num_envs, OBSERVATION_SIZE), np.uint8)
@@ -229,16 +228,14 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def render(self) -> tuple[Any, ...] | None:
         """Every table from its learner's seat, as text or as ``uint8[height, width, 3]``."""
-        if self.render_mode is None:
-            gym.logger.warn('render is called without a render mode; make the environments with render_mode="ansi"')
-            return None
-        from ginenv import render
+        from ginenv.render import draw
 
-        draw = render.to_text if self.render_mode == "ansi" else render.to_image
-        return tuple(draw(view, self._batch.name_at(slot)) for slot, view in enumerate(self.views))
+        if self.render_mode is None:
+            return draw(self.views[0], "", None)
+        return tuple(draw(view, self._batch.name_at(slot), self.render_mode) for slot, view in enumerate(self.views))
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Ends what opponents have started; ``close`` calls this."""
+        """Closes the opponents, such as programs that play; ``close`` calls this."""
         close_players(self._batch.players)
 
 

@@ -1,4 +1,4 @@
-"""What one seat may see: the wall between the engine and whoever plays.
+"""What one seat may see: all that players ever get of a state.
 
 A view is one record of ``VIEW``, written from a state by ``look`` and from nothing else. Encoders, players, search and
 outside programs start from views only, so nobody can peek: permuting whatever is hidden changes no byte of a view.
@@ -46,7 +46,7 @@ VIEW = np.dtype(
         ("doubled", np.uint8),
         ("stock", np.uint8),  # cards left in the stock
         ("upcard", np.uint8),  # top of the pile, or NO_CARD
-        ("taken", np.uint8),  # upcard taken in this turn by whoever is to move, else NO_CARD
+        ("taken", np.uint8),  # upcard taken in this turn by the seat to move, else NO_CARD
         ("drawn", np.uint8),  # card that I drew from the stock in this turn, else NO_CARD
         ("upcards", np.uint8),  # upcards taken in the draw phase of this hand, both seats
         ("end", np.uint8),  # engine.End

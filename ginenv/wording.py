@@ -29,7 +29,7 @@ class Holding:
         melds: pairs of a kind (``"run"`` or ``"set"``) and its cards.
         loose: cards in no meld.
         hidden: how many cards lie face down.
-        laid_off: cards laid off on the knocker's melds, by whoever lies across.
+        laid_off: cards laid off on the knocker's melds.
     """
 
     melds: tuple[tuple[str, tuple[int, ...]], ...] = ()

@@ -60,11 +60,11 @@ def test_decks():
     assert check_deck([card for card in range(52) if card % 13 < 8 and card < 39], 8, 3)
     with pytest.raises(CardError, match="this one has 51; missing: AS"):
         check_deck(deck[:-1])
-    with pytest.raises(CardError, match="missing: AS; doubled: KH"):
+    with pytest.raises(CardError, match="missing: AS; duplicate: KH"):
         check_deck([51, *deck[:-1]])
     with pytest.raises(CardError, match="not in this deck: 52"):
         check_deck([52, *deck[1:]])
-    with pytest.raises(CardError, match="doubled: KH"):
+    with pytest.raises(CardError, match="duplicate: KH"):
         check_deck([51, *deck])
     for wrong in (["seven"], [card + 0.5 for card in deck]):
         with pytest.raises(CardError, match="a sequence of card numbers"):

@@ -216,7 +216,7 @@ def test_bad_options_are_refused_and_nothing_is_lost() -> None:
     env = HandEnv("random", seat=0)
     env.reset(seed=0)
     before = env.view.copy()
-    with pytest.raises(CardError, match="missing: AS; doubled: 2S"):
+    with pytest.raises(CardError, match="missing: AS; duplicate: 2S"):
         env.reset(options={"deal": [1, 1, *range(2, 52)]})
     with pytest.raises(UnknownNameError, match="did you mean 'dealer'"):
         env.reset(options={"dealr": 0})

@@ -82,19 +82,19 @@ def edited(old: str, new: str, text: str | None = None) -> tuple[str, int]:
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ("ginrecord 1", "ginrecord 9", "a record begins with"),
+        ("ginrecord 1", "ginrecord 9", "expected 'ginrecord 1 hand'"),
         ("rules: eaai", "rules: eaia", "did you mean 'eaai'"),
-        ("hand 1, seat", "hand 2, seat", "stands where 'hand 1"),
+        ("hand 1, seat", "hand 2, seat", "expected 'hand 1"),
         ("hand 2, seat 1", "hand 2, seat 0", "seat 1 starts this hand"),
-        ("seat 0: ", "seat 0: 7C ", "has 11 cards; 10 are needed"),
+        ("seat 0: ", "seat 0: 7C ", "seat 0: expected 10 cards, got 11"),
         ("upcard: ", "upcard: ZZ ", "expected a card"),
-        ("1. seat", "7. seat", "turn 7 stands where turn 1 should come"),
+        ("1. seat", "7. seat", "expected turn 1, got turn 7"),
         (": pass", ": discard 7C", "is not legal"),
         (": pass", ": fly", "expected an action"),
         ("result: ", "result: gin, ", "the result is"),
         ("score: ", "score: 1", "the score is"),
         ("end: won by seat", "end: won by nobody", "the game was"),
-        ("draw stock (", "draw stock (Q", "does not come to hand there"),
+        ("draw stock (", "draw stock (Q", "is not the card drawn or taken there"),
     ],
 )
 def test_errors_name_the_line(old, new, sentence):
@@ -105,20 +105,20 @@ def test_errors_name_the_line(old, new, sentence):
     assert str(caught.value).startswith(f"line {line}: "), caught.value
 
 
-def test_a_deck_with_a_doubled_card_is_refused():
+def test_a_deck_with_a_duplicate_card_is_refused():
     text = sample()
     lines = text.splitlines()
     stock = next(k for k, line in enumerate(lines) if line.startswith("stock: "))
     words = lines[stock].split()
     words[1] = words[2]
     lines[stock] = " ".join(words)
-    with pytest.raises(TextError, match=f"line {stock + 1}: .*missing.*doubled"):
+    with pytest.raises(TextError, match=f"line {stock + 1}: .*missing.*duplicate"):
         parse_record("\n".join(lines))
 
 
 def test_a_record_that_breaks_off_says_so():
     text = sample()
-    with pytest.raises(TextError, match="the record ends where"):
+    with pytest.raises(TextError, match="got the end of the record"):
         parse_record(text[: text.index("upcard:")])
     with pytest.raises(TextError, match="line 1"):
         parse_record("")

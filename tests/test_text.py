@@ -142,7 +142,7 @@ def test_rules_are_named_by_the_nearest_preset():
         (f"gin1 rules=eaai,target deck={DECK} check=-", "expected rules such as 'eaai,target=50'"),
         (f"gin1 rules=eaai,target=9999 deck={DECK} check=-", "from 0 to 500"),
         (f"gin1 rules=eaai deck={DECK[:-2]} check=-", "missing: KH"),
-        (f"gin1 rules=eaai deck={DECK[:-2]}AS check=-", "missing: KH; doubled: AS"),
+        (f"gin1 rules=eaai deck={DECK[:-2]}AS check=-", "missing: KH; duplicate: AS"),
         (f"gin1 rules=eaai deck={DECK[:-2]}1S check=-", "got '1S'"),
         (
             f"gin1 rules=eaai deck={DECK} actions=pps check=-",
