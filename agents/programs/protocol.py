@@ -33,7 +33,7 @@ from ginenv.history import (
     M_PASS,
     M_TAKE,
     Move,
-    read_moves,
+    move_arrays,
 )
 from ginenv.melds import MAX_ARRANGEMENTS, nth_arrangement
 from ginenv.rules import (
@@ -84,18 +84,19 @@ class Reader:
         assert views.dtype == VIEW
         self.columns = {name: views[name].tolist() for name in self._FIELDS}
         self.histories = views["history"]
-        self.moves = read_moves(views)
+        self.moves, counts = move_arrays(views)
+        self.counts = counts.tolist()
         self.rules = views["rules"]
 
     def __len__(self) -> int:
         """How many views there are."""
-        return len(self.moves)
+        return len(self.counts)
 
     def view(self, i: int) -> dict[str, Any]:
         """One view."""
         view = {name: column[i] for name, column in self.columns.items()}
         view["history"] = self.histories[i].tobytes()[: view["num_history"]]
-        view["moves"] = self.moves[i]
+        view["moves"] = self.moves[i, : self.counts[i]]
         view["rules"] = self.rules[i]
         return view
 
@@ -153,8 +154,8 @@ class Teller:
     def update(self, view: dict[str, Any]) -> None:
         """Adds what has happened since the last view of this hand."""
         moves = view["moves"]
-        for number in range(self.moves_told, len(moves)):
-            self._tell(moves[number], number == len(moves) - 1, view)
+        for number, move in enumerate(moves[self.moves_told :].tolist(), self.moves_told + 1):
+            self._tell(Move(*move), number == len(moves), view)
         self.moves_told = len(moves)
         self.history = view["history"]
         self.hand = _own_cards(view)
