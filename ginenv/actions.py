@@ -11,6 +11,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from ginenv.cards import NUM_CARDS, card_name, parse_card
 from ginenv.errors import CardError, IllegalActionError
 
@@ -39,13 +43,13 @@ def action_name(action: int, phase: int = PHASE_DISCARD) -> str:
     if action in _FIXED:
         return _FIXED[action]
     if not 0 <= action < NUM_ACTIONS:
-        raise IllegalActionError(f"action {action} does not exist; actions are numbered 0 to {NUM_ACTIONS - 1}")
+        raise IllegalActionError(f"expected the number of an action, from 0 to {NUM_ACTIONS - 1}, got {action}")
+    if action >= KNOCK:
+        return f"knock {card_name(action - KNOCK)}"
     if phase == PHASE_SPREAD:
         return f"spread {action}"
     if phase == PHASE_LAYOFF:
         return f"lay off {card_name(action)}"
-    if action >= KNOCK:
-        return f"knock {card_name(action - KNOCK)}"
     return f"discard {card_name(action)}"
 
 
@@ -53,7 +57,7 @@ def parse_action(text: str) -> int:
     """The action of words as ``action_name`` writes them; case and extra blanks do not matter.
 
     Raises:
-        IllegalActionError: if the text names no action.
+        IllegalActionError: if the text is not an action.
     """
     words = " ".join(text.lower().split())
     if words in _PARSED:
@@ -67,9 +71,30 @@ def parse_action(text: str) -> int:
         if verb == "knock":
             return KNOCK + parse_card(rest)
     except CardError as error:
-        raise IllegalActionError(f"{text!r} is no action: {error}") from None
+        raise IllegalActionError(f"cannot read the action {text!r}: {error}") from None
     if verb == "spread" and rest.isdecimal() and int(rest) < NUM_CARDS:
         return int(rest)
     raise IllegalActionError(
-        f"{text!r} is no action; allowed are: discard CARD, knock CARD, draw stock, take, pass, lay off CARD, done, spread N"
+        "expected an action such as 'draw stock', 'take', 'pass', 'discard 7C', 'knock 7C', 'spread 0', 'lay off 7C' or 'done', "
+        f"got {text!r}"
     )
+
+
+def actions_of(legal: Sequence[int] | np.ndarray) -> list[int]:
+    """The actions of three masks as ``engine.legal`` and views hold them, ascending.
+
+    Args:
+        legal: cards for ids 0-51, cards for ids 52-103, and bits for 104-106.
+    """
+    bits = int(legal[0]) | int(legal[1]) << KNOCK | int(legal[2]) << STOCK
+    return [action for action in range(NUM_ACTIONS) if bits >> action & 1]
+
+
+def illegal_action(action: int, legal: Sequence[int] | np.ndarray, phase: int) -> str:
+    """One sentence that names an illegal action and lists the legal ones."""
+    name = f"action {action}"
+    if 0 <= action < NUM_ACTIONS:
+        name += f" ({action_name(action, phase)})"
+    names = ", ".join(f"{number} ({action_name(number, phase)})" for number in actions_of(legal))
+    where = f"is not legal in the {PHASE_NAMES[phase]} phase"
+    return f"{name} {where}; legal actions: {names}" if names else f"{name} {where}: it is not this seat's turn"

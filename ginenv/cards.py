@@ -28,7 +28,7 @@ def card_value(card: int) -> int:
 def card_name(card: int, symbols: bool = False) -> str:
     """Two characters for a card: ``7C`` (or ``7♣`` with ``symbols``); ten is ``T``."""
     if not 0 <= card < NUM_CARDS:
-        raise CardError(f"card {card} does not exist; cards are numbered 0 to {NUM_CARDS - 1}")
+        raise CardError(f"expected the number of a card, from 0 to {NUM_CARDS - 1}, got {card}")
     return RANKS[card % 13] + (SUIT_SYMBOLS if symbols else SUITS)[card // 13]
 
 
@@ -36,7 +36,7 @@ def parse_card(text: str) -> int:
     """The card of a name such as ``7C``, ``TD``, ``10d`` or ``Q♥``; case does not matter.
 
     Raises:
-        CardError: if the text names no card.
+        CardError: if the text is not the name of a card.
     """
     name = text.strip().upper()
     rank_text, suit_text = name[:-1], name[-1:]
@@ -44,7 +44,7 @@ def parse_card(text: str) -> int:
         rank_text = "T"
     suit = _SYMBOL_TO_SUIT.get(suit_text, SUITS.find(suit_text) if suit_text else -1)
     if len(rank_text) != 1 or rank_text not in RANKS or suit < 0:
-        raise CardError(f"{text!r} is no card; a card is a rank of {RANKS} (or 10) and a suit of {SUITS}, as in 7C")
+        raise CardError(f"expected a card such as '7C' (ranks {RANKS}, suits {SUITS}), got {text!r}")
     return 13 * suit + RANKS.index(rank_text)
 
 
@@ -78,19 +78,19 @@ def parse_cards(text: str) -> list[int]:
     """Cards of a text such as ``"7C 8C TD"`` or ``"7C8CTD"``, in the order written.
 
     Raises:
-        CardError: if a part of the text names no card.
+        CardError: if a part of the text is not the name of a card.
     """
     cards = []
     for word in text.replace(",", " ").split():
         word = word.replace("10", "T")
         if len(word) % 2:
-            raise CardError(f"{word!r} is no list of cards; each card is two characters, as in 7C8CTD")
+            raise CardError(f"expected cards of two characters each, such as '7C8CTD', got {word!r}")
         cards.extend(parse_card(word[i : i + 2]) for i in range(0, len(word), 2))
     return cards
 
 
 def check_deck(deck: Sequence[int], ranks: int = 13, suits: int = 4) -> list[int]:
-    """A deck as a list of numbers, or an error that says what is missing or doubled.
+    """A deck as a list of numbers, or an error that names missing and duplicate cards.
 
     Args:
         deck: the cards in the order dealt, as numbers.
@@ -104,7 +104,7 @@ def check_deck(deck: Sequence[int], ranks: int = 13, suits: int = 4) -> list[int
     try:
         cards = [operator.index(card) for card in deck]
     except (TypeError, ValueError) as error:
-        raise CardError(f"a deck is a sequence of card numbers: {error}") from None
+        raise CardError(f"expected a deck as a sequence of card numbers: {error}") from None
     wrong = sorted(set(cards) - set(expected))
     doubled = sorted({card for card in cards if cards.count(card) > 1} - set(wrong))
     missing = sorted(set(expected) - set(cards))
@@ -114,7 +114,7 @@ def check_deck(deck: Sequence[int], ranks: int = 13, suits: int = 4) -> list[int
     if missing:
         parts.append(f"missing: {format_cards(missing)}")
     if doubled:
-        parts.append(f"doubled: {format_cards(doubled)}")
+        parts.append(f"duplicate: {format_cards(doubled)}")
     if wrong:
         parts.append(f"not in this deck: {', '.join(str(card) for card in wrong)}")
     raise CardError("; ".join(parts))

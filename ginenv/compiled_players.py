@@ -1,6 +1,6 @@
 """Compiled players inside compiled loops: asking one costs nanoseconds instead of a call through Python.
 
-A player whose decisions are one kernel says so by an attribute ``compiled``, a pair of
+A player whose decisions are one kernel has an attribute ``compiled``, a pair of
 
 * ``decide(view, options, seed)``: a ``ginenv.jit.kernel`` of a ``VIEW`` record, an options record and a ``uint64``, which
   returns an action (``int64``);
@@ -29,13 +29,13 @@ OPPONENT = np.dtype(
         ("count", np.int64),  # how many options records there are
         ("size", np.int64),  # bytes of one
         ("seed", np.uint64),
-        ("listens", np.uint8),  # 1 when the player must be told of hands that ended
+        ("listens", np.uint8),  # 1 when the player observes the hands that ended
     ],
     align=True,
 )
 
 
-def describe(player: Any, seed: int, listens: bool, record: np.void) -> object:
+def write_opponent(player: Any, seed: int, listens: bool, record: np.void) -> object:
     """Writes a player (``ginenv.players.Player``) into an ``OPPONENT`` record.
 
     Returns:

@@ -14,10 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from ginenv.actions import PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, PHASE_WALL
-from ginenv.engine import NO_CARD
-from ginenv.jit import kernel, popcount, store_cards
+from ginenv.engine import END_LAST_UPCARD, END_WALL, LAYOFF_DEADWOOD_ONLY, NO_CARD
+from ginenv.jit import kernel, popcount, row_record, store_cards
 from ginenv.melds import RANK_COLUMN, deadwood, melded_cards, points_of, run_cards, set_ranks
-from ginenv.record_access import row_record
 from ginenv.rules import (
     R_AUTO_GIN,
     R_BOX_BONUS,
@@ -108,7 +107,6 @@ _FACTS_AT = len(PLANES) * NUM_CELLS
 FLAT_SCALE = np.ones(OBSERVATION_SIZE, np.float32)
 FLAT_SCALE[_FACTS_AT : _FACTS_AT + len(FACTS)] = [scale for _, scale in FACTS]
 _MOST_POINTS = 250
-_END_LAST_UPCARD, _END_WALL, _LAYOFF_DEADWOOD_ONLY = 1, 2, 1
 
 
 @kernel
@@ -129,6 +127,28 @@ def _least_knock(v):
 def _joins(cards, bit):
     """Whether a card of a hand is in any meld of it; most are not, which spares the search for an arrangement."""
     return (run_cards(cards) | set_ranks(cards) * RANK_COLUMN) & bit != 0
+
+
+@kernel
+def _encode_rules(v, row):
+    """The facts that follow from the rules alone, but for the last: whether the limit is still to be set."""
+    out = row.cells
+    f = _FACTS_AT
+    r = v.rules
+    out[f + 28] = r[R_GIN_BONUS]
+    out[f + 29] = r[R_UNDERCUT_BONUS]
+    out[f + 30] = r[R_TIE_UNDERCUTS]
+    out[f + 31] = min(np.int64(r[R_GAME_BONUS]), _MOST_POINTS)
+    out[f + 32] = r[R_BOX_BONUS]
+    out[f + 33] = r[R_SHUTOUT] != 0
+    out[f + 34] = r[R_WINNER_TOTAL]
+    out[f + 35] = r[R_STOCK_END] == END_LAST_UPCARD
+    out[f + 36] = r[R_STOCK_END] == END_WALL
+    out[f + 37] = r[R_ELEVEN_TEN]
+    out[f + 38] = r[R_AUTO_GIN]
+    out[f + 39] = r[R_DISCARD_TAKEN]
+    out[f + 40] = r[R_LAYOFF] == LAYOFF_DEADWOOD_ONLY
+    out[f + 41] = r[R_FIRST_DISCARD_LIMIT] and v.num_history == 0
 
 
 @kernel
@@ -156,7 +176,7 @@ def encode_row(v, r):
     store_cards(out, 416, fresh)
     store_cards(out, _FACTS_AT, np.int64(0))
     f = _FACTS_AT
-    r = v.rules
+    rules = v.rules
     phase = v.phase
     out[f + 0] = phase == PHASE_UPCARD
     out[f + 1] = phase == PHASE_DRAW
@@ -186,27 +206,14 @@ def encode_row(v, r):
     out[f + 21] = popcount(v.known[0])
     out[f + 22] = min(max(v.score[0], 0), _MOST_POINTS)
     out[f + 23] = min(max(v.score[1], 0), _MOST_POINTS)
-    out[f + 24] = min(max(r[R_TARGET] - v.score[0], 0), _MOST_POINTS)
-    out[f + 25] = min(max(r[R_TARGET] - v.score[1], 0), _MOST_POINTS)
+    out[f + 24] = min(max(rules[R_TARGET] - v.score[0], 0), _MOST_POINTS)
+    out[f + 25] = min(max(rules[R_TARGET] - v.score[1], 0), _MOST_POINTS)
     out[f + 26] = v.boxes[0]
     out[f + 27] = v.boxes[1]
-    out[f + 28] = r[R_GIN_BONUS]
-    out[f + 29] = r[R_UNDERCUT_BONUS]
-    out[f + 30] = r[R_TIE_UNDERCUTS]
-    out[f + 31] = min(np.int64(r[R_GAME_BONUS]), _MOST_POINTS)
-    out[f + 32] = r[R_BOX_BONUS]
-    out[f + 33] = r[R_SHUTOUT] != 0
-    out[f + 34] = r[R_WINNER_TOTAL]
-    out[f + 35] = r[R_STOCK_END] == _END_LAST_UPCARD
-    out[f + 36] = r[R_STOCK_END] == _END_WALL
-    out[f + 37] = r[R_ELEVEN_TEN]
-    out[f + 38] = r[R_AUTO_GIN]
-    out[f + 39] = r[R_DISCARD_TAKEN]
-    out[f + 40] = r[R_LAYOFF] == _LAYOFF_DEADWOOD_ONLY
-    out[f + 41] = r[R_FIRST_DISCARD_LIMIT] and v.num_history == 0
     out[f + 42] = v.known[1] != 0
     out[f + 43] = v.drawn_hands
     out[f + 44] = v.declined
+    _encode_rules(v, r)
 
 
 @kernel

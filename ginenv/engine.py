@@ -3,7 +3,7 @@
 A hand in play is one record of ``STATE``: everything, the whole stock order included, so that cloning, saving and sending
 are copies of bytes. Rules stand in the record too, so hands under different rules share a batch. Only this module (with
 ``state`` for the deal, ``melds`` for the arithmetic and ``game`` for the score sheet) knows the rules; players never see a state
-but a view. Names of ``state`` that come with playing a hand can be had from here.
+but a view. It also exports the names of ``state`` that are needed to play a hand.
 
 Kernels trust their input: callers check an action against ``legal`` first.
 """
@@ -26,7 +26,7 @@ from ginenv.actions import (
     UPCARD,
 )
 from ginenv.cards import ALL_CARDS
-from ginenv.jit import below, ctz, kernel, nth_bit, popcount
+from ginenv.jit import below, ctz, kernel, next_word, nth_bit, popcount  # noqa: F401
 from ginenv.melds import (
     MAX_ARRANGEMENTS,
     best_layoff,
@@ -59,7 +59,7 @@ from ginenv.rules import (
     R_TIE_UNDERCUTS,
     R_UNDERCUT_BONUS,
 )
-from ginenv.state import (
+from ginenv.state import (  # noqa: F401  (also exported from here)
     MAX_HISTORY,
     MAX_PILE,
     NO_CARD,
@@ -72,37 +72,9 @@ from ginenv.state import (
     shuffle,
 )
 
-__all__ = [
-    "END_LAST_UPCARD",
-    "END_VOID",
-    "END_WALL",
-    "LAYOFF_BEST",
-    "LAYOFF_BY_HAND",
-    "LAYOFF_DEADWOOD_ONLY",
-    "MAX_HISTORY",
-    "MAX_PILE",
-    "NOBODY",
-    "NO_CARD",
-    "STATE",
-    "STOCK_LEFT",
-    "End",
-    "apply",
-    "deal",
-    "is_first_discard",
-    "is_legal",
-    "layable",
-    "legal",
-    "limit_with",
-    "next_word",
-    "random_action",
-    "shuffle",
-    "stock_count",
-    "unseen_by",
-]
-
-# Two cards are left in the stock when it counts as used up, under every source's rules.
+# The stock counts as used up when two cards are left, under every source's rules.
 STOCK_LEFT = 2
-# Values of R_STOCK_END and R_LAYOFF (positions in rules.STOCK_END and rules.LAYOFF).
+# Values of R_STOCK_END and R_LAYOFF (positions in rules.CHOICES).
 END_VOID, END_LAST_UPCARD, END_WALL = range(3)
 LAYOFF_BEST, LAYOFF_DEADWOOD_ONLY, LAYOFF_BY_HAND = range(3)
 
@@ -179,7 +151,7 @@ def _legal_discards(s):
     else:
         knocks = knock_discards(cards, np.int64(s.limit)) & allowed
         if s.rules[R_STOCK_END] == END_WALL and stock_count(s) <= STOCK_LEFT and s.drawn == NO_CARD:
-            # Whoever takes the upcard at the wall takes it to knock.
+            # At the wall the upcard may be taken only to knock.
             return np.int64(0), knocks
     if s.rules[R_AUTO_GIN] and knocks:
         allowed &= _without_gin(cards, knocks)
@@ -221,19 +193,24 @@ def legal(s):
 
 
 @kernel
-def is_legal(s, action):
-    """Whether the seat to move may play an action (a lenient knock above the limit included)."""
-    discards, knocks, others = legal(s)
-    if action < 0 or action > PASS:
+def among(action, discards, knocks, others):
+    """Whether an action is among those of three masks, as ``legal`` gives them and views hold them."""
+    if action < 0:
         return False
     if action < KNOCK:
         return (discards >> action) & 1 == 1
     if action < STOCK:
-        card = action - KNOCK
-        if s.rules[R_LENIENT_KNOCK] and (discards >> card) & 1:
-            return True
-        return (knocks >> card) & 1 == 1
-    return (others >> (action - STOCK)) & 1 == 1
+        return (knocks >> (action - KNOCK)) & 1 == 1
+    return action <= PASS and (others >> (action - STOCK)) & 1 == 1
+
+
+@kernel
+def is_legal(s, action):
+    """Whether the seat to move may play an action (a lenient knock above the limit included)."""
+    discards, knocks, others = legal(s)
+    if s.rules[R_LENIENT_KNOCK] and s.phase == PHASE_DISCARD:
+        knocks |= discards
+    return among(action, discards, knocks, others)
 
 
 @kernel
@@ -303,7 +280,7 @@ def _lay_off(s, seat, card):
 
 @kernel
 def _defend(s):
-    """After the spread: gin scores at once; else the defender lays off, by itself or by hand."""
+    """After the spread: gin scores at once; otherwise the defender lays off, automatically or card by card."""
     knocker = s.knocker
     other = 1 - knocker
     melded = s.spread[0] | s.spread[1] | s.spread[2] | s.spread[3]
@@ -502,10 +479,3 @@ def random_action(s, word):
     if n < total:
         return KNOCK + nth_bit(knocks, n - count)
     return STOCK + nth_bit(others, n - total)
-
-
-@kernel
-def next_word(seed):
-    """The next random word of a stream: adds a constant, then mixes lightly (for playouts, not for decks)."""
-    seed = seed + np.uint64(0x9E3779B97F4A7C15)
-    return seed, (seed ^ (seed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

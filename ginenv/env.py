@@ -1,14 +1,13 @@
 """``Gin/Hand-v0`` and ``Gin/Game-v0``: one learner at one table, an opponent inside.
 
 Reset and step let the opponent move until the learner is to move or the episode is over, so a reward includes the opponent's
-reply. What ``info`` holds stands in ``ginenv.info``; observations are described in ``ginenv.encoding``, actions in
-``ginenv.actions``.
+reply. ``info`` is described in ``ginenv.info``, observations in ``ginenv.encoding``, actions in ``ginenv.actions``.
 """
 
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, Unpack
 
 import gymnasium as gym
 import numpy as np
@@ -17,11 +16,12 @@ from gymnasium.error import ResetNeeded
 
 from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
-from ginenv.errors import GinError, IllegalActionError
+from ginenv.errors import GinError, IllegalActionError, check_choice, must_be
+from ginenv.hand import Hand
 from ginenv.info import info_of
 from ginenv.players import Player, close_players
 from ginenv.rules import Rules
-from ginenv.table_batch import Tables, choice
+from ginenv.table_batch import TableBatch, TableOptions
 
 OBSERVATIONS = ("planes", "flat")
 RENDER_MODES = ("ansi", "rgb_array", "human")
@@ -34,7 +34,7 @@ def observation_space(observation: str) -> spaces.Box:
     Raises:
         GinError: for another name.
     """
-    if choice("observation", observation, OBSERVATIONS) == 0:
+    if check_choice("observation", observation, OBSERVATIONS) == 0:
         return spaces.Box(0, 255, PLANES_SHAPE, np.uint8)
     return spaces.Box(0.0, np.float32(255.0), (OBSERVATION_SIZE,), np.float32)
 
@@ -43,18 +43,18 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
     """What ``HandEnv`` and ``GameEnv`` share.
 
     Args:
-        opponent: who sits across: a registered name (``player_names()``), with options after a colon; a checkpoint's
+        opponent: the opponent: a registered name (``player_names()``), with options after a colon; a checkpoint's
             directory; ``cmd:PROGRAM``; or a ``Player``.
         rules: a preset's name, ``Rules``, or a dictionary such as ``{"preset": "eaai", "knock_limit": 5}``.
-        seat: the learner's seat: 0, 1, ``"alternate"`` (by hands or games dealt) or ``"random"``. Who starts follows
-            from the rules.
         observation: ``"planes"`` or ``"flat"``.
-        reward: what is paid; see the classes.
-        on_illegal: ``"terminate"``: an illegal action ends the episode with a loss and ``info["illegal_action"]``;
-            ``"raise"``: it is an error that names the action and lists the legal ones, and nothing is lost.
-        opponent_memory: of an opponent that learns: ``"none"``, it forgets at every reset; ``"env"``, it remembers until a
-            reset with a seed; ``"profile"``, it is never told to forget.
         render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None.
+        seat: the learner's seat: 0, 1, ``"alternate"`` (by hands or games dealt) or ``"random"``, the default. Who starts follows
+            from the rules.
+        reward: how the learner is rewarded; see the classes.
+        on_illegal: ``"terminate"``, the default: an illegal action ends the episode with a loss and ``info["illegal_action"]``;
+            ``"raise"``: it is an error that names the action and lists the legal ones, and nothing is lost.
+        opponent_memory: of an opponent that learns: ``"none"``, the default, it forgets at every reset; ``"env"``, it remembers until a
+            reset with a seed; ``"profile"``, it is never told to forget.
 
     Raises:
         GinError: for a value that an argument cannot have; the message names what is allowed.
@@ -62,35 +62,25 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
 
     metadata = METADATA
     _is_game = False
+    _reward = "points"
 
     def __init__(
         self,
         opponent: str | Player = "simple",
         rules: str | Rules | dict[str, Any] = "eaai",
-        seat: int | str = "random",
         observation: str = "planes",
-        reward: str = "points",
-        on_illegal: str = "terminate",
-        opponent_memory: str = "none",
         render_mode: str | None = None,
+        **options: Unpack[TableOptions],
     ) -> None:
         self.observation_space = observation_space(observation)
         self.action_space = spaces.Discrete(NUM_ACTIONS)
         if render_mode is not None:
-            choice("render_mode", render_mode, RENDER_MODES)
-        choice("seat", seat, (0, 1, "alternate", "random"))
+            check_choice("render_mode", render_mode, RENDER_MODES)
         self.render_mode = render_mode
         self._flat = observation == "flat"
-        self._core = Tables(
-            1,
-            rules=rules,
-            opponents=[opponent],
-            seat=seat,
-            is_game=self._is_game,
-            reward=reward,
-            on_illegal=on_illegal,
-            same_step=False,
-            opponent_memory=opponent_memory,
+        options.setdefault("reward", self._reward)
+        self._batch = TableBatch(
+            1, rules=rules, opponents=[opponent], is_game=self._is_game, same_step=False, **options
         )
         self._ready = False
         self._keyed = False
@@ -99,16 +89,21 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
     @property
     def rules(self) -> Rules:
         """The rules played."""
-        return self._core.rules
+        return self._batch.rules
 
     @property
     def view(self) -> np.void:
         """What the learner may see, as a ``VIEW`` record: for players and rendering."""
-        return self._core.views()[0]
+        return self._batch.views()[0]
+
+    @property
+    def hand(self) -> Hand:
+        """A copy of the hand in play with all cards open, the opponent's and the stock too: for tests and analysis, not for playing."""
+        return Hand(self._batch.states.copy(), self.rules)
 
     def set_opponent(self, opponent: str | Player) -> None:
-        """Seats another opponent, from the next reset on."""
-        self._core.set_opponents([opponent])
+        """Changes the opponent, from the next reset on."""
+        self._batch.set_opponents([opponent])
 
     def action_masks(self) -> np.ndarray:
         """The legal actions as ``bool[107]``, where sb3-contrib looks for them."""
@@ -120,7 +115,7 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
         """Begins an episode.
 
         Args:
-            seed: the same seed, the same deals, here and in every other face of this package.
+            seed: the same seed gives the same deals in every environment of this package.
             options: ``deal``: the cards in the order dealt, as numbers or as text (the starter's, the other's, the upcard, the
                 stock); ``starter`` or ``dealer``: a seat; ``seat``: the learner's, for this episode. A hand that ends before the
                 learner's first move is dealt again, at the same seat; the deal and who starts are then new.
@@ -130,10 +125,10 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
         """
         super().reset(seed=seed)
         if seed is not None or not self._keyed:
-            self._core.seed(0, self.np_random)
+            self._batch.seed(0, self.np_random)
             self._keyed = True
         rows, masks = _buffers()
-        self._core.reset(rows, masks, options=options, seeded=seed is not None)
+        self._batch.reset(rows, masks, options=options, seeded=seed is not None)
         self._ready = True
         return self._result(rows, masks)
 
@@ -144,19 +139,19 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
             IllegalActionError: for an illegal action where ``on_illegal`` is ``"raise"``.
             ResetNeeded: before the first reset and after the end of an episode.
         """
-        core = self._core
+        batch = self._batch
         if not self._ready:
             raise ResetNeeded("step is called before reset, or after the end of the episode; call reset first")
         try:
-            core.take(operator.index(action))
+            batch.take(operator.index(action))
         except (TypeError, OverflowError):
-            raise IllegalActionError(f"action {action!r} is no whole number from 0 to {NUM_ACTIONS - 1}") from None
+            raise IllegalActionError(must_be("action", f"a whole number from 0 to {NUM_ACTIONS - 1}", action)) from None
         rows, masks = _buffers()
-        core.step(rows, masks)
-        over = bool(core.over[0])
+        batch.step(rows, masks)
+        over = bool(batch.over[0])
         self._ready = not over
         observation, info = self._result(rows, masks)
-        return observation, float(core.paid[0]), over, False, info
+        return observation, float(batch.paid[0]), over, False, info
 
     def _result(self, rows: np.ndarray, masks: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
         self._mask = masks[0]
@@ -164,26 +159,17 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
             self.render()
         row = rows[0]
         observation = row * FLAT_SCALE if self._flat else row.reshape(PLANES_SHAPE)
-        return observation, info_of(self._core, masks[0])
+        return observation, info_of(self._batch, masks[0])
 
     def render(self) -> Any:
         """The table from the learner's seat: text (``ansi``), ``uint8[600, 960, 3]`` (``rgb_array``), or printed (``human``)."""
-        if self.render_mode is None:
-            gym.logger.warn('render is called without a render mode; make the environment with render_mode="ansi"')
-            return None
-        from ginenv import render
+        from ginenv.render import draw
 
-        opponent = self._core.name_at(0)
-        if self.render_mode == "ansi":
-            return render.to_text(self.view, opponent)
-        if self.render_mode == "rgb_array":
-            return render.to_image(self.view, opponent)
-        render.show(self.view, opponent)
-        return None
+        return draw(self.view, self._batch.name_at(0), self.render_mode)
 
     def close(self) -> None:
-        """Ends what opponents have started."""
-        close_players(self._core.players)
+        """Closes the opponents, such as programs that play."""
+        close_players(self._batch.players)
 
 
 def _buffers() -> tuple[np.ndarray, np.ndarray]:
@@ -196,8 +182,8 @@ class HandEnv(TableEnv):
     ``reward``, paid when the hand ends: ``"points"``, what it brought the learner (negative: the opponent); ``"scaled"``, a
     hundredth of that; ``"win"``, 1, 0 or -1. An illegal action costs 100 points, or 1.
 
-    A hand that ends before the learner's first move is dealt again and listed in ``info["skipped"]``: whoever measures
-    a player adds these results to the others.
+    A hand that ends before the learner's first move is dealt again and listed in ``info["skipped"]``: add these results to
+    the others when you measure a player.
     """
 
 
@@ -212,19 +198,7 @@ class GameEnv(TableEnv):
     """
 
     _is_game = True
-
-    def __init__(
-        self,
-        opponent: str | Player = "simple",
-        rules: str | Rules | dict[str, Any] = "eaai",
-        seat: int | str = "random",
-        observation: str = "planes",
-        reward: str = "win",
-        on_illegal: str = "terminate",
-        opponent_memory: str = "none",
-        render_mode: str | None = None,
-    ) -> None:
-        super().__init__(opponent, rules, seat, observation, reward, on_illegal, opponent_memory, render_mode)
+    _reward = "win"
 
 
 __all__ = ["GameEnv", "GinError", "HandEnv", "TableEnv", "observation_space"]

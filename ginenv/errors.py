@@ -1,9 +1,11 @@
-"""The errors that bad input raises; each message is one sentence that names what was wrong and what is allowed."""
+"""The errors that bad input raises, and the checks of values; each message is one sentence: what was expected, what was given."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from numbers import Integral
+from typing import Any
 
 
 class GinError(ValueError):
@@ -11,7 +13,7 @@ class GinError(ValueError):
 
 
 class CardError(GinError):
-    """A text or number that is no card, or a deck that is no deck."""
+    """A text or number that does not stand for a card, or a deck that is not complete."""
 
 
 class RulesError(GinError):
@@ -40,3 +42,36 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     """One sentence for an unknown name: what it is, the nearest one, and all that are allowed."""
     known = sorted(known)
     return f"unknown {kind} {name!r}{did_you_mean(name, known)}; known: {', '.join(known)}"
+
+
+def must_be(name: str, expected: str, value: object) -> str:
+    """One sentence for a value that cannot be: whose it is, what was expected, and what was given."""
+    return f"{name} must be {expected}, got {value!r}"
+
+
+def check_choice(name: str, value: Any, allowed: Sequence[Any], error: type[GinError] = GinError) -> int:
+    """The position of a value among those allowed.
+
+    Raises:
+        GinError: (or the error given) if it is none of them; names them, and the nearest.
+    """
+    if isinstance(value, str | Integral):
+        for position, candidate in enumerate(allowed):
+            if candidate == value and isinstance(candidate, bool) == isinstance(value, bool):
+                return position
+    names = ", ".join(repr(candidate) for candidate in allowed)
+    hint = did_you_mean(str(value), [str(candidate) for candidate in allowed])
+    raise error(must_be(name, f"one of {names}", value) + hint)
+
+
+def check_whole(name: str, value: Any, least: int, most: int | None = None, error: type[GinError] = GinError) -> int:
+    """A whole number in a range, as an ``int``.
+
+    Raises:
+        GinError: (or the error given) if it is none.
+    """
+    number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else least - 1
+    if number < least or (most is not None and number > most):
+        limits = f"from {least} to {most}" if most is not None else f"of at least {least}"
+        raise error(must_be(name, f"a whole number {limits}", value))
+    return number

@@ -1,6 +1,6 @@
 """Hands into a game: who starts, the running score, and the score sheet with boxes, game bonus and shut-out.
 
-Kernels work on the game's fields of a ``STATE`` record; ``Hand`` and ``Match`` in ``ginenv.hand`` are their readable faces.
+Kernels work on the game's fields of a ``STATE`` record; ``Hand`` and ``Match`` in ``ginenv.hand`` are the Python classes on top of them.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ import numpy as np
 from ginenv.engine import NOBODY, deal, shuffle
 from ginenv.jit import kernel, mix
 from ginenv.rules import (
-    FIRST_STARTER,
-    NEXT_STARTER,
+    CHOICES,
     R_BOX_BONUS,
     R_FIRST_STARTER,
     R_GAME_BONUS,
@@ -22,15 +21,14 @@ from ginenv.rules import (
     R_SHUTOUT_BONUS,
     R_TARGET,
     R_WINNER_TOTAL,
-    SHUTOUT,
 )
 
-_CHANCE = FIRST_STARTER.index("chance")
-_LOSER = NEXT_STARTER.index("loser")
-_ALTERNATE = NEXT_STARTER.index("alternate")
-_DOUBLE_BEFORE = SHUTOUT.index("double-before-boxes")
-_DOUBLE_AFTER = SHUTOUT.index("double-after-boxes")
-_SHUTOUT_BONUS = SHUTOUT.index("bonus")
+_CHANCE = CHOICES["first_starter"].index("chance")
+_LOSER = CHOICES["next_starter"].index("loser")
+_ALTERNATE = CHOICES["next_starter"].index("alternate")
+_DOUBLE_BEFORE = CHOICES["shutout"].index("double-before-boxes")
+_DOUBLE_AFTER = CHOICES["shutout"].index("double-after-boxes")
+_SHUTOUT_BONUS = CHOICES["shutout"].index("bonus")
 # Set apart from the numbers of hands, so that the cut for the deal is independent of every deck.
 _CUT = np.uint64(0x5EED_0F_7E_C07)
 
@@ -123,7 +121,7 @@ def _settle(s, ended):
 
 @kernel
 def score_hand(s):
-    """Books a hand that is over: score, boxes, and whether the game is over. Call once per hand.
+    """Adds a finished hand to the score and boxes, and ends the game if it is decided. Call once per hand.
 
     A game also ends after ``max_drawn_hands`` hands in a row without a score; then nobody reached the target, no bonus is
     paid, and the higher score wins.

@@ -1,7 +1,7 @@
-"""The readable faces of the engine: one hand, and a game of hands, one move at a time.
+"""One hand, and a game of hands, as Python objects: one move at a time.
 
-``Hand`` and ``Match`` speak the game's words, check every action and say what went wrong; thousands of games at once are the
-business of the kernels and of the vector environment.
+``Hand`` and ``Match`` take actions as numbers or words, check them, and explain what was wrong; for thousands of games at once use the
+kernels or the vector environments.
 
     >>> from ginenv.hand import Hand
     >>> hand = Hand.deal("eaai", seed=7)
@@ -20,21 +20,23 @@ import numpy as np
 
 from ginenv.actions import (
     KNOCK,
-    NUM_ACTIONS,
     PASS,
     PHASE_NAMES,
     PHASE_OVER,
     action_name,
+    actions_of,
+    illegal_action,
     parse_action,
 )
 from ginenv.cards import check_deck, parse_cards
-from ginenv.engine import MAX_HISTORY, MAX_PILE, NOBODY, STATE, apply, deal, is_legal, legal
-from ginenv.errors import GinError, IllegalActionError, RulesError, TextError
+from ginenv.engine import MAX_HISTORY, NOBODY, STATE, apply, deal, is_legal, legal
+from ginenv.errors import GinError, IllegalActionError, RulesError, TextError, check_choice, check_whole, must_be
 from ginenv.game import next_hand, next_starter, score_hand, set_keys, start_game
 from ginenv.jit import kernel
 from ginenv.outcome import Outcome, outcome_of
 from ginenv.rules import Rules, get_rules
 from ginenv.sheet import ScoreSheet, score_sheet
+from ginenv.state import canonical, same_records
 from ginenv.view import make_views
 
 # Fields of a state that belong to the game or to the players and not to the hand: a replay does not make them.
@@ -131,15 +133,15 @@ class Hand:
         Raises:
             RulesError: for unknown or wrong rules.
             CardError: if the deck is not each card in play once.
-            GinError: if the seed or the starter is no such number.
+            GinError: if the seed is negative or the starter is not a seat.
         """
         chosen = get_rules(rules)
         states = np.zeros(1, STATE)
         states["rules"] = chosen.block
-        set_keys(states, np.random.default_rng(_checked_seed(seed)))
+        set_keys(states, np.random.default_rng(seed if seed is None else check_whole("seed", seed, 0)))
         _start_game(states)
-        if starter is not None and starter not in (0, 1):
-            raise GinError(f"starter {starter!r} is no seat; seats are 0 and 1")
+        if starter is not None:
+            check_choice("starter", starter, (0, 1))
         if deck is not None:
             _put_deck(states, deck, chosen)
             _deal(states, starter or 0)
@@ -183,12 +185,10 @@ class Hand:
 
     def legal_actions(self) -> list[int]:
         """Numbers of the legal actions, ascending."""
-        discards, knocks, others = (int(mask) for mask in _legal(self.state))
-        bits = discards | knocks << 52 | others << 104
-        return [action for action in range(NUM_ACTIONS) if bits >> action & 1]
+        return actions_of(_legal(self.state))
 
     def action_text(self, action: int) -> str:
-        """An action in words, as the present phase calls it."""
+        """An action in words, as the current phase names it."""
         return action_name(action, self._phase)
 
     def push(self, action: int | str) -> None:
@@ -198,7 +198,7 @@ class Hand:
             action: a number, or words such as ``discard 7C``.
 
         Raises:
-            IllegalActionError: if it is no action or not legal now; nothing has changed then.
+            IllegalActionError: if it cannot be read or is not legal now; nothing has changed then.
         """
         number = parse_action(action) if isinstance(action, str) else _checked_action(action)
         if not 0 <= number <= PASS or not _push(self.state, number):
@@ -216,7 +216,7 @@ class Hand:
         Raises:
             IllegalActionError: at the first that is not legal; those before it stay played.
         """
-        # A number beyond all words is no action either; 255 stands for it.
+        # A number too large for the array is not an action either; 255 stands for it.
         numbers = np.array([min(max(_checked_action(action), -1), 255) for action in actions], np.int64)
         phases = np.zeros(len(numbers), np.uint8)
         played = _push_all(self.state, numbers, phases)
@@ -227,10 +227,7 @@ class Hand:
     def _refusal(self, action: int) -> str:
         if self.is_over:
             return f"action {action} is not legal: the hand is over ({self.outcome})"
-        known = 0 <= action <= PASS
-        name = f"action {action} ({self.action_text(action)})" if known else f"action {action}"
-        allowed = ", ".join(f"{number} ({self.action_text(number)})" for number in self.legal_actions())
-        return f"{name} is not legal for seat {self.turn} in the {self.phase} phase; legal are: {allowed}"
+        return f"seat {self.turn}: {illegal_action(action, _legal(self.state), self._phase)}"
 
     def view(self, seat: int | None = None) -> np.ndarray:
         """What a seat may see, ``VIEW[1]``; the seat to move when left out."""
@@ -252,7 +249,7 @@ class Hand:
             TextError: if the bytes are not those of a state that can come up in play.
         """
         if len(data) != STATE.itemsize:
-            raise TextError(f"a state has {STATE.itemsize} bytes, not {len(data)}")
+            raise TextError(f"expected a state of {STATE.itemsize} bytes, got {len(data)}")
         states = np.frombuffer(data, STATE).copy()
         state = states[0]
         try:
@@ -266,11 +263,11 @@ class Hand:
                 actions[-1] += KNOCK
             hand.push_all(actions)
         except (GinError, IndexError) as error:
-            raise TextError(f"the bytes are no state: {error}") from None
+            raise TextError(f"the bytes do not hold a state: {error}") from None
         for name in GAME_FIELDS:
             hand.state[name] = states[name]
-        if not same_state(hand.state, states):
-            raise TextError("the bytes are no state: its fields are not what its actions lead to")
+        if not same_records(hand.state, states):
+            raise TextError("the bytes do not hold a state: its fields are not what its actions lead to")
         return cls(hand.state, rules)
 
     def __repr__(self) -> str:
@@ -288,7 +285,7 @@ class Match:
         starter: seat that begins the first hand; by the rules when left out.
 
     Attributes:
-        hand: the hand in play. Play on the match (``push``), so that an ended hand is booked.
+        hand: the hand in play. Play through the match (``push``), so that a finished hand is scored.
         played: the hands that have ended, in order.
     """
 
@@ -305,7 +302,7 @@ class Match:
         self.played: list[Hand] = []
 
     def push(self, action: int | str) -> None:
-        """Plays an action of the seat to move; books the hand when that ends it.
+        """Plays an action of the seat to move; scores the hand when that ends it.
 
         Raises:
             IllegalActionError: if the action is not legal now, or the hand is over and the next one not dealt.
@@ -383,22 +380,6 @@ class Match:
         return f"<Match: {len(self.played)} hands played, score {self.score[0]} | {self.score[1]}, {self.hand!r}>"
 
 
-def canonical(states: np.ndarray) -> np.ndarray:
-    """A copy of states in which whatever means nothing (beyond the pile, beyond the history, between fields) is zero."""
-    clean = np.zeros(states.shape, STATE)
-    for name in STATE.names or ():
-        clean[name] = states[name]
-    for array, count, size in (("pile", "num_pile", MAX_PILE), ("history", "num_history", MAX_HISTORY)):
-        unused = np.arange(size) >= clean[count][..., None]
-        clean[array][unused] = 0
-    return clean
-
-
-def same_state(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether states are equal in all that means something."""
-    return canonical(one).tobytes() == canonical(other).tobytes()
-
-
 def _put_deck(states: np.ndarray, deck: Sequence[int] | str, rules: Rules) -> None:
     cards = parse_cards(deck) if isinstance(deck, str) else deck
     checked = check_deck(cards, rules.ranks, rules.suits)
@@ -410,13 +391,7 @@ def _pair(field: np.ndarray) -> tuple[int, int]:
     return int(field[0, 0]), int(field[0, 1])
 
 
-def _checked_seed(seed: int | None) -> int | None:
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
-        raise GinError(f"seed {seed!r} is no seed; a seed is a whole number from 0")
-    return seed
-
-
 def _checked_action(action: int) -> int:
     if isinstance(action, bool) or not isinstance(action, int | np.integer):
-        raise IllegalActionError(f"{action!r} is no action; an action is a number from 0 to {PASS} or words")
+        raise IllegalActionError(must_be("action", f"a number from 0 to {PASS} or words", action))
     return int(action)

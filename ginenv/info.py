@@ -1,6 +1,6 @@
-"""What an environment says beside the observation: one table's facts as ``info``, a batch's as arrays with ``_key`` masks.
+"""The ``info`` of the environments: of one table as plain values, of a batch as arrays with ``_key`` masks.
 
-Both are made from the same records (``lockstep.INFO``), and the batch is in the form that Gymnasium gives to a list of single
+Both are made from the same records (``table_kernels.INFO``), and the batch is in the form that Gymnasium gives to a list of single
 environments.
 
 | key | meaning |
@@ -23,7 +23,7 @@ import numpy as np
 
 from ginenv.engine import End
 from ginenv.jit import kernel
-from ginenv.table_batch import Tables
+from ginenv.table_batch import TableBatch
 from ginenv.table_kernels import MAX_SKIPPED
 
 END_NAMES = np.array([end.name.lower() for end in End], dtype=object)
@@ -53,13 +53,13 @@ def _write_facts(r, facts, i):
 
 
 @kernel
-def _survey(records, lanes, seats, illegal, closed, games):
+def _survey(records, slots, seats, illegal, closed, games):
     """Seats and flags of some records; how many closed a hand, how many of these hands were skipped, ended games."""
     num_closed = 0
     num_skipped = 0
     num_games = 0
-    for k in range(lanes.shape[0]):
-        i = lanes[k]
+    for k in range(slots.shape[0]):
+        i = slots[k]
         r = records[i]
         seats[i] = r.seat
         illegal[i] = r.illegal != 0
@@ -92,7 +92,7 @@ def _skipped(record: np.void) -> tuple[tuple[str, int], ...]:
     return tuple((str(END_NAMES[ends[k]]), int(points[k])) for k in range(count))
 
 
-def info_of(tables: Tables, mask: np.ndarray) -> dict[str, Any]:
+def info_of(tables: TableBatch, mask: np.ndarray) -> dict[str, Any]:
     """The ``info`` of the first table."""
     record = tables.tables[0]
     info: dict[str, Any] = {
@@ -120,40 +120,40 @@ class Reporter:
     array for all steps.
     """
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: TableBatch) -> None:
         self._tables = tables
         self._all = np.arange(tables.num_tables)
         self._everywhere = _constant(tables.num_tables, True)
         self._unskipped = _constant(tables.num_tables, ())
         self._names: tuple[str, np.ndarray] | None = None
 
-    def infos(self, records: np.ndarray, masks: np.ndarray, lanes: np.ndarray | None = None) -> dict[str, Any]:
+    def info(self, records: np.ndarray, masks: np.ndarray, slots: np.ndarray | None = None) -> dict[str, Any]:
         """The ``info`` of a batch, in the form of Gymnasium's vector environments.
 
         Args:
             records: ``[n]`` records with the fields of ``INFO``: of the tables themselves, or what was set aside of ended episodes.
             masks: ``int8[n, 107]``, kept.
-            lanes: ``[k]`` the tables that it is about; all when left out.
+            slots: ``[k]`` the tables that it is about; all when left out.
         """
-        core = self._tables
-        count = core.num_tables
+        batch = self._tables
+        count = batch.num_tables
         where: Any = self._everywhere
-        if lanes is not None:
+        if slots is not None:
             where = np.zeros(count, bool)
-            where[lanes] = True
+            where[slots] = True
         seats = np.zeros(count, np.int64)
         illegal, closed, games = np.zeros((3, count), bool)
         num_closed, num_skipped, num_games = _survey(
-            records, self._all if lanes is None else lanes, seats, illegal, closed, games
+            records, self._all if slots is None else slots, seats, illegal, closed, games
         )
         names, skipped = self._opponents(records), self._unskipped
-        if lanes is not None:
+        if slots is not None:
             # Of objects, nothing is None, as Gymnasium has it.
-            names, skipped = _at(lanes, names), _at(lanes, skipped)
+            names, skipped = _at(slots, names), _at(slots, skipped)
         if num_skipped:
             skipped = skipped.copy()
-            for lane in np.nonzero(closed & (records["skips"] > 0))[0]:
-                skipped[lane] = _skipped(records[lane])
+            for slot in np.nonzero(closed & (records["skips"] > 0))[0]:
+                skipped[slot] = _skipped(records[slot])
         infos: dict[str, Any] = {
             "action_mask": masks, "_action_mask": where,
             "seat": seats, "_seat": where,
@@ -161,17 +161,17 @@ class Reporter:
             "illegal_action": illegal, "_illegal_action": where,
             "skipped": skipped, "_skipped": where,
         }  # fmt: skip
-        if core.is_game:
+        if batch.is_game:
             infos["score"] = np.where(where[:, None], records["score"].astype(np.int64), 0)
             infos["_score"] = where
         if num_closed:
-            facts = _facts_of(records, closed, core.is_game)
+            facts = _facts_of(records, closed, batch.is_game)
             rows = np.nonzero(closed)[0]
             ends = np.empty(count, object)
             ends[rows] = END_NAMES[facts[_END, rows]]
             infos["outcome"] = {"end": ends, "_end": closed} | _columns(_OUTCOME, facts, closed)
             infos["_outcome"] = closed
-            if core.is_game and num_games:
+            if batch.is_game and num_games:
                 numbers = np.where(games, facts[_GAME_AT:], 0)
                 infos["game"], infos["_game"] = _columns(_GAME, numbers, games), games
         return infos
@@ -185,10 +185,10 @@ class Reporter:
         return self._names[1]
 
 
-def _at(lanes: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """A column of objects that holds some lanes' values alone."""
+def _at(slots: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """A column of objects with the values of some slots, and None elsewhere."""
     column = np.empty(len(values), object)
-    column[lanes] = values[lanes]
+    column[slots] = values[slots]
     return column
 
 

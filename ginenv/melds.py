@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ginenv.cards import card_value
 from ginenv.jit import ctz, kernel, popcount
 
 SUIT_BITS = 0x1FFF
@@ -53,10 +54,8 @@ def points_of(cards):
     )
 
 
-@kernel
-def card_points(card):
-    """Value of one card: ace 1, face cards 10."""
-    return min(10, card % 13 + 1)
+# The value of one card, for compiled code.
+card_points = kernel(card_value)
 
 
 @kernel

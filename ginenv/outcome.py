@@ -45,11 +45,6 @@ class Outcome:
     doubled: bool = False
     starter: int = 0
 
-    @property
-    def is_drawn(self) -> bool:
-        """Whether nobody scored."""
-        return self.winner is None
-
     def describe(self, names: tuple[str, str] = ("seat 0", "seat 1")) -> str:
         """One line: how it ended, the deadwood, who scores, what was laid off."""
         if self.knocker is None:

@@ -1,37 +1,39 @@
 """The player contract, and a registry of names.
 
-A player is whatever turns a batch of views into actions. ``ginenv`` never imports ``agents``: names are registered as
+A player turns a batch of views into actions. ``ginenv`` never imports ``agents``: names are registered as
 ``"module:attribute"`` and imported when used, as Gymnasium does with its entry points.
 
-A player's name may carry options: ``search:worlds=128,belief=uniform``. A path to a checkpoint directory is a name too, and so is
-``cmd:PROGRAM ARGUMENTS`` for a program that speaks the line protocol.
+A player's name may carry options: ``search:worlds=128,belief=uniform``. A directory that holds a player (a checkpoint, a level) is a
+name too, told by a marker file in it, and so is ``cmd:PROGRAM ARGUMENTS`` for a program that speaks the line protocol.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, get_args, get_type_hints, runtime_checkable
 
 import numpy as np
 
-from ginenv.errors import GinError, UnknownNameError, unknown_name
+from ginenv.errors import GinError, UnknownNameError, must_be, unknown_name
 
 
 @runtime_checkable
 class Player(Protocol):
-    """Whoever plays: a batch of views in, a batch of actions out.
+    """A player: a batch of views in, a batch of actions out.
 
     A player without memory is a pure function of the views (their ``luck`` words are its randomness, mixed with its seed), so
-    that results do not depend on how games are batched. One that learns keeps what it learned per ``slots`` entry. One that holds
-    something open, a program for instance, has a ``close`` (see ``close_players``).
+    that results do not depend on how games are batched. A player that learns keeps what it learned per ``slots`` entry. One that
+    holds a resource, such as a program, has a ``close`` (see ``close_players``).
     """
 
     name: str
 
     def reset(self, seed: int = 0) -> None:
-        """Forgets everything that belongs to games in play and takes a new seed."""
+        """Drops everything that belongs to games in play and sets a new seed."""
         ...
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
@@ -47,12 +49,12 @@ class Player(Protocol):
         ...
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
-        """Is shown the final views of hands that ended (its own seat's), in which a knocked hand lies open."""
+        """Observes hands that ended, as the final views of its own seat, in which a knocked hand lies open."""
         ...
 
 
 class BasePlayer:
-    """What most players share: a name, a seed, and no interest in finished hands."""
+    """Base class of most players: a name, a seed, and finished hands ignored."""
 
     name = "player"
 
@@ -60,88 +62,175 @@ class BasePlayer:
         self.seed = seed
 
     def reset(self, seed: int = 0) -> None:
-        """Takes a new seed."""
+        """Sets a new seed."""
         self.seed = seed
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         """Ignores finished hands."""
 
 
-_REGISTRY: dict[str, str] = {}
+@dataclass(frozen=True)
+class _Entry:
+    """What is registered: where a player comes from, what that needs, and which arguments are no options.
+
+    ``argument`` is what the callable calls the directory or the program; a registered name has none.
+    """
+
+    target: str
+    extra: str = ""
+    settled: dict[str, Any] = field(default_factory=dict)
+    argument: str = ""
 
 
-def register_player(name: str, target: str) -> None:
+@dataclass(frozen=True)
+class PlayerSpec:
+    """A player's name, taken apart.
+
+    Attributes:
+        text: the name as it was written.
+        kind: the registered name, the marker file of a directory, or ``cmd``.
+        argument: the directory, or the program with its arguments; empty for a registered name.
+        options: the options as they were written, by name.
+    """
+
+    text: str
+    kind: str
+    argument: str = ""
+    options: dict[str, str] = field(default_factory=dict)
+
+
+_NAMES: dict[str, _Entry] = {}
+_DIRECTORIES: dict[str, _Entry] = {}
+_PROGRAM = _Entry("agents.programs.player:OutsidePlayer", argument="command")
+
+
+def register_player(name: str, target: str, extra: str = "", **settled: Any) -> None:
     """Registers a player under a name.
 
     Args:
         name: what users write.
-        target: ``"module:attribute"`` of a callable that takes options as keyword arguments and returns a ``Player``.
+        target: ``"module:attribute"`` of a callable that takes ``seed`` and the player's options as keyword arguments and returns a
+            ``Player``. Options are checked against its signature and annotations (``bool``, ``int``, ``float``, ``str``).
+        extra: the extra of this package that brings what the player needs, for the message where something is missing.
+        settled: arguments of the callable that this name decides; they are no options of the player.
     """
-    _REGISTRY[name] = target
+    _NAMES[name] = _Entry(target, extra, settled)
+
+
+def register_directory(marker: str, target: str, extra: str = "", argument: str = "path") -> None:
+    """Registers a kind of directory that holds a player.
+
+    Args:
+        marker: name of the file by which such a directory is told. Of several markers in one, the one registered first counts.
+        target: as for ``register_player``.
+        extra: as for ``register_player``.
+        argument: the callable's argument that takes the directory.
+    """
+    _DIRECTORIES[marker] = _Entry(target, extra, argument=argument)
 
 
 def player_names() -> list[str]:
     """All registered names, sorted."""
-    return sorted(_REGISTRY)
+    return sorted(_NAMES)
 
 
-# Registered, but not by name alone: a directory or a command stands in the name's place.
-_NEED_MORE = ("checkpoint", "cmd")
+def parse_player(text: str) -> PlayerSpec:
+    """Takes a player's name apart, without making the player.
+
+    Raises:
+        UnknownNameError: if nothing of that name is registered, and it is neither a player's directory nor ``cmd:PROGRAM``.
+        GinError: if its options are not written ``key=value``.
+    """
+    name, _, written = text.partition(":")
+    if name == "cmd" and text != name:
+        return PlayerSpec(text, name, written)
+    if name in _NAMES:
+        return PlayerSpec(text, name, "", _split_options(text, written))
+    if Path(text).is_dir():
+        return PlayerSpec(text, _marker_in(text), text)
+    if Path(name).is_dir():
+        return PlayerSpec(text, _marker_in(name), name, _split_options(text, written))
+    if "/" in name:
+        raise UnknownNameError(f"player {text!r}: there is no such directory")
+    raise UnknownNameError(f"{unknown_name('player', name, _NAMES)}, or a player's directory, or cmd:PROGRAM")
 
 
-def _parse_options(text: str, spec: str) -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    for part in filter(None, text.split(",")):
+def _marker_in(directory: str) -> str:
+    for marker in _DIRECTORIES:
+        if (Path(directory) / marker).is_file():
+            return marker
+    raise UnknownNameError(
+        f"player {directory!r}: that directory holds no player; expected {' or '.join(_DIRECTORIES)} in it"
+    )
+
+
+def _split_options(text: str, written: str) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for part in filter(None, written.split(",")):
         key, separator, value = part.partition("=")
         if not separator:
-            raise GinError(f"player {spec!r}: {part!r} is no option; options are written name:key=value,key=value")
-        options[key.strip()] = _value(value.strip())
+            raise GinError(f"player {text!r}: expected an option such as key=value, got {part!r}")
+        options[key.strip()] = value.strip()
     return options
 
 
-def _value(text: str) -> Any:
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
-
-
 def make_player(spec: str | Player, seed: int = 0) -> Player:
-    """A player of a name (with options), a checkpoint's path, or ``cmd:...``; a ``Player`` is returned as it is.
+    """A player of a name (with options), of a directory, or ``cmd:PROGRAM``; a ``Player`` is returned as it is.
 
     Raises:
-        UnknownNameError: if nothing of that name is registered and no such path exists.
-        GinError: if an option does not exist or has a value that it cannot have.
+        UnknownNameError: if nothing of that name is registered and no such directory exists.
+        GinError: if an option does not exist or has a value that it cannot have, or if something the player needs is not installed.
     """
     if not isinstance(spec, str):
         if not callable(getattr(spec, "act", None)):
-            raise GinError(
-                f"{spec!r} is no player; allowed is a name, a checkpoint's directory, cmd:PROGRAM or a Player"
-            )
+            raise GinError(f"expected a player's name, a directory, cmd:PROGRAM or a Player, got {spec!r}")
         return spec
-    if spec.startswith("cmd:"):
-        return _load(_REGISTRY["cmd"], spec)(command=spec[len("cmd:") :], seed=seed)
-    if Path(spec).is_dir():
-        return _load(_REGISTRY["checkpoint"], spec)(path=spec, seed=seed)
-    name, _, text = spec.partition(":")
-    if name not in _REGISTRY or name in _NEED_MORE:
-        if "/" in name:
-            raise UnknownNameError(f"player {spec!r}: there is no such directory")
-        known = [known for known in _REGISTRY if known not in _NEED_MORE]
-        raise UnknownNameError(unknown_name("player", name, known) + ", or a checkpoint's directory, or cmd:PROGRAM")
-    options = _parse_options(text, spec)
+    parsed = parse_player(spec)
+    entry = _PROGRAM if parsed.kind == "cmd" else {**_NAMES, **_DIRECTORIES}[parsed.kind]
+    given = {entry.argument: parsed.argument} if entry.argument else entry.settled
+    module, _, attribute = entry.target.partition(":")
     try:
-        player = _load(_REGISTRY[name], spec)(seed=seed, **options)
-    except TypeError as error:
-        raise GinError(f"player {spec!r} cannot be made: {error}") from None
+        factory = getattr(importlib.import_module(module), attribute)
+        player = factory(seed=seed, **given, **_read_options(parsed, factory, given))
     except ImportError as error:
-        raise _not_installed(spec, error) from None
-    player.name = spec
+        raise _not_installed(parsed, entry, error) from None
+    if not entry.argument:
+        player.name = spec
     return player
+
+
+def _read_options(spec: PlayerSpec, factory: Callable[..., Player], given: dict[str, Any]) -> dict[str, Any]:
+    """The options as the values that the factory's annotations ask for; a factory with ``**options`` checks those itself."""
+    if not spec.options:
+        return {}
+    parameters = inspect.signature(factory).parameters
+    types = get_type_hints(factory.__init__ if isinstance(factory, type) else factory)
+    known = [name for name, one in parameters.items() if one.kind != one.VAR_KEYWORD and name not in (*given, "seed")]
+    is_open = len(known) < len(parameters) and any(one.kind == one.VAR_KEYWORD for one in parameters.values())
+    values: dict[str, Any] = {}
+    for name, text in spec.options.items():
+        if name not in known and (not is_open or name in parameters):
+            what = unknown_name("option", name, known) if known else f"unknown option {name!r}; this player has none"
+            raise GinError(f"player {spec.text!r}: {what}")
+        values[name] = _read_value(f"player {spec.text!r}: option {name}", text, types.get(name))
+    return values
+
+
+_WORDS: dict[Any, str] = {bool: "true or false", int: "a whole number", float: "a number"}
+
+
+def _read_value(name: str, text: str, annotation: Any) -> Any:
+    """The value of an option's text; where several types are possible, the first of bool, int, float and str that it can be."""
+    types = get_args(annotation) or (annotation,)
+    is_open = not {*types} & {bool, int, float, str}
+    for kind in (bool, int, float, str):
+        if not is_open and kind not in types:
+            continue
+        try:
+            return {"true": True, "false": False}[text.lower()] if kind is bool else kind(text)
+        except (KeyError, ValueError):
+            continue
+    raise GinError(must_be(name, " or ".join(_WORDS[kind] for kind in types if kind in _WORDS), text))
 
 
 def close_players(players: Iterable[Player]) -> None:
@@ -152,40 +241,23 @@ def close_players(players: Iterable[Player]) -> None:
             close()
 
 
-def _load(target: str, spec: str) -> Any:
-    module, _, attribute = target.partition(":")
-    try:
-        return getattr(importlib.import_module(module), attribute)
-    except ImportError as error:
-        raise _not_installed(spec, error) from None
+def _not_installed(spec: PlayerSpec, entry: _Entry, error: ImportError) -> GinError:
+    missing = error.name or str(error)
+    advice = f"; pip install 'ginenv[{entry.extra}]' brings it" if entry.extra else ""
+    return GinError(f"player {spec.text!r} needs {missing}, which is not installed{advice}")
 
 
-def _not_installed(spec: str, error: ImportError) -> GinError:
-    return GinError(
-        f"player {spec!r} needs something that is not installed ({error}); public engines come with make peers"
-    )
-
-
-for _name, _target in {
-    "random": "agents.bots.heuristics:make_random",
-    "easy": "agents.bots.heuristics:make_easy",
-    "simple": "agents.bots.heuristics:make_simple",
-    "formula": "agents.bots.heuristics:make_formula",
-    "camper": "agents.bots.heuristics:make_camper",
-    "knocker": "agents.bots.heuristics:make_knocker",
-    "style": "agents.bots.heuristics:make_style",
-    "hints": "agents.bots.heuristics:HintFollower",
-    "level": "agents.levels.player:make_level",
-    "level-1": "agents.levels.player:make_level_1",
-    "level-2": "agents.levels.player:make_level_2",
-    "level-3": "agents.levels.player:make_level_3",
-    "level-4": "agents.levels.player:make_level_4",
-    "population": "agents.bots.heuristics:PopulationPlayer",
-    "search": "agents.search:make_search",
-    "network": "agents.network.player:make_network",
-    "checkpoint": "agents.network.player:load_player",
-    "openspiel-simple": "agents.bots.peers:OpenSpielSimple",
-    "rlcard-novice": "agents.bots.peers:RlcardNovice",
-    "cmd": "agents.programs.player:OutsidePlayer",
-}.items():
-    register_player(_name, _target)
+for _name in ("random", "easy", "simple", "formula", "camper", "knocker", "style"):
+    register_player(_name, f"agents.bots.heuristics:make_{_name}")
+register_player("hints", "agents.bots.heuristics:HintFollower")
+register_player("openspiel-simple", "agents.bots.peers:OpenSpielSimple", "openspiel")
+register_player("rlcard-novice", "agents.bots.peers:RlcardNovice", "rlcard")
+register_player("network", "agents.network.player:make_network", "train")
+register_player("search", "agents.search:make_search", "train")
+register_player("population", "agents.bots.heuristics:PopulationPlayer")
+register_player("level", "agents.levels.player:make_level", "train")
+for _number in range(1, 5):
+    register_player(f"level-{_number}", "agents.levels.player:make_level", "train", level=_number)
+# A level's directory is a checkpoint's too.
+register_directory("level.json", "agents.levels.player:make_level", "train", argument="level")
+register_directory("checkpoint.json", "agents.network.player:load_network", "train")

@@ -21,7 +21,7 @@
     end: won by seat 1, total 0 | 102
     check: 5f0c2a11
 
-Cards stand in the order dealt; the card that comes to hand stands in brackets (that of the seat which has to draw, where both
+Cards stand in the order dealt; the card that is drawn or taken stands in brackets (that of the seat which has to draw, where both
 passed). An eleven/ten deal has ``eleventh`` instead of ``upcard``. ``players``, ``note``, ``keys`` (the game's key and the seats'
 luck, from which a game that is still in play goes on) and everything in brackets may be left out; blank lines, and lines
 that begin with ``#``, mean nothing. ``check`` is the CRC-32 of the other lines, or ``-`` in a record made by hand. A hand alone is
@@ -32,9 +32,7 @@ Reading plays every action and compares every result; an error names the line.
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -195,7 +193,7 @@ class _Reader:
         """The next line; errors name it from now on."""
         self.at += 1
         if self.at > len(self.lines):
-            raise TextError(f"the record ends where {what} should come")
+            raise TextError(f"expected {what}, got the end of the record")
         return self.lines[self.at - 1][1]
 
     def _peek(self) -> str:
@@ -204,7 +202,7 @@ class _Reader:
     def _field(self, name: str) -> str:
         line = self._next(f"{name!r}")
         if not line.startswith(f"{name}:"):
-            raise TextError(f"{line[:40]!r} stands where {name!r} should come")
+            raise TextError(f"expected {name!r}, got {line[:40]!r}")
         return line[len(name) + 1 :].strip()
 
     def _optional(self, name: str) -> str:
@@ -213,7 +211,7 @@ class _Reader:
     def _read(self) -> Record:
         head = _HEAD.fullmatch(line := self._next("'ginrecord 1'"))
         if head is None:
-            raise TextError(f"a record begins with 'ginrecord 1 hand' or 'ginrecord 1 game', not {line[:40]!r}")
+            raise TextError(f"expected 'ginrecord 1 hand' or 'ginrecord 1 game', got {line[:40]!r}")
         rules = parse_rules(self._field("rules"))
         players = self._players(self._optional("players"))
         note = self._optional("note")
@@ -228,19 +226,21 @@ class _Reader:
                 "the record was changed: it does not agree with its check line (check: - for one made by hand)"
             )
         if self.at < len(self.lines):
-            raise TextError(f"{self._next('the end')[:40]!r} stands after the end of the record")
+            raise TextError(f"expected the end of the record, got {self._next('the end')[:40]!r}")
         return Record(hand, match, players, note)
 
     def _players(self, text: str) -> tuple[str, str]:
         names = [name.strip() for name in text.split("|")] if text else ["", ""]
         if len(names) != 2:
-            raise TextError("two players are named, as in: players: formula | simple")
+            raise TextError(f"expected two players such as 'formula | simple', got {text[:40]!r}")
         return names[0], names[1]
 
     def _keys(self, text: str) -> list[int]:
         words = text.split() or ["0", "0", "0"]
         if len(words) != 3 or not all(re.fullmatch("[0-9a-f]{1,16}", word) for word in words):
-            raise TextError("keys are three hexadecimal words: the game's key and the luck of both seats")
+            raise TextError(
+                f"expected three hexadecimal words (the game's key and the luck of both seats), got {text[:60]!r}"
+            )
         return [int(word, 16) for word in words]
 
     def _game(self, rules: Rules, keys: list[int]) -> Match:
@@ -288,7 +288,7 @@ class _Reader:
     ) -> Hand:
         head = _HAND.fullmatch(line := self._next(f"'hand {number}'"))
         if head is None or int(head[1]) != number:
-            raise TextError(f"{line[:40]!r} stands where 'hand {number}, seat 0 starts' (or seat 1) should come")
+            raise TextError(f"expected 'hand {number}, seat 0 starts' (or seat 1), got {line[:40]!r}")
         starter = int(head[2])
         check_starter(starter)
         dealt = [self._cards(f"seat {seat}", rules.hand_size) for seat in (0, 1)]
@@ -311,29 +311,31 @@ class _Reader:
     def _cards(self, name: str, count: int) -> list[int]:
         cards = parse_cards(self._field(name))
         if len(cards) != count:
-            raise TextError(f"{name} has {len(cards)} cards; {count} are needed")
+            raise TextError(f"{name}: expected {count} cards, got {len(cards)}")
         return cards
 
     def _turn(self, table: Hand | Match, hand: Hand, number: int) -> None:
         head = _TURN.fullmatch(line := self._next("a turn"))
         if head is None:
-            raise TextError(f"{line[:40]!r} is no turn; turns are written as in: {number}. seat 0: take; discard 7C")
+            raise TextError(f"expected a turn such as '{number}. seat 0: take; discard 7C', got {line[:40]!r}")
         if int(head[1]) != number:
-            raise TextError(f"turn {head[1]} stands where turn {number} should come")
+            raise TextError(f"expected turn {number}, got turn {head[1]}")
         for text in head[3].split(";"):
             step = _STEP.fullmatch(text.strip())
             if step is None:
-                raise TextError(f"{text.strip()[:40]!r} is no action; the card it brings stands in brackets at its end")
+                raise TextError(
+                    f"expected an action, with the card it brings in brackets at its end, got {text.strip()[:40]!r}"
+                )
             if hand.is_over:
                 raise TextError("there are actions after the end of the hand")
             if hand.turn != int(head[2]):
                 raise TextError(f"seat {hand.turn} is to move, not seat {head[2]}")
             action = parse_action(step[1])
             if action_name(action, int(hand.state["phase"][0])) != " ".join(step[1].split()):
-                raise TextError(f"{step[1]!r} is no action of the {hand.phase} phase")
+                raise TextError(f"{step[1]!r} cannot be played in the {hand.phase} phase")
             card = _push(table, hand, action)
             if step[2] is not None and step[2] != ("" if card == NO_CARD else card_name(card)):
-                raise TextError(f"{step[2]!r} does not come to hand there")
+                raise TextError(f"{step[2]!r} is not the card drawn or taken there")
 
 
 def _new_hand(rules: Rules, deck: list[int], starter: int, keys: list[int]) -> Hand:
@@ -347,25 +349,11 @@ def _set_keys(hand: Hand, keys: list[int]) -> None:
     hand.state["luck"] = np.array(keys[1:], np.uint64)
 
 
-def write_record(path: str | Path, played: Hand | Match, players: tuple[str, str] = ("", ""), note: str = "") -> None:
-    """Writes a record to a file, whole or not at all."""
-    text = format_record(played, players, note)
-    path = Path(path)
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(beside, path)
-    except BaseException:
-        os.unlink(beside)
-        raise
-
-
 def read_record(path: str | Path) -> Record:
     """Reads a record from a file.
 
     Raises:
-        TextError: if the file cannot be read or is no record; names the file and the line.
+        TextError: if the file cannot be read or does not hold a record; names the file and the line.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")

@@ -6,7 +6,9 @@ Both are drawn from a view alone, so a card that the seat may not see cannot be 
 from __future__ import annotations
 
 import sys
+from typing import Any
 
+import gymnasium as gym
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
@@ -49,7 +51,7 @@ def to_text(view: np.void, opponent: str = "opponent") -> str:
 
     Args:
         view: a ``VIEW`` record.
-        opponent: the name of whoever sits across.
+        opponent: the opponent's name.
     """
     mine, theirs = my_holding(view), opponent_holding(view)
     width = max(len(opponent), 5)
@@ -77,6 +79,14 @@ def show(view: np.void, opponent: str = "opponent") -> None:
     """Prints the table to the terminal."""
     sys.stdout.write(to_text(view, opponent) + "\n")
     sys.stdout.flush()
+
+
+def draw(view: np.void, opponent: str, mode: str | None) -> Any:
+    """The table in a render mode: text (``ansi``), a picture (``rgb_array``), or printed (``human``); None, with a warning, without one."""
+    if mode is None:
+        gym.logger.warn('render is called without a render mode; make the environment with render_mode="ansi"')
+        return None
+    return {"ansi": to_text, "rgb_array": to_image, "human": show}[mode](view, opponent)
 
 
 # --- picture ---------------------------------------------------------------------------------------------------------
@@ -240,7 +250,7 @@ def to_image(view: np.void, opponent: str = "opponent") -> np.ndarray:
 
     Args:
         view: a ``VIEW`` record.
-        opponent: the name of whoever sits across.
+        opponent: the opponent's name.
     """
     canvas = _Canvas()
     mine, theirs = my_holding(view), opponent_holding(view)

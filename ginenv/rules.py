@@ -13,11 +13,11 @@ import hashlib
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from ginenv.errors import RulesError, did_you_mean, unknown_name
+from ginenv.errors import RulesError, check_choice, check_whole, must_be, unknown_name
 
 # Positions of the rules in the block of small integers that a state carries, so that games under different rules
 # can stand side by side in one batch.
@@ -57,11 +57,40 @@ from ginenv.errors import RulesError, did_you_mean, unknown_name
 ) = range(32)
 NUM_RULES = 32
 
-STOCK_END = ("void", "last-upcard", "wall")
-LAYOFF = ("best", "deadwood-only", "by-hand")
-FIRST_STARTER = ("chance", "seat0")
-NEXT_STARTER = ("loser", "alternate", "seat0")
-SHUTOUT = ("none", "double-before-boxes", "double-after-boxes", "bonus")
+# The fields behind these positions, in their order; the last one follows from several.
+_FIELDS = (
+    "deal",
+    "first_upcard",
+    "first_turn_knock",
+    "discard_taken_upcard",
+    "knock_limit",
+    "oklahoma",
+    "oklahoma_ace",
+    "spade_doubles",
+    "gin",
+    "illegal_knock",
+    "stock_end",
+    "layoff",
+    "spread",
+    "undercut_on_tie",
+    "gin_bonus",
+    "undercut_bonus",
+    "max_upcards",
+    "repeated_upcard_draw",
+    "first_starter",
+    "next_starter",
+    "target",
+    "game_bonus",
+    "box_bonus",
+    "shutout",
+    "shutout_bonus",
+    "net_score",
+    "winner",
+    "max_drawn_hands",
+    "ranks",
+    "suits",
+    "hand_size",
+)
 
 _RANGES = {
     "knock_limit": (0, 10),
@@ -77,26 +106,6 @@ _RANGES = {
     "suits": (2, 4),
     "hand_size": (3, 10),
 }
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "deal": ("traditional", "eleven-ten"),
-    "first_upcard": ("offer", "either"),
-    "oklahoma_ace": ("gin", "one"),
-    "eleven_ten_oklahoma": ("traditional", "first-discard"),
-    "gin": ("declared", "automatic"),
-    "illegal_knock": ("refused", "discard"),
-    "stock_end": STOCK_END,
-    "layoff": LAYOFF,
-    "spread": ("automatic", "chosen"),
-    "first_starter": FIRST_STARTER,
-    "next_starter": NEXT_STARTER,
-    "shutout": SHUTOUT,
-    "winner": ("target", "total"),
-}
-
-
-def _choice(name: str, position: int) -> Any:
-    """The text of a rule that a block holds by its position."""
-    return _CHOICES[name][position]
 
 
 @dataclass(frozen=True)
@@ -145,7 +154,7 @@ class Rules:
     """
 
     deal: Literal["traditional", "eleven-ten"] = "traditional"
-    first_upcard: Literal["offer", "either"] = "offer"
+    first_upcard: Literal["either", "offer"] = "offer"
     first_turn_knock: bool = True
     discard_taken_upcard: bool = False
     knock_limit: int = 10
@@ -182,17 +191,13 @@ class Rules:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if field.name in _RANGES:
-                low, high = _RANGES[field.name]
-                if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
-                    raise RulesError(f"rule {field.name} is {value!r}; allowed is a whole number from {low} to {high}")
-                object.__setattr__(self, field.name, int(value))
-            elif field.name in _CHOICES:
-                if not isinstance(value, str) or value not in _CHOICES[field.name]:
-                    hint = did_you_mean(str(value), _CHOICES[field.name])
-                    allowed = ", ".join(_CHOICES[field.name])
-                    raise RulesError(f"rule {field.name} is {value!r}{hint}; allowed is one of: {allowed}")
+                object.__setattr__(
+                    self, field.name, check_whole(f"rule {field.name}", value, *_RANGES[field.name], RulesError)
+                )
+            elif field.name in CHOICES:
+                check_choice(f"rule {field.name}", value, CHOICES[field.name], RulesError)
             elif not isinstance(value, bool):
-                raise RulesError(f"rule {field.name} is {value!r}; allowed is true or false")
+                raise RulesError(must_be(f"rule {field.name}", "true or false", value))
         # At least three cards in the stock; at most as many as the pile of a state holds (engine.MAX_PILE).
         fewest, most = 2 * self.hand_size + 4, 2 * self.hand_size + 34
         if not fewest <= self.num_cards <= most:
@@ -216,37 +221,10 @@ class Rules:
     def block(self) -> np.ndarray:
         """The rules as ``int16[32]``, in the order of the ``R_*`` constants; what a state carries."""
         values = np.zeros(NUM_RULES, np.int16)
+        for position, name in enumerate(_FIELDS):
+            value = getattr(self, name)
+            values[position] = CHOICES[name].index(value) if name in CHOICES else value
         values[R_ELEVEN_TEN] = self.deals_eleven
-        values[R_OFFER] = self.first_upcard == "offer"
-        values[R_FIRST_TURN_KNOCK] = self.first_turn_knock
-        values[R_DISCARD_TAKEN] = self.discard_taken_upcard
-        values[R_LIMIT] = self.knock_limit
-        values[R_OKLAHOMA] = self.oklahoma
-        values[R_ACE_ONE] = self.oklahoma_ace == "one"
-        values[R_SPADE_DOUBLES] = self.spade_doubles
-        values[R_AUTO_GIN] = self.gin == "automatic"
-        values[R_LENIENT_KNOCK] = self.illegal_knock == "discard"
-        values[R_STOCK_END] = STOCK_END.index(self.stock_end)
-        values[R_LAYOFF] = LAYOFF.index(self.layoff)
-        values[R_CHOOSE_SPREAD] = self.spread == "chosen"
-        values[R_TIE_UNDERCUTS] = self.undercut_on_tie
-        values[R_GIN_BONUS] = self.gin_bonus
-        values[R_UNDERCUT_BONUS] = self.undercut_bonus
-        values[R_MAX_UPCARDS] = self.max_upcards
-        values[R_REPEAT_DRAW] = self.repeated_upcard_draw
-        values[R_FIRST_STARTER] = FIRST_STARTER.index(self.first_starter)
-        values[R_NEXT_STARTER] = NEXT_STARTER.index(self.next_starter)
-        values[R_TARGET] = self.target
-        values[R_GAME_BONUS] = self.game_bonus
-        values[R_BOX_BONUS] = self.box_bonus
-        values[R_SHUTOUT] = SHUTOUT.index(self.shutout)
-        values[R_SHUTOUT_BONUS] = self.shutout_bonus
-        values[R_NET] = self.net_score
-        values[R_WINNER_TOTAL] = self.winner == "total"
-        values[R_MAX_DRAWN] = self.max_drawn_hands
-        values[R_RANKS] = self.ranks
-        values[R_SUITS] = self.suits
-        values[R_HAND_SIZE] = self.hand_size
         values[R_FIRST_DISCARD_LIMIT] = self.deals_eleven and self.oklahoma
         values.flags.writeable = False
         return values
@@ -272,14 +250,14 @@ class Rules:
         """Rules of a JSON object (text or parsed); fields left out keep their default.
 
         Raises:
-            RulesError: if the text is no JSON object, or a field is unknown or has a value that it cannot have.
+            RulesError: if the text is not a JSON object, or a field is unknown or has a value that it cannot have.
         """
         try:
             values = json.loads(text) if isinstance(text, str) else text
         except (ValueError, RecursionError) as error:
             raise RulesError(f"rules cannot be read as JSON: {error}") from None
         if not isinstance(values, dict):
-            raise RulesError(f"rules are a JSON object with a value for each rule, not {type(values).__name__}")
+            raise RulesError(f"expected rules as a JSON object with a value for each rule, got {type(values).__name__}")
         return cls().replace(**values)
 
     @classmethod
@@ -292,40 +270,12 @@ class Rules:
         for preset in PRESETS.values():
             if np.array_equal(preset.block, block):
                 return preset
-        return cls(
-            deal="eleven-ten" if block[R_ELEVEN_TEN] else "traditional",
-            first_upcard="offer" if block[R_OFFER] else "either",
-            first_turn_knock=bool(block[R_FIRST_TURN_KNOCK]),
-            discard_taken_upcard=bool(block[R_DISCARD_TAKEN]),
-            knock_limit=block[R_LIMIT],
-            oklahoma=bool(block[R_OKLAHOMA]),
-            oklahoma_ace="one" if block[R_ACE_ONE] else "gin",
-            spade_doubles=bool(block[R_SPADE_DOUBLES]),
-            eleven_ten_oklahoma="first-discard" if block[R_FIRST_DISCARD_LIMIT] else "traditional",
-            gin="automatic" if block[R_AUTO_GIN] else "declared",
-            illegal_knock="discard" if block[R_LENIENT_KNOCK] else "refused",
-            stock_end=_choice("stock_end", block[R_STOCK_END]),
-            layoff=_choice("layoff", block[R_LAYOFF]),
-            spread="chosen" if block[R_CHOOSE_SPREAD] else "automatic",
-            undercut_on_tie=bool(block[R_TIE_UNDERCUTS]),
-            gin_bonus=block[R_GIN_BONUS],
-            undercut_bonus=block[R_UNDERCUT_BONUS],
-            max_upcards=block[R_MAX_UPCARDS],
-            repeated_upcard_draw=bool(block[R_REPEAT_DRAW]),
-            first_starter=_choice("first_starter", block[R_FIRST_STARTER]),
-            next_starter=_choice("next_starter", block[R_NEXT_STARTER]),
-            target=block[R_TARGET],
-            game_bonus=block[R_GAME_BONUS],
-            box_bonus=block[R_BOX_BONUS],
-            shutout=_choice("shutout", block[R_SHUTOUT]),
-            shutout_bonus=block[R_SHUTOUT_BONUS],
-            net_score=bool(block[R_NET]),
-            winner="total" if block[R_WINNER_TOTAL] else "target",
-            max_drawn_hands=block[R_MAX_DRAWN],
-            ranks=block[R_RANKS],
-            suits=block[R_SUITS],
-            hand_size=block[R_HAND_SIZE],
-        )
+        values: dict[str, Any] = {}
+        for position, name in enumerate(_FIELDS):
+            value = int(block[position])
+            values[name] = CHOICES[name][value] if name in CHOICES else value if name in _RANGES else bool(value)
+        values["eleven_ten_oklahoma"] = CHOICES["eleven_ten_oklahoma"][bool(block[R_FIRST_DISCARD_LIMIT])]
+        return cls(**values)
 
     @cached_property
     def hash(self) -> str:
@@ -333,8 +283,15 @@ class Rules:
         return hashlib.sha256(self.to_json().encode()).hexdigest()[:12]
 
 
+# What a rule can be, where it is one of several words; a block holds the position.
+CHOICES: dict[str, tuple[str, ...]] = {
+    name: get_args(hint) for name, hint in get_type_hints(Rules).items() if get_origin(hint) is Literal
+}
+
 _DG = Rules(illegal_knock="discard")
-_GR = Rules(
+# The points of hands alone count, and who reaches the target first wins.
+_POINTS_ONLY = Rules(game_bonus=0, box_bonus=0, shutout="none", net_score=False, winner="target")
+_GR = _POINTS_ONLY.replace(
     gin="automatic",
     stock_end="last-upcard",
     layoff="deadwood-only",
@@ -342,22 +299,10 @@ _GR = Rules(
     oklahoma_ace="gin",
     spade_doubles=True,
     eleven_ten_oklahoma="first-discard",
-    game_bonus=0,
-    box_bonus=0,
-    shutout="none",
-    net_score=False,
-    winner="target",
 )
-_HT2 = Rules(
-    deal="eleven-ten",
-    first_turn_knock=False,
-    undercut_on_tie=True,
-    game_bonus=0,
-    box_bonus=0,
-    shutout="none",
-    net_score=False,
-    winner="target",
-)
+_HT2 = _POINTS_ONLY.replace(deal="eleven-ten", first_turn_knock=False, undercut_on_tie=True)
+_EAAI = _POINTS_ONLY.replace(undercut_on_tie=True, next_starter="alternate")
+_GC = _EAAI.replace(layoff="by-hand")
 
 PRESETS: dict[str, Rules] = {
     "dg-simple": _DG.replace(knock_limit=0),
@@ -365,48 +310,13 @@ PRESETS: dict[str, Rules] = {
     "dg-oklahoma": _DG.replace(oklahoma=True),
     "gr": _GR,
     "gr-oklahoma": _GR.replace(oklahoma=True, target=150),
-    "ht1": Rules(
-        layoff="by-hand",
-        spread="chosen",
-        undercut_on_tie=True,
-        next_starter="alternate",
-        shutout="double-after-boxes",
-        net_score=False,
-        winner="target",
-    ),
+    "ht1": _GC.replace(spread="chosen", game_bonus=100, box_bonus=25, shutout="double-after-boxes"),
     "ht2-simple": _HT2,
     "ht2-traditional": _HT2.replace(game_bonus=100, box_bonus=25, shutout="bonus", winner="total"),
-    "gc": Rules(
-        layoff="by-hand",
-        undercut_on_tie=True,
-        next_starter="alternate",
-        game_bonus=0,
-        box_bonus=0,
-        shutout="none",
-        net_score=False,
-        winner="target",
-    ),
-    "gc-oklahoma": Rules(
-        layoff="by-hand",
-        undercut_on_tie=True,
-        next_starter="alternate",
-        oklahoma=True,
-        game_bonus=0,
-        box_bonus=0,
-        shutout="none",
-        net_score=False,
-        winner="target",
-    ),
-    "eaai": Rules(
-        undercut_on_tie=True,
-        next_starter="alternate",
-        game_bonus=0,
-        box_bonus=0,
-        shutout="none",
-        net_score=False,
-        winner="target",
-    ),
-    "openspiel": Rules(
+    "gc": _GC,
+    "gc-oklahoma": _GC.replace(oklahoma=True),
+    "eaai": _EAAI,
+    "openspiel": _POINTS_ONLY.replace(
         discard_taken_upcard=True,
         oklahoma_ace="gin",
         stock_end="wall",
@@ -414,11 +324,6 @@ PRESETS: dict[str, Rules] = {
         first_starter="seat0",
         next_starter="seat0",
         target=0,
-        game_bonus=0,
-        box_bonus=0,
-        shutout="none",
-        net_score=False,
-        winner="target",
     ),
 }
 
@@ -447,10 +352,10 @@ def get_rules(rules: str | Rules | dict[str, Any]) -> Rules:
     for change in changes:
         field, equals, value = change.partition("=")
         if not equals or field in fields:
-            raise RulesError(f"{change!r} changes no rule; rules are written PRESET,field=value,field=value")
+            raise RulesError(f"expected rules such as 'eaai,target=50', with each rule named once, got {change!r}")
         if len(value) > _LONGEST_VALUE:
             raise RulesError(
-                f"the rule {field!r} has a value of {len(value):,} characters; allowed are {_LONGEST_VALUE}"
+                f"rule {field!r} has a value of {len(value):,} characters; the longest allowed is {_LONGEST_VALUE}"
             )
         fields[field] = int(value) if value.isdecimal() else {"true": True, "false": False}.get(value, value)
     return PRESETS[name].replace(**fields) if fields else PRESETS[name]

@@ -1,4 +1,4 @@
-"""Both seats for whoever calls: the environment hands over the seat that is to move.
+"""Self-play: the caller acts for both seats, each observed when it is to move.
 
     >>> from ginenv import SelfPlay
     >>> game = SelfPlay(rules="eaai")
@@ -9,8 +9,8 @@
     >>> sum(game.rewards)
     0.0
 
-``SelfPlay`` is one table, ``SelfPlayBatch`` many in lock-step, each dealt anew when its episode ends. Deals are those of the other
-faces: table ``i`` with seed ``s`` plays what ``Gin/Hand-v0`` deals with seed ``s + i``.
+``SelfPlay`` is one table, ``SelfPlayBatch`` many in lock-step, each dealt anew when its episode ends. Deals are those of the
+environments: table ``i`` with seed ``s`` plays what ``Gin/Hand-v0`` deals with seed ``s + i``.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from gymnasium.utils import seeding
 
 from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import OBSERVATION_SIZE, PLANES_SHAPE, encode_views
-from ginenv.errors import GinError, IllegalActionError
+from ginenv.errors import IllegalActionError, check_choice
 from ginenv.rules import Rules
-from ginenv.table_batch import Tables
+from ginenv.table_batch import TableBatch
 from ginenv.view import action_masks, make_views
 
 EPISODES = ("hand", "game")
 
 
 class SelfPlayBatch:
-    """Many tables in lock-step, both seats the caller's; an episode that ends is followed by the next in the same step.
+    """Many tables in lock-step, with the caller acting for both seats; the next episode begins in the step that ends one.
 
     Args:
         num_envs: how many tables.
@@ -53,19 +53,16 @@ class SelfPlayBatch:
         reward: str = "points",
         autoreset: bool = True,
     ) -> None:
-        if episode not in EPISODES:
-            raise GinError(f"episode is {episode!r}; allowed is one of: {', '.join(EPISODES)}")
+        is_game = check_choice("episode", episode, EPISODES) == 1
         self.num_envs = num_envs
-        self._core = Tables(
+        self._batch = TableBatch(
             num_envs,
             rules=rules,
             opponents=None,
-            seat="both",
-            is_game=episode == "game",
+            is_game=is_game,
+            same_step=autoreset,
             reward=reward,
             on_illegal="raise",
-            same_step=autoreset,
-            opponent_memory="none",
         )
         self._keyed = False
         self._rows = np.zeros((num_envs, OBSERVATION_SIZE), np.uint8)
@@ -74,12 +71,12 @@ class SelfPlayBatch:
     @property
     def rules(self) -> Rules:
         """The rules played."""
-        return self._core.rules
+        return self._batch.rules
 
     @property
     def seats(self) -> np.ndarray:
         """The seat that is to move at each table: ``uint8[n]``."""
-        return self._core.tables["seat"].copy()
+        return self._batch.tables["seat"].copy()
 
     @property
     def observations(self) -> np.ndarray:
@@ -94,20 +91,24 @@ class SelfPlayBatch:
     @property
     def views(self) -> np.ndarray:
         """What they see, as players get it: ``VIEW[n]``."""
-        return self._core.views()
+        return self._batch.views()
+
+    def views_from(self, seats: np.ndarray | int) -> np.ndarray:
+        """What other seats see, one for each table or one for all: ``VIEW[n]``."""
+        return make_views(self._batch.states, seats)
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begins an episode at every table; options as for the environments."""
-        self._core.check_options(options)
+        self._batch.check_options(options)
         if seed is not None:
-            for lane in range(self.num_envs):
-                self._core.seed(lane, seeding.np_random(seed + lane)[0])
+            for slot in range(self.num_envs):
+                self._batch.seed(slot, seeding.np_random(seed + slot)[0])
         elif not self._keyed:
-            for lane in range(self.num_envs):
-                self._core.seed(lane, seeding.np_random()[0])
+            for slot in range(self.num_envs):
+                self._batch.seed(slot, seeding.np_random()[0])
         self._keyed = True
         self._new_buffers()
-        self._core.reset(self._rows, self._masks, options=options, seeded=seed is not None)
+        self._batch.reset(self._rows, self._masks, options=options, seeded=seed is not None)
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Plays the actions of the seats that are to move.
@@ -128,17 +129,17 @@ class SelfPlayBatch:
             raise IllegalActionError(
                 f"actions are {self.num_envs} whole numbers, one for each table, not {actions.dtype} {actions.shape}"
             )
-        self._core.take(actions)
+        self._batch.take(actions)
         self._new_buffers()
-        self._core.step(self._rows, self._masks)
-        return self._core.paid.copy(), self._core.done.astype(bool)
+        self._batch.step(self._rows, self._masks)
+        return self._batch.paid.copy(), self._batch.done.astype(bool)
 
     def _new_buffers(self) -> None:
         self._rows, self._masks = np.empty_like(self._rows), np.empty_like(self._masks)
 
 
 class SelfPlay:
-    """One table, both seats the caller's.
+    """One table, with the caller acting for both seats.
 
     Args:
         rules: a preset's name, ``Rules``, or a dictionary of rules.
@@ -149,19 +150,19 @@ class SelfPlay:
     def __init__(
         self, rules: str | Rules | dict[str, Any] = "eaai", episode: str = "hand", reward: str = "points"
     ) -> None:
-        self._batch = SelfPlayBatch(1, rules, episode, reward, autoreset=False)
+        self._tables = SelfPlayBatch(1, rules, episode, reward, autoreset=False)
         self._over = True
         self.rewards = (0.0, 0.0)
 
     @property
     def rules(self) -> Rules:
         """The rules played."""
-        return self._batch.rules
+        return self._tables.rules
 
     @property
     def seat(self) -> int:
         """The seat that is to move."""
-        return int(self._batch._core.tables["seat"][0])
+        return int(self._tables.seats[0])
 
     @property
     def over(self) -> bool:
@@ -170,13 +171,13 @@ class SelfPlay:
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begins an episode; options as for the environments."""
-        self._batch.reset(seed, options)
+        self._tables.reset(seed, options)
         self._over = False
         self.rewards = (0.0, 0.0)
 
     def view(self, seat: int | None = None) -> np.ndarray:
         """What a seat may see, as ``VIEW[1]``; the one that is to move when left out."""
-        return make_views(self._batch._core.states, self.seat if seat is None else seat)
+        return self._tables.views_from(self.seat if seat is None else seat)
 
     def observe(self, seat: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Observation ``uint8[10, 4, 13]`` and mask ``int8[107]`` of a seat; the one that is to move when left out.
@@ -184,7 +185,7 @@ class SelfPlay:
         The mask of a seat that is not to move is all zeros; once the episode is over all masks are ones.
         """
         if seat is None or seat == self.seat:
-            return self._batch.observations[0], self._batch.masks[0]
+            return self._tables.observations[0], self._tables.masks[0]
         view = self.view(seat)
         mask = np.ones(NUM_ACTIONS, np.int8) if self._over else action_masks(view)[0]
         return encode_views(view)[0].reshape(PLANES_SHAPE), mask
@@ -198,6 +199,6 @@ class SelfPlay:
         """
         if self._over:
             raise ResetNeeded("step is called before reset, or after the end of the episode; call reset first")
-        rewards, done = self._batch.step(np.array([operator.index(action)]))
+        rewards, done = self._tables.step(np.array([operator.index(action)]))
         self.rewards = (float(rewards[0]), -float(rewards[0]) + 0.0)
         self._over = bool(done[0])

@@ -95,7 +95,7 @@ def _pair(field: np.ndarray) -> Pair:
 def score_sheet(rules: Rules, outcomes: Sequence[Outcome]) -> ScoreSheet:
     """The sheet of a game so far.
 
-    The lines at the end are differences of settlements by the engine with and without a bonus, so that the rules stand in one
+    The lines at the end are differences of settlements by the engine with and without a bonus, so that the rules are written in one
     place only.
 
     Raises:

@@ -1,7 +1,7 @@
 """The record of a hand in play, and how one is dealt into it.
 
-Everything that a hand is stands in one record of plain numbers, the whole stock order and the rules included; what may be done
-with it is ``ginenv.engine``'s. Players never see it but a view of it.
+One record of plain numbers holds the whole hand, the order of the stock and the rules included; how it is played is in
+``ginenv.engine``. Players never see it but a view of it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import enum
 import numpy as np
 
 from ginenv.actions import PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD
-from ginenv.jit import kernel, mix
+from ginenv.jit import below, kernel, mix, next_word
 from ginenv.melds import card_points
 from ginenv.rules import (
     NUM_RULES,
@@ -84,13 +84,29 @@ STATE = np.dtype(
         ("warned", np.uint8),  # 1 when the last action was a knock above the limit, played as a discard
         ("num_history", np.uint8),
         ("deck", np.uint8, (52,)),  # starter's cards, the other's, upcard (or 11th card), stock
-        # The rest stands in a view just so, and is copied in one go.
+        # The rest is the same in a view, and is copied in one go.
         ("rules", np.int16, (NUM_RULES,)),
         ("pile", np.uint8, (MAX_PILE,)),  # the discard pile from the bottom
+        ("first_upcard", np.uint8),  # the card turned at the deal, NO_CARD where none is
         ("history", np.uint8, (MAX_HISTORY,)),  # every action of the hand in order
     ],
     align=True,
 )
+
+
+def canonical(records: np.ndarray) -> np.ndarray:
+    """A copy of states or views in which whatever means nothing (beyond the pile, beyond the history, between fields) is zero."""
+    clean = np.zeros(records.shape, records.dtype)
+    for name in records.dtype.names or ():
+        clean[name] = records[name]
+    for array, count, size in (("pile", "num_pile", MAX_PILE), ("history", "num_history", MAX_HISTORY)):
+        clean[array][np.arange(size) >= clean[count][..., None]] = 0
+    return clean
+
+
+def same_records(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether states, or views, are equal in all that means something."""
+    return canonical(one).tobytes() == canonical(other).tobytes()
 
 
 @kernel
@@ -102,9 +118,8 @@ def shuffle(s):
         s.deck[i] = 13 * (i // ranks) + i % ranks
     seed = mix(s.key ^ mix(np.uint64(s.hand_no)))
     for i in range(count - 1, 0, -1):
-        seed = seed + np.uint64(0x9E3779B97F4A7C15)
-        word = (seed ^ (seed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        j = np.int64(((word >> np.uint64(32)) * np.uint64(i + 1)) >> np.uint64(32))
+        seed, word = next_word(seed)
+        j = below(word, i + 1)
         s.deck[i], s.deck[j] = s.deck[j], s.deck[i]
 
 
@@ -162,10 +177,12 @@ def deal(s, starter):
         hand0 |= np.int64(1) << upcard
         s.pile_cards = 0
         s.num_pile = 0
+        s.first_upcard = NO_CARD
         s.phase = PHASE_DISCARD
     else:
         s.pile_cards = np.int64(1) << upcard
         s.pile[0] = upcard
+        s.first_upcard = upcard
         s.num_pile = 1
         s.phase = PHASE_UPCARD if s.rules[R_OFFER] else PHASE_DRAW
         if s.rules[R_OKLAHOMA]:

@@ -1,26 +1,28 @@
 """A batch of tables with their opponents: what the single, the vector and the self-play environment have in common.
 
-The compiled part stands in ``ginenv.table_kernels``; here are the checks, the opponents that Python has to ask, and reset's options.
+The compiled part is in ``ginenv.table_kernels``; this module holds the checks, the opponents that only Python
+can call, and reset's options.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
-from ginenv.actions import NUM_ACTIONS, action_name
+from ginenv.actions import illegal_action
 from ginenv.cards import check_deck, parse_cards
-from ginenv.compiled_players import OPPONENT, describe
+from ginenv.compiled_players import OPPONENT, write_opponent
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.engine import STATE, deal
-from ginenv.errors import GinError, IllegalActionError, UnknownNameError, did_you_mean, unknown_name
+from ginenv.errors import GinError, IllegalActionError, UnknownNameError, check_choice, must_be, unknown_name
 from ginenv.game import set_keys
 from ginenv.players import BasePlayer, Player, make_player
 from ginenv.rules import Rules, get_rules
 from ginenv.table_kernels import (
     ASK,
+    BOTH,
     ENDLESS,
     FAULT,
     GAME_REWARDS,
@@ -33,8 +35,8 @@ from ginenv.table_kernels import (
     TELL,
     answer,
     begin_some,
+    collect_waiting,
     first_illegal,
-    gather,
     play,
     resume,
 )
@@ -45,19 +47,16 @@ MEMORY = ("none", "env", "profile")
 RESET_OPTIONS = ("deal", "starter", "dealer", "seat")
 
 
-def choice(name: str, value: Any, allowed: Sequence[Any]) -> int:
-    """Position of a value among those allowed, or an error that names them."""
-    for position, candidate in enumerate(allowed):
-        if type(candidate) is type(value) and candidate == value:
-            return position
-    if isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) in allowed:
-        return allowed.index(int(value))
-    hint = did_you_mean(str(value), [str(candidate) for candidate in allowed])
-    names = ", ".join(repr(candidate) for candidate in allowed)
-    raise GinError(f"{name} is {value!r}{hint}; allowed is one of: {names}")
+class TableOptions(TypedDict, total=False):
+    """Arguments that the single and the vector environments have in common; see ``ginenv.env.TableEnv``."""
+
+    seat: int | str
+    reward: str
+    on_illegal: str
+    opponent_memory: str
 
 
-class Tables:
+class TableBatch:
     """A batch of tables, their opponents, and everything that the environments share.
 
     Args:
@@ -65,11 +64,11 @@ class Tables:
         rules: a preset's name, ``Rules``, or a dictionary of rules.
         opponents: who sits across: a name, a path, a ``Player``, or a list of these, of which table ``i`` gets number
             ``i % len``. ``None`` where the learner plays both seats.
-        seat: the learner's seat: 0, 1, ``"alternate"``, ``"random"`` or ``"both"`` (whoever is to move).
         is_game: whether an episode is a game, else a hand.
-        reward: a name in ``HAND_REWARDS`` or ``GAME_REWARDS``.
-        on_illegal: ``"terminate"`` or ``"raise"``.
         same_step: whether an episode that ends is followed by the next in the same step.
+        reward: a name in ``HAND_REWARDS`` or ``GAME_REWARDS``.
+        seat: the learner's seat: 0, 1, ``"alternate"`` or ``"random"``; without opponents the learner sits wherever it is to move.
+        on_illegal: ``"terminate"`` or ``"raise"``.
         opponent_memory: ``"none"``, ``"env"`` or ``"profile"``.
     """
 
@@ -79,22 +78,22 @@ class Tables:
         *,
         rules: str | Rules | dict[str, Any],
         opponents: str | Player | Sequence[str | Player] | None,
-        seat: int | str,
         is_game: bool,
-        reward: str,
-        on_illegal: str,
         same_step: bool,
-        opponent_memory: str,
+        reward: str,
+        seat: int | str = "random",
+        on_illegal: str = "terminate",
+        opponent_memory: str = "none",
     ) -> None:
         self.rules = get_rules(rules)
         self.num_tables = num_tables
-        self.strict = choice("on_illegal", on_illegal, ON_ILLEGAL) == 1
-        self.memory = MEMORY[choice("opponent_memory", opponent_memory, MEMORY)]
+        self.strict = check_choice("on_illegal", on_illegal, ON_ILLEGAL) == 1
+        self.memory = MEMORY[check_choice("opponent_memory", opponent_memory, MEMORY)]
         self.states = np.zeros(num_tables, STATE)
         self.states["rules"] = self.rules.block
         self.tables = np.zeros(num_tables, TABLE)
-        self.tables["seat_rule"] = choice("seat", seat, SEATS)
-        self.tables["reward_rule"] = choice("reward", reward, GAME_REWARDS if is_game else HAND_REWARDS)
+        self.tables["seat_rule"] = BOTH if opponents is None else check_choice("seat", seat, SEATS)
+        self.tables["reward_rule"] = check_choice("reward", reward, GAME_REWARDS if is_game else HAND_REWARDS)
         self.tables["loss"] = ILLEGAL_REWARD[reward]
         self.tables["is_game"] = is_game
         self.tables["same_step"] = same_step
@@ -102,7 +101,7 @@ class Tables:
         self.final_rows = np.zeros((num_tables if same_step else 0, OBSERVATION_SIZE), np.uint8)
         # The last view is scratch; the others are what opponents are asked about.
         self._views = np.zeros(num_tables + 1, VIEW)
-        self._lanes = np.zeros(num_tables, np.int64)
+        self._slots = np.zeros(num_tables, np.int64)
         self._all = np.arange(num_tables)
         self.is_game = is_game
         # Views of fields of the tables. Actions are the learner's next ones.
@@ -137,7 +136,7 @@ class Tables:
         self.tables["next_opponent"][chosen] = np.array(numbers)[seats]
 
     def _numbers_of(self, players: list[Player]) -> list[int]:
-        """Where players stand in the list of players; a new one takes the place of one that no table waits for any more."""
+        """Indices of players in the list of players; a new player takes the place of one that no table uses any more."""
         wanted = set(self.tables["opponent"].tolist()) | set(self.tables["next_opponent"].tolist())
         numbers = []
         for player in players:
@@ -167,37 +166,37 @@ class Tables:
 
     def _describe(self, number: int) -> None:
         player = self.players[number]
-        heeds = getattr(type(player), "observe_hands", None) is not BasePlayer.observe_hands
-        listens = heeds or hasattr(player, "forget")
-        self._alive[number] = describe(player, 0, listens, self._opponents[number])
+        observes = getattr(type(player), "observe_hands", None) is not BasePlayer.observe_hands
+        listens = observes or hasattr(player, "forget")
+        self._alive[number] = write_opponent(player, 0, listens, self._opponents[number])
 
-    def _forget(self, lanes: np.ndarray) -> None:
-        seated = self.tables["opponent"][lanes]
+    def _forget(self, slots: np.ndarray) -> None:
+        seated = self.tables["opponent"][slots]
         for number, player in enumerate(self.players):
             forget = getattr(player, "forget", None)
-            slots = lanes[seated == number]
-            if forget is not None and len(slots):
-                forget(slots)
+            theirs = slots[seated == number]
+            if forget is not None and len(theirs):
+                forget(theirs)
 
-    def _forget_fresh(self, lanes: np.ndarray) -> None:
+    def _forget_fresh(self, slots: np.ndarray) -> None:
         """What opponents remember of a table ends where a new episode has been dealt at it."""
         if self._forgetful:
-            self._forget(lanes[self.tables["fresh"][lanes] == 1])
+            self._forget(slots[self.tables["fresh"][slots] == 1])
 
     # --- play --------------------------------------------------------------------------------------------------------
 
-    def seed(self, lane: int, generator: np.random.Generator) -> None:
+    def seed(self, slot: int, generator: np.random.Generator) -> None:
         """Takes the words from a generator that the deals and the players' own randomness follow from (``game.set_keys``)."""
         first = np.zeros(1, STATE)
         set_keys(first, generator)
-        table = self.tables[lane]
+        table = self.tables[slot]
         table["key"], table["luck"], table["episode"] = first["key"][0], first["luck"][0], 0
 
     def reset(
         self,
         rows: np.ndarray,
         masks: np.ndarray,
-        lanes: np.ndarray | None = None,
+        slots: np.ndarray | None = None,
         options: dict[str, Any] | None = None,
         seeded: bool = False,
     ) -> None:
@@ -205,8 +204,8 @@ class Tables:
 
         Args:
             rows: ``uint8[n, 520]``, written where a table begins.
-            masks: ``int8[n, 107]``, likewise.
-            lanes: which tables.
+            masks: ``int8[n, 107]``, written where a table begins.
+            slots: which tables.
             options: ``deal`` (52 cards, as numbers or text: the starter's, the other's, the upcard, the stock), ``starter`` or
                 ``dealer`` (a seat), ``seat`` (the learner's, for this episode). Where an episode ends before the learner's first
                 move and is dealt again, the seat stays; the deal and who starts are new.
@@ -215,17 +214,17 @@ class Tables:
         Raises:
             GinError: for an option that does not exist or a value that it cannot have.
         """
-        lanes = self._all if lanes is None else lanes
+        slots = self._all if slots is None else slots
         checked = self.check_options(options)
         if seeded:
             for player in self.players:
                 player.reset(0)
         if self.memory == "none" or (seeded and self.memory == "env"):
-            self._forget(lanes)
-        begin_some(self.states, self.tables, lanes)
-        self._impose(lanes, *checked)
-        self._lanes[: len(lanes)] = lanes
-        waiting = resume(*self._place(), self._lanes, len(lanes), rows, masks)
+            self._forget(slots)
+        begin_some(self.states, self.tables, slots)
+        self._impose(slots, *checked)
+        self._slots[: len(slots)] = slots
+        waiting = resume(*self._place(), self._slots, len(slots), rows, masks)
         if waiting:
             self._serve(waiting, rows, masks)
 
@@ -237,12 +236,12 @@ class Tables:
         """
         options = options or {}
         if not isinstance(options, dict):
-            raise GinError(f"reset's options are a {type(options).__name__}; allowed is a dictionary")
+            raise GinError(must_be("reset's options", "a dictionary", options))
         for name in options:
             if name not in RESET_OPTIONS:
                 raise UnknownNameError(unknown_name("reset option", str(name), RESET_OPTIONS))
         given = [name for name in RESET_OPTIONS[1:] if options.get(name) is not None]
-        seats = {name: choice(name, options[name], (0, 1)) for name in given}
+        seats = {name: check_choice(name, options[name], (0, 1)) for name in given}
         starter = seats.get("starter")
         if "dealer" in seats:
             if starter == seats["dealer"]:
@@ -253,21 +252,21 @@ class Tables:
             deck = check_deck(parse_cards(deck) if isinstance(deck, str) else deck, self.rules.ranks, self.rules.suits)
         return deck, starter, seats.get("seat")
 
-    def _impose(self, lanes: np.ndarray, deck: list[int] | None, starter: int | None, seat: int | None) -> None:
+    def _impose(self, slots: np.ndarray, deck: list[int] | None, starter: int | None, seat: int | None) -> None:
         """Puts a given deal, starter or seat in place of those that the key gave."""
         if seat is not None:
-            self.tables["seat"][lanes] = seat
-            self.tables["seat_given"][lanes] = 1
+            self.tables["seat"][slots] = seat
+            self.tables["seat_given"][slots] = 1
         if deck is None and starter is None:
             return
-        for lane in lanes:
-            state = self.states[lane]
+        for slot in slots:
+            state = self.states[slot]
             if deck is not None:
                 state["deck"][: len(deck)] = deck
             deal(state, int(state["starter"]) if starter is None else starter)
 
     def take(self, actions: np.ndarray | int) -> None:
-        """Takes the learner's next actions; where illegal ones are errors it refuses them as a whole.
+        """Sets the learner's next actions; where an illegal one is an error, none of them is set.
 
         Callers do so before they give up the arrays of the step before, which stand as long as nothing is played.
 
@@ -277,11 +276,11 @@ class Tables:
         self.actions[:] = actions
         if not self.strict:
             return
-        lane = first_illegal(self.states, self.tables)
-        if lane >= 0:
-            view = make_views(self.states[lane : lane + 1], int(self.tables["seat"][lane]))[0]
-            where = f" at table {lane}" if self.num_tables > 1 else ""
-            raise IllegalActionError(describe_illegal(view, int(self.actions[lane])) + where)
+        slot = first_illegal(self.states, self.tables)
+        if slot >= 0:
+            view = make_views(self.states[slot : slot + 1], int(self.tables["seat"][slot]))[0]
+            where = f" at table {slot}" if self.num_tables > 1 else ""
+            raise IllegalActionError(illegal_action(int(self.actions[slot]), view["legal"], int(view["phase"])) + where)
 
     def step(self, rows: np.ndarray, masks: np.ndarray) -> None:
         """Plays the actions taken; observations and masks go to rows and masks."""
@@ -318,41 +317,41 @@ class Tables:
         self._wire()
 
     def _serve(self, waiting: int, rows: np.ndarray, masks: np.ndarray) -> None:
-        """Asks and tells the opponents that are not compiled, in batches, until the learner is to move everywhere."""
-        views, lanes = self._views, self._lanes
+        """Calls the opponents that are not compiled, in batches, until it is the learner's turn at every table."""
+        views, slots = self._views, self._slots
         while waiting:
             served = 0
             for number, player in enumerate(self.players):
                 if not self._opponents["decide"][number]:
-                    count = gather(self.states, self.tables, views, lanes, number, ASK)
+                    count = collect_waiting(self.states, self.tables, views, slots, number, ASK)
                     if count:
                         self._ask(player, count)
-                        waiting += resume(*self._place(), lanes, count, rows, masks) - count
+                        waiting += resume(*self._place(), slots, count, rows, masks) - count
                         served += count
                 if self._opponents["listens"][number]:
-                    count = gather(self.states, self.tables, views, lanes, number, TELL)
+                    count = collect_waiting(self.states, self.tables, views, slots, number, TELL)
                     if count:
-                        slots = lanes[:count].copy()
-                        player.observe_hands(views[:count], slots)
-                        self.tables["told"][slots] = 1
-                        self.tables["fresh"][slots] = 0
-                        waiting += resume(*self._place(), lanes, count, rows, masks) - count
-                        self._forget_fresh(slots)
+                        told = slots[:count].copy()
+                        player.observe_hands(views[:count], told)
+                        self.tables["told"][told] = 1
+                        self.tables["fresh"][told] = 0
+                        waiting += resume(*self._place(), slots, count, rows, masks) - count
+                        self._forget_fresh(told)
                         served += count
             if not served:
                 self._explain_stop()
 
     def _ask(self, player: Player, count: int) -> None:
-        actions = np.asarray(player.act(self._views[:count], self._lanes[:count].copy()))
+        actions = np.asarray(player.act(self._views[:count], self._slots[:count].copy()))
         if actions.shape != (count,) or actions.dtype.kind not in "iu":
             raise GinError(
                 f"player {player.name!r} must return {count} whole numbers, not {actions.dtype} {actions.shape}"
             )
-        bad = answer(self.states, self._lanes, count, actions.astype(np.int64, copy=False))
+        bad = answer(self.states, self._slots, count, actions.astype(np.int64, copy=False))
         if bad >= 0:
-            raise IllegalActionError(
-                f"player {player.name!r}: " + describe_illegal(self._views[bad], int(actions[bad]))
-            )
+            view = self._views[bad]
+            why = illegal_action(int(actions[bad]), view["legal"], int(view["phase"]))
+            raise IllegalActionError(f"player {player.name!r}: {why}")
 
     def _explain_stop(self) -> None:
         status = self.tables["status"]
@@ -360,36 +359,14 @@ class Tables:
             raise GinError(
                 f"{MOST_REDEALS} hands in a row ended before the learner's first move; these rules leave it none"
             )
-        lane = int(np.argmax(status == FAULT))
-        name = self.names[self.tables["opponent"][lane]]
+        slot = int(np.argmax(status == FAULT))
+        name = self.names[self.tables["opponent"][slot]]
         raise IllegalActionError(f"player {name!r} chose an illegal action")
 
-    def name_at(self, lane: int) -> str:
+    def name_at(self, slot: int) -> str:
         """The name of the opponent at a table; empty where the learner plays both seats."""
-        return str(self.names[self.tables["opponent"][lane]])
+        return str(self.names[self.tables["opponent"][slot]])
 
     def views(self) -> np.ndarray:
         """What the learner may see: ``VIEW[n]``."""
         return make_views(self.states, self.tables["seat"])
-
-
-def describe_illegal(view: Any, action: int) -> str:
-    """One sentence that names an illegal action and lists the legal ones."""
-    phase = int(view["phase"])
-    legal = view["legal"]
-    names = [action_name(id, phase) for id in range(NUM_ACTIONS) if _allows(legal, id)]
-    try:
-        name = f"{action_name(action, phase)!r} ({action})"
-    except GinError as error:
-        name = str(error)
-    if not names:
-        return f"{name} is not legal now: it is not this seat's turn"
-    return f"{name} is not legal now; legal are: {', '.join(names)}"
-
-
-def _allows(legal: np.ndarray, action: int) -> bool:
-    if action < 52:
-        return bool(int(legal[0]) >> action & 1)
-    if action < 104:
-        return bool(int(legal[1]) >> (action - 52) & 1)
-    return bool(int(legal[2]) >> (action - 104) & 1)

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ginenv.actions import KNOCK, NUM_ACTIONS, PASS, PHASE_OVER, STOCK
+from ginenv.actions import PHASE_OVER
 from ginenv.compiled_players import OPPONENT, ask
 from ginenv.encoding import ROW, encode_row, row_of
-from ginenv.engine import NOBODY, apply, is_legal
+from ginenv.engine import NOBODY, among, apply, is_legal
 from ginenv.game import next_hand, score_hand, start_game
-from ginenv.jit import kernel, mix, record_copy, store_cards
-from ginenv.record_access import record_at, row_record
-from ginenv.view import look
+from ginenv.jit import kernel, mix, record_at, record_copy
+from ginenv.view import look, mask_of_row, write_mask
 
 MAX_SKIPPED = 8
 
@@ -29,8 +28,9 @@ POINTS_SCALE = 0.01
 # What an illegal action costs where it ends the episode: about the worst hand, or a lost game.
 ILLEGAL_REWARD = {"points": -100.0, "scaled": -1.0, "win": -1.0, "win+points": -1.0, "total": -100.0}
 
-SEATS = (0, 1, "alternate", "random", "both")
-_ALTERNATE, _RANDOM, _BOTH = 2, 3, 4
+# Where the learner sits; BOTH wherever it is to move.
+SEATS = (0, 1, "alternate", "random")
+_ALTERNATE, _RANDOM, BOTH = 2, 3, 4
 
 # Where a table stands when _go_on returns: the learner is to move (or the episode is over), Python must ask the opponent or
 # tell it of a finished hand, a compiled opponent chose an illegal action, or the learner never gets to move.
@@ -65,7 +65,7 @@ INFO = np.dtype(_INFO, align=True)
 TABLE = np.dtype(
     [
         ("key", np.uint64),  # the key of episode 0; that of episode n follows from it and n
-        ("luck", np.uint64, (2,)),  # the seats' luck in episode 0; likewise
+        ("luck", np.uint64, (2,)),  # the seats' luck in episode 0; that of episode n follows from it and n
         ("episode", np.int64),  # episodes dealt since the last seed
         ("reward", np.float64),  # earned and not yet paid
         ("paid", np.float64),  # the reward of this step
@@ -94,8 +94,6 @@ TABLE = np.dtype(
     ],
     align=True,
 )
-MASK = np.dtype([("cells", np.int8, (NUM_ACTIONS,))])
-_mask_of = row_record(MASK)
 _opponent_at = record_at(OPPONENT)
 _info_at = record_at(INFO)
 _row_at = record_at(ROW)
@@ -119,7 +117,7 @@ def _begin(s, t):
         t.seat = number & np.uint64(1)
     elif t.seat_rule == _RANDOM:
         t.seat = mix(s.key ^ _SEAT_SALT) >> np.uint64(63)
-    elif t.seat_rule == _BOTH:
+    elif t.seat_rule == BOTH:
         t.seat = s.turn
     else:
         t.seat = t.seat_rule
@@ -165,7 +163,7 @@ def _signed(winner, me):
 @kernel
 def _close_hand(s, t):
     """Notes how a hand ended, adds what it earns, and goes on to the game's next hand; whether the episode is over."""
-    me = np.int64(0) if t.seat_rule == _BOTH else np.int64(t.seat)
+    me = np.int64(0) if t.seat_rule == BOTH else np.int64(t.seat)
     won = _signed(s.winner, me)
     points = won * np.int64(s.points)
     t.end = s.end
@@ -236,18 +234,6 @@ def _close_episode(s, t, v):
 
 
 @kernel
-def _shown_legal(r, action):
-    """Whether an action stands among the legal ones of a view or table (one played as a discard, with a warning, does not)."""
-    if action < 0:
-        return False
-    if action < KNOCK:
-        return (r.legal[0] >> action) & 1 == 1
-    if action < STOCK:
-        return (r.legal[1] >> (action - KNOCK)) & 1 == 1
-    return action <= PASS and (r.legal[2] >> (action - STOCK)) & 1 == 1
-
-
-@kernel
 def _go_on(s, t, v, i):
     """Plays on until the learner is to move or Python has to do something; returns where the table stands."""
     while not t.over:
@@ -266,7 +252,7 @@ def _go_on(s, t, v, i):
                     t.reward = 0.0
                     _deal_again(s, t)
             continue
-        if t.seat_rule == _BOTH:
+        if t.seat_rule == BOTH:
             t.seat = s.turn
             break
         if s.turn == t.seat:
@@ -275,7 +261,7 @@ def _go_on(s, t, v, i):
             return ASK
         look(s, 1 - np.int64(t.seat), v)
         action = ask(o.decide, v, o.options + (i % o.count) * o.size, o.seed)
-        if not _shown_legal(v, action):
+        if not among(action, v.legal[0], v.legal[1], v.legal[2]):
             return FAULT
         apply(s, action)
     return LEARNER
@@ -287,16 +273,10 @@ def _observe(s, t, v, r, m):
     _write_observation(s, t, v, r)
     for k in range(3):
         t.legal[k] = v.legal[k]
-    mask = m.cells
     if t.over:
-        for k in range(NUM_ACTIONS):
-            mask[k] = 1
+        m.cells[:] = 1
     else:
-        store_cards(mask, 0, v.legal[0])
-        store_cards(mask, 52, v.legal[1])
-        mask[104] = v.legal[2] & 1
-        mask[105] = (v.legal[2] >> 1) & 1
-        mask[106] = v.legal[2] >> 2
+        write_mask(v, m)
     if t.moved:
         t.paid += t.reward
         t.reward = 0.0
@@ -332,59 +312,59 @@ def play(states, tables, views, rows, masks):
         else:
             t.moved = 1
             t.moved_in_hand = 1
-            if _shown_legal(t, t.action) or is_legal(s, t.action):
+            if among(t.action, t.legal[0], t.legal[1], t.legal[2]) or is_legal(s, t.action):
                 apply(s, t.action)
             else:
                 t.illegal = 1
                 t.reward += t.loss
                 _close_episode(s, t, v)
-        waiting += _advance(s, t, v, i, row_of(rows, i), _mask_of(masks, i))
+        waiting += _advance(s, t, v, i, row_of(rows, i), mask_of_row(masks, i))
     return waiting
 
 
 @kernel
-def resume(states, tables, views, lanes, count, rows, masks):
+def resume(states, tables, views, slots, count, rows, masks):
     """Plays some tables on; how many of them wait for Python."""
     waiting = 0
     for k in range(count):
-        i = lanes[k]
-        waiting += _advance(states[i], tables[i], views[states.shape[0]], i, row_of(rows, i), _mask_of(masks, i))
+        i = slots[k]
+        waiting += _advance(states[i], tables[i], views[states.shape[0]], i, row_of(rows, i), mask_of_row(masks, i))
     return waiting
 
 
 @kernel
-def gather(states, tables, views, lanes, opponent, status):
-    """Views and numbers of the tables that wait for one opponent; how many."""
+def collect_waiting(states, tables, views, slots, opponent, status):
+    """Writes views and numbers of the tables that wait for one opponent; returns how many there are."""
     count = 0
     for i in range(states.shape[0]):
         if tables[i].status == status and tables[i].opponent == opponent:
             look(states[i], 1 - np.int64(tables[i].seat), views[count])
-            lanes[count] = i
+            slots[count] = i
             count += 1
     return count
 
 
 @kernel
-def answer(states, lanes, count, actions):
+def answer(states, slots, count, actions):
     """Plays the opponent's actions; index of the first illegal one (then none is played), or -1."""
     for k in range(count):
-        if not is_legal(states[lanes[k]], actions[k]):
+        if not is_legal(states[slots[k]], actions[k]):
             return k
     for k in range(count):
-        apply(states[lanes[k]], actions[k])
+        apply(states[slots[k]], actions[k])
     return -1
 
 
 @kernel
-def begin_some(states, tables, lanes):
+def begin_some(states, tables, slots):
     """Deals the next episode at some tables."""
-    for k in range(lanes.shape[0]):
-        t = tables[lanes[k]]
+    for k in range(slots.shape[0]):
+        t = tables[slots[k]]
         _clear(t)
         t.reward = 0.0
         t.score[0] = 0
         t.score[1] = 0
-        _begin(states[lanes[k]], t)
+        _begin(states[slots[k]], t)
 
 
 @kernel

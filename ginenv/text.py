@@ -25,7 +25,7 @@ its cards now (laid-off ones too); ``drawn``, the card it drew in this turn; the
 cards where they lie open; ``declined`` and ``warned``; score and boxes with its own first; ``luck``, the decision's random word. It
 is written for a seat that is to move, and for both at the end of the hand.
 
-Reading replays every action; a line that is no position of the game raises ``TextError`` with one sentence.
+Reading replays every action; a line that cannot come up in play raises ``TextError`` with one sentence.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from typing import Any
 
@@ -47,17 +47,17 @@ from ginenv.actions import (
     PHASE_NAMES,
     PHASE_OVER,
     PHASE_SPREAD,
-    PHASE_WALL,
     STOCK,
     UPCARD,
 )
-from ginenv.cards import card_name, cards_of, format_cards, mask_of, parse_card, parse_cards
-from ginenv.engine import NO_CARD, NOBODY, STATE, apply, deal, is_legal
-from ginenv.errors import GinError, TextError
+from ginenv.cards import card_name, format_cards, mask_of, parse_card, parse_cards
+from ginenv.engine import NO_CARD, NOBODY
+from ginenv.errors import GinError, TextError, must_be
 from ginenv.hand import Hand
-from ginenv.jit import kernel
-from ginenv.rules import PRESETS, R_DISCARD_TAKEN, R_ELEVEN_TEN, R_HAND_SIZE, Rules, get_rules
-from ginenv.view import VIEW, make_views
+from ginenv.history import M_FORCED_DRAW, M_LAY_OFF, M_SPREAD, read_moves
+from ginenv.replay import Known, Replay
+from ginenv.rules import PRESETS, R_ELEVEN_TEN, Rules, get_rules
+from ginenv.state import same_records
 
 _CARD = "[A2-9TJQK][SCDH]"
 _TOKEN = re.compile(rf"p|s|t|[k+]?{_CARD}|a\d\d")
@@ -145,7 +145,7 @@ def push_text(hand: Hand, text: str) -> None:
     """Plays the actions of a compact text.
 
     Raises:
-        TextError: if one of them is no action; those before it may have been played.
+        TextError: if one of them cannot be read; those before it may have been played.
         IllegalActionError: at the first that is not legal; those before it stay played.
     """
     tokens = _split_tokens(text)
@@ -163,14 +163,14 @@ class _Fields:
     def __init__(self, text: str, version: str) -> None:
         words = text.split()
         if not words or words[0] != version:
-            raise TextError(f"a line of this kind begins with {version!r}, not {words[0] if words else ''!r}")
+            raise TextError(f"expected a line that begins with {version!r}, got {words[0] if words else ''!r}")
         self.values: dict[str, str] = {}
         for word in words[1:]:
             name, equals, value = word.partition("=")
             if not equals or not value:
-                raise TextError(f"{word!r} is no field; fields are written name=value")
+                raise TextError(f"expected a field such as name=value, got {word!r}")
             if name in self.values:
-                raise TextError(f"the field {name!r} is there twice")
+                raise TextError(f"field {name!r} is given twice")
             self.values[name] = value
         if not words[-1].startswith("check="):
             raise TextError("the line does not end with its check field")
@@ -182,7 +182,7 @@ class _Fields:
     def take(self, name: str, default: str | None = None) -> str:
         value = self.values.pop(name, default)
         if value is None:
-            raise TextError(f"the field {name!r} is missing")
+            raise TextError(f"field {name!r} is missing")
         return value
 
     def number(self, name: str, default: int | None = None, most: int = _INT32, base: int = 10) -> int:
@@ -191,18 +191,19 @@ class _Fields:
     def pair(self, name: str, least: int = 0, most: int = _INT32, base: int = 10) -> list[int]:
         parts = self.take(name, "0:0").split(":")
         if len(parts) != 2:
-            raise TextError(f"the field {name!r} is a pair such as 36:38")
+            raise TextError(f"field {name!r} must be a pair such as 36:38")
         return [self._number(name, part, most, base, least) for part in parts]
 
     def _number(self, name: str, text: str, most: int, base: int, least: int = 0) -> int:
         digits = "[0-9a-f]+" if base == 16 else "-?[0-9]+"
         if len(text) > 20 or not re.fullmatch(digits, text) or not least <= int(text, base) <= most:
-            raise TextError(f"the field {name!r} is {text!r}; allowed is a whole number from {least} to {most}")
+            kind, limit = ("hexadecimal", f"{most:x}") if base == 16 else ("whole", most)
+            raise TextError(must_be(f"field {name!r}", f"a {kind} number from {least} to {limit}", text))
         return int(text, base)
 
     def finish(self) -> None:
         if self.values:
-            raise TextError(f"the field {next(iter(self.values))!r} is unknown")
+            raise TextError(f"unknown field {next(iter(self.values))!r}")
 
 
 def _check(text: str) -> str:
@@ -229,7 +230,7 @@ def _parsing(parse: Callable[[str], Any], text: str, what: str) -> Any:
     try:
         return parse(text)
     except GinError as error:
-        raise TextError(f"this is no {what}: {error}") from None
+        raise TextError(f"cannot read the {what}: {error}") from None
 
 
 def format_position(hand: Hand | np.ndarray) -> str:
@@ -263,7 +264,7 @@ def parse_position(text: str) -> Hand:
     """The hand of a line that ``format_position`` wrote.
 
     Raises:
-        TextError: if the line is no position that can come up in play.
+        TextError: if the line does not stand for a position that can come up in play.
     """
     return _parsing(_parse_position, text, "position")
 
@@ -283,7 +284,7 @@ def _parse_position(text: str) -> Hand:
     state["luck"] = fields.pair("luck", most=2**64 - 1, base=16)
     game = re.fullmatch(r"(over|on):([01-]):(-?\d{1,9}):(-?\d{1,9})", fields.take("game", "on:-:0:0"))
     if game is None:
-        raise TextError("the field 'game' is written over:WINNER:TOTAL:TOTAL")
+        raise TextError("field 'game' must be written over:WINNER:TOTAL:TOTAL")
     state["game_over"] = game[1] == "over"
     state["game_winner"] = NOBODY if game[2] == "-" else int(game[2])
     state["total"] = (int(game[3]), int(game[4]))
@@ -292,16 +293,6 @@ def _parse_position(text: str) -> Hand:
 
 
 # ---------------------------------------------------------------- views
-
-
-@dataclasses.dataclass
-class _Known:
-    """What a view's line says beside the public actions, as masks where it is cards."""
-
-    seat: int
-    mine: int
-    shown: int
-    drawn: int
 
 
 def format_view(view: np.ndarray) -> str:
@@ -321,189 +312,48 @@ def format_view(view: np.ndarray) -> str:
     # The defender is whoever did not knock; what was laid off came out of its hand.
     mine = int(v["hand"]) | (laid if v["knocker"] == 1 else 0)
     shown = int(v["shown"]) | (laid if v["knocker"] == 0 else 0)
-    fields = [
-        ("rules", rules_text(Rules.from_block(v["rules"])), ""),
-        ("seat", str(seat), ""),
-        ("starter", str(seat if v["started"] else 1 - seat), ""),
-        ("hand", format_cards(mine, separator=""), ""),
-        ("drawn", "" if v["drawn"] == NO_CARD else card_name(int(v["drawn"])), ""),
-        ("actions", "", ""),
-        ("shown", format_cards(shown, separator=""), ""),
-        ("declined", str(v["declined"]), "0"),
-        ("warned", str(v["warned"]), "0"),
-        ("hand_no", str(v["hand_no"]), "0"),
-        ("score", _pair_text(v["score"]), "0:0"),
-        ("boxes", _pair_text(v["boxes"]), "0:0"),
-        ("drawn_hands", str(v["drawn_hands"]), "0"),
-        ("luck", f"{int(v['luck']):x}", "0"),
-        ("hand_luck", f"{int(v['hand_luck']):x}", "0"),
-    ]
-    return _with_actions(view, fields, _Known(seat, mine, shown, int(v["drawn"])))
+    line = _line(
+        "ginview1",
+        [
+            ("rules", rules_text(Rules.from_block(v["rules"])), ""),
+            ("seat", str(seat), ""),
+            ("starter", str(seat if v["started"] else 1 - seat), ""),
+            ("up", "" if v["first_upcard"] == NO_CARD else card_name(int(v["first_upcard"])), ""),
+            ("hand", format_cards(mine, separator=""), ""),
+            ("drawn", "" if v["drawn"] == NO_CARD else card_name(int(v["drawn"])), ""),
+            ("actions", "".join(_tokens_of(view)), ""),
+            ("shown", format_cards(shown, separator=""), ""),
+            ("declined", str(v["declined"]), "0"),
+            ("warned", str(v["warned"]), "0"),
+            ("hand_no", str(v["hand_no"]), "0"),
+            ("score", _pair_text(v["score"]), "0:0"),
+            ("boxes", _pair_text(v["boxes"]), "0:0"),
+            ("drawn_hands", str(v["drawn_hands"]), "0"),
+            ("luck", f"{int(v['luck']):x}", "0"),
+            ("hand_luck", f"{int(v['hand_luck']):x}", "0"),
+        ],
+    )
+    try:
+        read_back = same_records(_parse_view(line), view)
+    except GinError:
+        read_back = False
+    if not read_back:
+        raise TextError("this view cannot be written: it is not one that comes up in play")
+    return line
 
 
-def _with_actions(view: np.ndarray, fields: list[tuple[str, str, str]], known: _Known) -> str:
-    """The line, with the first upcard found out: it may have been taken since, and thrown again among others."""
-    v: Any = view[0]
-    rules = Rules.from_block(v["rules"])
-    starter = known.seat if v["started"] else 1 - known.seat
-    history = v["history"][: v["num_history"]].tolist()
-    candidates = [NO_CARD]
-    if not v["rules"][R_ELEVEN_TEN]:
-        candidates = [int(v["pile"][0])] if v["num_pile"] else []
-        candidates += cards_of(int(v["known"][0] | v["known"][1] | v["thrown"][0] | v["thrown"][1] | v["laid"]))
-        candidates += cards_of(known.mine | known.shown)
-    for upcard in candidates:
-        replay = _Replay(rules, starter, upcard, known)
-        try:
-            tokens = [replay.push(action, _token(action, replay.phase)) for action in history]
-            seen = replay.view()
-        except GinError:
-            continue
-        for name in ("declined", "warned", "luck", "hand_luck", "score", "boxes", "hand_no", "drawn_hands"):
-            seen[name] = view[name]
-        if same_view(seen, view):
-            changes = {"actions": "".join(tokens)}
-            filled = [(name, changes.get(name, value), usual) for name, value, usual in fields]
-            filled.insert(3, ("up", "" if upcard == NO_CARD else card_name(upcard), ""))
-            return _line("ginview1", filled)
-    raise TextError("this view cannot be written: it is not one that comes up in play")
-
-
-def same_view(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether views are equal in all that means something (nothing beyond the pile and the history does)."""
-    return _clean_view(one).tobytes() == _clean_view(other).tobytes()
-
-
-def _clean_view(views: np.ndarray) -> np.ndarray:
-    clean = np.zeros(views.shape, VIEW)
-    for name in VIEW.names or ():
-        clean[name] = views[name]
-    for array, count in (("pile", "num_pile"), ("history", "num_history")):
-        for i in range(len(clean)):
-            clean[array][i, clean[count][i] :] = 0
-    return clean
-
-
-@kernel
-def _is_legal(states, action):
-    return is_legal(states[0], action)
-
-
-@kernel
-def _apply(states, action):
-    apply(states[0], action)
-
-
-@kernel
-def _deal(states, starter):
-    deal(states[0], starter)
-
-
-class _Replay:
-    """Public actions played on a state in which hidden cards are made up as they are needed.
-
-    What a seat sees does not depend on what is hidden from it, so any hidden cards do; the cards that count (its own, and
-    the opponent's once they lie open) are put in before the knock is judged.
-    """
-
-    def __init__(self, rules: Rules, starter: int, upcard: int, known: _Known) -> None:
-        self.known = known
-        deck = [13 * suit + rank for suit in range(rules.suits) for rank in range(rules.ranks)]
-        if upcard != NO_CARD:
-            place = 2 * rules.hand_size
-            if upcard not in deck:
-                raise TextError(f"{card_name(upcard)} is no card of this deck")
-            where = deck.index(upcard)
-            deck[where], deck[place] = deck[place], deck[where]
-        self.states = np.zeros(1, STATE)
-        self.states["rules"] = rules.block
-        self.states["deck"][0, : len(deck)] = deck
-        self.state: Any = self.states[0]
-        self.in_play = mask_of(deck)
-        _deal(self.states, starter)
-
-    @property
-    def phase(self) -> int:
-        return int(self.state["phase"])
-
-    def push(self, action: int, token: str) -> str:
-        seat, phase, state = int(self.state["turn"]), self.phase, self.state
-        legal = bool(_is_legal(self.states, action))
-        if phase == PHASE_DISCARD:
-            legal = self._may_discard(action, seat)
-        elif phase == PHASE_WALL:
-            # Taking the upcard there asks for a knock, which is judged when it comes.
-            legal = action in (UPCARD, PASS)
-        elif phase == PHASE_OVER:
-            legal = False
-        if not legal:
-            raise TextError(f"{token!r} cannot be played at that point")
-        _apply(self.states, action)
-        if state["warned"]:
-            raise TextError(f"{token!r} knocks above the limit")
-        return token
-
-    def _may_discard(self, action: int, seat: int) -> bool:
-        state = self.state
-        if action >= STOCK:
-            return False
-        card = action % KNOCK
-        bit = 1 << card
-        seen = int(state["pile_cards"]) | int(state["known"][1 - seat])
-        if not self.in_play & bit or seen & bit:
-            return False
-        if card == state["taken"] and not state["rules"][R_DISCARD_TAKEN]:
-            return False
-        if action < KNOCK:
-            # Hidden cards are interchangeable, and only the one thrown is needed.
-            state["hands"][seat] = bit
-            return True
-        self._open(seat, bit)
-        return bool(_is_legal(self.states, action))
-
-    def _open(self, knocker: int, thrown: int) -> None:
-        """Puts in the cards that both hold when one knocks, as far as the view knows them."""
-        known = self.known
-        cards = {known.seat: known.mine, 1 - known.seat: known.shown}
-        held = cards[knocker] & ~thrown
-        if held.bit_count() != int(self.state["rules"][R_HAND_SIZE]):
-            raise TextError("the knocker's cards do not lie open")
-        self.state["hands"][knocker] = held | thrown
-        self.state["hands"][1 - knocker] = cards[1 - knocker]
-
-    def view(self) -> np.ndarray:
-        """What the seat sees now."""
-        state, known = self.state, self.known
-        seat, other = known.seat, 1 - known.seat
-        if self.phase != PHASE_OVER and state["turn"] != seat:
-            raise TextError(f"seat {seat} is not to move")
-        size = int(state["rules"][R_HAND_SIZE])
-        if state["knocker"] == NOBODY:
-            holds = size + (self.phase == PHASE_DISCARD)
-            if known.shown:
-                raise TextError("cards are shown although nobody knocked")
-            if known.mine.bit_count() != holds:
-                raise TextError(f"a seat holds {holds} cards there, not {known.mine.bit_count()}")
-            state["hands"][seat] = known.mine
-            state["hands"][other] = 0
-        elif self.phase != PHASE_SPREAD and known.shown.bit_count() != size:
-            raise TextError(f"the other seat shows {size} cards, not {known.shown.bit_count()}")
-        drew = self.phase == PHASE_DISCARD and state["drawn"] != NO_CARD
-        if drew != (known.drawn != NO_CARD) or (drew and not known.mine >> known.drawn & 1):
-            raise TextError("the card drawn is named exactly in the turn in which it was drawn, and is in the hand")
-        state["drawn"] = known.drawn
-        mine = int(state["hands"][seat])
-        public = int(state["pile_cards"]) | int(state["known"][other]) | int(state["hands"][other])
-        if mine & public or mine & ~self.in_play or int(state["known"][seat]) & ~mine:
-            raise TextError("the cards of the hand are not those that the actions leave")
-        return make_views(self.states, seat)
+def _tokens_of(view: np.ndarray) -> Iterator[str]:
+    phases = {M_SPREAD: PHASE_SPREAD, M_LAY_OFF: PHASE_LAYOFF}
+    public = [move for move in read_moves(view)[0] if move.kind != M_FORCED_DRAW]
+    for move, action in zip(public, view["history"][0].tolist(), strict=False):
+        yield _token(action, phases.get(move.kind, PHASE_DISCARD))
 
 
 def parse_view(text: str) -> np.ndarray:
     """The view of a line that ``format_view`` wrote, ``VIEW[1]``.
 
     Raises:
-        TextError: if the line is no view that can come up in play.
+        TextError: if the line does not stand for a view that can come up in play.
     """
     return _parsing(_parse_view, text, "view")
 
@@ -515,13 +365,13 @@ def _parse_view(text: str) -> np.ndarray:
     starter = fields.number("starter", None, 1)
     upcard = NO_CARD if rules.block[R_ELEVEN_TEN] else parse_card(fields.take("up"))
     drawn = fields.take("drawn", "")
-    known = _Known(
+    known = Known(
         seat,
         mask_of(parse_cards(fields.take("hand"))),
         mask_of(parse_cards(fields.take("shown", ""))),
         parse_card(drawn) if drawn else NO_CARD,
     )
-    replay = _Replay(rules, starter, upcard, known)
+    replay = Replay(rules, starter, upcard, known)
     for token in _split_tokens(fields.take("actions", "")):
         _check_token(token, replay.phase)
         replay.push(_action(token), token)

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
-import gymnasium as gym
 import numpy as np
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Discrete
@@ -21,11 +20,11 @@ from gymnasium.vector.utils import batch_space
 from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
 from ginenv.env import METADATA, RENDER_MODES, observation_space
-from ginenv.errors import GinError, IllegalActionError
+from ginenv.errors import GinError, IllegalActionError, check_choice, check_whole
 from ginenv.info import Reporter
 from ginenv.players import Player, close_players
 from ginenv.rules import Rules
-from ginenv.table_batch import Tables, choice
+from ginenv.table_batch import TableBatch, TableOptions
 
 _MODES = {"same_step": AutoresetMode.SAME_STEP, "next_step": AutoresetMode.NEXT_STEP}
 
@@ -60,44 +59,40 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         num_envs: how many tables.
         opponent: as for the single environment, or a list, of which table ``i`` gets number ``i % len``.
         rules: as for the single environment.
-        seat: likewise.
-        observation: likewise; ``"planes"`` is ``uint8[n, 10, 4, 13]``, ``"flat"`` is ``float32[n, 520]``.
-        reward: likewise.
-        on_illegal: likewise; ``"raise"`` plays nothing at any table.
-        opponent_memory: likewise.
+        observation: ``"planes"`` is ``uint8[n, 10, 4, 13]``, ``"flat"`` is ``float32[n, 520]``.
         autoreset_mode: ``"same_step"``: the step that ends an episode returns the first observation of the next, and
             ``info["final_obs"]`` and ``info["final_info"]`` hold what belonged to the old one; ``"next_step"``: the step after it
             begins the next, whatever the action.
         copy: with ``False`` observations and masks are written into the same two arrays at every step, so that a caller
             who wants to keep them has to copy them.
         render_mode: ``"ansi"``, ``"rgb_array"`` or None.
+        seat: as for the single environment.
+        reward: as for the single environment.
+        on_illegal: as for the single environment; with ``"raise"`` no table is stepped when one action is illegal.
+        opponent_memory: as for the single environment.
     """
 
     _is_game = False
+    _reward = "points"
 
     def __init__(
         self,
         num_envs: int = 1,
         opponent: str | Player | Sequence[str | Player] = "simple",
         rules: str | Rules | dict[str, Any] = "eaai",
-        seat: int | str = "random",
         observation: str = "planes",
-        reward: str = "points",
-        on_illegal: str = "terminate",
-        opponent_memory: str = "none",
         autoreset_mode: str | AutoresetMode = "same_step",
         copy: bool = True,
         render_mode: str | None = None,
+        **options: Unpack[TableOptions],
     ) -> None:
-        if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
-            raise GinError(f"num_envs is {num_envs!r}; allowed is a whole number from 1")
+        check_whole("num_envs", num_envs, 1)
         if isinstance(autoreset_mode, AutoresetMode):
             names = {mode: name for name, mode in _MODES.items()}
             autoreset_mode = names.get(autoreset_mode, autoreset_mode.value)
-        mode = list(_MODES.values())[choice("autoreset_mode", autoreset_mode, tuple(_MODES))]
+        mode = list(_MODES.values())[check_choice("autoreset_mode", autoreset_mode, tuple(_MODES))]
         if render_mode is not None:
-            choice("render_mode", render_mode, RENDER_MODES[:2])
-        choice("seat", seat, (0, 1, "alternate", "random"))
+            check_choice("render_mode", render_mode, RENDER_MODES[:2])
         self.num_envs = num_envs
         self.render_mode = render_mode
         self.metadata = METADATA | {"autoreset_mode": mode}
@@ -108,18 +103,11 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self.copy = copy
         self._flat = observation == "flat"
         self._same_step = mode == AutoresetMode.SAME_STEP
-        self._core = Tables(
-            num_envs,
-            rules=rules,
-            opponents=opponent,
-            seat=seat,
-            is_game=self._is_game,
-            reward=reward,
-            on_illegal=on_illegal,
-            same_step=self._same_step,
-            opponent_memory=opponent_memory,
+        options.setdefault("reward", self._reward)
+        self._batch = TableBatch(
+            num_envs, rules=rules, opponents=opponent, is_game=self._is_game, same_step=self._same_step, **options
         )
-        self._reporter = Reporter(self._core)
+        self._reporter = Reporter(self._batch)
         self._never = np.zeros(num_envs, bool)
         self._keyed = False
         self._rows = np.zeros((num_envs, OBSERVATION_SIZE), np.uint8)
@@ -130,23 +118,23 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     @property
     def rules(self) -> Rules:
         """The rules played."""
-        return self._core.rules
+        return self._batch.rules
 
     @property
     def views(self) -> np.ndarray:
         """What the learner may see at each table: ``VIEW[n]``, for players and rendering."""
-        return self._core.views()
+        return self._batch.views()
 
     def set_opponent(
         self, opponent: str | Player | Sequence[str | Player], envs: Sequence[int] | np.ndarray | None = None
     ) -> None:
-        """Seats other opponents, at each table from its next episode on.
+        """Changes the opponents, at each table from its next episode on.
 
         Args:
             opponent: a name, a path, a ``Player``, or a list of these to be dealt out in turn.
             envs: at which tables; all when left out.
         """
-        self._core.set_opponents(opponent, envs)
+        self._batch.set_opponents(opponent, envs)
 
     def action_masks(self) -> np.ndarray:
         """The legal actions: ``bool[n, 107]``."""
@@ -164,16 +152,16 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             seed: table ``i`` gets ``seed + i``; or one seed for each.
             options: as for the single environment, the same for all tables.
         """
-        self._core.check_options(options)
+        self._batch.check_options(options)
         seeds = self._seeds(seed)
-        for lane, one in enumerate(seeds):
+        for slot, one in enumerate(seeds):
             if one is not None:
-                self._core.seed(lane, seeding.np_random(one)[0])
+                self._batch.seed(slot, seeding.np_random(one)[0])
             elif not self._keyed:
-                self._core.seed(lane, self.np_random)
+                self._batch.seed(slot, self.np_random)
         self._keyed = True
         self._new_buffers()
-        self._core.reset(self._rows, self._masks, options=options, seeded=seed is not None)
+        self._batch.reset(self._rows, self._masks, options=options, seeded=seed is not None)
         return self._observations(self._rows), self._infos(self._never)
 
     def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
@@ -198,7 +186,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         Raises:
             IllegalActionError: for an illegal action where ``on_illegal`` is ``"raise"``.
         """
-        core = self._core
+        batch = self._batch
         if not self._keyed:
             raise ResetNeeded("step is called before reset; call reset first")
         actions = np.asarray(actions)
@@ -206,15 +194,15 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             raise IllegalActionError(
                 f"actions are {self.num_envs} whole numbers, one for each environment, not {actions.dtype} {actions.shape}"
             )
-        core.take(actions)
+        batch.take(actions)
         self._new_buffers()
-        core.step(self._rows, self._masks)
-        done = core.done.astype(bool)
+        batch.step(self._rows, self._masks)
+        done = batch.done.astype(bool)
         infos = self._infos(done)
-        return self._observations(self._rows), core.paid.copy(), done, np.zeros(self.num_envs, bool), infos
+        return self._observations(self._rows), batch.paid.copy(), done, np.zeros(self.num_envs, bool), infos
 
     def _new_buffers(self) -> None:
-        """Arrays to write into that nobody outside holds; fresh memory costs as much as a quarter of the step."""
+        """Arrays to write into that no caller holds; allocating them anew would cost a quarter of the step."""
         if self.copy:
             self._rows = self._masks = _NOTHING
             self._rows = _unheld(self._row_buffers, (self.num_envs, OBSERVATION_SIZE), np.uint8)
@@ -224,33 +212,31 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return rows * FLAT_SCALE if self._flat else rows.reshape(-1, *PLANES_SHAPE)
 
     def _infos(self, done: np.ndarray) -> dict[str, Any]:
-        core = self._core
-        infos = self._reporter.infos(core.tables, self._masks)
+        batch = self._batch
+        infos = self._reporter.info(batch.tables, self._masks)
         if self._same_step and done.any():
             ended = np.nonzero(done)[0]
             final_obs = np.empty(self.num_envs, dtype=object)
-            for lane, observation in zip(ended.tolist(), self._observations(core.final_rows[ended]), strict=True):
-                final_obs[lane] = observation
+            for slot, observation in zip(ended.tolist(), self._observations(batch.final_rows[ended]), strict=True):
+                final_obs[slot] = observation
             # All ones once an episode is over, nothing elsewhere: one column seen as many (its own, since callers may change theirs).
             masks = np.ndarray(self._masks.shape, np.int8, done.copy(), strides=(1, 0))
             masks.flags.writeable = False
-            final_info = self._reporter.infos(core.finals, masks, ended)
+            final_info = self._reporter.info(batch.finals, masks, ended)
             infos |= {"final_obs": final_obs, "_final_obs": done, "final_info": final_info, "_final_info": done}
         return infos
 
     def render(self) -> tuple[Any, ...] | None:
         """Every table from its learner's seat, as text or as ``uint8[height, width, 3]``."""
-        if self.render_mode is None:
-            gym.logger.warn('render is called without a render mode; make the environments with render_mode="ansi"')
-            return None
-        from ginenv import render
+        from ginenv.render import draw
 
-        draw = render.to_text if self.render_mode == "ansi" else render.to_image
-        return tuple(draw(view, self._core.name_at(lane)) for lane, view in enumerate(self.views))
+        if self.render_mode is None:
+            return draw(self.views[0], "", None)
+        return tuple(draw(view, self._batch.name_at(slot), self.render_mode) for slot, view in enumerate(self.views))
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Ends what opponents have started; ``close`` calls this."""
-        close_players(self._core.players)
+        """Closes the opponents, such as programs that play; ``close`` calls this."""
+        close_players(self._batch.players)
 
 
 class HandVectorEnv(TableVectorEnv):
@@ -261,31 +247,4 @@ class GameVectorEnv(TableVectorEnv):
     """``Gin/Game-v0`` at many tables; see ``GameEnv``."""
 
     _is_game = True
-
-    def __init__(
-        self,
-        num_envs: int = 1,
-        opponent: str | Player | Sequence[str | Player] = "simple",
-        rules: str | Rules | dict[str, Any] = "eaai",
-        seat: int | str = "random",
-        observation: str = "planes",
-        reward: str = "win",
-        on_illegal: str = "terminate",
-        opponent_memory: str = "none",
-        autoreset_mode: str | AutoresetMode = "same_step",
-        copy: bool = True,
-        render_mode: str | None = None,
-    ) -> None:
-        super().__init__(
-            num_envs,
-            opponent,
-            rules,
-            seat,
-            observation,
-            reward,
-            on_illegal,
-            opponent_memory,
-            autoreset_mode,
-            copy,
-            render_mode,
-        )
+    _reward = "win"

@@ -1,4 +1,4 @@
-"""What one seat may see: the wall between the engine and whoever plays.
+"""What one seat may see: all that players ever get of a state.
 
 A view is one record of ``VIEW``, written from a state by ``look`` and from nothing else. Encoders, players, search and
 outside programs start from views only, so nobody can peek: permuting whatever is hidden changes no byte of a view.
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ginenv.actions import NUM_ACTIONS, PHASE_LAYOFF, PHASE_OVER
+from ginenv.actions import KNOCK, NUM_ACTIONS, PHASE_LAYOFF, PHASE_OVER, STOCK
 from ginenv.engine import MAX_HISTORY, MAX_PILE, NO_CARD, NOBODY, STATE, legal, stock_count, unseen_by
-from ginenv.jit import kernel, mix, record_copy
+from ginenv.jit import kernel, mix, record_copy, row_record, store_cards
 from ginenv.rules import NUM_RULES
 
 VIEW = np.dtype(
@@ -28,11 +28,8 @@ VIEW = np.dtype(
             np.int64,
         ),  # the opponent's hand where it lies open: a knocker's, or both at the end of a knocked hand
         ("laid", np.int64),  # cards laid off
-        (
-            "legal",
-            np.int64,
-            (3,),
-        ),  # what I may do: cards for ids 0-51, for ids 52-103, bits for 104-106; 0 unless to move
+        # What I may do: cards for ids 0-51, cards for ids 52-103, bits for 104-106; 0 unless I am to move.
+        ("legal", np.int64, (3,)),
         ("luck", np.uint64),  # a fresh random word for this seat and decision; independent of every card
         ("hand_luck", np.uint64),  # another one, the same for all decisions of the hand
         ("score", np.int32, (2,)),  # points of hands so far in the game
@@ -50,7 +47,7 @@ VIEW = np.dtype(
         ("doubled", np.uint8),
         ("stock", np.uint8),  # cards left in the stock
         ("upcard", np.uint8),  # top of the pile, or NO_CARD
-        ("taken", np.uint8),  # upcard taken in this turn by whoever is to move, else NO_CARD
+        ("taken", np.uint8),  # upcard taken in this turn by the seat to move, else NO_CARD
         ("drawn", np.uint8),  # card that I drew from the stock in this turn, else NO_CARD
         ("upcards", np.uint8),  # upcards taken in the draw phase of this hand, both seats
         ("end", np.uint8),  # engine.End
@@ -61,6 +58,7 @@ VIEW = np.dtype(
         ("num_history", np.uint8),
         ("rules", np.int16, (NUM_RULES,)),
         ("pile", np.uint8, (MAX_PILE,)),  # the discard pile from the bottom
+        ("first_upcard", np.uint8),  # the card turned at the deal, NO_CARD where none is
         ("history", np.uint8, (MAX_HISTORY,)),  # every action of the hand in order; the starter's is the first
     ],
     align=True,
@@ -164,26 +162,30 @@ def make_views(states: np.ndarray, seats: np.ndarray | int, out: np.ndarray | No
     return views
 
 
+# One row of a batch of masks as a record.
+MASK = np.dtype([("cells", np.int8, (NUM_ACTIONS,))])
+mask_of_row = row_record(MASK)
+
+
 @kernel
-def _expand(views, masks):
+def write_mask(v, mask):
+    """Writes the legal actions of a view into a ``MASK`` record, as bytes of 0 and 1."""
+    cells = mask.cells
+    store_cards(cells, 0, v.legal[0])
+    store_cards(cells, KNOCK, v.legal[1])
+    for k in range(NUM_ACTIONS - STOCK):
+        cells[STOCK + k] = (v.legal[2] >> k) & 1
+
+
+@kernel
+def _write_masks(views, masks):
     for i in range(views.shape[0]):
-        v = views[i]
-        write_mask(v, masks[i])
-
-
-@kernel
-def write_mask(v, row):
-    """The legal actions of a view as 107 bytes of 0 and 1."""
-    for card in range(52):
-        row[card] = (v.legal[0] >> card) & 1
-        row[52 + card] = (v.legal[1] >> card) & 1
-    for k in range(3):
-        row[104 + k] = (v.legal[2] >> k) & 1
+        write_mask(views[i], mask_of_row(masks, i))
 
 
 def action_masks(views: np.ndarray) -> np.ndarray:
     """The legal actions of a batch of views: ``int8[n, 107]``, all 0 where the seat is not to move."""
     views = np.atleast_1d(views)
     masks = np.zeros((views.shape[0], NUM_ACTIONS), np.int8)
-    _expand(views, masks)
+    _write_masks(views, masks)
     return masks

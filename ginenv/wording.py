@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ginenv.actions import (
-    KNOCK,
-    PASS,
     PHASE_DISCARD,
     PHASE_DRAW,
     PHASE_LAYOFF,
@@ -16,13 +14,11 @@ from ginenv.actions import (
     PHASE_SPREAD,
     PHASE_UPCARD,
     PHASE_WALL,
-    STOCK,
-    UPCARD,
 )
-from ginenv.cards import card_name, cards_of
+from ginenv.cards import card_name, card_value, cards_of
 from ginenv.engine import NO_CARD, NOBODY, End
+from ginenv.history import M_DRAW, M_FORCED_DRAW, M_TAKE, read_moves
 from ginenv.melds import best_spread, is_run
-from ginenv.rules import R_ELEVEN_TEN
 
 
 @dataclass(frozen=True)
@@ -33,7 +29,7 @@ class Holding:
         melds: pairs of a kind (``"run"`` or ``"set"``) and its cards.
         loose: cards in no meld.
         hidden: how many cards lie face down.
-        laid_off: cards laid off on the knocker's melds, by whoever lies across.
+        laid_off: cards laid off on the knocker's melds.
     """
 
     melds: tuple[tuple[str, tuple[int, ...]], ...] = ()
@@ -44,7 +40,7 @@ class Holding:
     @property
     def deadwood(self) -> int:
         """Points of the cards in no meld."""
-        return sum(min(10, card % 13 + 1) for card in self.loose)
+        return sum(map(card_value, self.loose))
 
 
 def _by_rank(cards: list[int]) -> tuple[int, ...]:
@@ -104,48 +100,21 @@ def _spread_out(view: np.void, cards: int) -> Holding:
     return _arranged(cards, melds)
 
 
-def last_taken(view: np.void) -> tuple[int, int | None] | None:
-    """Who took a card last (0 me, 1 the opponent) and which: a card of the pile, or None for the stock.
-
-    Returns:
-        None where nobody has taken a card. A card of the pile that cannot be told any more is ``NO_CARD``.
-    """
-    mover = 0 if view["started"] else 1
-    first = NO_CARD
-    pile: list[int] = [] if view["rules"][R_ELEVEN_TEN] else [first]
-    passes = 0
-    taken: tuple[int, int | None] | None = None
-    for action in view["history"][: int(view["num_history"])].tolist():
-        if action == STOCK:
-            taken = (mover, None)
-        elif action == UPCARD:
-            taken = (mover, pile.pop() if pile else NO_CARD)
-        elif action == PASS:
-            mover = 1 - mover
-            passes += 1
-            if passes == 2:
-                taken = (mover, None)
-        else:
-            if action >= KNOCK:
-                break
-            pile.append(action)
-            mover = 1 - mover
-    if taken is not None and taken[1] == NO_CARD:
-        # The first upcard: its taker holds it, and may hold others that it took since; then it is not the last one.
-        held = cards_of(int(view["known"][taken[0]]))
-        taken = (taken[0], held[0] if len(held) == 1 else NO_CARD)
-    return taken
+def last_draw(view: np.void) -> tuple[int, int] | None:
+    """Who drew last (0 me, 1 the opponent) and the upcard it took, ``NO_CARD`` for the stock; None where nobody has drawn."""
+    for move in reversed(read_moves(view)[0]):
+        if move.kind in (M_TAKE, M_DRAW, M_FORCED_DRAW):
+            return move.seat, move.card
+    return None
 
 
 def taken_words(view: np.void, opponent: str) -> str:
     """The last card taken: ``you took 7♣``, ``simple drew from the stock``, or nothing."""
-    last = last_taken(view)
+    last = last_draw(view)
     if last is None:
         return ""
-    who = ("you", opponent)[last[0]]
-    if last[1] is None:
-        return f"{who} drew from the stock"
-    return f"{who} took {'the upcard' if last[1] == NO_CARD else card_name(last[1], symbols=True)}"
+    what = "drew from the stock" if last[1] == NO_CARD else f"took {card_name(last[1], symbols=True)}"
+    return f"{('you', opponent)[last[0]]} {what}"
 
 
 def status_words(view: np.void, opponent: str) -> str:

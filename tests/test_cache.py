@@ -99,14 +99,14 @@ def test_a_kernel_depends_on_all_that_it_imports():
 
 
 def test_an_edited_helper_of_the_engine_changes_what_the_engine_does(copied):
-    """The case that stale caches got wrong: ``melds`` edited, ``engine`` asked."""
+    """The case that stale caches got wrong: ``cards`` edited, ``engine`` asked."""
     program = (
         "import numpy as np; from ginenv.engine import limit_with, STATE; s = np.zeros(1, STATE); s['rules'] = 10; "
     )
     program += "print(limit_with(s[0], 6))"
     assert run(copied, program) == "7"
-    melds = copied / "ginenv" / "melds.py"
-    text = melds.read_text()
+    cards = copied / "ginenv" / "cards.py"
+    text = cards.read_text()
     assert "return min(10, card % 13 + 1)" in text
-    melds.write_text(text.replace("return min(10, card % 13 + 1)", "return min(10, card % 13 + 2)"))
+    cards.write_text(text.replace("return min(10, card % 13 + 1)", "return min(10, card % 13 + 2)"))
     assert run(copied, program) == "8"

@@ -12,9 +12,10 @@ from ginenv.actions import KNOCK, NUM_ACTIONS, PASS, PHASE_NAMES, STOCK
 from ginenv.cards import parse_cards
 from ginenv.engine import MAX_HISTORY, MAX_PILE, NO_CARD, NOBODY, STATE, End, is_legal
 from ginenv.errors import GinError, IllegalActionError
-from ginenv.hand import Hand, Match, canonical, same_state
+from ginenv.hand import Hand, Match
 from ginenv.jit import kernel
 from ginenv.perft import Policy, play_hands
+from ginenv.state import canonical, same_records
 from ginenv.view import action_masks, make_views
 
 SEEDS = 4
@@ -121,7 +122,7 @@ def test_copies_are_independent_and_a_state_is_its_bytes():
     rng = np.random.default_rng(3)
     while not again.is_over:
         play_on(again, rng)
-    assert same_state(again.state, hand.state)
+    assert same_records(again.state, hand.state)
 
 
 def test_a_batch_is_a_row_of_single_hands():
@@ -136,7 +137,7 @@ def test_a_batch_is_a_row_of_single_hands():
         alone = np.zeros(1, STATE)
         alone["rules"] = ALL_RULES[name].block
         play_hands(alone, np.uint64(5), row, row + 1, int(Policy.EAGER), False, counts)
-        assert same_state(alone, together[row : row + 1])
+        assert same_records(alone, together[row : row + 1])
 
 
 def permuted(hand: Hand, seat: int, rng: np.random.Generator) -> np.ndarray:
@@ -234,15 +235,15 @@ def test_a_hand_is_dealt_as_asked():
     assert int(hand.state["drawn"][0]) == deck[21]
     for wrong, sentence in (
         (deck[:51], "missing"),
-        ([0] * 52, "doubled"),
+        ([0] * 52, "duplicate"),
         (["x"] * 52, "card numbers"),
         ("7C", "missing"),
     ):
         with pytest.raises(GinError, match=sentence):
             Hand.deal("eaai", deck=wrong)  # type: ignore[arg-type]
-    with pytest.raises(GinError, match="starter 2 is no seat"):
+    with pytest.raises(GinError, match="starter must be one of 0, 1, got 2"):
         Hand.deal("eaai", starter=2)
-    with pytest.raises(GinError, match="seed -1 is no seed"):
+    with pytest.raises(GinError, match="seed must be a whole number of at least 0, got -1"):
         Hand.deal("eaai", seed=-1)
 
 
@@ -322,3 +323,21 @@ def test_a_knock_above_the_limit_declines_the_knock_that_was_possible() -> None:
             hand.push(first)
         assert hand.state["declined"][0].tolist() == [declined, 0], action
         assert hand.warned == (action == "knock 2S")
+
+
+def test_a_lenient_knock_is_for_the_discard_alone() -> None:
+    rules = {"preset": "gc", "illegal_knock": "discard"}
+    found = 0
+    for seed in range(400):
+        hand = Hand.deal(rules, seed=seed)
+        rng = np.random.default_rng(seed)
+        while not hand.is_over and hand.phase != "layoff":
+            legal = hand.legal_actions()
+            hand.push(int(rng.choice([action for action in legal if KNOCK <= action < STOCK] or legal)))
+        if hand.is_over:
+            continue
+        found += 1
+        for action in hand.legal_actions()[:-1]:
+            with pytest.raises(IllegalActionError, match="not legal in the layoff phase"):
+                hand.copy().push(KNOCK + action)
+    assert found > 0

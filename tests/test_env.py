@@ -21,7 +21,7 @@ import ginenv
 from ginenv.actions import PHASE_OVER
 from ginenv.cards import format_cards
 from ginenv.encoding import FLAT_SCALE, PLANES_SHAPE, encode_views
-from ginenv.engine import End
+from ginenv.engine import STATE, End
 from ginenv.env import GameEnv, HandEnv, TableEnv
 from ginenv.errors import CardError, GinError, IllegalActionError, UnknownNameError
 from ginenv.game import set_keys
@@ -117,10 +117,10 @@ def test_the_same_seed_plays_the_same(kind: type[TableEnv]) -> None:
 def test_a_seed_deals_what_it_deals_elsewhere() -> None:
     env = HandEnv("random", rules="eaai", seat=0)
     env.reset(seed=21)
-    states = np.zeros(1, env._core.states.dtype)
+    states = np.zeros(1, STATE)
     set_keys(states, np.random.default_rng(21))
-    assert env._core.states["key"][0] == states["key"][0]
-    assert np.array_equal(Hand.deal("eaai", seed=21).state["deck"][0], env._core.states["deck"][0])
+    assert env.hand.state["key"][0] == states["key"][0]
+    assert np.array_equal(Hand.deal("eaai", seed=21).state["deck"][0], env.hand.state["deck"][0])
 
 
 def test_later_episodes_follow_from_the_seed_and_differ() -> None:
@@ -144,7 +144,7 @@ def test_an_episode_tells_what_happened() -> None:
         assert total == outcome["points"]
         assert np.sign(total) == outcome["won"]
         assert info["action_mask"].all() and info["action_mask"].dtype == np.int8
-        state = env._core.states[0]
+        state = env.hand.state[0]
         assert outcome["length"] == state["num_history"]
         assert outcome["deadwood"] == state["deadwood"][1]
 
@@ -216,11 +216,11 @@ def test_bad_options_are_refused_and_nothing_is_lost() -> None:
     env = HandEnv("random", seat=0)
     env.reset(seed=0)
     before = env.view.copy()
-    with pytest.raises(CardError, match="missing: AS; doubled: 2S"):
+    with pytest.raises(CardError, match="missing: AS; duplicate: 2S"):
         env.reset(options={"deal": [1, 1, *range(2, 52)]})
     with pytest.raises(UnknownNameError, match="did you mean 'dealer'"):
         env.reset(options={"dealr": 0})
-    with pytest.raises(GinError, match="starter is 2"):
+    with pytest.raises(GinError, match="starter must be one of 0, 1, got 2"):
         env.reset(options={"starter": 2})
     with pytest.raises(GinError, match="cannot be dealer and starter"):
         env.reset(options={"starter": 1, "dealer": 1})
@@ -232,13 +232,13 @@ def test_bad_options_are_refused_and_nothing_is_lost() -> None:
     [
         ("opponent", "simpel", "did you mean 'simple'"),
         ("rules", "eai", "did you mean 'eaai'"),
-        ("seat", 2, "allowed is one of: 0, 1, 'alternate', 'random'"),
-        ("seat", "both", "allowed is one of"),
+        ("seat", 2, "must be one of 0, 1, 'alternate', 'random', got 2"),
+        ("seat", "both", "must be one of"),
         ("observation", "plane", "did you mean 'planes'"),
         ("reward", "point", "did you mean 'points'"),
         ("on_illegal", "rase", "did you mean 'raise'"),
         ("opponent_memory", "profil", "did you mean 'profile'"),
-        ("render_mode", "rgb", "allowed is one of: 'ansi', 'rgb_array', 'human'"),
+        ("render_mode", "rgb", "must be one of 'ansi', 'rgb_array', 'human'"),
     ],
 )
 def test_bad_arguments_are_refused(argument: str, value: Any, words: str) -> None:
@@ -262,11 +262,14 @@ def test_an_illegal_action_may_be_an_error_that_loses_nothing() -> None:
     env = HandEnv("simple", rules="eaai", on_illegal="raise", seat=0)
     _, info = env.reset(seed=1, options={"starter": 0})
     before = env.view.copy()
-    with pytest.raises(IllegalActionError, match=r"'draw stock' \(104\) is not legal now; legal are: take, pass$"):
+    with pytest.raises(
+        IllegalActionError,
+        match=r"action 104 \(draw stock\) is not legal.*; legal actions: 105 \(take\), 106 \(pass\)$",
+    ):
         env.step(104)
-    with pytest.raises(IllegalActionError, match="action 1000 does not exist"):
+    with pytest.raises(IllegalActionError, match="action 1000 is not legal"):
         env.step(1000)
-    with pytest.raises(IllegalActionError, match="no whole number"):
+    with pytest.raises(IllegalActionError, match="action must be a whole number from 0 to 106, got 'take'"):
         env.step("take")
     assert env.view == before
     assert not env.step(int(np.argmax(info["action_mask"])))[2]
@@ -289,7 +292,7 @@ def test_masks_agree_in_every_dialect() -> None:
     over = False
     while not over:
         assert np.array_equal(env.action_masks(), info["action_mask"].astype(bool))
-        assert np.array_equal(ginenv.action_masks(env._core.views())[0], info["action_mask"])
+        assert np.array_equal(ginenv.action_masks(env.view)[0], info["action_mask"])
         _, _, over, _, info = env.step(rng.choice(np.nonzero(info["action_mask"])[0]))
     assert env.action_masks().all()
 
@@ -300,7 +303,7 @@ def test_observations_are_the_encoded_view() -> None:
     b, _ = flat.reset(seed=4)
     assert a.shape == PLANES_SHAPE and b.shape == (520,)
     assert np.array_equal(b, a.reshape(-1) * FLAT_SCALE) and b.dtype == np.float32
-    assert np.array_equal(a.reshape(-1), encode_views(planes._core.views())[0])
+    assert np.array_equal(a.reshape(-1), encode_views(planes.view)[0])
 
 
 def test_no_array_is_written_twice() -> None:
@@ -337,7 +340,7 @@ def test_an_opponents_illegal_action_is_named() -> None:
             return np.full(len(views), 104)
 
     env = HandEnv(Cheat(), rules="eaai", seat=0)
-    with pytest.raises(IllegalActionError, match="player 'cheat': 'draw stock'"):
+    with pytest.raises(IllegalActionError, match=r"player 'cheat': action 104 \(draw stock\) is not legal"):
         env.reset(seed=0, options={"starter": 1})
 
 
@@ -438,8 +441,7 @@ def test_what_is_hidden_changes_no_observation() -> None:
         _, info = env.reset(seed=seed)
         over = False
         while not over:
-            core, seat = env._core, info["seat"]
-            state = core.states.copy()
+            seat, state = info["seat"], env.hand.state
             unseen = [card for card in range(52) if int(env.view["unseen"]) >> card & 1]
             shuffled = rng.permutation(unseen)
             hidden = len(unseen) - int(env.view["stock"])
@@ -447,7 +449,7 @@ def test_what_is_hidden_changes_no_observation() -> None:
             state["hands"][0][1 - seat] = known | sum(1 << int(card) for card in shuffled[:hidden])
             state["deck"][0][int(state["position"][0]) :] = shuffled[hidden:]
             views = ginenv.make_views(state, seat)
-            assert np.array_equal(encode_views(views), encode_views(core.views()))
+            assert np.array_equal(encode_views(views), encode_views(env.view))
             assert np.array_equal(ginenv.action_masks(views)[0], info["action_mask"])
             checked += 1
             _, _, over, _, info = env.step(rng.choice(np.nonzero(info["action_mask"])[0]))

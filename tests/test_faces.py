@@ -22,7 +22,8 @@ from ginenv.actions import PASS, PHASE_OVER, UPCARD
 from ginenv.cards import card_name, cards_of
 from ginenv.errors import GinError, IllegalActionError, UnknownNameError
 from ginenv.players import make_player
-from ginenv.wording import last_taken, my_holding, opponent_holding
+from ginenv.state import NO_CARD
+from ginenv.wording import last_draw, my_holding, opponent_holding
 from ginenv.wrappers import DIALECTS, MaskedObservation
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -53,8 +54,8 @@ def test_self_play_hands_over_whoever_is_to_move(episode: str) -> None:
         assert sum(game.rewards) == 0
         paid += game.rewards
     assert seats == {0, 1}
-    state = game._batch._core.states[0]
-    assert paid[0] == (state["score"][0] - state["score"][1] if episode == "game" else game.view(0)[0]["points"])
+    end = game.view(0)[0]
+    assert paid[0] == (end["score"][0] - end["score"][1] if episode == "game" else end["points"])
     with pytest.raises(ResetNeeded):
         game.step(0)
 
@@ -63,7 +64,7 @@ def test_self_play_deals_what_the_environment_deals() -> None:
     game, env = ginenv.SelfPlay("eaai"), ginenv.HandEnv("random", "eaai", seat=0)
     game.reset(seed=3)
     env.reset(seed=3, options={"starter": 0})
-    assert game.view(0)[0]["hand"] in (env.view["hand"], ginenv.make_views(env._core.states, 1)[0]["hand"])
+    assert game.view(0)[0]["hand"] in (env.view["hand"], env.hand.view(1)[0]["hand"])
 
 
 def test_self_play_in_a_batch_follows_the_single_one() -> None:
@@ -84,7 +85,7 @@ def test_self_play_in_a_batch_follows_the_single_one() -> None:
             one.reset()
     assert ended > 0
     masks, observations = batch.masks.copy(), batch.observations.copy()
-    with pytest.raises(IllegalActionError, match="legal are"):
+    with pytest.raises(IllegalActionError, match="legal actions"):
         batch.step(batch.masks.argmin(axis=1))
     with pytest.raises(GinError, match="did you mean 'seat'"):
         batch.reset(options={"seet": 0})
@@ -193,7 +194,7 @@ def ended(seed: int = 0, rules: str = "eaai", opponent: str = "formula") -> gine
     env.reset(seed=seed)
     over = False
     while not over:
-        _, _, over, _, _ = env.step(player.act(env._core.views())[0])
+        _, _, over, _, _ = env.step(player.act(np.atleast_1d(env.view))[0])
     return env
 
 
@@ -206,14 +207,14 @@ def test_text_shows_what_the_seat_sees_and_nothing_else() -> None:
         while not over:
             text = env.render()
             view = env.view
-            hidden = int(env._core.states["hands"][0][1 - int(view["seat"])]) & int(view["unseen"])
+            hidden = int(env.hand.state["hands"][0][1 - int(view["seat"])]) & int(view["unseen"])
             for card in cards_of(int(view["hand"])):
                 assert card_name(card, symbols=True) in text
             if view["phase"] != PHASE_OVER:
                 for card in cards_of(hidden):
                     assert card_name(card, symbols=True) not in text
             assert f"knock at {int(view['limit'])}" in text and f"{int(view['stock'])} cards" in text
-            _, _, over, _, _ = env.step(player.act(env._core.views())[0])
+            _, _, over, _, _ = env.step(player.act(np.atleast_1d(env.view))[0])
 
 
 def test_melds_are_marked_by_kind() -> None:
@@ -232,15 +233,15 @@ def test_melds_are_marked_by_kind() -> None:
 def test_the_last_card_taken_is_named() -> None:
     env = ginenv.HandEnv("random", "eaai", seat=0)
     env.reset(seed=0, options={"starter": 0})
-    assert last_taken(env.view) is None
+    assert last_draw(env.view) is None
     upcard = int(env.view["upcard"])
     env.step(UPCARD)
-    assert last_taken(env.view) == (0, upcard)
+    assert last_draw(env.view) == (0, upcard)
     game = ginenv.SelfPlay("eaai")
     game.reset(seed=0, options={"starter": 1})
     for _ in range(2):
         game.step(PASS)
-    assert last_taken(game.view(1)[0]) == (0, None) and last_taken(game.view(0)[0]) == (1, None)
+    assert last_draw(game.view(1)[0]) == (0, NO_CARD) and last_draw(game.view(0)[0]) == (1, NO_CARD)
 
 
 @pytest.mark.parametrize("rules", ["eaai", "ht1", "ht2-simple", "gr-oklahoma", "openspiel"])

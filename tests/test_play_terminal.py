@@ -222,7 +222,7 @@ def test_a_target_above_500_becomes_500_under_gr_alone(talk):
     assert "The rules are gr,target=90." in shown
     assert talk.session.set_rules("gr-oklahoma,target=501").endswith("The rules are gr-oklahoma,target=500.")
     before = talk.session.options.rules
-    assert "target is 600; allowed is a whole number from 0 to 500" in " ".join(
+    assert "rule target must be a whole number from 0 to 500, got 600" in " ".join(
         talk.say("rules eaai,target=600").split()
     )
     assert talk.session.options.rules == before

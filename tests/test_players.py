@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from agents.bots.heuristics import BOTS, NOVICES, PopulationPlayer, StylePlayer, hint, sample_styles, style
-from ginenv import players
 from ginenv.actions import (
     KNOCK,
     PASS,
@@ -468,46 +467,3 @@ def test_sampled_styles_differ_and_play_legally():
     assert action_masks(views)[np.arange(len(views)), actions].all()
     again = sample_styles(200, np.random.default_rng(3))
     assert (again == styles).all()
-
-
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("style:base=campr", "did you mean 'camper'"),
-        ("style:ahed=3", "did you mean 'ahead'"),
-        ("style:draw=allways", "did you mean 'always'"),
-        ("style:knock=11", "from 0 to 10"),
-        ("style:knock=2.5", "whole number"),
-        ("style:noise=much", "a number"),
-        ("camper:knock=3", "cannot be made"),
-    ],
-)
-def test_bad_options_are_refused_with_a_sentence(spec, message):
-    with pytest.raises(GinError, match=message):
-        make_player(spec)
-
-
-@pytest.mark.parametrize(
-    ("spec", "sentence"),
-    [
-        (None, "None is no player; allowed is a name"),
-        (3, "3 is no player"),
-        ("checkpoint", "unknown player 'checkpoint'"),
-        ("runs/nowhere/best", "there is no such directory"),
-    ],
-)
-def test_what_is_no_player_is_refused_in_a_sentence(spec, sentence):
-    with pytest.raises(GinError, match=sentence):
-        make_player(spec)
-
-
-def test_a_player_whose_engine_is_missing_says_how_to_get_it(monkeypatch):
-    def missing(seed):
-        raise ModuleNotFoundError("No module named 'engine'")
-
-    monkeypatch.setitem(players._REGISTRY, "needy", "tests.nowhere:make")
-    monkeypatch.setattr(players, "_load", lambda target, spec: missing)
-    with pytest.raises(
-        GinError, match=r"not installed \(No module named 'engine'\); public engines come with make peers"
-    ):
-        make_player("needy")

@@ -15,7 +15,8 @@ from ginenv.errors import GinError, TextError
 from ginenv.hand import Hand, Match
 from ginenv.players import make_player
 from ginenv.records import format_record
-from ginenv.text import format_position, format_view, same_view
+from ginenv.state import same_records
+from ginenv.text import format_position, format_view
 
 SEARCH = "search:" + ",".join(f"{key}={value}" for key, value in JUDGED.items())
 
@@ -44,8 +45,8 @@ def test_explain_prints_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_a_position_is_read_as_the_view_of_the_seat_to_move() -> None:
     for state in mid_hand(12):
         hand = Hand(state.reshape(1))
-        assert same_view(read_view(format_position(hand)), hand.view())
-        assert same_view(read_view(format_view(hand.view())), hand.view())
+        assert same_records(read_view(format_position(hand)), hand.view())
+        assert same_records(read_view(format_view(hand.view())), hand.view())
 
 
 @pytest.fixture(scope="module")
@@ -72,12 +73,12 @@ def test_a_moment_of_a_record_is_read_by_hand_and_move(game: Match, record: str)
     hands = [*(hand.history for hand in game.played), game.hand.history]
     for number, history in enumerate(hands, 1):
         for move, action in enumerate(history, 1):
-            assert same_view(read_view(record, number, move), again.hand.view())
+            assert same_records(read_view(record, number, move), again.hand.view())
             again.push(action)
         if number < len(hands):
             again.next_hand()
     # The position now, and the last decision of a hand that is over.
-    assert same_view(read_view(record), again.hand.view())
+    assert same_records(read_view(record), again.hand.view())
     last = read_view(record, 1)
     assert last["to_move"][0] and last["num_history"][0] == len(hands[0]) - 1
 

@@ -29,7 +29,7 @@ from agents.network.checkpoint import (
 )
 from agents.network.inputs import expand_cards, expand_legal
 from agents.network.nets import POINT, Actor, Critic, FrozenActor
-from agents.network.player import NetworkPlayer, load_player
+from agents.network.player import NetworkPlayer, load_network
 from agents.network.sampling import sample_action, sample_actions
 from ginenv.actions import PHASE_DISCARD
 from ginenv.cards import mask_of
@@ -258,7 +258,7 @@ def test_a_checkpoint_plays_as_its_actor(checkpoint: Path) -> None:
     inputs = torch.rand(3, 521)
     assert torch.equal(actor.logits(inputs), load_checkpoint(checkpoint)[0].logits(inputs))
     assert FrozenActor(actor, False)(inputs).numpy() == pytest.approx(actor.logits(inputs).detach().numpy(), abs=1e-4)
-    assert isinstance(load_player(str(checkpoint)), NetworkPlayer)
+    assert isinstance(load_network(str(checkpoint)), NetworkPlayer)
     assert make_player(str(checkpoint)).name == "agent"
 
 

@@ -244,7 +244,7 @@ def test_illegal_actions() -> None:
     before = envs.views
     actions = infos["action_mask"].argmax(axis=1)
     actions[2] = infos["action_mask"][2].argmin()
-    with pytest.raises(IllegalActionError, match=r"is not legal now; legal are: .* at table 2"):
+    with pytest.raises(IllegalActionError, match=r"is not legal in the .* phase; legal actions: .* at table 2"):
         envs.step(actions)
     assert (envs.views == before).all()
     assert np.array_equal(envs.action_masks(), infos["action_mask"])
@@ -260,7 +260,7 @@ def test_illegal_actions() -> None:
 
 
 def test_bad_arguments_are_refused() -> None:
-    with pytest.raises(GinError, match="num_envs is 0"):
+    with pytest.raises(GinError, match="num_envs must be a whole number of at least 1, got 0"):
         ginenv.HandVectorEnv(0)
     with pytest.raises(GinError, match="did you mean 'same_step'"):
         ginenv.HandVectorEnv(2, autoreset_mode="samestep")

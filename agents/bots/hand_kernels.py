@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ginenv.actions import KNOCK, PASS, STOCK, UPCARD
+from ginenv.actions import PASS
 from ginenv.engine import NO_CARD
+from ginenv.history import M_DISCARD, M_TAKE, moves
 from ginenv.jit import ctz, kernel, popcount
 from ginenv.melds import (
     RANK_COLUMN,
@@ -229,22 +230,22 @@ def repeated(v):
     cards = np.int64(0)
     if v.taken == NO_CARD or not (v.thrown[0] >> v.taken) & 1:
         return cards
-    thrown = NO_CARD
     taken = NO_CARD
-    for k in range(v.num_history):
-        action = v.history[k]
-        if action == UPCARD:
-            taken = thrown
-        elif action == STOCK or action == PASS:
-            taken = NO_CARD
-        elif action < KNOCK:
+    thrown = False
+    for move in moves(v):
+        if move.kind == M_TAKE:
+            # The first upcard does not count: nobody had discarded it.
+            taken = move.card if thrown else NO_CARD
+        elif move.kind == M_DISCARD:
             # A discard by this seat answers a draw by this seat.
-            if (v.thrown[0] >> action) & 1 and taken != NO_CARD:
+            if (v.thrown[0] >> move.card) & 1 and taken != NO_CARD:
                 if taken == v.taken:
-                    cards |= np.int64(1) << action
-                elif action == v.taken:
+                    cards |= np.int64(1) << move.card
+                elif move.card == v.taken:
                     cards |= np.int64(1) << taken
-            thrown = action
+            thrown = True
+        else:
+            taken = NO_CARD
     return cards
 
 

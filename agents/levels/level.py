@@ -17,10 +17,11 @@ from agents.levels.plans import NUM_PLANS
 from agents.levels.prior import Prior
 from agents.network.checkpoint import METADATA, WEIGHTS, load_checkpoint
 from agents.network.nets import Actor
-from agents.network.player import LEVEL
 from ginenv.errors import GinError, did_you_mean
 
 FORMAT_VERSION = 2
+# The file that makes a checkpoint's directory a level's.
+LEVEL = "level.json"
 FILES = (WEIGHTS, METADATA, LEVEL)
 INSTALLED = Path(__file__).resolve().parent / "installed"
 NAMES = ("level-1", "level-2", "level-3", "level-4")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -191,10 +190,3 @@ def make_level(
         raise GinError("an opponent's name needs a profile, the directory in which a level keeps what it learns of it")
     kept = Profile.open(Path(str(profile)), found, str(opponent) or "anybody") if profile else None
     return LevelPlayer(found, seed, bool(learn), kept)
-
-
-# What the registry knows the installed levels by.
-make_level_1 = partial(make_level, level=1)
-make_level_2 = partial(make_level, level=2)
-make_level_3 = partial(make_level, level=3)
-make_level_4 = partial(make_level, level=4)

@@ -16,12 +16,10 @@ from ginenv.actions import PHASE_LAYOFF, PHASE_SPREAD
 from ginenv.encoding import OBSERVATION_SIZE, encode
 from ginenv.errors import GinError
 from ginenv.jit import kernel, mix
-from ginenv.players import BasePlayer, Player
+from ginenv.players import BasePlayer
 
 # The strongest network that was trained; its JSON has the command, the curve and the table.
 SHIPPED = Path(__file__).resolve().parents[1] / "data" / "network"
-# The file that makes a checkpoint's directory a level's (``agents.levels.level``).
-LEVEL = "level.json"
 # Temperature at which checkpoints play: nearly the most probable action, yet not always the same one. Chosen by matches (LOG.md).
 PLAYED = 0.1
 
@@ -91,20 +89,6 @@ def make_network(seed: int = 0, temperature: float = PLAYED, commits: bool = Tru
     player = load_network(str(SHIPPED), seed, temperature, commits)
     player.name = "network"
     return player
-
-
-def load_player(path: str, seed: int = 0, temperature: float = PLAYED, commits: bool = True) -> Player:
-    """The player of a checkpoint's directory; of a level's directory the level.
-
-    Raises:
-        CheckpointError: if the checkpoint cannot be used.
-    """
-    if (Path(path) / LEVEL).is_file():
-        # Levels are made of checkpoints; only here does a checkpoint's path lead to one.
-        from agents.levels.player import make_level
-
-        return make_level(seed, path)
-    return load_network(path, seed, temperature, commits)
 
 
 def load_network(path: str, seed: int = 0, temperature: float = PLAYED, commits: bool = True) -> NetworkPlayer:

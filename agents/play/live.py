@@ -19,7 +19,7 @@ from ginenv.errors import GinError
 from ginenv.hand import Hand
 from ginenv.melds import deadwood
 from ginenv.players import Player
-from ginenv.wording import last_taken
+from ginenv.wording import last_draw
 
 _SLOTS = np.zeros(1, np.int64)
 
@@ -79,11 +79,11 @@ class LiveGame:
     @property
     def last_taken(self) -> str:
         """The last card taken in this hand and by whom: ``stock by you``, or nothing."""
-        taken = last_taken(self.view)
+        taken = last_draw(self.view)
         if taken is None:
             return ""
         seat, card = taken
-        what = "stock" if card is None else "upcard" if card == NO_CARD else card_name(card)
+        what = "stock" if card == NO_CARD else card_name(card)
         return f"{what} by {'you' if seat == PERSON else self.names[1]}"
 
     # ---------------------------------------------------------------- moves

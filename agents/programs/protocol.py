@@ -13,25 +13,32 @@ import numpy as np
 
 from ginenv.actions import (
     KNOCK,
-    PASS,
     PHASE_DISCARD,
     PHASE_LAYOFF,
     PHASE_NAMES,
     PHASE_OVER,
     PHASE_SPREAD,
     STOCK,
-    UPCARD,
     action_name,
 )
 from ginenv.cards import NUM_CARDS, card_name, cards_of
 from ginenv.engine import NO_CARD, NOBODY, End
+from ginenv.history import (
+    M_DISCARD,
+    M_DONE,
+    M_DRAW,
+    M_FORCED_DRAW,
+    M_KNOCK,
+    M_LAY_OFF,
+    M_PASS,
+    M_TAKE,
+    Move,
+    move_arrays,
+)
 from ginenv.melds import MAX_ARRANGEMENTS, nth_arrangement
 from ginenv.rules import (
-    R_CHOOSE_SPREAD,
-    R_ELEVEN_TEN,
     R_LENIENT_KNOCK,
     R_MAX_DRAWN,
-    R_OFFER,
     R_TARGET,
     Rules,
 )
@@ -70,25 +77,26 @@ class Reader:
     _FIELDS = (
         *("hand", "known", "spread", "shown", "laid", "legal", "score", "points", "hand_no", "boxes", "deadwood"),
         *("drawn_hands", "phase", "seat", "started", "limit", "doubled", "stock", "upcard", "drawn", "end", "winner"),
-        *("knocker", "num_history"),
+        *("knocker", "num_history", "first_upcard"),
     )
 
     def __init__(self, views: np.ndarray):
         assert views.dtype == VIEW
         self.columns = {name: views[name].tolist() for name in self._FIELDS}
         self.histories = views["history"]
-        self.piles = views["pile"][:, 0].tolist()
+        self.moves, counts = move_arrays(views)
+        self.counts = counts.tolist()
         self.rules = views["rules"]
 
     def __len__(self) -> int:
         """How many views there are."""
-        return len(self.piles)
+        return len(self.counts)
 
     def view(self, i: int) -> dict[str, Any]:
         """One view."""
         view = {name: column[i] for name, column in self.columns.items()}
         view["history"] = self.histories[i].tobytes()[: view["num_history"]]
-        view["bottom"] = self.piles[i]
+        view["moves"] = self.moves[i, : self.counts[i]]
         view["rules"] = self.rules[i]
         return view
 
@@ -106,36 +114,23 @@ class Teller:
         self.events: list[dict[str, Any]] = []
         self.told = 0
         self.history = b""
-        rules = view["rules"]
         self.seat = (view["seat"], view["started"])
         self.hand = _own_cards(view)
-        # Index 0 is the seat that is told.
-        self.mover = 0 if view["started"] else 1
-        self.passes = 0
-        self.offered = bool(rules[R_OFFER]) and not rules[R_ELEVEN_TEN]
-        self.knocked = False
+        self.first_upcard: int = view["first_upcard"]
+        self.moves_told = 0
         self.spread_told = False
         self.by_hand = 0
-        self.pile: list[int] = []
         self._deal(view)
 
     def _deal(self, view: dict[str, Any]) -> None:
-        upcard = None
-        if not view["rules"][R_ELEVEN_TEN]:
-            upcard = view["bottom"]
-            history = view["history"]
-            if history and history[0] == UPCARD:
-                # The opponent took the upcard before this seat looked: it holds it, or has thrown it again.
-                taken = cards_of(view["known"][1])
-                upcard = taken[0] if taken else history[1] % NUM_CARDS
-            self.pile.append(upcard)
         event = {
             "event": "deal",
             "hand": self.hand_no + 1,
             "seat": view["seat"],
-            "starts": _WHO[self.mover],
+            # Index 0 is the seat that is told.
+            "starts": _WHO[0 if view["started"] else 1],
             "cards": card_names(self.hand),
-            "upcard": None if upcard is None else _CARDS[upcard],
+            "upcard": None if self.first_upcard == NO_CARD else _CARDS[self.first_upcard],
             "limit": view["limit"],
             "doubled": bool(view["doubled"]),
             "score": view["score"],
@@ -151,17 +146,18 @@ class Teller:
         if not history.startswith(self.history):
             return False
         new = history[len(self.history) :]
-        if self.pile and UPCARD not in new and view["bottom"] != self.pile[0]:
+        if view["first_upcard"] != self.first_upcard:
             return False
         thrown = sum({1 << action % NUM_CARDS for action in new if action < STOCK})
         return not self.hand & ~(_own_cards(view) | thrown)
 
     def update(self, view: dict[str, Any]) -> None:
         """Adds what has happened since the last view of this hand."""
-        history = view["history"]
-        for i in range(len(self.history), len(history)):
-            self._step(history[i], i == len(history) - 1, view)
-        self.history = history
+        moves = view["moves"]
+        for number, move in enumerate(moves[self.moves_told :].tolist(), self.moves_told + 1):
+            self._tell(Move(*move), number == len(moves), view)
+        self.moves_told = len(moves)
+        self.history = view["history"]
         self.hand = _own_cards(view)
         if view["phase"] == PHASE_OVER:
             self._finish(view)
@@ -171,51 +167,30 @@ class Teller:
     def _say(self, event: str, who: int, **values: Any) -> None:
         self.events.append({"event": event, "who": _WHO[who], **values})
 
-    def _draw(self, last: bool, view: dict[str, Any]) -> None:
-        if self.mover == 0 and last and view["drawn"] != NO_CARD:
-            self._say("draw", 0, card=_CARDS[view["drawn"]])
-        else:
-            self._say("draw", self.mover)
-
-    def _step(self, action: int, last: bool, view: dict[str, Any]) -> None:
-        mover = self.mover
-        if self.knocked:
-            self._after_knock(action, view)
-        elif action == UPCARD:
-            # The take that reaches the limit ends the hand before the card moves.
+    def _tell(self, move: Move, last: bool, view: dict[str, Any]) -> None:
+        """Says one move. A draw that reaches a limit ends the hand before a card moves."""
+        who, kind = move.seat, move.kind
+        if kind == M_TAKE:
             if not (last and view["end"] == End.UPCARD_LIMIT):
-                self._say("take", mover, card=_CARDS[self.pile.pop()])
-            self.offered = False
-        elif action == PASS:
-            self._say("pass", mover)
-            self.passes += 1
-            self.mover = 1 - mover
-            if self.offered and self.passes == 2:
-                # Both have refused the upcard: the starter draws without being asked.
-                self.offered = False
-                self._draw(last, view)
-        elif action == STOCK:
-            if not (last and view["end"] == End.STOCK):
-                self._draw(last, view)
-        elif action < KNOCK:
-            self._say("discard", mover, card=_CARDS[action])
-            self.pile.append(action)
-            self.mover = 1 - mover
+                self._say("take", who, card=_CARDS[move.card])
+        elif kind == M_DRAW or kind == M_FORCED_DRAW:
+            if last and who == 0 and view["drawn"] != NO_CARD:
+                self._say("draw", 0, card=_CARDS[view["drawn"]])
+            elif not (last and view["end"] == End.STOCK):
+                self._say("draw", who)
+        elif kind == M_PASS:
+            self._say("pass", who)
+        elif kind == M_DISCARD:
+            self._say("discard", who, card=_CARDS[move.card])
+        elif kind == M_KNOCK:
+            self._say("knock", who, card=_CARDS[move.card])
         else:
-            self._say("knock", mover, card=_CARDS[action - KNOCK])
-            self.knocked = True
-
-    def _after_knock(self, action: int, view: dict[str, Any]) -> None:
-        if not self.spread_told:
-            cards = view["hand"] if view["knocker"] == 0 else view["shown"]
             self._tell_spread(view)
-            if view["rules"][R_CHOOSE_SPREAD] and nth_arrangement(cards, view["limit"], 0)[0] > 1:
-                return  # This entry of the history is the knocker's choice among its arrangements.
-        if action == PASS:
-            self._say("done", 1 - view["knocker"])
-        else:
-            self._say("lay off", 1 - view["knocker"], cards=[_CARDS[action]])
-            self.by_hand |= 1 << action
+            if kind == M_DONE:
+                self._say("done", who)
+            elif kind == M_LAY_OFF:
+                self._say("lay off", who, cards=[_CARDS[move.card]])
+                self.by_hand |= 1 << move.card
 
     def _tell_spread(self, view: dict[str, Any]) -> None:
         if self.spread_told:

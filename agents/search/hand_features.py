@@ -14,12 +14,11 @@ from __future__ import annotations
 import numpy as np
 
 from agents.bots.hand_kernels import joins_meld
-from agents.search.worlds import first_upcard
-from ginenv.actions import KNOCK, PASS, UPCARD
-from ginenv.engine import next_word
+from ginenv.engine import NO_CARD, next_word
+from ginenv.history import M_DISCARD, M_DRAW, M_FORCED_DRAW, M_PASS, M_TAKE, moves
 from ginenv.jit import below, ctz, kernel, popcount
 from ginenv.melds import RANK_COLUMN, SUIT_BITS, card_points, deadwood, melded_cards, points_of
-from ginenv.rules import R_DISCARD_TAKEN, R_ELEVEN_TEN
+from ginenv.rules import R_DISCARD_TAKEN
 
 FEATURES = (
     "logits of the cards",
@@ -76,49 +75,30 @@ def read_turns(v, turns):
         How many there were.
     """
     count = 0
-    mine = v.started == 1
-    top = -1
-    if not v.rules[R_ELEVEN_TEN]:
-        top = first_upcard(v)
     known = np.int64(0)
-    passes = 0
-    drew = v.rules[R_ELEVEN_TEN] != 0
     t = turns[0]
     t.before, t.top, t.took, t.discarded = 0, -1, 0, -1
-    for k in range(v.num_history):
-        action = v.history[k]
-        if drew:
-            if action >= KNOCK or count >= MAX_TURNS - 1:
-                break
-            if not mine:
-                t.discarded = action
-                known &= ~(np.int64(1) << action)
-                count += 1
-                t = turns[count]
-                t.top, t.took, t.discarded = -1, 0, -1
-            top = action
-            drew = False
-            mine = not mine
-        else:
-            if not mine:
-                t.before = known
-                t.top = top
-                t.took = 1 if action == UPCARD else 0
-                if action == UPCARD and top >= 0:
-                    known |= np.int64(1) << top
-            if action == PASS:
-                if not mine and count < MAX_TURNS - 1:
-                    count += 1
-                    t = turns[count]
-                    t.top, t.took, t.discarded = -1, 0, -1
-                passes += 1
-                mine = not mine
-                drew = passes == 2
-                if drew and not mine:
-                    # After two passes the starter draws from the stock without a choice.
-                    t.before = known
-            else:
-                drew = True
+    for move in moves(v):
+        if count >= MAX_TURNS - 1:
+            break
+        if move.seat == 0:
+            continue
+        if move.kind == M_PASS or move.kind == M_TAKE or move.kind == M_DRAW:
+            t.before = known
+            t.top = move.upcard if move.upcard != NO_CARD else -1
+            if move.kind == M_TAKE:
+                t.took = 1
+                known |= np.int64(1) << move.card
+        elif move.kind == M_FORCED_DRAW:
+            # After two passes the starter draws from the stock without a choice.
+            t.before = known
+        elif move.kind == M_DISCARD:
+            t.discarded = move.card
+            known &= ~(np.int64(1) << move.card)
+        if move.kind == M_DISCARD or move.kind == M_PASS:
+            count += 1
+            t = turns[count]
+            t.top, t.took, t.discarded = -1, 0, -1
     return count
 
 

@@ -9,37 +9,21 @@ from __future__ import annotations
 import numpy as np
 
 from agents.bots.hand_kernels import unit
-from ginenv.actions import KNOCK, PASS, PHASE_LAYOFF, PHASE_SPREAD, STOCK, UPCARD
+from ginenv.actions import PHASE_LAYOFF, PHASE_SPREAD
 from ginenv.engine import LAYOFF_BEST, LAYOFF_BY_HAND, NO_CARD, NOBODY, STATE, next_word
+from ginenv.history import M_DISCARD, M_TAKE, moves
 from ginenv.jit import below, ctz, kernel, mix, popcount, record_copy
 from ginenv.rules import (
     R_CHOOSE_SPREAD,
-    R_DISCARD_TAKEN,
     R_HAND_SIZE,
     R_LAYOFF,
-    R_OFFER,
     R_RANKS,
+    R_REPEAT_DRAW,
     R_SUITS,
 )
 from ginenv.view import VIEW
 
 _copy_tail = record_copy(STATE, "rules", VIEW, "rules", "history")
-
-
-@kernel
-def first_upcard(v):
-    """The upcard that was turned, or -1 where the view's record does not tell it any more."""
-    if v.num_history == 0:
-        return np.int64(v.upcard)
-    first = v.history[0]
-    if v.rules[R_OFFER] and first == PASS and (v.num_history == 1 or v.history[1] != UPCARD):
-        return np.int64(v.pile[0])
-    if first == STOCK:
-        return np.int64(v.pile[0])
-    # It was taken as the first card of all: whoever took it is known to hold it, unless it has been thrown again.
-    taker = 1 if (first == UPCARD) == (v.started == 0) else 0
-    held = v.known[taker] & ~v.thrown[1 - taker]
-    return ctz(held) if popcount(held) == 1 else np.int64(-1)
 
 
 @kernel
@@ -133,17 +117,18 @@ def base_world(v, s):
 
 @kernel
 def _echoed(v):
-    """Whether the opponent's last turn took an upcard and discarded it again (only a rule that draws such hands asks)."""
-    k = np.int64(v.num_history) - 1
-    if v.taken != NO_CARD:
-        # My draw stands last in the record.
-        k -= 1
-    if not v.rules[R_DISCARD_TAKEN] or v.drawn != NO_CARD or k < 1 or v.history[k] >= KNOCK:
-        return 0
-    if v.history[k - 1] != UPCARD:
-        return 0
-    top = np.int64(v.history[k - 2]) if k >= 2 and v.history[k - 2] < KNOCK else first_upcard(v)
-    return 1 if top == v.history[k] else 0
+    """Whether the opponent's last turn took an upcard and threw it again (only a rule that draws such hands asks)."""
+    taken = np.int64(NO_CARD)
+    echoed = 0
+    if not v.rules[R_REPEAT_DRAW]:
+        return echoed
+    for move in moves(v):
+        if move.kind == M_TAKE:
+            taken = move.card
+        elif move.kind == M_DISCARD:
+            echoed = 1 if move.card == taken else 0
+            taken = np.int64(NO_CARD)
+    return echoed
 
 
 @kernel

@@ -10,7 +10,7 @@
     >>> table.agents
     []
 
-An observation is ``{"observation": uint8[10, 4, 13], "action_mask": int8[107]}``. Deals are those of the other faces for the same
+An observation is ``{"observation": uint8[10, 4, 13], "action_mask": int8[107]}``. Deals are those of the environments for the same
 seed. An illegal action loses, by PettingZoo's own wrapper. Needs the extra ``pettingzoo``.
 """
 
@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import EzPickle
@@ -28,9 +27,10 @@ from pettingzoo.utils import wrappers
 from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import PLANES_SHAPE
 from ginenv.env import METADATA, RENDER_MODES
+from ginenv.errors import check_choice
 from ginenv.rules import Rules
 from ginenv.selfplay import SelfPlay
-from ginenv.table_batch import RESET_OPTIONS, choice
+from ginenv.table_batch import RESET_OPTIONS
 from ginenv.table_kernels import ILLEGAL_REWARD
 
 AGENTS = ("player_0", "player_1")
@@ -65,7 +65,7 @@ class GinAEC(AECEnv, EzPickle):
         EzPickle.__init__(self, rules, episode, reward, render_mode)
         super().__init__()
         if render_mode is not None:
-            choice("render_mode", render_mode, RENDER_MODES)
+            check_choice("render_mode", render_mode, RENDER_MODES)
         self.render_mode = render_mode
         self.reward = reward
         self.possible_agents = list(AGENTS)
@@ -127,18 +127,9 @@ class GinAEC(AECEnv, EzPickle):
 
     def render(self) -> Any:
         """The table from the seat that is to move: text (``ansi``), a picture (``rgb_array``), or printed (``human``)."""
-        if self.render_mode is None:
-            gym.logger.warn('render is called without a render mode; make the environment with render_mode="ansi"')
-            return None
-        from ginenv import render
+        from ginenv.render import draw
 
-        view, opponent = self._game.view()[0], AGENTS[1 - self._game.seat]
-        if self.render_mode == "ansi":
-            return render.to_text(view, opponent)
-        if self.render_mode == "rgb_array":
-            return render.to_image(view, opponent)
-        render.show(view, opponent)
-        return None
+        return draw(self._game.view()[0], AGENTS[1 - self._game.seat], self.render_mode)
 
     def close(self) -> None:
         """Nothing to release."""

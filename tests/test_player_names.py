@@ -1,0 +1,89 @@
+"""Names of players: how they are read, what their options may be, and what is said where something is missing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agents.bots.heuristics import StylePlayer, make_style
+from ginenv.errors import GinError, UnknownNameError
+from ginenv.players import PlayerSpec, make_player, parse_player, register_directory, register_player
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("style:base=campr", "did you mean 'camper'"),
+        ("style:ahed=3", "did you mean 'ahead'"),
+        ("style:draw=allways", "did you mean 'always'"),
+        ("style:knock=11", "from 0 to 10"),
+        ("style:knock=2.5", "whole number"),
+        ("style:noise=much", "a number"),
+        ("camper:knock=3", "unknown option 'knock'; this player has none"),
+        ("simple:knock", "expected an option such as key=value, got 'knock'"),
+        ("level-4:learn=maybe", "option learn must be true or false, got 'maybe'"),
+        ("level-4:lern=false", r"unknown option 'lern' \(did you mean 'learn'\?\)"),
+        ("level-4:level=1", "unknown option 'level'"),
+        ("population:count=many", "option count must be a whole number, got 'many'"),
+        ("network:temperature=hot", "option temperature must be a number, got 'hot'"),
+        ("network:seed=3", "unknown option 'seed'"),
+    ],
+)
+def test_bad_options_are_refused_with_a_sentence(spec, message):
+    with pytest.raises(GinError, match=message):
+        make_player(spec)
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        (None, "expected a player's name, .* got None"),
+        (3, "expected a player's name, .* got 3"),
+        ("checkpoint", "unknown player 'checkpoint'"),
+        ("cmd", "unknown player 'cmd'"),
+        ("runs/nowhere/best", "there is no such directory"),
+    ],
+)
+def test_what_is_no_player_is_refused_in_a_sentence(spec, sentence):
+    with pytest.raises(GinError, match=sentence):
+        make_player(spec)
+
+
+def test_a_player_whose_engine_is_missing_says_which_extra_brings_it():
+    register_player("needy", "no_such_engine:make", "openspiel")
+    with pytest.raises(
+        GinError, match=r"needs no_such_engine, which is not installed; pip install 'ginenv\[openspiel\]'"
+    ):
+        make_player("needy")
+
+
+@pytest.mark.parametrize("spec", ["network", "level-1", "search", str(Path("agents/data/network").resolve())])
+def test_without_torch_a_network_names_the_extra_with_torch(spec):
+    script = f"import sys; sys.modules['torch'] = None; import ginenv; ginenv.make_player({spec!r})"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert "needs torch, which is not installed; pip install 'ginenv[train]' brings it" in run.stderr
+
+
+def test_a_directory_is_told_by_its_marker_and_takes_options(tmp_path):
+    register_directory("style.txt", f"{__name__}:style_in_directory", argument="place")
+    (tmp_path / "style.txt").write_text("camper")
+    player = make_player(f"{tmp_path}:blunder=0.5")
+    assert player.styles["blunder"][0] == 0.5 and player.styles["late"][0] == 0
+    assert parse_player(str(tmp_path)) == PlayerSpec(str(tmp_path), "style.txt", str(tmp_path))
+    (tmp_path / "style.txt").unlink()
+    with pytest.raises(UnknownNameError, match=r"holds no player; expected .*checkpoint\.json"):
+        make_player(str(tmp_path))
+
+
+def style_in_directory(seed: int, place: str, blunder: float = 0.0) -> StylePlayer:
+    return make_style(seed, (Path(place) / "style.txt").read_text(), blunder=blunder)
+
+
+def test_a_name_is_taken_apart_without_making_the_player():
+    assert parse_player("search:worlds=8,belief=uniform").options == {"worlds": "8", "belief": "uniform"}
+    assert parse_player("cmd:bot --level 3:x").argument == "bot --level 3:x"
+    with pytest.raises(UnknownNameError, match="did you mean 'simple'"):
+        parse_player("simpel:x=1")
