@@ -86,13 +86,13 @@ def test_a_moment_of_a_record_is_read_by_hand_and_move(game: Match, record: str)
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["ginview1", "nonsense"], "this is no view: "),
-        (["gin1 rules=eaai deck=7C"], "this is no position: "),
+        (["ginview1", "nonsense"], "cannot read the view: "),
+        (["gin1 rules=eaai deck=7C"], "cannot read the position: "),
         ([], "'' is not a position; allowed are a view"),
         (["no/such/file"], "'no/such/file' is not a position; allowed are a view"),
         (["RECORD", "--hand", "4"], "has no hand 4; its hands are 1 to 3"),
         (["RECORD", "--hand", "3", "--move", "99"], "has no move 99; its moves are 1 to 7"),
-        (["BROKEN"], "line 1: a record begins with"),
+        (["BROKEN"], "line 1: expected "),
         (["OVER"], "nobody is to move: the hand is over"),
         (["VIEW", "--move", "3"], "a hand and a move are numbers within a record"),
         (["VIEW", "--player", "simple"], "player 'simple' does not search"),
