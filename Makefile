@@ -1,7 +1,7 @@
 # On a fresh machine this needs make, and python3 with its venv module; nothing else.
 #
 #   make train    set up, train the quick preset, export it, and print how the export does against the bots
-#   make test     set up, then lint, formatting, types and tests (the slow ones of several processes: pytest -m slow)
+#   make test     set up, then lint, formatting, types, imports and tests (the slow ones of several processes: pytest -m slow)
 #   make setup    only the environment, in .venv
 #   make peers    add the public engines that tests and benchmarks compare with
 #   make format   put the sources into the form that `make test` asks for
@@ -57,6 +57,7 @@ lint: $(SETUP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+	$(BIN)/lint-imports
 
 format: $(SETUP)
 	$(BIN)/ruff check --fix .
@@ -88,7 +89,7 @@ results: $(SETUP)
 	$(BIN)/python -m benchmarks.tables
 
 clean:
-	rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean

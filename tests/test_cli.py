@@ -43,13 +43,9 @@ def test_an_unknown_command_is_named_with_the_nearest(monkeypatch) -> None:
         main()
 
 
-def test_a_match_loads_no_training_no_levels_and_no_table(tmp_path: Path) -> None:
-    after = "print([name for name in sys.modules if name.startswith('agents.') or name == 'torch'])"
-    done = gin("evaluate", "simple", "random", "--hands", 2, "--out", tmp_path / "x.json", after=after)
-    loaded = done.stdout.splitlines()[-1]
-    assert done.returncode == 0 and "agents.arena.matches" in loaded
-    for module in ("agents.learning", "agents.levels", "agents.play", "agents.network", "torch"):
-        assert f"'{module}" not in loaded
+def test_results_hold_the_command_that_wrote_them(tmp_path: Path) -> None:
+    done = gin("evaluate", "simple", "random", "--hands", 2, "--out", tmp_path / "x.json")
+    assert done.returncode == 0
     assert json.loads((tmp_path / "x.json").read_text())["command"].startswith("gin evaluate simple random")
 
 

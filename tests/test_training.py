@@ -431,17 +431,6 @@ def test_tables_play_under_their_bounds() -> None:
     assert bounded.batch.obs[:, limited, pile].sum(2).max() == 2 < free.batch.obs[:, limited, pile].sum(2).max()
 
 
-def test_playing_a_network_loads_no_training() -> None:
-    code = (
-        "import sys; from ginenv.hand import Hand; from ginenv.players import make_player; from ginenv.rules import get_rules;"
-        "hand = Hand.deal(get_rules('eaai'), seed=1); make_player('network').act(hand.view());"
-        "rooms = {name.split('.')[1] for name in sys.modules if name.startswith('agents.')};"
-        "assert 'network' in rooms; sys.exit(str(rooms & {'learning', 'arena', 'levels', 'play', 'reports', 'programs'}))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stderr.strip().endswith("set()"), done.stderr
-
-
 class Noise:
     """A context of numbers that say nothing."""
 

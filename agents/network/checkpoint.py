@@ -3,7 +3,7 @@
 Nothing in a checkpoint can execute code. The JSON names the hash of the weights, so a pair that does not belong together, a truncated
 file or a file of another version is refused with one sentence.
 
-``python -m agents.network.checkpoint DIRECTORY...`` converts checkpoints of networks that read habits of their opponents.
+``gin convert DIRECTORY`` converts checkpoints of networks that read habits of their opponents.
 """
 
 from __future__ import annotations

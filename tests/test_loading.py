@@ -1,0 +1,80 @@
+"""What a program loads, read from ``sys.modules`` in a process of its own: the import contracts do not see names in a registry."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+IN_HAND_ENV = """
+import gymnasium as gym, ginenv
+env = gym.make("Gin/Hand-v0", opponent={opponent!r})
+_, info = env.reset(seed=3)
+for _ in range(4):
+    _, _, terminated, _, info = env.step(env.action_space.sample(info["action_mask"]))
+    if terminated:
+        _, info = env.reset()
+"""
+IN_VECTOR_ENV = """
+import gymnasium as gym, ginenv
+env = gym.make_vec("Gin/Hand-v0", num_envs=2, opponent={opponent!r})
+_, info = env.reset(seed=3)
+env.step(info["action_mask"].argmax(1))
+"""
+MATCH = """
+import sys
+sys.argv = ["evaluate.py", {player!r}, "simple", "--hands", "2", "--out", {out!r}]
+import evaluate
+evaluate.main()
+"""
+
+
+def loaded(code: str) -> set[str]:
+    """The modules that are loaded after some code, in a fresh process."""
+    code += "\nimport sys, json\nprint(json.dumps(list(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def rooms(modules: set[str]) -> set[str]:
+    """The rooms of ``agents`` that modules stand in."""
+    return {name.split(".")[1] for name in modules if name.startswith("agents.")}
+
+
+def test_importing_ginenv_is_light() -> None:
+    heavy = {"agents", "numba", "pettingzoo", "tensorboard", "torch"}
+    assert not heavy & loaded("import ginenv")
+
+
+@pytest.mark.parametrize("code", [IN_HAND_ENV, IN_VECTOR_ENV])
+def test_a_bot_as_opponent_loads_bots_alone(code: str) -> None:
+    modules = loaded(code.format(opponent="simple"))
+    assert rooms(modules) == {"bots"} and "torch" not in modules
+
+
+@pytest.mark.parametrize("code", [IN_HAND_ENV, IN_VECTOR_ENV])
+def test_a_network_as_opponent_loads_no_learning_no_matches_no_levels_and_no_table(code: str) -> None:
+    found = rooms(loaded(code.format(opponent="network")))
+    assert "network" in found
+    assert not found & {"arena", "cli", "learning", "levels", "play", "programs", "reports", "search"}
+
+
+@pytest.mark.parametrize(("player", "network"), [("network", True), ("formula", False)])
+def test_a_match_loads_no_learning_no_levels_and_no_table(player: str, network: bool, tmp_path: Path) -> None:
+    out = tmp_path / "match.json"
+    modules = loaded(MATCH.format(player=player, out=str(out)))
+    assert {"arena", "bots"} <= rooms(modules)
+    assert not rooms(modules) & {"learning", "levels", "play"}
+    assert ("network" in rooms(modules), "torch" in modules) == (network, network)
+    assert json.loads(out.read_text())["matches"][0]["players"] == [player, "simple"]
+
+
+def test_a_level_as_opponent_loads_no_learning_no_matches_and_no_table() -> None:
+    found = rooms(loaded(IN_HAND_ENV.format(opponent="level-1")))
+    assert "levels" in found
+    assert not found & {"arena", "cli", "learning", "play", "reports"}
