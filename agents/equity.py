@@ -63,8 +63,12 @@ def _solve(scratch, points, weights, chances):
                     chances[a, b, boxes_a, boxes_b] = chance
 
 
-def _frequencies(rules: Rules) -> tuple[np.ndarray, np.ndarray]:
-    """Points of a scored hand and their frequencies under the preset whose hands are most alike."""
+def point_frequencies(rules: Rules) -> tuple[np.ndarray, np.ndarray]:
+    """Points of a scored hand (``int64[n]``) and their frequencies (``float64[n]``) under the preset whose hands are most alike.
+
+    Raises:
+        GinError: if the measured frequencies cannot be read.
+    """
     try:
         measured = json.loads(DATA.read_text(encoding="utf-8"))["points"]
     except OSError as error:
@@ -106,7 +110,7 @@ def equity_table(rules: Rules) -> np.ndarray:
     chances = np.full((target, target, tops, tops), 0.5, np.float32)
     scratch = np.zeros(1, STATE)
     scratch["rules"] = rules.block
-    points, weights = _frequencies(rules)
+    points, weights = point_frequencies(rules)
     _solve(scratch, points, weights, chances)
     return chances
 

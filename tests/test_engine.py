@@ -7,16 +7,17 @@ import random
 import numpy as np
 import pytest
 
-from benchmarks.sampling import ALL_RULES, eager, play_on, positions
 from ginenv.actions import KNOCK, NUM_ACTIONS, PASS, PHASE_NAMES, STOCK
 from ginenv.cards import parse_cards
-from ginenv.engine import MAX_HISTORY, MAX_PILE, NO_CARD, NOBODY, STATE, End, is_legal
+from ginenv.engine import MAX_HISTORY, MAX_PILE, STATE, End, is_legal
 from ginenv.errors import GinError, IllegalActionError
 from ginenv.hand import Hand, Match
 from ginenv.jit import kernel
 from ginenv.perft import Policy, play_hands
 from ginenv.state import canonical, same_records
 from ginenv.view import action_masks, make_views
+from tests.support.hidden import deal_hidden_anew
+from tests.support.positions import ALL_RULES, eager, play_on, positions
 
 SEEDS = 4
 
@@ -140,29 +141,6 @@ def test_a_batch_is_a_row_of_single_hands():
         assert same_records(alone, together[row : row + 1])
 
 
-def permuted(hand: Hand, seat: int, rng: np.random.Generator) -> np.ndarray:
-    """The state with everything that a seat cannot see dealt again: the stock, and the opponent's hidden cards."""
-    states = hand.state.copy()
-    state = states[0]
-    other = 1 - seat
-    knocker = int(state["knocker"])
-    # A knocker's hand lies open once the spread is on the table, and both hands once the hand is over.
-    opened = knocker != NOBODY and (hand.is_over or (hand.phase == "layoff" and knocker == other))
-    held = 0 if opened else int(state["hands"][other]) & ~int(state["known"][other])
-    hidden = [card for card in range(52) if held >> card & 1]
-    position, last = int(state["position"]), hand.rules.num_cards
-    pool = rng.permutation(hidden + state["deck"][position:last].tolist()).tolist()
-    state["hands"][other] = int(state["hands"][other]) & ~held | sum(1 << card for card in pool[: len(hidden)])
-    state["deck"][position:last] = pool[len(hidden) :]
-    if hand.turn == other and state["drawn"] != NO_CARD:
-        state["drawn"] = rng.choice(pool[: len(hidden)])
-    state["key"] = rng.integers(2**63)
-    state["luck"][other] = rng.integers(2**63)
-    # Which cards a seat was dealt cannot be seen either; the deck below the stock is history.
-    state["deck"][:position] = 0
-    return states
-
-
 @pytest.mark.parametrize("rules", ALL_RULES)
 def test_what_is_hidden_changes_no_view(rules):
     rng = np.random.default_rng(4)
@@ -170,7 +148,11 @@ def test_what_is_hidden_changes_no_view(rules):
         for seat in (0, 1):
             seen = make_views(hand.state, seat).tobytes()
             for _ in range(3):
-                assert make_views(permuted(hand, seat, rng), seat).tobytes() == seen, (rules, hand.phase, seat)
+                assert make_views(deal_hidden_anew(hand.state, seat, rng), seat).tobytes() == seen, (
+                    rules,
+                    hand.phase,
+                    seat,
+                )
 
 
 def test_the_permutations_reach_every_phase():

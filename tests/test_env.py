@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import gc
 import json
-import subprocess
-import sys
 import weakref
 from typing import Any
 
@@ -27,6 +25,7 @@ from ginenv.errors import CardError, GinError, IllegalActionError, UnknownNameEr
 from ginenv.game import set_keys
 from ginenv.hand import Hand
 from ginenv.players import BasePlayer, make_player
+from tests.support.hidden import deal_hidden_anew
 
 IDS = ("Gin/Hand-v0", "Gin/Game-v0")
 
@@ -435,14 +434,7 @@ def test_what_is_hidden_changes_no_observation() -> None:
         _, info = env.reset(seed=seed)
         over = False
         while not over:
-            seat, state = info["seat"], env.hand.state
-            unseen = [card for card in range(52) if int(env.view["unseen"]) >> card & 1]
-            shuffled = rng.permutation(unseen)
-            hidden = len(unseen) - int(env.view["stock"])
-            known = int(state["known"][0][1 - seat])
-            state["hands"][0][1 - seat] = known | sum(1 << int(card) for card in shuffled[:hidden])
-            state["deck"][0][int(state["position"][0]) :] = shuffled[hidden:]
-            views = ginenv.make_views(state, seat)
+            views = ginenv.make_views(deal_hidden_anew(env.hand.state, info["seat"], rng), info["seat"])
             assert np.array_equal(encode_views(views), encode_views(env.view))
             assert np.array_equal(ginenv.action_masks(views)[0], info["action_mask"])
             checked += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.equity import _frequencies, bank_chance, equity_bank, equity_table
+from agents.equity import bank_chance, equity_bank, equity_table, point_frequencies
 from ginenv.rules import get_rules
 
 
@@ -19,7 +19,7 @@ def test_sides_are_equal_and_points_are_worth_having() -> None:
 def test_the_table_equals_games_played_out() -> None:
     rules = get_rules("dg-standard")
     table = equity_table(rules)
-    points, weights = _frequencies(rules)
+    points, weights = point_frequencies(rules)
     rng = np.random.default_rng(1)
     won = 0.0
     count = 20_000

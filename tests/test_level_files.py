@@ -42,7 +42,7 @@ from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.errors import GinError
 from ginenv.players import make_player
 from ginenv.view import VIEW
-from tests.support.level_scenes import hands_of
+from tests.support.level_scenes import checksum, hands_of
 
 # --- on disk --------------------------------------------------------------------------------------------------------------------
 
@@ -138,7 +138,7 @@ def test_a_damaged_profile_is_one_sentence_and_stays_as_it_is(level: Level, tmp_
     text = path.read_text()
     values = json.loads(text)
     values["opponents"]["anna"]["mean"][0] = "many"
-    values["checksum"] = profiles._checksum(values)
+    values["checksum"] = checksum(values)
     broken = {
         "cut": text[: len(text) // 2], "flip": text.replace("1", "2", 1), "empty": "", "list": "[]",
         "number": json.dumps(values),
@@ -297,7 +297,7 @@ def test_a_profile_of_format_1_is_read_as_far_as_its_plans_are_turns(level: Leve
     for record in values["opponents"].values():
         record |= {name: [0.0] * size for name, size in (("hits", 40), ("chances", 40), ("gain", 1), ("scatter", 1))}
         record["failures"] = [2]
-    values["checksum"] = profiles._checksum(values)
+    values["checksum"] = checksum(values)
     path.write_text(json.dumps(values))
     again = Profile.open(tmp_path, level, "anna")
     assert (again.record == kept.record).all() == (plans == "turns")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.verify_melds import Brute, all_melds, check_melds, is_meld
 from ginenv.cards import format_cards, mask_of, parse_cards
 from ginenv.melds import (
     best_layoff,
@@ -16,6 +15,7 @@ from ginenv.melds import (
     melded_cards,
     nth_arrangement,
 )
+from tests.support.brute_melds import Brute, all_melds, check_melds, is_meld
 
 
 def mask(text: str) -> int:

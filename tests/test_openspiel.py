@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.openspiel_differential import PHASE_LETTERS, SAMPLE, Recorded, meld_ids
 from ginenv.actions import KNOCK, PASS, STOCK, UPCARD
 from ginenv.cards import format_cards, mask_of, parse_cards
 from ginenv.hand import Hand
 from ginenv.text import push_text
+from tests.support.openspiel_twin import PHASE_LETTERS, SAMPLE, Recorded, meld_ids
 
 RECORDED = [Recorded.from_line(line) for line in SAMPLE.read_text(encoding="utf-8").splitlines()]
 
@@ -72,7 +72,7 @@ def test_meld_numbers_are_openspiels():
 @pytest.mark.extra
 def test_hands_played_in_both():
     pytest.importorskip("pyspiel")
-    from benchmarks.openspiel_differential import play_hands
+    from tests.support.openspiel_twin import play_hands
 
     ends = 0
     for twin, difference, whole in play_hands(18, seed=77):

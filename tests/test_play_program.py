@@ -22,7 +22,7 @@ from tests.support.session_scenes import FITS, KNOCKS, MANY_WAYS, NO_MELD, deck,
 
 
 class Program:
-    """``python -m agents.play`` behind a pseudo-terminal."""
+    """``gin play`` behind a pseudo-terminal."""
 
     PROMPT = re.compile(r"(?:> |\(yes/no[^)\n]*\) )$")
     ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|\r")

@@ -31,6 +31,7 @@ from ginenv.melds import deadwood, melded_cards
 from ginenv.players import make_player
 from ginenv.rules import PRESETS, get_rules
 from ginenv.view import VIEW, action_masks, make_views
+from tests.support.hidden import deal_hidden_anew
 
 NOVICE = "style:base=formula,draw=always,memory=3,infer=0,pairs=4,runs=2,high=-1,noise=3,blunder=0.1"
 PLAYERS = [*BOTS, *(f"style:base={name}" for name in NOVICES), NOVICE, "hints"]
@@ -151,24 +152,10 @@ def test_a_seed_changes_what_is_left_to_chance():
         assert (make_player(name, 1).act(views) != make_player(name, 2).act(views)).any(), name
 
 
-def permute_hidden(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The states with all that the seat to move cannot see dealt anew."""
-    permuted = states.copy()
-    for s in permuted:
-        other = 1 - s["turn"]
-        count = int(s["rules"][28]) * int(s["rules"][29])
-        stock = s["deck"][s["position"] : count].astype(int)
-        hidden = [] if s["phase"] == PHASE_LAYOFF else cards_of(int(s["hands"][other]) & ~int(s["known"][other]))
-        mixed = rng.permutation(np.concatenate([stock, np.array(hidden, int)]))
-        s["deck"][s["position"] : count] = mixed[: len(stock)]
-        s["hands"][other] = (int(s["hands"][other]) & ~mask_of(hidden)) | mask_of(mixed[len(stock) :])
-    return permuted
-
-
 @pytest.mark.parametrize("name", PLAYERS)
 def test_hidden_cards_change_no_decision(name):
     states = corpus()[::2]
-    permuted = permute_hidden(states, np.random.default_rng(5))
+    permuted = deal_hidden_anew(states, states["turn"], np.random.default_rng(5))
     assert (permuted["hands"] != states["hands"]).any(axis=1).mean() > 0.5
     player = make_player(name, 1)
     before = player.act(make_views(states, states["turn"]))

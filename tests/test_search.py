@@ -28,6 +28,7 @@ from ginenv.errors import GinError
 from ginenv.game import next_hand, score_hand, start_game
 from ginenv.rules import PRESETS, get_rules
 from ginenv.view import VIEW, make_views
+from tests.support.hidden import deal_hidden_anew
 
 JUDGED = {"worlds": 8, "particles": 16}
 
@@ -57,18 +58,6 @@ def mid_hand(count=40, rules="eaai", moves=(3, 25)):
     return states
 
 
-def with_other_hidden_cards(state, rng):
-    """The same to the seat that moves: what it cannot see is dealt again."""
-    seat = int(state["turn"])
-    other = 1 - seat
-    hidden = rng.permutation(cards_of(int(make_views(np.array([state]), seat)["unseen"][0])))
-    count = int(state["hands"][other] & ~state["known"][other]).bit_count()
-    changed = state.copy()
-    changed["hands"][other] = state["known"][other] | mask_of(hidden[:count])
-    changed["deck"][state["position"] :] = hidden[count:]
-    return changed
-
-
 def worlds_of(view, count=32):
     """Worlds that fit a view, and the hands of the opponent that they were drawn from."""
     belief = np.random.default_rng(1).normal(size=52).astype(np.float32)
@@ -82,7 +71,7 @@ def test_permuting_the_hidden_cards_changes_no_world():
     rng = np.random.default_rng(0)
     for state in mid_hand(12):
         seat = int(state["turn"])
-        changed = with_other_hidden_cards(state, rng)
+        changed = deal_hidden_anew(np.array([state]), int(state["turn"]), rng)[0]
         assert (changed["hands"] != state["hands"]).any()
         one, two = (worlds_of(make_views(np.array([each]), seat)) for each in (state, changed))
         assert one[0].tobytes() == two[0].tobytes() and one[1].tobytes() == two[1].tobytes()
@@ -236,7 +225,7 @@ def test_a_critic_judges_without_seeing_hidden_cards(trained):
     for state in mid_hand(8):
         seat = int(state["turn"])
         view = make_views(np.array([state]), seat)
-        changed = with_other_hidden_cards(state, rng)
+        changed = deal_hidden_anew(np.array([state]), int(state["turn"]), rng)[0]
         one, two = player.examine(view), player.examine(make_views(np.array([changed]), seat))
         assert one.candidates.tobytes() == two.candidates.tobytes()
         assert (one.weights == two.weights).all() and np.isclose(one.weights.sum(), 1)

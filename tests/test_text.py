@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.sampling import ALL_RULES, mutate, play_on, positions
-from benchmarks.verify_texts import check_texts
 from ginenv.actions import KNOCK, STOCK
 from ginenv.errors import RulesError, TextError
 from ginenv.hand import Hand, Match
 from ginenv.rules import PRESETS, Rules
 from ginenv.state import same_records
 from ginenv.text import format_position, format_view, parse_position, parse_rules, parse_view, rules_text
+from tests.support.damaged_texts import check_texts
+from tests.support.positions import ALL_RULES, mutate, play_on, positions
 
 DECK = "AS2S3S4S5S6S7S8S9STSAC2C3C4C5C6C7C8C9CTCAD2D3D4D5D6D7D8D9DTDJSQSKSJCQCKCJDQDKDAH2H3H4H5H6H7H8H9HTHJHQHKH"
 
@@ -204,7 +204,7 @@ def test_what_is_wrong_with_a_view_is_named(old, new, sentence):
 
 
 def test_a_thousand_round_trips_and_mutations():
-    """340 of each of three kinds; `python -m benchmarks.verify_texts` does ten thousand of each."""
+    """340 of each of three kinds; `python -m tests.support.damaged_texts` does ten thousand of each."""
     assert check_texts(340, seed=1).failures == []
 
 

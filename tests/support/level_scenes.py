@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -45,3 +47,9 @@ def hands_of(player: Player, opponent: Player, hands: int, seed: int = 1, series
         after=lambda views, slots, numbers: shown.extend(views.copy()),
     )  # fmt: skip
     return shown
+
+
+def checksum(values: dict[str, Any]) -> str:
+    """What a profile's file says under ``checksum`` of everything else in it."""
+    content = {key: value for key, value in values.items() if key != "checksum"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

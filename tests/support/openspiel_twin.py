@@ -1,6 +1,6 @@
 """Hands replayed decision by decision in OpenSpiel's gin rummy and in this engine under the `openspiel` preset.
 
-`python -m benchmarks.openspiel_differential --hands 2000` (after `make peers`) compares legal actions, hands, phases and returns at every
+`python -m tests.support.openspiel_twin --hands 2000` (after `make peers`) compares legal actions, hands, phases and returns at every
 decision, and prints every difference. Two defects of OpenSpiel 2.0.2 touch what is compared; a decision that meets one is
 counted under its name instead, and a hand that cannot go on because of one ends there:
 
@@ -22,18 +22,18 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.sampling import eager
 from ginenv.actions import KNOCK, PASS, STOCK, UPCARD
 from ginenv.cards import cards_of, format_cards, mask_of
 from ginenv.hand import Hand
 from ginenv.melds import deadwood, nth_arrangement
 from ginenv.text import actions_text
+from tests.support.positions import eager
 
 OS_UPCARD, OS_STOCK, OS_PASS, OS_KNOCK, OS_MELDS = 52, 53, 54, 55, 56
 # First ids of OpenSpiel's runs of three, four and five, and how many of each a suit has.
 OS_RUNS = {3: (65, 11), 4: (109, 10), 5: (149, 9)}
 BEST_TEN, CHAIN = "best ten of eleven", "lay-off chain"
-SAMPLE = Path(__file__).parent.parent / "tests" / "data" / "openspiel_hands.txt"
+SAMPLE = Path(__file__).parent.parent / "data" / "openspiel_hands.txt"
 SAMPLE_OF_EACH_END = 8
 PHASE_LETTERS = {"upcard": "U", "draw": "D", "discard": "X", "wall": "W"}
 OS_PHASES = {"upcard": "FIRST_UPCARD", "draw": "DRAW", "discard": "DISCARD", "wall": "WALL"}

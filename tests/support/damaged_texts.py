@@ -1,6 +1,6 @@
 """Text forms at length: round trips of positions, views and records of every preset, and mutated texts.
 
-`python -m benchmarks.verify_texts --count 10000` reads back 10,000 of each and 10,000 mutations of each; a mutation has to be
+`python -m tests.support.damaged_texts --count 10000` reads back 10,000 of each and 10,000 mutations of each; a mutation has to be
 refused with one sentence, or mean the same as before (a changed blank line, a lost check). `make test` does a tenth.
 """
 
@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.sampling import ALL_RULES, mutate, positions
 from ginenv.errors import TextError
 from ginenv.hand import Hand
 from ginenv.records import format_record, parse_record
 from ginenv.text import format_position, format_view, parse_position, parse_view
+from tests.support.positions import ALL_RULES, mutate, positions
 
 
 @dataclass

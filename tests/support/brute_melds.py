@@ -1,6 +1,6 @@
 """The arithmetic of melds against a slow and obvious brute force.
 
-`python -m benchmarks.verify_melds --hands 100000` compares deadwood, knocks, spreads, arrangements and lay-offs on random and meld-rich
+`python -m tests.support.brute_melds --hands 100000` compares deadwood, knocks, spreads, arrangements and lay-offs on random and meld-rich
 hands of ten and eleven cards; `make test` does 5,000.
 """
 
