@@ -6,7 +6,7 @@
 #   make peers    add the public engines that tests and benchmarks compare with
 #   make format   put the sources into the form that `make test` asks for
 #   make bench    speed beside other engines, measured in one run (takes minutes)
-#   make results  the shipped network against everybody, the figures of the README (takes half an hour)
+#   make results  the shipped network against everybody, the figures of docs/results.md (takes half an hour)
 #   make clean    remove caches and build products; distclean also removes .venv
 #
 # PYTHON=python3.12     another interpreter for the environment
