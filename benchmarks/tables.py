@@ -1,24 +1,36 @@
-"""The README's tables, from the results files that the commands beside them wrote.
+"""The documentation's figures, from the results files that the commands beside them wrote, and its picture of a hand.
 
-`python -m benchmarks.tables` puts them between the two marks in README.md; a test says whether they stand there.
+`python -m benchmarks.tables` writes docs/results.md and puts a summary between the two marks in README.md; with `--check` it writes
+nothing and fails where one of the two says something else. With `--picture` it draws docs/hand.png.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from agents.files import write_text
+from PIL import Image
+
+from agents.files import write_atomic, write_text
+from agents.search.config import SearchConfig
+from ginenv.env import HandEnv
+from ginenv.players import make_player, parse_player
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "results.md"
+PICTURE = ROOT / "docs" / "hand.png"
 RESULTS = ROOT / "benchmarks" / "results"
 BEGIN, END = "<!-- results -->\n", "<!-- end of results -->\n"
 LEVELS = ROOT / "agents" / "levels" / "installed"
 # Opponents that stood in the training pool; the others were kept aside.
 SEEN = ("simple", "formula", "camper", "knocker", "easy")
+# Opponents of the network in the README.
+IN_SHORT = ("simple", "formula", "knocker", "style-base-camper-danger-0")
 
 
 # What the checkpoints of runs are.
@@ -113,20 +125,20 @@ def search_table() -> list[str]:
     matches = []
     for key, match in measured.items():
         player, opponent = key.split(" – ")[:2]
+        if not set(parse_player(player).options) <= set(SearchConfig.model_fields):
+            # A row of an earlier search, kept in the file.
+            continue
         matches.append([f"`{player}`", f"`{opponent}`", f"{match['jobs']:,}", _share(match), _points(match)])
     speed = json.loads((RESULTS / "search_speed.json").read_text(encoding="utf-8"))
     positions = [
-        [name, worlds, f"{row['mean_ms']:.1f}", f"{row['p95_ms']:.1f}"]
-        for name, found in speed.items()
-        if isinstance(found, dict)
-        for worlds, row in sorted(found.items(), key=lambda item: int(item[0]))
+        [worlds, f"{row['mean_ms']:.1f}", f"{row['p95_ms']:.1f}"]
+        for worlds, row in sorted(speed["critic"].items(), key=lambda item: int(item[0]))
     ]
     return [
         *_table(["`search`", "against", "games", "games won", "points a hand"], matches),
         *_table(
             [
-                f"{speed['positions']:,} positions, one decision at a time, one core",
-                "worlds",
+                f"worlds ({speed['positions']:,} positions, one decision at a time, one core)",
                 "mean ms",
                 "95 % of them, ms",
             ],
@@ -140,7 +152,7 @@ def _ladder(name: str, row: dict[str, Any]) -> list[str]:
     return [f"`{one}` against `{other}`", f"{row['games']:,}", _share(row), _interval(row["points"])]
 
 
-_CEILINGS = ("best plan from the first hand", "best response of the library, unbounded")
+_CEILING = "best plan from the first hand"
 
 
 def _who(name: str) -> str:
@@ -153,16 +165,10 @@ def _who(name: str) -> str:
 
 def _adaptation(name: str, row: dict[str, Any]) -> list[str]:
     first, last = row["mean_gain"]["51_200"], row["mean_gain"]["201_500"]
-    # A search's few series against these say nothing.
-    harm = "–" if name.endswith("search") else _interval(min(row["no_harm"].values(), key=lambda found: found["low"]))
+    ceiling = _interval(row["controls"][_CEILING]["201_500"])
+    harm = _interval(min(row["no_harm"].values(), key=lambda found: found["low"]))
     above = f"{last['opponents_above_0']} of {len(row['opponents'])}"
-    # What a search could gain was not measured: its best response is another search.
-    ceilings = [
-        _interval(row["controls"][ceiling]["201_500"]) if ceiling in row["controls"] else "–" for ceiling in _CEILINGS
-    ]
-    return [
-        _who(name), f"10 × {row['series']}", _interval(first), _interval(last), above, *ceilings, harm
-    ]  # fmt: skip
+    return [_who(name), f"10 × {row['series']}", _interval(first), _interval(last), above, ceiling, harm]
 
 
 def _growth(name: str, row: dict[str, Any]) -> list[str]:
@@ -186,7 +192,6 @@ LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[st
             "hands 201–500",
             "opponents above 0",
             "201–500: best plan from the start",
-            "201–500: unbounded response",
             "least of no harm",
         ],
         _adaptation,
@@ -241,34 +246,84 @@ def levels_table() -> list[str]:
     return lines
 
 
+CONTROL = """Most of the gain by learning comes with another opponent's history as well: it is hardly a gain by knowing *this* one
+([LOG.md](../LOG.md), "Whom do the levels learn?")."""
+EXPLOIT = """What trained responses won. It bounds nothing: they did not always hold what the weights that they began from could do, so
+a player can lose more than this ([LOG.md](../LOG.md), "Whom do the levels learn?")."""
+SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
+    ("The shipped network", "", network_table),
+    ("Other learners", "", learners_table),
+    ("Best responses", EXPLOIT, exploit_table),
+    ("Search", "", search_table),
+    ("Ratings of the levels", "", ratings_table),
+    ("The levels", CONTROL, levels_table),
+    ("Speed", "", speed_table),
+)
+
+
 def results() -> str:
-    """Everything between the marks."""
-    about = """### Results
+    """``docs/results.md``: every table."""
+    about = """# Results
+
+Written by `python -m benchmarks.tables` from the files in `benchmarks/results/`; do not edit it by hand.
 
 Rules `eaai` unless said, 95 % intervals. Matches are on mirrored deals that nothing was trained or chosen on, and clustered by deal; what
-levels gain is clustered by series or history. Files are in `benchmarks/results/`. `make results` plays the network's matches,
-`python -m benchmarks.search_strength` and `search_speed` measure the search, `python -m benchmarks.levels_measured` the levels,
-`make bench` the engine and the environments, and `python -m benchmarks.tables` writes this.
+levels gain is clustered by series or history. `make results` plays the network's matches, `python -m benchmarks.search_strength` and
+`search_speed` measure the search, `python -m benchmarks.levels_measured` the levels, `make bench` the engine and the environments.
 """
-    parts = [
-        network_table(),
-        learners_table(),
-        exploit_table(),
-        search_table(),
-        ratings_table(),
-        levels_table(),
-        speed_table(),
+    parts = [about]
+    for title, words, table in SECTIONS:
+        parts += [f"## {title}\n", *([words + "\n"] if words else []), *table()]
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def summary() -> str:
+    """What is strong, in the README's few lines."""
+    search = json.loads((RESULTS / "search_strength.json").read_text(encoding="utf-8"))
+    ladder = json.loads((RESULTS / "levels.json").read_text(encoding="utf-8"))["rows"]
+    rows = [
+        ["`network`", f"`{match['players'][1]}`", f"{match['jobs']:,}", _share(match), _points(match)]
+        for match in (_match(f"network-eaai-{name}.json") for name in IN_SHORT)
     ]
-    return "\n".join([about, *(line for part in parts for line in part), ""])
+    match = search["search:worlds=128 – network – 2000 games, seed 1"]
+    rows.append(["`search`", "`network`", f"{match['jobs']:,}", _share(match), _points(match)])
+    row = ladder["ladder level-4 level-3"]
+    rows.append(["`level-4`", "`level-3`", f"{row['games']:,}", _share(row), _interval(row["points"])])
+    return "\n".join(_table(["player", "against", "games", "games won", "points a hand"], rows))
 
 
 def readme() -> str:
-    """The README with the tables that the results files give."""
+    """The README with the figures that the results files give."""
     text = README.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}{results()}{END}{after}"
+    return f"{before}{BEGIN}{summary()}{END}{after}"
+
+
+def write_picture(path: Path) -> None:
+    """The table in the middle of a hand as the environment renders it, seen by the seat to move."""
+    env = HandEnv("formula", rules="eaai", render_mode="rgb_array")
+    env.reset(seed=5)
+    player = make_player("formula")
+    for _ in range(6):
+        env.step(int(player.act(env.hand.view())[0]))
+    write_atomic(path, lambda temporary: Image.fromarray(env.render()).quantize(64).save(temporary, "PNG", optimize=True))
+
+
+def main() -> None:
+    """Writes what is asked for, or compares."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where a page says something else")
+    parser.add_argument("--picture", action="store_true", help="draw docs/hand.png instead")
+    asked = parser.parse_args()
+    if asked.picture:
+        return write_picture(PICTURE)
+    for path, text in ((README, readme()), (PAGE, results())):
+        if not asked.check:
+            write_text(path, text)
+        elif path.read_text(encoding="utf-8") != text:
+            sys.exit(f"{path.name} does not say what the results files hold; python -m benchmarks.tables writes it")
 
 
 if __name__ == "__main__":
-    write_text(README, readme())
+    main()
