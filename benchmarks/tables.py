@@ -307,7 +307,9 @@ def write_picture(path: Path) -> None:
     player = make_player("formula")
     for _ in range(6):
         env.step(int(player.act(env.hand.view())[0]))
-    write_atomic(path, lambda temporary: Image.fromarray(env.render()).quantize(64).save(temporary, "PNG", optimize=True))
+    write_atomic(
+        path, lambda temporary: Image.fromarray(env.render()).quantize(64).save(temporary, "PNG", optimize=True)
+    )
 
 
 def main() -> None:
