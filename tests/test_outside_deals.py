@@ -11,7 +11,7 @@ from agents.arena import MatchSettings, play_match
 from agents.arena.configs import TournamentConfig
 from agents.arena.tournament import Tournament
 from agents.deals import Domain, deal_keys, salted
-from agents.play.__main__ import main as play
+from agents.play.terminal.app import run as play
 from agents.programs.player import OutsidePlayer
 from ginenv.cards import parse_cards
 from ginenv.engine import STATE, shuffle

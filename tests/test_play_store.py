@@ -102,8 +102,8 @@ def test_a_full_disk_is_told_and_the_old_file_stays(talk, monkeypatch):
 
     monkeypatch.setattr(os, "replace", full)
     shown = talk.say("resume", "k KC", "set memory on")
-    assert "The game cannot be saved: No space left on device" in shown and "knock by Ann" in shown
-    assert "The change cannot be saved: No space left on device." in shown
+    assert shown.count("Nothing can be saved: No space left on device") == 3 and "knock by Ann" in shown
+    assert "The record of this hand cannot be written: No space left on device." in shown
     monkeypatch.undo()
     assert talk.session.file.path.read_bytes() == before
     assert [path.name for path in talk.session.file.directory.iterdir() if path.name.startswith(".")] == []

@@ -20,7 +20,7 @@ from ginenv.cards import parse_cards
 from ginenv.hand import Hand, Match
 from ginenv.players import make_player
 from ginenv.rule_texts import PRESET_TEXTS, RULE_TEXTS
-from ginenv.rules import PRESETS, Rules, get_rules
+from ginenv.rules import CHOICES, PRESETS, Rules, get_rules
 from tests.support.session_scenes import FITS, KNOCKS, LOOSE, MANY_WAYS, NO_MELD, Talk, deck, prepared, read_game
 
 
@@ -72,6 +72,7 @@ def test_every_rule_and_preset_is_explained_in_a_line(talk):
     assert set(PRESET_TEXTS) == set(PRESETS)
     rules, presets = (" ".join(" ".join(answer(talk, command)).split()) for command in ("rule", "rules"))
     assert all(f"{name} " in rules and text in rules for name, text in RULE_TEXTS.items())
+    assert all(value in RULE_TEXTS[name] for name, values in CHOICES.items() for value in values)
     assert all(f"{name} " in presets and text in presets for name, text in PRESET_TEXTS.items())
 
 
@@ -220,7 +221,7 @@ def test_a_target_above_500_becomes_500_under_gr_alone(talk):
     shown = talk.say("rules gr,target=600", "rule target 1000", "rule target 90")
     assert shown.count("The target is at most 500 under these rules. The rules are gr,target=500.") == 2
     assert "The rules are gr,target=90." in shown
-    assert talk.session.set_rules("gr-oklahoma,target=501").endswith("The rules are gr-oklahoma,target=500.")
+    assert talk.session.set_option("rules", "gr-oklahoma,target=501").endswith("The rules are gr-oklahoma,target=500.")
     before = talk.session.options.rules
     assert "rule target must be a whole number from 0 to 500, got 600" in " ".join(
         talk.say("rules eaai,target=600").split()
