@@ -15,6 +15,7 @@ import itertools
 import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote, unquote
@@ -22,7 +23,7 @@ from urllib.parse import quote, unquote
 from filelock import FileLock, Timeout
 from platformdirs import user_data_path
 
-from agents.files import write_json, write_text, writing
+from agents.files import FileError, write_json, write_text, writing
 from agents.play.kept import Kept
 from agents.play.options import Options
 from agents.play.statistics import Statistics
@@ -54,12 +55,8 @@ def default_home() -> Path:
     return Path(chosen) if chosen else user_data_path("ginenv", appauthor=False)
 
 
-def _reason(error: OSError) -> str:
-    return error.strerror or str(error)
-
-
 class Home:
-    """The directory in which everything is kept; a method raises ``GinError`` with one sentence if the disk or a name fails it.
+    """The directory in which everything is kept; what cannot be done with it raises ``GinError`` (or ``OSError``).
 
     Args:
         path: the directory; made when needed.
@@ -73,10 +70,7 @@ class Home:
 
     def names(self) -> list[str]:
         """Names of all players, sorted."""
-        try:
-            found = [unquote(entry.name) for entry in self._players.iterdir() if entry.is_dir()]
-        except OSError as error:
-            raise StoreError(f"{self._players} cannot be read: {_reason(error)}") from None
+        found = [unquote(entry.name) for entry in self._players.iterdir() if entry.is_dir()]
         return sorted(found, key=str.casefold)
 
     def find(self, name: str) -> str | None:
@@ -120,10 +114,7 @@ class Home:
         """Opens a player's file: no other process can until it is closed."""
         known = self.known(name)
         opened = PlayerFile(known, self._directory(known))
-        try:
-            write_json(self.path / "session.json", {"player": known})
-        except OSError as error:
-            opened.notices.append(f"{self.path / 'session.json'} cannot be written: {_reason(error)}")
+        opened.write(self.path / "session.json", lambda path: write_json(path, {"player": known}))
         return opened
 
     def remove(self, name: str) -> None:
@@ -132,9 +123,8 @@ class Home:
         directory = self._directory(known)
         lock = _locked(known, directory)
         try:
-            shutil.rmtree(directory)
-        except OSError as error:
-            raise StoreError(f"the player {known!r} cannot be removed: {_reason(error)}") from None
+            with writing(directory):
+                shutil.rmtree(directory)
         finally:
             lock.release()
 
@@ -185,18 +175,13 @@ class PlayerFile:
 
     def write_record(self, name: str, match: Match, players: tuple[str, str]) -> None:
         """Writes the record of a game so far; a notice says so if that fails."""
-        try:
-            write_text(self.records / f"{name}.gin", format_record(match, players))
-        except OSError as error:
-            self.notices.append(f"The record of this hand cannot be written: {_reason(error)}.")
+        self.write(self.records / f"{name}.gin", lambda path: write_text(path, format_record(match, players)))
 
     def _load(self) -> None:
         try:
             content = _Content.read(self.path.read_bytes())
         except FileNotFoundError:
             return
-        except OSError as error:
-            raise StoreError(f"{self.path} cannot be read: {_reason(error)}") from None
         except GinError as error:
             kept = self._free_name("player.json.damaged")
             with writing(kept):
@@ -223,10 +208,15 @@ class PlayerFile:
     def save(self) -> None:
         """Writes options, statistics and the unfinished game, all at once; if that fails, a notice says so."""
         content = _Content(name=self.name, options=self.options, statistics=self.statistics, game=self.game)
+        self.write(self.path, lambda path: write_json(path, content.model_dump()))
+
+    def write(self, path: Path, write: Callable[[Path], None]) -> None:
+        """Writes a file; if that fails, the old one is whole and a notice says so."""
         try:
-            write_json(self.path, content.model_dump())
-        except OSError as error:
-            self.notices.append(f"Nothing can be saved: {_reason(error)}; what was saved before is still there.")
+            with writing(path):
+                write(path)
+        except FileError as error:
+            self.notices.append(f"{error}; what was saved before is still there.")
 
     def close(self) -> None:
         """Lets another process have the player."""

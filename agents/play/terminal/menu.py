@@ -65,7 +65,7 @@ class Menu:
                 then = menu.then
                 if then is None:
                     self._greet()
-            except GinError as error:
+            except (GinError, OSError) as error:
                 self.terminal.warn(error)
             finally:
                 self.session.leave_game()
