@@ -92,6 +92,23 @@ def test_one_point_and_one_card_are_singular(talk):
     assert not any(re.search(r"\b1 (unseen cards|points)", text) for text in hints)
 
 
+def test_a_long_status_line_breaks_between_its_parts(talk):
+    shown = talk.resume(prepared("eaai", deck(MANY_WAYS, NO_MELD, "KD", "KC"), 0), "p")
+    status = shown.split("Your turn: ")[-1].splitlines()
+    assert status[0].startswith("discard, or knock with the") and "last taken" not in status[0]
+    assert status[1].strip() == "last taken: stock by you │ limit 10"
+
+
+def test_only_a_player_who_exists_is_asked_about_before_it_is_removed(talk):
+    assert "unknown player 'Bob'" in talk.say("remove Bob")
+    assert not any("Remove" in prompt for prompt in talk.prompts)
+
+
+def test_a_target_is_named_once(talk):
+    for rules, words in (("gc", "gc, to 100 ──"), ("gc,target=40", "── gc,target=40 ──")):
+        assert words in talk.resume(prepared(rules, deck(LOOSE, NO_MELD, "KD", "KC"), 0))
+
+
 def test_a_card_that_is_left_out_is_asked_for(talk):
     shown = talk.resume(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0), "p", "d", "k", "move 3")
     assert shown.count("which card? give its name, as in 7♣, or its number") == 2

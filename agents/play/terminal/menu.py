@@ -213,10 +213,11 @@ def _pair(command: str, rest: str, example: str) -> tuple[str, str]:
 
 
 def _statistics_table(statistics: Statistics, player: str) -> Grid:
-    grid = Grid(title=f"Statistics of {player}", caption="of each pair, yours is first", title_justify="left")
+    caption = "won: games; best: highest winning total; of a pair, yours is first"
+    grid = Grid(title=f"Statistics of {player}", caption=caption, title_justify="left")
     grid.add_column("variation", overflow="fold")
     grid.add_column("opponent", overflow="fold")
-    for name in ("hands", "points", "a hand", "games won", "best game"):
+    for name in ("hands", "points", "per hand", "won", "best"):
         grid.add_column(name, justify="right", no_wrap=True)
     for tally in statistics.root:
         average = "{:.1f} | {:.1f}".format(*tally.average)
