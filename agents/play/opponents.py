@@ -1,6 +1,6 @@
-"""Opponents by name: any player, levels that remember who plays them, and the easy game that all of them can play.
+"""Opponents by name: any player, levels that remember their opponents, and the easy game that all of them can play.
 
-What needs the levels' networks is imported when a level is asked for: whoever plays a built-in bot does not wait for torch.
+The modules of levels are imported when a level is played: a built-in bot does not load torch.
 """
 
 from __future__ import annotations
