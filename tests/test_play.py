@@ -107,6 +107,7 @@ def test_melds_are_named_and_numbered():
         ("reset level-2", ("reset", "level-2")),
         ("player Ann Lee", ("player", "Ann Lee")),
         ("?", ("help", "")),
+        ("reset statistics gr, target=50", ("reset statistics", "gr, target=50")),
     ],
 )
 def test_words_and_keys(text, command):
@@ -119,13 +120,17 @@ def test_every_word_leads_to_its_command_and_is_in_the_help():
     assert len(spelled) == len(set(spelled))
     for _, group in GROUPS:
         for command in group:
-            assert command.name in shown and command.about in shown
-            assert all(parse_command(word)[0] == command.name for word in command.words)
+            assert command.words[0] in shown and command.about in shown
+            assert all(parse_command(word)[0] == command.words[0] for word in command.words)
 
 
 def test_an_unknown_command_is_answered_with_the_nearest():
     with pytest.raises(GinError, match=r"there is no command 'discrd' .did you mean 'discard'"):
         parse_command("discrd 7C")
+    with pytest.raises(GinError, match=r"there is no command 'foo'; type help"):
+        parse_command("foo")
+    with pytest.raises(GinError, match="'statistics' takes nothing after it, got 'reset'"):
+        parse_command("statistics reset")
 
 
 def test_options_refuse_what_they_cannot_be():
@@ -134,10 +139,10 @@ def test_options_refuse_what_they_cannot_be():
     assert Options.read(options.model_dump()) == options
     for name, value, message in [
         ("sort", "suite", "did you mean 'suit'"),
-        ("memory", "perhaps", "on or off"),
+        ("memory", "perhaps", "one of 'on', 'off'"),
         ("rules", "gr,target=9999", "0 to 500"),
         ("rules", "dg-standart", "did you mean 'dg-standard'"),
-        ("colour", "red", "no option 'colour'"),
+        ("colour", "red", "unknown option 'colour'"),
     ]:
         with pytest.raises(GinError, match=message):
             options.changed(name, value)
@@ -274,8 +279,8 @@ def test_every_preset_can_be_played(preset, tmp_path, monkeypatch):
     terminal = Terminal(Console(file=screen, width=80), Clicker(5, sessions))
     session = Session(home, home.create("Clicker"), seed=11)
     sessions.append(session)
-    session.set_rules(f"{preset},target=1")
-    session.set_opponent("simple")
+    session.set_option("rules", f"{preset},target=1")
+    session.set_option("opponent", "simple")
     with pytest.raises(LeaveError):
         Menu(terminal, session).run("new")
     assert "\n! " not in screen.getvalue()
@@ -329,11 +334,13 @@ def test_statistics_follow_the_games_and_can_be_reset(talk):
     points = record.outcomes[0].points
     assert (tally.hands, tally.points, tally.won, tally.best) == (1, [points, 0], [1, 0], [points, 0])
     assert tally.average == (points, 0.0)
-    row = [line for line in shown.splitlines() if one_hand in line][-1]
+    row = [line for line in shown.splitlines() if "eaai, target=0" in line][-1]
     assert f"{points} | 0" in row and f"{points}.0 | 0.0" in row
     # They are on disk, by variation and opponent, and only those asked for are reset.
     assert Statistics.model_validate(talk.kept["statistics"]).tally(one_hand, "formula") == tally
-    talk.session.file.statistics.tally("gr", "easy").hands = 4
+    for name in ("gr", "gr,target=50"):
+        talk.session.file.statistics.tally(name, "easy").hands = 4
+    talk.say("reset statistics gr, target=50", "yes")
     assert "no statistics of gc" in talk.say("reset statistics gc", "yes")
     talk.say("reset statistics formula", "no")
     assert len(talk.session.file.statistics.root) == 2
@@ -388,7 +395,7 @@ def test_a_record_can_be_stepped_through(talk):
     shown = talk.resume(
         prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0), "p", "k KC", "replay", "", "b", "p", "3", "n", "q"
     )
-    assert "step 2 of" in shown and "gin1 rules=eaai" in shown and "formula: pass" in shown
+    assert "step 2 of" in shown and "gin1 rules=eaai" in shown and "formula passes on the K♦." in shown
     path = talk.session.file.record_files()[0]
     record = read_record(path)
     assert record.players == ("Ann", "formula")
@@ -424,7 +431,7 @@ def test_a_level_learns_of_who_plays_it_and_is_put_back(talk, level):
     (profile,) = (talk.home.path / "levels").glob("*.json")
     shown = talk.say(f"reset {level}", "no", f"reset {level}", "yes", "player Ann", "learned", "reset formula")
     assert "level-1 is as installed (sha256" in shown and "Ann: no hand seen yet." in shown
-    assert "there is no level 'formula'" in shown and not profile.exists()
+    assert "'formula' is not a level" in shown and not profile.exists()
     profile.write_text("{")
     shown = play()
     assert "level-1.json is damaged" in shown and "reset the level" in shown and "hand 1" not in shown

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.play.__main__ import main
+from agents import cli
 from agents.play.store import Home, StoreError
 from agents.play.terminal.commands import GROUPS, parse_command
 from ginenv.errors import GinError
@@ -32,7 +32,7 @@ class Program:
         environment = os.environ | {"TERM": "xterm", "COLUMNS": "100", "LINES": "50", "PYTHONIOENCODING": "utf-8"}
         self.sent: list[str] = []
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "agents.play", *arguments],
+            [sys.executable, "-c", "from agents import cli; cli.main()", "play", *arguments],
             stdin=slave,
             stdout=slave,
             stderr=slave,
@@ -202,7 +202,7 @@ def test_a_whole_game_behind_a_pseudo_terminal_with_every_command(tmp_path):
             used.add(parse_command(line)[0])
         except GinError:
             assert line in ("", "yes", "y", "Ann")
-    assert used >= {command.name for _, group in GROUPS for command in group}
+    assert used >= {command.words[0] for _, group in GROUPS for command in group}
 
 
 def test_a_game_goes_on_after_a_kill_and_after_both_ways_to_leave(tmp_path):
@@ -232,7 +232,7 @@ def test_the_end_of_input_saves_and_leaves(tmp_path, monkeypatch, capsys):
             raise EOFError from None
 
     monkeypatch.setattr("builtins.input", read)
-    assert main(["--home", str(tmp_path), "--seed", "3", "--freeze"]) == 0
+    cli.run("gin", "play", ["--home", str(tmp_path), "--seed", "3", "--freeze"])
     assert "Saved; 'resume' goes on with the game." in capsys.readouterr().out
     file = Home(tmp_path).open("Ann")
     # The flag is for this session alone.
@@ -246,21 +246,24 @@ def test_the_end_of_input_saves_and_leaves(tmp_path, monkeypatch, capsys):
         (["replay", "nowhere.gin"], "nowhere.gin cannot be read"),
         (["--player", "a|b"], "cannot be a player's name"),
         (["--player", "Ann", "--rules", "dg-standart"], "did you mean 'dg-standard'"),
-        (["--what-did-you-learn", "formula"], "there is no level 'formula'"),
-        (["--reset", "formula"], "there is no level 'formula'"),
-        (["--home", "/dev/null/x"], "cannot be used"),
+        (["--what-did-you-learn", "formula"], "'formula' is not a level"),
+        (["--reset", "formula"], "'formula' is not a level"),
+        (["--home", "/dev/null/x"], "cannot be written"),
+        (["--seed", "-1"], "--seed must be a whole number of at least 0, got -1"),
+        (["replay"], "'replay' needs a FILE"),
     ],
 )
-def test_what_cannot_be_is_one_sentence_and_a_status(tmp_path, capsys, arguments, message):
-    assert main(["--home", str(tmp_path), *arguments]) == 1
-    error = capsys.readouterr().err
-    assert error.startswith("error: ") and message in error and error.count("\n") == 1
+def test_what_cannot_be_is_one_sentence_and_a_status(tmp_path, arguments, message):
+    with pytest.raises(SystemExit) as ended:
+        cli.run("gin", "play", ["--home", str(tmp_path), *arguments])
+    error = str(ended.value.code)
+    assert error.startswith("gin play: ") and message in error and "\n" not in error
 
 
 @pytest.mark.parametrize(
     ("missing", "arguments", "message"),
     [
-        ("tyro", [], "playing needs tyro; pip install 'ginenv[train]' installs it"),
+        ("tyro", [], "tyro is not installed; pip install 'ginenv[train]' installs it"),
         (
             "torch",
             ["--player", "Ann", "--opponent", "level-1"],
@@ -277,9 +280,9 @@ class Missing:
         if name.partition(".")[0] == {missing!r}:
             raise ModuleNotFoundError(name, name=name)
 sys.meta_path.insert(0, Missing())
-from agents.play.__main__ import main
-sys.exit(main(sys.argv[1:]))
+from agents import cli
+cli.run("gin", "play", sys.argv[1:])
 """
     command = [sys.executable, "-c", code, "--home", str(tmp_path), *arguments]
     ended = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True)
-    assert (ended.returncode, ended.stderr) == (1, f"error: {message}\n")
+    assert (ended.returncode, ended.stderr) == (1, f"gin play: {message}\n")

@@ -20,7 +20,7 @@ from ginenv.cards import parse_cards
 from ginenv.hand import Hand, Match
 from ginenv.players import make_player
 from ginenv.rule_texts import PRESET_TEXTS, RULE_TEXTS
-from ginenv.rules import PRESETS, Rules, get_rules
+from ginenv.rules import CHOICES, PRESETS, Rules, get_rules
 from tests.support.session_scenes import FITS, KNOCKS, LOOSE, MANY_WAYS, NO_MELD, Talk, deck, prepared, read_game
 
 
@@ -72,6 +72,7 @@ def test_every_rule_and_preset_is_explained_in_a_line(talk):
     assert set(PRESET_TEXTS) == set(PRESETS)
     rules, presets = (" ".join(" ".join(answer(talk, command)).split()) for command in ("rule", "rules"))
     assert all(f"{name} " in rules and text in rules for name, text in RULE_TEXTS.items())
+    assert all(value in RULE_TEXTS[name] for name, values in CHOICES.items() for value in values)
     assert all(f"{name} " in presets and text in presets for name, text in PRESET_TEXTS.items())
 
 
@@ -89,6 +90,23 @@ def test_one_point_and_one_card_are_singular(talk):
             hand.push(int(player.act(hand.view())[0]))
     assert any("only 1 unseen card would" in text for text in hints)
     assert not any(re.search(r"\b1 (unseen cards|points)", text) for text in hints)
+
+
+def test_a_long_status_line_breaks_between_its_parts(talk):
+    shown = talk.resume(prepared("eaai", deck(MANY_WAYS, NO_MELD, "KD", "KC"), 0), "p")
+    status = shown.split("Your turn: ")[-1].splitlines()
+    assert status[0].startswith("discard, or knock with the") and "last taken" not in status[0]
+    assert status[1].strip() == "last taken: stock by you │ limit 10"
+
+
+def test_only_a_player_who_exists_is_asked_about_before_it_is_removed(talk):
+    assert "unknown player 'Bob'" in talk.say("remove Bob")
+    assert not any("Remove" in prompt for prompt in talk.prompts)
+
+
+def test_a_target_is_named_once(talk):
+    for rules, words in (("gc", "gc, to 100 ──"), ("gc,target=40", "── gc,target=40 ──")):
+        assert words in talk.resume(prepared(rules, deck(LOOSE, NO_MELD, "KD", "KC"), 0))
 
 
 def test_a_card_that_is_left_out_is_asked_for(talk):
@@ -220,7 +238,7 @@ def test_a_target_above_500_becomes_500_under_gr_alone(talk):
     shown = talk.say("rules gr,target=600", "rule target 1000", "rule target 90")
     assert shown.count("The target is at most 500 under these rules. The rules are gr,target=500.") == 2
     assert "The rules are gr,target=90." in shown
-    assert talk.session.set_rules("gr-oklahoma,target=501").endswith("The rules are gr-oklahoma,target=500.")
+    assert talk.session.set_option("rules", "gr-oklahoma,target=501").endswith("The rules are gr-oklahoma,target=500.")
     before = talk.session.options.rules
     assert "rule target must be a whole number from 0 to 500, got 600" in " ".join(
         talk.say("rules eaai,target=600").split()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 
-def play(arguments: list[str], program: str) -> int:
+def play(arguments: list[str], program: str) -> None:
     """Opens the table."""
-    from agents.play.__main__ import main
+    from agents.play.terminal.app import run
 
-    return main(arguments)
+    run(arguments, program)
 
 
 def explain(arguments: list[str], program: str) -> None:

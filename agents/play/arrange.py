@@ -11,7 +11,7 @@ from ginenv.cards import SUITS, cards_of, mask_of
 from ginenv.melds import best_spread, is_run
 from ginenv.wording import my_holding
 
-# The order of suits on the screen, left to right.
+# Suits on the screen, left to right.
 SUIT_ORDER = "HSDC"
 
 
@@ -19,16 +19,11 @@ def sorted_cards(cards: Iterable[int], by: str, direction: str = "ascending") ->
     """Cards sorted by ``value`` or by ``suit``; suits always go hearts, spades, diamonds, clubs."""
     sign = -1 if direction == "descending" else 1
 
-    def suit(card: int) -> int:
-        return SUIT_ORDER.index(SUITS[card // 13])
+    def key(card: int) -> tuple[int, int]:
+        value, suit = sign * (card % 13), SUIT_ORDER.index(SUITS[card // 13])
+        return (value, suit) if by == "value" else (suit, value)
 
-    def by_value(card: int) -> tuple[int, int]:
-        return sign * (card % 13), suit(card)
-
-    def by_suit(card: int) -> tuple[int, int]:
-        return suit(card), sign * (card % 13)
-
-    return sorted(cards, key=by_value if by == "value" else by_suit)
+    return sorted(cards, key=key)
 
 
 def shuffled_cards(cards: Iterable[int], word: int) -> list[int]:

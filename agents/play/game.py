@@ -23,25 +23,23 @@ def _read_match(value: Any) -> Match:
     if isinstance(value, Match):
         return value
     if not isinstance(value, list):
-        raise GinError("a record is a list of lines")
+        raise GinError("a record must be a list of lines")
     match = parse_record("\n".join(str(line) for line in value)).match
     if match is None or match.is_over:
-        raise GinError("the record is not that of a game in play")
+        raise GinError("the record is not of a game in play")
     return match
 
 
 def _read_cards(value: Any) -> list[int]:
     if not isinstance(value, list):
-        raise GinError("cards are a list of names")
+        raise GinError("cards must be a list of names")
     return [parse_card(str(card)) if not isinstance(card, int) else card for card in value]
 
 
 _Record = Annotated[
     Match, BeforeValidator(_read_match), PlainSerializer(lambda match: format_record(match).splitlines())
 ]
-_Cards = Annotated[
-    list[int], BeforeValidator(_read_cards), PlainSerializer(lambda cards: [card_name(card) for card in cards])
-]
+_Cards = Annotated[list[int], BeforeValidator(_read_cards), PlainSerializer(lambda cards: list(map(card_name, cards)))]
 
 
 class Game(Kept):
@@ -72,8 +70,7 @@ class Game(Kept):
     def begin(cls, rules: Rules, opponent: str, easy: bool, seed: int | None = None) -> Game:
         """A new game; with a seed always the same cards and the same opponent's luck."""
         match = Match(rules, seed=secrets.randbits(63) if seed is None else seed)
-        stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%d-%H%M%S")
-        name = f"{stamp}-{secrets.token_hex(2)}"
+        name = f"{datetime.datetime.now(datetime.UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
         seed = secrets.randbits(31) if seed is None else seed
         return cls(record=match, opponent=opponent, easy=easy, seed=seed, name=name, order=[])
 

@@ -12,9 +12,9 @@ from agents.play.game import OPPONENT, PERSON, Game, rewound
 from agents.play.moves import Turn, action_words, count
 from agents.play.options import variation
 from agents.play.store import PlayerFile
-from ginenv.actions import KNOCK, PASS, PHASE_NAMES, STOCK, UPCARD
+from ginenv.actions import KNOCK, PASS, PHASE_UPCARD, STOCK, UPCARD
 from ginenv.cards import card_name, cards_of
-from ginenv.engine import NO_CARD, End
+from ginenv.engine import NO_CARD
 from ginenv.errors import GinError
 from ginenv.hand import Hand
 from ginenv.melds import deadwood
@@ -86,23 +86,21 @@ class LiveGame:
         what = "stock" if card == NO_CARD else card_name(card)
         return f"{what} by {'you' if seat == PERSON else self.names[1]}"
 
-    # ---------------------------------------------------------------- moves
-
     def news(self) -> list[News]:
         """What the person has not been told yet; the opponent's actions of a turn are one sentence."""
         news, self._news = self._news, []
         return news
 
     def opponent_plays(self) -> None:
-        """Plays the opponent's next action; its failure, or an action that is not legal, is an error."""
+        """Plays the opponent's next action; raises ``GinError`` if the opponent fails or its action is not legal."""
         action = int(self.opponent.act(self.hand.view(OPPONENT), _SLOTS)[0])
         try:
             self.play(action)
         except GinError as error:
-            raise GinError(f"{self.names[1]} did what the rules do not allow: {error}") from None
+            raise GinError(f"{self.names[1]} chose an illegal action: {error}") from None
 
     def play(self, action: int) -> None:
-        """Plays an action of whoever is to move; a hand that ends is counted, recorded and shown to the opponent."""
+        """Plays an action of the seat to move; a hand that ends is counted, recorded and shown to the opponent."""
         hand = self.hand
         before = hand.view(hand.turn)[0]
         self.match.push(action)
@@ -118,10 +116,8 @@ class LiveGame:
 
     def _tell(self, before: Any, action: int) -> None:
         hand, theirs = self.hand, self.names[1]
-        phase, upcard = PHASE_NAMES[int(before["phase"])], int(before["upcard"])
         if before["seat"] == OPPONENT:
-            gin = hand.outcome is not None and hand.outcome.end == End.GIN
-            words, kind = f"{action_words(action, phase, upcard, gin)}.", "take" if action == UPCARD else "opponent"
+            words, kind = f"{action_words(action, before)}.", "take" if action == UPCARD else "opponent"
             if self._news and self._news[-1].kind in ("take", "opponent"):
                 start, kind = self._news.pop()
                 self._news.append(News(f"{start[:-1]} and {words}", kind))
@@ -129,13 +125,15 @@ class LiveGame:
                 self._news.append(News(f"{theirs} {words}", kind))
         elif hand.warned:
             card = action - KNOCK
-            words = f"That was not a knock: it leaves {count(int(deadwood(int(before['hand']) & ~(1 << card))))}"
-            words += f", and the limit is {int(before['limit'])}. "
-            words += f"The {card_name(card)} is a plain discard, and play goes on."
+            left = count(int(deadwood(int(before["hand"]) & ~(1 << card))))
+            words = (
+                f"That was not a knock: it leaves {left}, and the limit is {int(before['limit'])}. "
+                f"The {card_name(card)} is a plain discard, and play goes on."
+            )
             self._news.append(News(words, "warning"))
         elif action == STOCK and not hand.is_over:
             self._news.append(News(f"You draw the {card_name(int(self.view['drawn']))}."))
-        if phase == "upcard" and action == PASS and hand.phase == "discard":
+        if before["phase"] == PHASE_UPCARD and action == PASS and hand.phase == "discard":
             who = "you draw" if hand.turn == PERSON else f"{theirs} draws"
             self._news.append(News(f"Both have passed: {who} from the stock."))
 
@@ -164,10 +162,7 @@ class LiveGame:
         tally.add_hand(outcome, PERSON)
         if self.match.is_over:
             tally.add_game(self.match, PERSON)
-        try:
-            self.file.write_record(self.game.name, self.match, self.names)
-        except OSError as error:
-            self.file.notices.append(f"The record of this hand cannot be written: {error.strerror or error}.")
+        self.file.write_record(self.game.name, self.match, self.names)
 
     def _show_opponent(self) -> None:
         with warnings.catch_warnings(record=True) as caught:
@@ -181,13 +176,7 @@ class LiveGame:
     def save(self) -> None:
         """Puts the game on disk as it stands; if that fails, a notice says so and the game goes on."""
         self.file.game = None if self.match.is_over else self.game.to_json()
-        try:
-            self.file.save()
-        except OSError as error:
-            reason = error.strerror or error
-            self.file.notices.append(f"The game cannot be saved: {reason}; what was saved before is still there.")
-
-    # ---------------------------------------------------------------- the hand as it lies
+        self.file.save()
 
     def _lay_out(self, dealt: bool = False) -> None:
         """Puts the person's cards in the order that the options ask for; a new card stays at the right in its turn."""
@@ -207,7 +196,7 @@ class LiveGame:
         return self.game.order[place - 1]
 
     def sort(self, by: str = "", direction: str = "") -> None:
-        """Sorts the person's hand now, as the options say where a word is left out; ``sort_when=always`` keeps it so."""
+        """Sorts the person's hand now, as the options say where a word is left out; ``sort_when=always`` keeps it sorted so."""
         options = self.file.options
         options = options.changed("sort", by or (options.sort if options.sort != "none" else "suit"))
         if direction:
@@ -219,14 +208,14 @@ class LiveGame:
         self.save()
 
     def move_card(self, card: int, place: int) -> bool:
-        """Puts one of the person's cards at a place from 1; whether the hand is not sorted any more, which would undo this."""
+        """Puts one of the person's cards at a place from 1; returns whether that stopped the sorting of the hand."""
         if card not in self.game.order:
             raise GinError(f"you do not hold the {card_name(card)}")
         self.card_at(place)
         options = self.file.options
-        stays = options.sort != "none" and options.sort_when == "always"
-        if stays:
+        stops = options.sort != "none" and options.sort_when == "always"
+        if stops:
             self.file.options = options.changed("sort", "none")
         self.game.order = moved_card(self.game.order, card, place)
         self.save()
-        return stays
+        return stops

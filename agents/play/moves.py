@@ -1,4 +1,4 @@
-"""What a person may do now, why not something else, and what would be wise: all from a view; cards by letters (7C)."""
+"""What a person may do now, why not something else, and hints: all from a view, with cards by letters (7C)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from agents.bots.heuristics import hint, make_formula
 from agents.play.arrange import in_suits
-from agents.play.options import variation
+from agents.play.options import GR, preset_of, variation
 from ginenv.actions import KNOCK, PASS, PHASE_NAMES, STOCK, UPCARD
 from ginenv.cards import card_name, cards_of, format_cards, mask_of
 from ginenv.engine import NO_CARD
@@ -14,8 +14,6 @@ from ginenv.errors import GinError
 from ginenv.melds import deadwood, fits
 from ginenv.rules import Rules
 
-# Under these presets, with whatever changes, an upcard just taken may be given back at the table.
-_GIVE_BACK = ("gr", "gr-oklahoma")
 # What each command is called in a sentence.
 _VERBS = {
     "take": "take the upcard",
@@ -35,27 +33,23 @@ def count(number: int, noun: str = "point") -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def action_words(action: int, phase: str, upcard: int, gin: bool) -> str:
-    """An action as a clause without its subject, such as ``discards the 7C``.
-
-    Args:
-        action: its number.
-        phase: the phase in which it was played.
-        upcard: the card on the pile before it.
-        gin: whether it ended the hand with gin.
-    """
+def action_words(action: int, view: Any) -> str:
+    """An action of the seat of a view (one record of ``VIEW``) as a clause without its subject, such as ``discards the 7C``."""
+    phase = PHASE_NAMES[int(view["phase"])]
     if action == PASS:
-        return "is done laying off" if phase == "layoff" else f"passes on the {card_name(upcard)}"
+        return "is done laying off" if phase == "layoff" else f"passes on the {card_name(int(view['upcard']))}"
     if action == UPCARD:
-        return f"takes the {card_name(upcard)} from the pile"
+        return f"takes the {card_name(int(view['upcard']))} from the pile"
     if action == STOCK:
         return "draws from the stock"
     if phase == "spread":
         return "chooses how to spread"
     if phase == "layoff":
         return f"lays off the {card_name(action)}"
+    card = action % KNOCK
+    gin = not deadwood(int(view["hand"]) & ~(1 << card))
     verb = "discards" if action < KNOCK else "goes gin with" if gin else "knocks with"
-    return f"{verb} the {card_name(action % KNOCK)}"
+    return f"{verb} the {card_name(card)}"
 
 
 class Turn:
@@ -85,7 +79,7 @@ class Turn:
         A table's courtesy under the ``gr`` presets: the engine, and so actions and records, know nothing of it.
         """
         taken = self.phase == "discard" and card == self.view["taken"] and not self._cards >> card & 1
-        return bool(taken) and variation(self.rules).split(",")[0] in _GIVE_BACK
+        return bool(taken) and preset_of(variation(self.rules)) in GR
 
     def possible(self) -> str:
         """What can be done, in words that follow "you can"."""
@@ -178,12 +172,12 @@ class Turn:
         return KNOCK + max(ways, key=lambda card: card % 13)
 
     def asks_to_knock(self, action: int) -> bool:
-        """Whether a discard could be a knock instead and the person may want to be asked."""
+        """Whether a discard could be a knock instead, so that the person should be asked."""
         possible = self.phase == "discard" and action < KNOCK and self._knocks >> action & 1
         return bool(possible) and not (self.to_gin and self.left(action))
 
     def hint(self) -> tuple[int, str]:
-        """What the formulas would draw, discard or lay off: the action, and a sentence that says why.
+        """What the built-in formulas would draw, discard or lay off: the action, and a sentence that says why.
 
         Raises:
             GinError: for the first upcard and other questions that are answered with yes or no, and for a spread.

@@ -1,6 +1,6 @@
-"""Opponents by name: any player, levels that remember who plays them, and the easy game that all of them can play.
+"""Opponents by name: any player, levels that remember their opponents, and the easy game that all of them can play.
 
-What needs the levels' networks is imported when a level is asked for: whoever plays a built-in bot does not wait for torch.
+The modules of levels are imported when a level is played: a built-in bot does not load torch.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ from ginenv.rules import Rules
 
 
 class EasyGame(BasePlayer):
-    """Any player, except that it always discards its highest card outside its melds.
-
-    Draws and knocks stay as they were.
+    """Any player, except that it always discards its highest card outside its melds; draws and knocks stay as they were.
 
     Args:
         player: who plays.
@@ -38,7 +36,7 @@ class EasyGame(BasePlayer):
         self._discards = StylePlayer(style("easy", knock=0, late=0), seed)
 
     def reset(self, seed: int = 0) -> None:
-        """Resets the player."""
+        """Resets both players (see ``ginenv.players.Player``)."""
         super().reset(seed)
         self.player.reset(seed)
         self._discards.reset(seed)
@@ -72,7 +70,7 @@ def make_opponent(spec: str, easy: bool, seed: int, person: str, home: Path, lea
         learns: whether a level learns; one that does not plays as installed.
 
     Raises:
-        GinError: if there is none, it cannot be made, its program does not exist, or what it has learned cannot be read.
+        GinError: if there is no such player, its program does not exist, or what it has learned cannot be read.
     """
     if spec.startswith("cmd:"):
         _check_program(spec)
@@ -100,9 +98,6 @@ def _check_program(spec: str) -> None:
         raise GinError(f"the program {program!r} of the opponent {spec!r} does not exist or cannot be run")
 
 
-# ---------------------------------------------------------------- levels
-
-
 def _is_level(spec: str) -> bool:
     name = spec.partition(":")[0]
     return name == "level" or name.startswith("level-") or (Path(spec) / "level.json").is_file()
@@ -121,7 +116,7 @@ def _levels() -> Any:
 
 def _level_player(spec: str, seed: int, person: str, home: Path, learns: bool) -> Player:
     levels = _levels()
-    plain: Any = levels.player.make_level(seed, spec) if Path(spec).is_dir() else make_player(spec, seed)
+    plain: Any = make_player(spec, seed)
     profile = levels.profile.Profile.open(home, plain.level, person)
     return levels.player.LevelPlayer(plain.level, seed, learns and plain.learns, profile)
 
@@ -133,12 +128,12 @@ def checked_level(level: str) -> str:
         GinError: if there is no such level.
     """
     if not _is_level(level):
-        raise GinError(f"there is no level {level!r}; levels are level-1 to level-4, and directories that hold one")
+        raise GinError(f"{level!r} is not a level; a level is level-1 to level-4 or a directory that holds one")
     return level.partition(":")[0] if level.startswith("level-") else level
 
 
 def what_level_learned(level: str, person: str | None, home: Path) -> str:
-    """What a level has learned of a person (of everybody when left out) and as a whole, in words and numbers.
+    """What a level has learned from a person (from everybody when left out) and as a whole, in words and numbers.
 
     Raises:
         GinError: if there is no such level, or what it has learned cannot be read.

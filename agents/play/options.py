@@ -1,4 +1,4 @@
-"""A player's own options: what they are called, what they may be, and how they are read from words."""
+"""A player's own options: their names, their values, and how they are read from words."""
 
 from __future__ import annotations
 
@@ -8,17 +8,24 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, ConfigDict, Field
 
 from agents.play.kept import Kept
-from ginenv.errors import GinError, did_you_mean
+from ginenv.errors import GinError, check_choice, unknown_name
 from ginenv.rules import Rules
 from ginenv.text import parse_rules, rules_text
 
 _SWITCH = ("on", "off")
 _SAME = {"yes": "on", "true": "on", "no": "off", "false": "off"}
+# Presets, with whatever changes, under which tables have rules of their own (see ``Turn.gives_back`` and ``Session.set_option``).
+GR = ("gr", "gr-oklahoma")
 
 
 def variation(rules: Rules) -> str:
     """Rules as the table and the statistics call them: a preset and what differs from it."""
     return rules_text(rules).partition("@")[0]
+
+
+def preset_of(rules: str) -> str:
+    """The preset of rules that are written as a preset and changes to it."""
+    return rules.partition(",")[0].strip()
 
 
 def _variation(text: str) -> str:
@@ -31,7 +38,7 @@ class Options(Kept):
     model_config = ConfigDict(frozen=True)
 
     opponent: str = Field(
-        default="formula", min_length=1, description="a level, any agent's name, or a checkpoint's directory"
+        default="formula", min_length=1, description="a level, any player's name, or a checkpoint's directory"
     )
     rules: Annotated[str, AfterValidator(_variation)] = Field(
         default="dg-standard", description="a preset, and changes to it: dg-standard,target=150"
@@ -41,10 +48,10 @@ class Options(Kept):
     )
     learning: bool = Field(default=True, description="a level learns from the hands that you play against it")
     sort: Literal["suit", "value", "none"] = Field(default="suit", description="how your hand is sorted")
-    direction: Literal["ascending", "descending"] = Field(default="ascending", description="in which direction")
+    direction: Literal["ascending", "descending"] = Field(default="ascending", description="the direction of sorting")
     sort_when: Literal["always", "deal"] = Field(
         default="always",
-        description="sorted after every turn, or only at the deal; until then a new card is on the right",
+        description="when your hand is sorted: after every turn, or only at the deal; until then a new card stays on the right",
     )
     mark_melds: bool = Field(default=True, description="shows which of your cards form melds, and your deadwood")
     ask_knock: bool = Field(default=True, description="asks whether to knock when your discard would allow it")
@@ -59,27 +66,24 @@ class Options(Kept):
         Raises:
             GinError: for an unknown option, or a value that it cannot have.
         """
-        key = name.strip().lower().replace("-", "_")
-        known = type(self).model_fields
-        if key not in known:
-            raise GinError(f"there is no option {name!r}{did_you_mean(key, known)}; options are: {', '.join(known)}")
+        if name not in type(self).model_fields:
+            raise GinError(unknown_name("option", name, type(self).model_fields))
         value: Any = text.strip()
-        if allowed := choices(key):
-            value = _SAME.get(value.lower(), value.lower()) if allowed == _SWITCH else value.lower()
-            if value not in allowed:
-                hint = did_you_mean(value, allowed)
-                raise GinError(f"option {key} cannot be {text.strip()!r}{hint}; it can be {' or '.join(allowed)}")
+        if allowed := choices(name):
+            value = value.lower()
+            value = _SAME.get(value, value) if allowed == _SWITCH else value
+            check_choice(f"option {name}", value, allowed)
             value = value == "on" if allowed == _SWITCH else value
-        elif key == "rules":
+        elif name == "rules":
             value = _variation(value)
         elif not value:
-            raise GinError(f"option {key} needs a value")
-        return self.model_copy(update={key: value})
+            raise GinError(f"option {name} needs a value")
+        return self.model_copy(update={name: value})
 
-    @property
-    def rules_value(self) -> Rules:
-        """The rules that are chosen."""
-        return parse_rules(self.rules)
+    def text(self, name: str) -> str:
+        """An option's value as it is written: a switch is ``on`` or ``off``."""
+        value = getattr(self, name)
+        return _SWITCH[not value] if isinstance(value, bool) else value
 
     @property
     def opponent_name(self) -> str:
@@ -88,7 +92,7 @@ class Options(Kept):
 
 
 def choices(name: str) -> tuple[str, ...]:
-    """The words that an option can be; empty for one that takes any text."""
+    """The values that an option can have, as they are written; empty for one that takes any text."""
     kind = Options.model_fields[name].annotation
     return _SWITCH if kind is bool else get_args(kind)
 

@@ -1,6 +1,6 @@
 """A person's session: who plays, against whom, by which rules; options, statistics, records, and the game in play.
 
-Any table uses it, in a terminal or elsewhere: it shows nothing and asks nothing, and returns what there is to be told.
+Any table uses it, in a terminal or elsewhere: it shows nothing and asks nothing, and returns what the person should be told.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from agents.play.game import Game
 from agents.play.live import LiveGame
 from agents.play.moves import count
 from agents.play.opponents import make_opponent, start_opponent
-from agents.play.options import Options, choices
+from agents.play.options import GR, Options, preset_of
 from agents.play.store import Home, PlayerFile
 from ginenv.errors import GinError
 from ginenv.players import Player, close_players
+from ginenv.text import parse_rules
 
-# Under these presets a target above this becomes this at the table.
-_CAPPED = ("gr", "gr-oklahoma")
-_MOST = 500
+# The highest target at the table under the presets of ``GR``.
+_HIGHEST_TARGET = 500
 
 
 class Session:
     """Everything around a game.
 
-    What changes something returns the sentence to tell. What cannot be done raises ``GinError`` with one sentence, and has
+    A method that changes something returns the sentence to tell. One that refuses raises ``GinError`` with one sentence, and has
     changed nothing.
 
     Args:
@@ -60,8 +60,6 @@ class Session:
         self.leave_game()
         self.file.close()
 
-    # ---------------------------------------------------------------- games
-
     def unfinished(self) -> str:
         """The unfinished game in words, such as ``Ann 36, formula 0 after 2 hands``; empty where there is none."""
         if self.file.game is None:
@@ -75,7 +73,7 @@ class Session:
         options = self.options
         if self._seed is not None and options.opponent.startswith("cmd:"):
             raise GinError("a program could find out which cards a seed deals: play against it without --seed")
-        live = self._open(Game.begin(options.rules_value, options.opponent, options.easy_game, self._seed))
+        live = self._open(Game.begin(parse_rules(options.rules), options.opponent, options.easy_game, self._seed))
         self._seed = None
         return live
 
@@ -112,82 +110,52 @@ class Session:
         learns = self.options.learning and not self.freeze
         return make_opponent(spec, easy, seed, self.file.name, self.home.path, learns)
 
-    # ---------------------------------------------------------------- options, rules, opponents
-
     def set_option(self, name: str, value: str) -> str:
-        """Changes an option."""
+        """Changes an option. Under the presets of ``GR`` a target above 500 becomes 500."""
         name = name.strip().lower().replace("-", "_")
+        capped, target = "", re.search(r"target=(\d+)", value)
+        if name == "rules" and preset_of(value) in GR and target and int(target[1][:9]) > _HIGHEST_TARGET:
+            value = value.replace(target[0], f"target={_HIGHEST_TARGET}")
+            capped = f"The target is at most {_HIGHEST_TARGET} under these rules. "
+        options = self.options.changed(name, value)
         if name == "opponent":
-            return self.set_opponent(value)
-        if name == "rules":
-            return self.set_rules(value)
-        self._change(self.options.changed(name, value))
-        if name == "learning":
+            # Made once, so that a wrong name is refused now and not at the next game.
+            close_players([self._opponent(options.opponent)])
+        elif name == "learning":
             self.freeze = False
-        later = self._later() if name in ("easy_game", "learning") else ""
-        return f"{name} is now {_shown(getattr(self.options, name))}.{later}"
-
-    def set_opponent(self, name: str) -> str:
-        """Chooses the opponent, which is made once, so that a wrong name is told now and not at the next game."""
-        options = self.options.changed("opponent", name)
-        close_players([self._opponent(options.opponent)])
-        self._change(options)
-        return f"Your opponent is {options.opponent_name}.{self._later()}"
-
-    def set_rules(self, text: str) -> str:
-        """Chooses the rules: a preset, and changes to it. Under the ``gr`` presets a target above 500 becomes 500."""
-        capped = ""
-        target = re.search(r"target=(\d+)", text)
-        if text.split(",")[0].strip() in _CAPPED and target and int(target[1][:9]) > _MOST:
-            text = text.replace(target[0], f"target={_MOST}")
-            capped = f"The target is at most {_MOST} under these rules. "
-        self._change(self.options.changed("rules", text))
-        return f"{capped}The rules are {self.options.rules}.{self._later()}"
+        self.file.options = options
+        self.file.save()
+        words = {
+            "rules": f"{capped}The rules are {options.rules}.",
+            "opponent": f"Your opponent is {options.opponent_name}.",
+        }
+        later = self.game is not None and name in ("rules", "opponent", "easy_game", "learning")
+        return (
+            words.get(name, f"{name} is now {options.text(name)}.") + later * " This takes effect with the next game."
+        )
 
     def set_rule(self, name: str, value: str) -> str:
         """Changes one rule of those that are chosen."""
         name = name.strip().lower().replace("-", "_")
         others = [part for part in self.options.rules.split(",") if not part.startswith(f"{name}=")]
-        return self.set_rules(",".join([*others, f"{name}={value.strip().lower()}"]))
-
-    def option_lines(self) -> list[tuple[str, str, str]]:
-        """Every option: its name, its value, and what it means and can be."""
-        lines = []
-        for name, field in Options.model_fields.items():
-            allowed = choices(name)
-            named = f" ({', '.join(allowed)})" if allowed and "on" not in allowed else ""
-            lines.append((name, _shown(getattr(self.options, name)), f"{field.description}{named}"))
-        return lines
-
-    def _change(self, options: Options) -> None:
-        self.file.options = options
-        self._save()
-
-    def _save(self) -> None:
-        try:
-            self.file.save()
-        except OSError as error:
-            self.file.notices.append(f"The change cannot be saved: {error.strerror or error}.")
-
-    def _later(self) -> str:
-        return " This takes effect with the next game." if self.game is not None else ""
+        return self.set_option("rules", ",".join([*others, f"{name}={value.strip().lower()}"]))
 
     def reset_statistics(self, name: str = "") -> str:
         """Resets the statistics of a variation or an opponent, or all of them."""
+        name = name.replace(", ", ",")
         if not self.file.statistics.reset(name):
             raise GinError(f"there are no statistics of {name}" if name else "there are no statistics yet")
-        self._save()
+        self.file.save()
         return "The statistics are reset."
 
-    # ---------------------------------------------------------------- players, records, levels
-
     def other(self, name: str) -> str:
-        """The name of a player, who has to be another one than who plays now."""
+        """The name, as it is spelled, of a player who exists and is not the one who plays now."""
         if not name:
-            raise GinError("which player? name one; 'players' lists them")
-        if name.casefold() == self.file.name.casefold():
-            raise GinError(f"{self.file.name!r} is playing at this table; name another player")
-        return name
+            raise GinError("which player? 'players' lists them")
+        known = self.home.known(name)
+        if known == self.file.name:
+            raise GinError(f"{known!r} is playing at this table; name another player")
+        return known
 
     def switch(self, name: str, create: bool = False) -> None:
         """Lets another player play, known or created now; a game in play is left as it is saved."""
@@ -198,21 +166,18 @@ class Session:
 
     def remove(self, name: str) -> str:
         """Removes another player with options, statistics, records and unfinished game."""
-        self.home.remove(self.other(name))
-        return f"{name} is removed."
+        known = self.other(name)
+        self.home.remove(known)
+        return f"{known} is removed."
 
     def record(self, which: str = "") -> Path:
         """The file of a record: a number of the player's records, a path, or the last record when left out."""
-        files = self.file.record_files()
         if which and not which.isdecimal():
             return Path(which).expanduser()
+        files = self.file.record_files()
         if not files:
             raise GinError("there is no record yet; 'replay FILE' opens one from elsewhere")
-        number = int(which) if which else len(files)
+        number = int(which or len(files))
         if not 1 <= number <= len(files):
             raise GinError(f"there is no record {number}; your records are numbered 1 to {len(files)}")
         return files[number - 1]
-
-
-def _shown(value: str | bool) -> str:
-    return ("on" if value else "off") if isinstance(value, bool) else value

@@ -15,14 +15,14 @@ _Pair = Annotated[list[_Count], Field(min_length=2, max_length=2)]
 
 
 class Tally(Kept):
-    """One variation against one opponent; of a pair the player's number comes first.
+    """One variation against one opponent; in a pair the player's number comes first.
 
     Attributes:
         variation: the rules, as ``options.variation`` names them.
         opponent: the opponent's name.
         hands: hands played, drawn ones included.
         points: points of hands won by each side.
-        won: games won by each side; a game that nobody wins or that is left counts for nobody.
+        won: games won by each side; a game that nobody wins, or that is abandoned, counts for neither.
         best: the highest final total with which each side won a game.
     """
 
@@ -48,7 +48,7 @@ class Tally(Kept):
 
     @property
     def average(self) -> tuple[float, float]:
-        """Points a hand of both sides."""
+        """Points per hand of both sides."""
         hands = max(1, self.hands)
         return self.points[0] / hands, self.points[1] / hands
 

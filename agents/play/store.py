@@ -15,6 +15,7 @@ import itertools
 import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote, unquote
@@ -22,7 +23,7 @@ from urllib.parse import quote, unquote
 from filelock import FileLock, Timeout
 from platformdirs import user_data_path
 
-from agents.files import write_json, write_text
+from agents.files import FileError, write_json, write_text, writing
 from agents.play.kept import Kept
 from agents.play.options import Options
 from agents.play.statistics import Statistics
@@ -54,12 +55,8 @@ def default_home() -> Path:
     return Path(chosen) if chosen else user_data_path("ginenv", appauthor=False)
 
 
-def _reason(error: OSError) -> str:
-    return error.strerror or str(error)
-
-
 class Home:
-    """The directory in which everything is kept; whatever cannot be done with it is a ``StoreError``.
+    """The directory in which everything is kept; what cannot be done with it raises ``GinError`` (or ``OSError``).
 
     Args:
         path: the directory; made when needed.
@@ -68,28 +65,24 @@ class Home:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser()
         self._players = self.path / "players"
-        try:
+        with writing(self._players):
             self._players.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"{self.path} cannot be used for players and games: {_reason(error)}") from None
 
     def names(self) -> list[str]:
         """Names of all players, sorted."""
-        try:
-            found = [unquote(entry.name) for entry in self._players.iterdir() if entry.is_dir()]
-        except OSError as error:
-            raise StoreError(f"{self._players} cannot be read: {_reason(error)}") from None
+        found = [unquote(entry.name) for entry in self._players.iterdir() if entry.is_dir()]
         return sorted(found, key=str.casefold)
 
     def find(self, name: str) -> str | None:
         """A player's name as it is spelled, whatever the case of the letters; None where there is no such player."""
         return next((known for known in self.names() if known.casefold() == name.casefold()), None)
 
-    def _known(self, name: str) -> tuple[str, Path]:
+    def known(self, name: str) -> str:
+        """The same, where such a player has to exist."""
         known = self.find(name)
         if known is None:
             raise StoreError(unknown_name("player", name, self.names()))
-        return known, self._directory(known)
+        return known
 
     def _directory(self, name: str) -> Path:
         # "." and ".." mean something else to a file system.
@@ -101,11 +94,11 @@ class Home:
         try:
             return self.find(json.loads((self.path / "session.json").read_text(encoding="utf-8"))["player"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            # Nothing is lost with this file: whoever comes is asked for a name.
+            # Nothing is lost with this file: the program asks for a name.
             return None
 
     def create(self, name: str) -> PlayerFile:
-        """Makes a player, whose name is neither taken nor empty, too long or unprintable, and opens its file."""
+        """Creates a player, whose name is neither taken nor empty, too long or unprintable, and opens its file."""
         name = " ".join(name.split())
         if not name or len(name) > _LONGEST_NAME or not name.isprintable() or "|" in name:
             raise StoreError(
@@ -113,43 +106,37 @@ class Home:
             )
         if (known := self.find(name)) is not None:
             raise StoreError(f"there is a player {known!r} already")
-        try:
-            self._directory(name).mkdir()
-        except OSError as error:
-            raise StoreError(f"the player {name!r} cannot be made: {_reason(error)}") from None
+        with writing(directory := self._directory(name)):
+            directory.mkdir()
         return self.open(name)
 
     def open(self, name: str) -> PlayerFile:
         """Opens a player's file: no other process can until it is closed."""
-        known, directory = self._known(name)
-        opened = PlayerFile(known, directory)
-        try:
-            write_json(self.path / "session.json", {"player": known})
-        except OSError as error:
-            opened.notices.append(f"{self.path / 'session.json'} cannot be written: {_reason(error)}")
+        known = self.known(name)
+        opened = PlayerFile(known, self._directory(known))
+        opened.write(self.path / "session.json", lambda path: write_json(path, {"player": known}))
         return opened
 
     def remove(self, name: str) -> None:
-        """Removes a player, who is at no table, with statistics and records."""
-        known, directory = self._known(name)
+        """Removes a player, who must not be playing elsewhere, with statistics and records."""
+        known = self.known(name)
+        directory = self._directory(known)
         lock = _locked(known, directory)
         try:
-            shutil.rmtree(directory)
-        except OSError as error:
-            raise StoreError(f"the player {known!r} cannot be removed: {_reason(error)}") from None
+            with writing(directory):
+                shutil.rmtree(directory)
         finally:
             lock.release()
 
 
 def _locked(name: str, directory: Path) -> FileLock:
-    # Shared by threads: whoever serves a table need not be who opened the file.
+    # Shared by threads: the one that serves a table need not be the one that opened the file.
     lock = FileLock(directory / "lock", blocking=False, thread_local=False)
-    try:
-        lock.acquire()
-    except Timeout:
-        raise StoreError(f"{name!r} is playing at another table already (in another process)") from None
-    except OSError as error:
-        raise StoreError(f"the files of {name!r} in {directory} cannot be used: {_reason(error)}") from None
+    with writing(directory):
+        try:
+            lock.acquire()
+        except Timeout:
+            raise StoreError(f"{name!r} is playing at another table already (in another process)") from None
     return lock
 
 
@@ -187,36 +174,30 @@ class PlayerFile:
         return sorted(self.records.glob("*.gin"))
 
     def write_record(self, name: str, match: Match, players: tuple[str, str]) -> None:
-        """Writes the record of a game so far; raises ``OSError`` if that fails."""
-        write_text(self.records / f"{name}.gin", format_record(match, players))
+        """Writes the record of a game so far; a notice says so if that fails."""
+        self.write(self.records / f"{name}.gin", lambda path: write_text(path, format_record(match, players)))
 
     def _load(self) -> None:
         try:
             content = _Content.read(self.path.read_bytes())
         except FileNotFoundError:
             return
-        except OSError as error:
-            raise StoreError(f"{self.path} cannot be read: {_reason(error)}") from None
         except GinError as error:
-            self._set_aside(str(error))
+            kept = self._free_name("player.json.damaged")
+            with writing(kept):
+                os.replace(self.path, kept)
+            self.notices.append(
+                f"{self.path} is damaged ({error}). It is kept as {kept.name}; {self.name} starts with the default options, "
+                "empty statistics and no unfinished game."
+            )
             return
         self.options, self.statistics, self.game = content.options, content.statistics, content.game
-
-    def _set_aside(self, reason: str) -> None:
-        kept = self._free_name("player.json.damaged")
-        try:
-            os.replace(self.path, kept)
-        except OSError as error:
-            raise StoreError(f"{self.path} is damaged ({reason}) and cannot be kept aside: {_reason(error)}") from None
-        self.notices.append(
-            f"{self.path} is damaged ({reason}). It is kept as {kept.name}; {self.name} starts with the default options, "
-            "empty statistics and no unfinished game."
-        )
 
     def set_game_aside(self, reason: str) -> str:
         """Moves an unfinished game that cannot be resumed to a file of its own; returns the sentence to show."""
         kept = self._free_name("game.damaged")
-        write_json(kept, self.game)
+        with writing(kept):
+            write_json(kept, self.game)
         self.game = None
         self.save()
         return f"the unfinished game cannot go on ({reason}). It is kept as {kept}."
@@ -225,9 +206,17 @@ class PlayerFile:
         return next(path for n in itertools.count(1) if not (path := self.directory / f"{base}-{n}").exists())
 
     def save(self) -> None:
-        """Writes options, statistics and the unfinished game, all at once; after an ``OSError`` the old file is whole."""
+        """Writes options, statistics and the unfinished game, all at once; if that fails, a notice says so."""
         content = _Content(name=self.name, options=self.options, statistics=self.statistics, game=self.game)
-        write_json(self.path, content.model_dump())
+        self.write(self.path, lambda path: write_json(path, content.model_dump()))
+
+    def write(self, path: Path, write: Callable[[Path], None]) -> None:
+        """Writes a file; if that fails, the old one is whole and a notice says so."""
+        try:
+            with writing(path):
+                write(path)
+        except FileError as error:
+            self.notices.append(f"{error}; what was saved before is still there.")
 
     def close(self) -> None:
         """Lets another process have the player."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import tyro
 
@@ -16,7 +15,11 @@ from agents.play.store import Home, PlayerFile, default_home
 from agents.play.terminal.menu import Menu
 from agents.play.terminal.replay import replay
 from agents.play.terminal.screen import LeaveError, Terminal
-from ginenv.errors import GinError
+from ginenv.errors import GinError, check_whole
+
+
+def _word(metavar: str) -> Any:
+    return tyro.conf.arg(metavar=metavar, help_behavior_hint="")
 
 
 @dataclass
@@ -24,28 +27,28 @@ class Arguments:
     """Gin rummy in the terminal. At the table, 'help' lists what can be typed.
 
     Attributes:
-        command: what to begin with.
+        command: what to begin with: the menu, a new game, the unfinished game, or a record.
         file: the record that 'replay' opens.
         home: directory of players, games and records; $GINENV_HOME if that is set.
         player: who plays; created if there is no such player.
-        opponent: level-1 to level-4, formula, easy, or any agent's name.
+        opponent: level-1 to level-4, formula, easy, or any player's name.
         rules: a preset, and changes to it, as in dg-standard,target=150.
         seed: deal the same cards every time.
         freeze: levels do not learn from you in this session.
-        what_did_you_learn: say what a level has learned (of --player, or of everybody), and leave.
-        reset: reset a level to how it was installed, and leave.
+        what_did_you_learn: print what a level has learned (from --player, or from everybody), and exit.
+        reset: reset a level to how it was installed, and exit.
     """
 
     command: Annotated[Literal["menu", "new", "resume", "replay"], tyro.conf.Positional] = "menu"
-    file: Annotated[Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")] = None
+    file: Annotated[Path | None, tyro.conf.Positional, _word("[FILE]")] = None
     home: Path = field(default_factory=default_home)
-    player: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
-    opponent: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
-    rules: Annotated[str | None, tyro.conf.arg(metavar="RULES")] = None
-    seed: Annotated[int | None, tyro.conf.arg(metavar="NUMBER")] = None
-    freeze: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    what_did_you_learn: Annotated[str | None, tyro.conf.arg(metavar="LEVEL")] = None
-    reset: Annotated[str | None, tyro.conf.arg(metavar="LEVEL")] = None
+    player: Annotated[str | None, _word("NAME")] = None
+    opponent: Annotated[str | None, _word("NAME")] = None
+    rules: Annotated[str | None, _word("RULES")] = None
+    seed: Annotated[int | None, _word("NUMBER")] = None
+    freeze: Annotated[bool, tyro.conf.FlagCreatePairsOff, tyro.conf.arg(help_behavior_hint="")] = False
+    what_did_you_learn: Annotated[str | None, _word("LEVEL")] = None
+    reset: Annotated[str | None, _word("LEVEL")] = None
 
 
 def _player(terminal: Terminal, home: Home, name: str | None) -> PlayerFile:
@@ -61,9 +64,9 @@ def _play(terminal: Terminal, home: Home, chosen: Arguments) -> None:
     session = Session(home, _player(terminal, home, chosen.player), chosen.seed, chosen.freeze)
     try:
         if chosen.opponent is not None:
-            session.set_opponent(chosen.opponent)
+            session.set_option("opponent", chosen.opponent)
         if chosen.rules is not None:
-            terminal.say(session.set_rules(chosen.rules))
+            terminal.say(session.set_option("rules", chosen.rules))
         Menu(terminal, session).run(chosen.command)
     except (LeaveError, KeyboardInterrupt):
         waiting = session.file.game is not None
@@ -72,18 +75,22 @@ def _play(terminal: Terminal, home: Home, chosen: Arguments) -> None:
         session.close()
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
-    """Runs the program; returns its exit status."""
-    chosen = tyro.cli(Arguments, prog="gin play", args=arguments)
+def run(arguments: Sequence[str], program: str = "gin play") -> None:
+    """Runs the program until the person leaves it.
+
+    Raises:
+        GinError: if an argument cannot be used, or a file cannot be read or written.
+    """
+    chosen = tyro.cli(Arguments, prog=program, args=arguments)
     terminal = Terminal()
+    if (chosen.file is not None) != (chosen.command == "replay"):
+        raise GinError("'replay' needs a FILE, and no other command takes one")
+    if chosen.seed is not None:
+        check_whole("--seed", chosen.seed, 0)
     try:
-        if (chosen.file is not None) != (chosen.command == "replay"):
-            raise GinError("'replay' needs a FILE, and no other command takes one")
-        if chosen.seed is not None and chosen.seed < 0:
-            raise GinError(f"--seed is {chosen.seed}; it must be a whole number from 0")
         if chosen.file is not None:
             replay(terminal, chosen.file)
-            return 0
+            return
         home = Home(chosen.home)
         if chosen.reset:
             terminal.say(reset_level(chosen.reset, home.path))
@@ -93,10 +100,5 @@ def run(arguments: Sequence[str] | None = None) -> int:
             _play(terminal, home, chosen)
     except (LeaveError, KeyboardInterrupt):
         terminal.say("")
-    except GinError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
     except OSError as error:
-        print(f"error: {error.filename or 'a file'} cannot be used: {error.strerror or error}", file=sys.stderr)
-        return 1
-    return 0
+        raise GinError(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}") from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ginenv.errors import GinError, did_you_mean
 
@@ -11,75 +11,73 @@ _QUICK = re.compile(r"([dkl])\s*((?:10|[2-9atjqk])[schd♠♣♦♥]|\d{1,2})", 
 _BARE = re.compile(r"(?:10|[2-9atjqk])[schd♠♣♦♥]|\d{1,2}", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(NamedTuple):
     """One command.
 
     Attributes:
-        name: what the program calls it.
-        words: what can be typed for it; the first is the one that help shows, short keys come last.
-        argument: what may follow it, in words.
+        spelled: what can be typed for it, separated by commas; the first is its name, which help shows, and keys come last.
+        argument: what may follow it, in words; empty where nothing may.
         about: one line of help.
     """
 
-    name: str
-    words: tuple[str, ...]
+    spelled: str
     argument: str
     about: str
 
-
-def _command(words: str, argument: str, about: str) -> Command:
-    spelled = tuple(words.split(", "))
-    return Command(spelled[0], spelled, argument, about)
+    @property
+    def words(self) -> list[str]:
+        """What can be typed for it, its name first."""
+        return self.spelled.split(", ")
 
 
 PLAYING = (
-    _command("take, take upcard, upcard, t", "", "take the upcard"),
-    _command("stock, draw stock, draw from the stock, draw, s", "", "draw from the stock"),
-    _command("pass, p", "", "refuse the upcard; when the stock is used up, end the hand in a draw"),
-    _command("discard, d", "CARD", "discard a card: its name (7C, 10d, Q♥) or its number; the card alone will do"),
-    _command("knock, k", "CARD", "knock, discarding that card"),
-    _command("gin", "", "go gin, when you can"),
-    _command("play to gin, g", "", "no more offers to knock in this hand; again: offers"),
-    _command("spread", "N", "spread your melds as arrangement N"),
-    _command("lay off, layoff, l", "CARD", "lay off a card on the knocker's melds"),
-    _command("done, n", "", "end your lay-offs"),
+    Command("take, take upcard, upcard, t", "", "take the upcard"),
+    Command("stock, draw stock, draw from the stock, draw, s", "", "draw from the stock"),
+    Command("pass, p", "", "refuse the upcard; when the stock is used up, end the hand in a draw"),
+    Command("discard, d", "CARD", "discard a card: its name (7C, 10d, Q♥) or its number; the card alone will do"),
+    Command("knock, k", "CARD", "knock, discarding that card"),
+    Command("gin", "", "go gin, when you can"),
+    Command("play to gin, g", "", "do not offer to knock in this hand; typed again: offer it"),
+    Command("spread", "N", "spread your melds as arrangement N"),
+    Command("lay off, layoff, l", "CARD", "lay off a card on the knocker's melds"),
+    Command("done, n", "", "end your lay-offs"),
 )
 LOOKING = (
-    _command("hint, h", "", "what the formulas would draw, discard or lay off"),
-    _command("show, table, w", "", "show the table again; so does Enter"),
-    _command("sort", "value|suit [descending]", "sort your hand; v: by value, u: by suit"),
-    _command("move, m", "CARD PLACE", "put a card at another place in your hand"),
-    _command("score, sheet, score sheet, c", "", "the score sheet"),
-    _command("next, next hand", "", "deal the next hand; so does Enter"),
+    Command("hint, h", "", "what the built-in formulas would draw, discard or lay off"),
+    Command("show, table, w", "", "show the table again; so does Enter"),
+    Command("sort", "value|suit [descending]", "sort your hand; v: by value, u: by suit"),
+    Command("move, m", "CARD PLACE", "put a card at another place in your hand"),
+    Command("score, sheet, score sheet, c", "", "the score sheet"),
+    Command("next, next hand", "", "deal the next hand; so does Enter"),
 )
 SESSION = (
-    _command("new, new game, play", "", "begin a game with the rules and the opponent you have chosen"),
-    _command("resume, r", "", "go on with your unfinished game"),
-    _command("menu", "", "leave the table for the menu; the game stays as it is"),
-    _command("rules", "[PRESET[,RULE=VALUE,...]]", "choose the rules, or list them"),
-    _command("rule", "[NAME VALUE]", "change one rule, or list them all"),
-    _command("opponent", "[NAME]", "choose your opponent, or list them"),
-    _command("options, o", "", "your options"),
-    _command("set", "OPTION VALUE", "change an option"),
-    _command("statistics, stats", "", "your statistics by variation and opponent"),
-    _command("reset statistics, reset stats", "[WHICH]", "reset all statistics, or a variation's or opponent's"),
-    _command("players", "", "list the players"),
-    _command("player, switch", "NAME", "switch to another player"),
-    _command("create", "NAME", "create a player and switch to it"),
-    _command("remove", "NAME", "remove a player with statistics and records"),
-    _command("records", "", "list your records"),
-    _command("replay", "[FILE or NUMBER]", "step through a record; the last one when left out"),
-    _command("learned, what did you learn", "[LEVEL]", "what a level has learned about you"),
-    _command("reset", "LEVEL", "reset a level to how it was installed"),
-    _command("help, ?", "", "this help"),
-    _command("quit, exit, q", "", "save and leave; so do Ctrl-C and Ctrl-D"),
+    Command("new, new game, play", "", "begin a game with the rules and the opponent you have chosen"),
+    Command("resume, r", "", "go on with your unfinished game"),
+    Command("menu", "", "leave the table for the menu; the game is kept"),
+    Command("rules", "[PRESET[,RULE=VALUE,...]]", "choose the rules, or list them"),
+    Command("rule", "[NAME VALUE]", "change one rule, or list them all"),
+    Command("opponent", "[NAME]", "choose your opponent, or list them"),
+    Command("options, o", "", "your options"),
+    Command("set", "OPTION VALUE", "change an option"),
+    Command("statistics, stats", "", "your statistics by variation and opponent"),
+    Command("reset statistics, reset stats", "[WHICH]", "reset all statistics, or a variation's or opponent's"),
+    Command("players", "", "list the players"),
+    Command("player, switch", "NAME", "switch to another player"),
+    Command("create", "NAME", "create a player and switch to it"),
+    Command("remove", "NAME", "remove a player with statistics and records"),
+    Command("records", "", "list your records"),
+    Command("replay", "[FILE or NUMBER]", "step through a record; the last one when left out"),
+    Command("learned, what did you learn", "[LEVEL]", "what a level has learned about you"),
+    Command("reset", "LEVEL", "reset a level to how it was installed"),
+    Command("help, ?", "", "this help"),
+    Command("quit, exit, q", "", "save and leave; so do Ctrl-C and Ctrl-D"),
 )
 HELP_COLUMN = 36
 GROUPS = (("The play", PLAYING), ("Your hand", LOOKING), ("The session", SESSION))
 _SHORT = {"v": ("sort", "value"), "u": ("sort", "suit")}
+# The longest words first: "reset statistics" is not "reset" with something after it.
 _SPELLED = sorted(
-    ((word, command.name) for _, group in GROUPS for command in group for word in command.words),
+    ((word, command) for _, group in GROUPS for command in group for word in command.words),
     key=lambda pair: -len(pair[0]),
 )
 
@@ -88,7 +86,7 @@ def parse_command(text: str) -> tuple[str, str]:
     """A command's name and what follows it; a card or number alone is the command ``card``.
 
     Raises:
-        GinError: if the text begins with no command.
+        GinError: if the text begins with no command, or something follows one that takes nothing.
     """
     text = " ".join(text.split())
     lowered = text.lower()
@@ -98,11 +96,14 @@ def parse_command(text: str) -> tuple[str, str]:
         return "card", text
     if quick := _QUICK.fullmatch(text):
         return {"d": "discard", "k": "knock", "l": "lay off"}[quick[1].lower()], quick[2]
-    for word, name in _SPELLED:
-        if lowered == word or lowered.startswith(word + " "):
-            return name, text[len(word) + 1 :]
+    for word, command in _SPELLED:
+        if f"{lowered} ".startswith(f"{word} "):
+            rest = text[len(word) + 1 :]
+            if rest and not command.argument:
+                raise GinError(f"{word!r} takes nothing after it, got {rest!r}; type help for all commands")
+            return command.words[0], rest
     first = lowered.split(" ")[0]
-    near = did_you_mean(first, [word for word, _ in _SPELLED])
+    near = did_you_mean(first, [word for word, _ in _SPELLED if len(word) > 1])
     raise GinError(f"there is no command {first!r}{near}; type help for all of them")
 
 
@@ -112,7 +113,7 @@ def help_lines() -> list[str]:
     for title, group in GROUPS:
         lines += ["", title]
         for command in group:
-            keys = [f"({word})" for word in command.words[1:] if len(word) == 1]
-            usage = "  ".join(filter(None, [f"{command.name} {command.argument}".strip(), *keys[:1]]))
+            key = next((f"  ({word})" for word in command.words[1:] if len(word) == 1), "")
+            usage = f"{command.words[0]} {command.argument}".strip() + key
             lines.append(f"  {usage:<{HELP_COLUMN - 2}}{command.about}")
     return lines[1:]

@@ -9,6 +9,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from agents.play.opponents import checked_level, reset_level, what_level_learned
+from agents.play.options import choices
 from agents.play.session import Session
 from agents.play.statistics import Statistics
 from agents.play.terminal.commands import HELP_COLUMN, help_lines, parse_command
@@ -18,6 +19,7 @@ from agents.play.terminal.table import Table
 from ginenv.errors import GinError
 from ginenv.players import player_names
 from ginenv.rule_texts import PRESET_TEXTS, RULE_TEXTS
+from ginenv.text import parse_rules
 
 _RECORDS_SHOWN = 15
 # Columns at which listings continue.
@@ -37,7 +39,7 @@ class Menu:
         self.session = session
 
     def run(self, first: str = "menu") -> None:
-        """Shows the menu and does what is asked for, until the person leaves.
+        """Shows the menu and carries out commands until the person leaves.
 
         Args:
             first: ``new`` or ``resume`` to begin with that.
@@ -63,7 +65,7 @@ class Menu:
                 then = menu.then
                 if then is None:
                     self._greet()
-            except GinError as error:
+            except (GinError, OSError) as error:
                 self.terminal.warn(error)
             finally:
                 self.session.leave_game()
@@ -85,11 +87,11 @@ class Menu:
         commands: dict[str, Callable[[], None]] = {
             "menu": self._greet,
             "help": lambda: tell(*help_lines(), hang=HELP_COLUMN),
-            "rules": lambda: tell(session.set_rules(rest)) if rest else self._presets(),
-            "rule": lambda: self._rule(rest),
-            "opponent": lambda: tell(session.set_opponent(rest)) if rest else self._opponents(),
+            "rules": lambda: tell(session.set_option("rules", rest)) if rest else self._presets(),
+            "rule": lambda: tell(session.set_rule(*_pair("rule", rest, "target 150"))) if rest else self._rules(),
+            "opponent": lambda: tell(session.set_option("opponent", rest)) if rest else self._opponents(),
             "options": self._options,
-            "set": lambda: self._set(rest),
+            "set": lambda: tell(session.set_option(*_pair("set", rest, "sort value"))),
             "statistics": self._statistics,
             "reset statistics": lambda: self._reset_statistics(rest),
             "players": self._players,
@@ -104,8 +106,7 @@ class Menu:
             "reset": lambda: self._reset_level(rest),
         }
         if name not in commands:
-            words = "is not possible now" if in_game else "is for a game in play; 'new' begins one"
-            raise GinError(f"{name!r} {words}")
+            raise GinError(f"{name!r} is not possible now" + ("" if in_game else "; 'new' begins a game"))
         commands[name]()
         self.terminal.warn(*session.notices())
 
@@ -131,8 +132,6 @@ class Menu:
         Table(self.terminal, self.session, live, self.command).play()
         self.terminal.say("'new' begins another game.")
 
-    # ---------------------------------------------------------------- rules, opponents, options
-
     def _presets(self) -> None:
         chosen = self.session.options.rules
         for name, about in PRESET_TEXTS.items():
@@ -141,37 +140,29 @@ class Menu:
             self.terminal.say(f"* {chosen}")
         self.terminal.say("'rules PRESET' chooses; 'rule NAME VALUE' changes one rule, 'rule' lists them.")
 
-    def _rule(self, rest: str) -> None:
-        name, _, value = rest.replace("=", " ", 1).partition(" ")
-        if value.strip():
-            self.terminal.say(self.session.set_rule(name, value))
-            return
-        if rest:
-            raise GinError("a rule is changed with its name and a value, as in: rule target 150; 'rule' lists them")
-        for name, value in dataclasses.asdict(self.session.options.rules_value).items():
+    def _rules(self) -> None:
+        for name, value in dataclasses.asdict(parse_rules(self.session.options.rules)).items():
             self.terminal.say(f"  {name:<21}{str(value).lower():<13} {RULE_TEXTS[name]}", hang=_RULE_COLUMN)
+        self.terminal.say("'rule NAME VALUE' changes one.")
 
     def _opponents(self) -> None:
-        names = [name for name in player_names() if name not in ("checkpoint", "cmd", "style")]
+        levels = [name for name in player_names() if name.startswith("level-")]
+        others = [name for name in player_names() if name not in ("level", "style", *levels)]
+        self.terminal.say(f"You play {self.session.options.opponent_name}. You can choose:")
         self.terminal.say(
-            f"You play {self.session.options.opponent_name}. You can choose {', '.join(names)};",
-            "style:OPTION=VALUE,...; a checkpoint's directory; cmd:PROGRAM for a program of your own.",
+            f"  {'levels':<12}{', '.join(levels)} (they learn from you)",
+            f"  {'others':<12}{', '.join(others)}",
+            f"  {'your own':<12}style:OPTION=VALUE,...; the directory of a checkpoint or a level; cmd:PROGRAM",
+            hang=14,
         )
 
     def _options(self) -> None:
-        lines = [f"  {name:<14}{value:<13} {about}" for name, value, about in self.session.option_lines()]
-        self.terminal.say(*lines, hang=_OPTION_COLUMN)
+        options = self.session.options
+        for name, field in type(options).model_fields.items():
+            allowed = [value for value in choices(name) if value not in ("on", "off")]
+            named = f" ({', '.join(allowed)})" if allowed else ""
+            self.terminal.say(f"  {name:<14}{options.text(name):<13} {field.description}{named}", hang=_OPTION_COLUMN)
         self.terminal.say("'set OPTION VALUE' changes one.")
-
-    def _set(self, rest: str) -> None:
-        name, _, value = rest.replace("=", " ", 1).partition(" ")
-        if not value.strip():
-            raise GinError(
-                "an option is changed with its name and a value, as in: set sort value; 'options' lists them"
-            )
-        self.terminal.say(self.session.set_option(name, value))
-
-    # ---------------------------------------------------------------- players, statistics, records, levels
 
     def _players(self) -> None:
         for name in self.session.home.names():
@@ -185,14 +176,13 @@ class Menu:
             raise MenuError(("resume", ""))
 
     def _remove(self, name: str) -> None:
-        if self.terminal.confirm(
-            f"Remove {self.session.other(name)!r} with options, statistics, records and unfinished game?"
-        ):
+        name = self.session.other(name)
+        if self.terminal.confirm(f"Remove {name!r} with options, statistics, records and unfinished game?"):
             self.terminal.say(self.session.remove(name))
 
     def _statistics(self) -> None:
         if self.session.file.statistics.root:
-            self.terminal.say("", statistics_table(self.session.file.statistics, self.session.file.name))
+            self.terminal.say("", _statistics_table(self.session.file.statistics, self.session.file.name))
         else:
             self.terminal.say(f"{self.session.file.name} has not played a hand yet.")
 
@@ -214,15 +204,25 @@ class Menu:
             self.terminal.say(reset_level(level, self.session.home.path))
 
 
-def statistics_table(statistics: Statistics, player: str) -> Grid:
-    """Statistics as a table."""
-    grid = Grid(title=f"Statistics of {player}", caption="of a pair, yours comes first", title_justify="left")
+def _pair(command: str, rest: str, example: str) -> tuple[str, str]:
+    """The name and the value that follow a command."""
+    name, _, value = rest.replace("=", " ", 1).partition(" ")
+    if not value.strip():
+        raise GinError(f"{command!r} needs a name and a value, as in: {command} {example}")
+    return name, value
+
+
+def _statistics_table(statistics: Statistics, player: str) -> Grid:
+    caption = "won: games; best: highest winning total; of a pair, yours is first"
+    grid = Grid(title=f"Statistics of {player}", caption=caption, title_justify="left")
     grid.add_column("variation", overflow="fold")
     grid.add_column("opponent", overflow="fold")
-    for name in ("hands", "points", "a hand", "games won", "best game"):
+    for name in ("hands", "points", "per hand", "won", "best"):
         grid.add_column(name, justify="right", no_wrap=True)
     for tally in statistics.root:
         average = "{:.1f} | {:.1f}".format(*tally.average)
         points, won, best = (f"{mine} | {theirs}" for mine, theirs in (tally.points, tally.won, tally.best))
-        grid.add_row(tally.variation, tally.opponent, str(tally.hands), points, average, won, best)
+        # With blanks, so that a narrow column breaks between rules.
+        variation = tally.variation.replace(",", ", ")
+        grid.add_row(variation, tally.opponent, str(tally.hands), points, average, won, best)
     return grid

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from agents.play.arrange import in_suits, melds_of_cards
 from agents.play.game import rewound
+from agents.play.moves import action_words
 from agents.play.terminal.screen import Terminal
 from agents.play.terminal.show import LABEL, Face, sheet_column
 from ginenv.engine import NO_CARD
@@ -20,7 +21,7 @@ _KEYS = ("Enter: next step, b: back, n: next hand, NUMBER: go to that step,", "p
 
 
 class Step(NamedTuple):
-    """A moment of a record: the number of the hand (from 1), the hand then, and the action that comes (None at the end)."""
+    """A moment of a record: the number of the hand (from 1), the hand then, and the next action (None at the end)."""
 
     number: int
     hand: Hand
@@ -43,8 +44,7 @@ def _lines(face: Face, step: Step, names: tuple[str, str], place: str) -> list[T
     hand, state = step.hand, step.hand.state[0]
     lines = [Text(f"{face.rule * 2} hand {step.number}, {place} {face.rule * 2}", "bold")]
     if hand.is_over:
-        view = hand.view(0)[0]
-        lines += face.ended(view, names)
+        lines += face.ended(hand.view(0)[0], names)
         lines.append(Text(face.text(hand.outcome.describe(names) if hand.outcome else ""), "bold"))
         return lines
     for seat, name in enumerate(names):
@@ -53,9 +53,9 @@ def _lines(face: Face, step: Step, names: tuple[str, str], place: str) -> list[T
         lines += face.hand(name, in_suits(cards), melds_of_cards(cards), fresh=next(iter(fresh), NO_CARD))
     pile = state["pile"][: state["num_pile"]].tolist()
     lines.append(Text(f"{'pile':<{LABEL}}{face.names(pile) or 'empty'}"))
-    words = "the record ends here"
+    words = "The record ends here."
     if step.action is not None:
-        words = f"{names[hand.turn]}: {face.text(hand.action_text(step.action))}"
+        words = f"{names[hand.turn]} {face.text(action_words(step.action, hand.view()[0]))}."
     return [*lines, Text(words, "reverse")]
 
 
@@ -63,7 +63,7 @@ def replay(terminal: Terminal, path: str | Path) -> None:
     """Steps through a record until the person leaves it.
 
     Raises:
-        TextError: if the file is no record.
+        TextError: if the file is not a record.
     """
     record = read_record(path)
     names = (record.players[0] or "seat 0", record.players[1] or "seat 1")
@@ -73,7 +73,7 @@ def replay(terminal: Terminal, path: str | Path) -> None:
         terminal.say(record.note)
     while True:
         terminal.say(*_lines(face, steps[at], names, f"step {at + 1} of {len(steps)}"), hang=LABEL)
-        if record.match is not None and steps[at].action is None and at == len(steps) - 1:
+        if record.match is not None and at == len(steps) - 1:
             terminal.say(*face.sheet(record.match.sheet(), names), hang=sheet_column(names))
         while True:
             word = terminal.ask("replay> ").lower()
@@ -92,12 +92,8 @@ def replay(terminal: Terminal, path: str | Path) -> None:
 
 
 def _next_place(steps: list[Step], at: int, word: str) -> int | None:
-    if word.isdecimal():
-        return min(max(int(word) - 1, 0), len(steps) - 1)
-    if word in ("", "on"):
-        return min(at + 1, len(steps) - 1)
-    if word in ("b", "back"):
-        return max(at - 1, 0)
     if word in ("n", "next"):
         return next((k for k in range(at, len(steps)) if steps[k].number > steps[at].number), len(steps) - 1)
-    return None
+    places = {"": at + 1, "on": at + 1, "b": at - 1, "back": at - 1}
+    place = int(word) - 1 if word.isdecimal() else places.get(word)
+    return None if place is None else min(max(place, 0), len(steps) - 1)

@@ -21,6 +21,7 @@ LABEL = 12
 _COLUMN = 5
 LAID = "off"
 _WIDEST = 16
+_WIDTH = 80
 _CARD = re.compile(r"\b[A2-9TJQK][SCDH]\b")
 
 
@@ -111,7 +112,9 @@ class Face:
             parts.append("counts double")
         if turn.to_gin:
             parts.append("playing to gin")
-        return Text(self.bar.join(parts), "reverse")
+        line = self.bar.join(parts)
+        # Where it is too long for one line, it breaks between its parts.
+        return Text(line if len(line) <= _WIDTH else f"{parts[0]}\n{self.bar.join(parts[1:])}", "reverse")
 
     def ended(self, view: Any, names: tuple[str, str]) -> list[Text]:
         """Both hands at the end of a knocked hand, the knocker's first; of a drawn hand nothing is shown.

@@ -63,17 +63,13 @@ class Table:
             else:
                 self._play(live.opponent_plays)
 
-    # ---------------------------------------------------------------- hands
-
     def _begin_hand(self) -> None:
         match, (mine, theirs) = self.live.match, self.live.names
-        parts = [
-            f"hand {len(match.played) + 1}",
-            f"{mine} {match.score[0]}, {theirs} {match.score[1]}",
-            variation(match.rules) + (f", to {match.rules.target}" if match.rules.target else ""),
-        ]
-        rule = self.face.rule * 2
-        self.terminal.say("", Text(f"{rule} {f' {rule} '.join(parts)} {rule}", "bold"))
+        rules, rule = variation(match.rules), self.face.rule * 2
+        if match.rules.target and "target=" not in rules:
+            rules += f", to {match.rules.target}"
+        score = f"{mine} {match.score[0]}, {theirs} {match.score[1]}"
+        self.terminal.say("", Text(f"{rule} hand {len(match.played) + 1} {rule} {score} {rule} {rules} {rule}", "bold"))
 
     def _between(self) -> None:
         while True:
@@ -91,8 +87,9 @@ class Table:
         self._begin_hand()
 
     def _show_end(self) -> None:
-        match = self.live.match
-        self.terminal.say(*self.face.ended(match.played[-1].view(PERSON)[0], self.live.names), "", hang=LABEL)
+        if hands := self.face.ended(self.live.match.played[-1].view(PERSON)[0], self.live.names):
+            self.terminal.say("", *hands, hang=LABEL)
+        self.terminal.say("")
         self._show_sheet()
         self.terminal.say("")
 
@@ -108,7 +105,6 @@ class Table:
             return
         self._tell_news()
         self._show_end()
-        self.terminal.warn(*self.session.notices())
         if live.match.is_over:
             winner = live.match.winner
             who = "Nobody wins" if winner is None else "You win" if winner == PERSON else f"{live.names[1]} wins"
@@ -123,8 +119,6 @@ class Table:
             else:
                 # That the opponent takes a card from the pile is what one has to see.
                 self.terminal.say(Text(words, LAID_STYLE if news.kind == "take" else "cyan"))
-
-    # ---------------------------------------------------------------- the table
 
     def _show(self, hinted: int = NO_CARD) -> None:
         live, face, turn, options = self.live, self.face, self.live.turn, self.session.options
@@ -159,8 +153,6 @@ class Table:
             melds = [int(meld) for meld in nth_arrangement(hand, limit, n)[1:] if meld]
             rows.append(self.face.melds(melds, self.live.game.order, f"spread {n + 1}"))
         return rows
-
-    # ---------------------------------------------------------------- the person's turn
 
     def _person(self) -> None:
         self._tell_news()
