@@ -26,6 +26,8 @@ PAGE = ROOT / "docs" / "results.md"
 PICTURE = ROOT / "docs" / "hand.png"
 RESULTS = ROOT / "benchmarks" / "results"
 BEGIN, END = "<!-- results -->\n", "<!-- end of results -->\n"
+HISTORIES = ("<!-- histories -->\n", "<!-- end of histories -->\n")
+WINDOWS = ("1_50", "51_200", "201_500")
 LEVELS = ROOT / "agents" / "levels" / "installed"
 # Opponents that stood in the training pool; the others were kept aside.
 SEEN = ("simple", "formula", "camper", "knocker", "easy")
@@ -250,13 +252,30 @@ CONTROL = """Most of the gain by learning comes with another opponent's history 
 ([LOG.md](../LOG.md), "Whom do the levels learn?")."""
 EXPLOIT = """What trained responses won. It bounds nothing: they did not always hold what the weights that they began from could do, so
 a player can lose more than this ([LOG.md](../LOG.md), "Whom do the levels learn?")."""
+
+
+def histories_table() -> list[str]:
+    """What a level gains with its opponent's own history, and with another opponent's."""
+    found = json.loads((RESULTS / "level-3-histories.json").read_text(encoding="utf-8"))
+    rows = {
+        "its opponent's own": found["mean_gain"],
+        "another opponent's": found["controls"]["reads another opponent's history"],
+    }
+    headings = [
+        f"`{found['level']}`, {found['series']} series: it reads the history",
+        *(f"hands {w.replace('_', ' to ')}" for w in WINDOWS),
+    ]
+    return _table(headings, ([name, *(_interval(gains[window]) for window in WINDOWS)] for name, gains in rows.items()))
+
+
 SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     ("The shipped network", "", network_table),
     ("Other learners", "", learners_table),
     ("Best responses", EXPLOIT, exploit_table),
     ("Search", "", search_table),
     ("Ratings of the levels", "", ratings_table),
-    ("The levels", CONTROL, levels_table),
+    ("Whose history the levels' gain needs", CONTROL, histories_table),
+    ("The levels", "", levels_table),
     ("Speed", "", speed_table),
 )
 
@@ -295,9 +314,11 @@ def summary() -> str:
 def readme() -> str:
     """The README with the figures that the results files give."""
     text = README.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}{summary()}{END}{after}"
+    for begin, end, words in ((BEGIN, END, summary()), (*HISTORIES, "\n".join(histories_table()))):
+        before, _, rest = text.partition(begin)
+        _, _, after = rest.partition(end)
+        text = f"{before}{begin}{words}{end}{after}"
+    return text
 
 
 def write_picture(path: Path) -> None:
