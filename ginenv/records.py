@@ -45,7 +45,7 @@ from ginenv.cards import card_name, format_cards, parse_cards
 from ginenv.engine import NO_CARD
 from ginenv.errors import GinError, TextError
 from ginenv.hand import Hand, Match
-from ginenv.rules import R_ELEVEN_TEN, Rules
+from ginenv.rules import Rules
 from ginenv.text import parse_rules, rules_text
 
 _HEAD = re.compile(r"ginrecord 1 (hand|game)")
@@ -146,7 +146,7 @@ def _hand_lines(hand: Hand, number: int) -> list[str]:
 
 
 def _turned(rules: Rules) -> str:
-    return "eleventh" if rules.block[R_ELEVEN_TEN] else "upcard"
+    return "eleventh" if rules.block["eleven_ten"] else "upcard"
 
 
 def _played(hand: Hand, action: int) -> str:

@@ -56,7 +56,7 @@ from ginenv.errors import GinError, TextError, must_be
 from ginenv.hand import Hand
 from ginenv.history import M_FORCED_DRAW, M_LAY_OFF, M_SPREAD, read_moves
 from ginenv.replay import Known, Replay
-from ginenv.rules import PRESETS, R_ELEVEN_TEN, Rules, get_rules
+from ginenv.rules import PRESETS, Rules, get_rules
 from ginenv.state import same_records
 
 _CARD = "[A2-9TJQK][SCDH]"
@@ -363,7 +363,7 @@ def _parse_view(text: str) -> np.ndarray:
     rules = parse_rules(fields.take("rules"))
     seat = fields.number("seat", None, 1)
     starter = fields.number("starter", None, 1)
-    upcard = NO_CARD if rules.block[R_ELEVEN_TEN] else parse_card(fields.take("up"))
+    upcard = NO_CARD if rules.block["eleven_ten"] else parse_card(fields.take("up"))
     drawn = fields.take("drawn", "")
     known = Known(
         seat,

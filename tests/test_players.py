@@ -156,7 +156,7 @@ def permute_hidden(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     permuted = states.copy()
     for s in permuted:
         other = 1 - s["turn"]
-        count = int(s["rules"][28]) * int(s["rules"][29])
+        count = int(s["rules"]["ranks"]) * int(s["rules"]["suits"])
         stock = s["deck"][s["position"] : count].astype(int)
         hidden = [] if s["phase"] == PHASE_LAYOFF else cards_of(int(s["hands"][other]) & ~int(s["known"][other]))
         mixed = rng.permutation(np.concatenate([stock, np.array(hidden, int)]))

@@ -36,12 +36,7 @@ from ginenv.history import (
     move_arrays,
 )
 from ginenv.melds import MAX_ARRANGEMENTS, nth_arrangement
-from ginenv.rules import (
-    R_LENIENT_KNOCK,
-    R_MAX_DRAWN,
-    R_TARGET,
-    Rules,
-)
+from ginenv.rules import Rules
 from ginenv.view import VIEW
 
 VERSION = 1
@@ -215,7 +210,7 @@ class Teller:
         points = view["points"]
         score = [view["score"][0] + max(points, 0), view["score"][1] + max(-points, 0)]
         rules = view["rules"]
-        drawn_out = view["winner"] == NOBODY and view["drawn_hands"] + 1 >= rules[R_MAX_DRAWN]
+        drawn_out = view["winner"] == NOBODY and view["drawn_hands"] + 1 >= rules["max_drawn_hands"]
         self.events.append(
             {
                 "event": "hand over",
@@ -223,7 +218,7 @@ class Teller:
                 "winner": "nobody" if view["winner"] == NOBODY else _WHO[view["winner"]],
                 "points": abs(points),
                 "score": score,
-                "target_reached": bool(drawn_out or (view["winner"] != NOBODY and max(score) >= rules[R_TARGET])),
+                "target_reached": bool(drawn_out or (view["winner"] != NOBODY and max(score) >= rules["target"])),
             }
         )
 
@@ -258,7 +253,7 @@ def may_play(view: dict[str, Any], action: int) -> bool:
     if action >= STOCK:
         return bool(others >> (action - STOCK) & 1)
     if action >= KNOCK:
-        lenient = discards if view["rules"][R_LENIENT_KNOCK] and view["phase"] == PHASE_DISCARD else 0
+        lenient = discards if view["rules"]["lenient_knock"] and view["phase"] == PHASE_DISCARD else 0
         return bool((knocks | lenient) >> (action - KNOCK) & 1)
     return bool(discards >> action & 1)
 
