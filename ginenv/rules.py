@@ -158,21 +158,6 @@ class Rules:
         return json.dumps(dataclasses.asdict(self), sort_keys=True)
 
     @classmethod
-    def from_json(cls, text: str | dict[str, Any]) -> Rules:
-        """Rules of a JSON object (text or parsed); fields left out keep their default.
-
-        Raises:
-            RulesError: if the text is not a JSON object, or a field is unknown or has a value that it cannot have.
-        """
-        try:
-            values = json.loads(text) if isinstance(text, str) else text
-        except (ValueError, RecursionError) as error:
-            raise RulesError(f"rules cannot be read as JSON: {error}") from None
-        if not isinstance(values, dict):
-            raise RulesError(f"expected rules as a JSON object with a value for each rule, got {type(values).__name__}")
-        return cls().replace(**values)
-
-    @classmethod
     def from_block(cls, block: np.ndarray | np.void) -> Rules:
         """Rules of a state's ``RULES`` record: a preset where one has this record, else built field by field.
 
