@@ -16,7 +16,7 @@ from gymnasium.error import ResetNeeded
 
 from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
-from ginenv.errors import GinError, IllegalActionError, check_choice, must_be
+from ginenv.errors import IllegalActionError, check_choice, must_be
 from ginenv.hand import Hand
 from ginenv.info import info_of
 from ginenv.players import Player, close_players
@@ -199,6 +199,3 @@ class GameEnv(TableEnv):
 
     _is_game = True
     _reward = "win"
-
-
-__all__ = ["GameEnv", "GinError", "HandEnv", "TableEnv", "observation_space"]

@@ -25,7 +25,7 @@ def set_keys(states: np.ndarray, rng: np.random.Generator) -> None:
     """Gives games their key and their players' luck from a generator; the same on every face, so the same seed deals alike.
 
     Args:
-        states: ``STATE[n]``; game ``i`` takes words ``3 i`` to ``3 i + 2``.
+        states: ``[n]`` records with a ``key`` and ``luck``, such as ``STATE[n]``; game ``i`` takes words ``3 i`` to ``3 i + 2``.
         rng: the generator, such as a Gymnasium environment's ``np_random``.
     """
     words = rng.integers(0, 2**64, size=(len(states), 3), dtype=np.uint64)

@@ -62,14 +62,14 @@ class TableBatch:
     Args:
         num_tables: how many.
         rules: a preset's name, ``Rules``, or a dictionary of rules.
-        opponents: who sits across: a name, a path, a ``Player``, or a list of these, of which table ``i`` gets number
-            ``i % len``. ``None`` where the learner plays both seats.
+        opponents: a name, a path, a ``Player``, or a list of these, of which table ``i`` gets number ``i % len``; ``None`` where
+            the learner plays both seats.
         is_game: whether an episode is a game, else a hand.
         same_step: whether an episode that ends is followed by the next in the same step.
         reward: a name in ``HAND_REWARDS`` or ``GAME_REWARDS``.
-        seat: the learner's seat: 0, 1, ``"alternate"`` or ``"random"``; without opponents the learner sits wherever it is to move.
-        on_illegal: ``"terminate"`` or ``"raise"``.
-        opponent_memory: ``"none"``, ``"env"`` or ``"profile"``.
+        seat: as for ``ginenv.env.TableEnv``, as the next two; without opponents the learner sits wherever it is to move.
+        on_illegal: see there.
+        opponent_memory: see there.
     """
 
     def __init__(
@@ -187,10 +187,8 @@ class TableBatch:
 
     def seed(self, slot: int, generator: np.random.Generator) -> None:
         """Takes the words from a generator that the deals and the players' own randomness follow from (``game.set_keys``)."""
-        first = np.zeros(1, STATE)
-        set_keys(first, generator)
-        table = self.tables[slot]
-        table["key"], table["luck"], table["episode"] = first["key"][0], first["luck"][0], 0
+        set_keys(self.tables[slot : slot + 1], generator)
+        self.tables["episode"][slot] = 0
 
     def reset(
         self,
