@@ -62,7 +62,6 @@ from ginenv.state import same_records
 _CARD = "[A2-9TJQK][SCDH]"
 _TOKEN = re.compile(rf"p|s|t|[k+]?{_CARD}|a\d\d")
 _FIXED = {PASS: "p", STOCK: "s", UPCARD: "t"}
-_INT32 = 2**31 - 1
 # Numbers and pairs of a game, by their names in a line and in the record.
 _POSITION_NUMBERS = {"hand": "hand_no", "score": "score", "boxes": "boxes", "drawn": "drawn_hands"}
 _KEYS = {"key": "key", "luck": "luck"}
@@ -189,8 +188,8 @@ class _Fields:
             raise TextError(f"field {name!r} is missing")
         return value
 
-    def number(self, name: str, default: int | None = None, most: int = _INT32) -> int:
-        return self._number(name, self.take(name, None if default is None else str(default)), most)
+    def seat(self, name: str, default: str | None = None) -> int:
+        return self._number(name, self.take(name, default), 1)
 
     def into(self, record: Any, field: str, name: str = "") -> None:
         """Takes a number or a pair, 0 where it is missing, into the field of a record, whose type says how large it can be."""
@@ -285,7 +284,7 @@ def parse_position(text: str) -> Hand:
 def _parse_position(text: str) -> Hand:
     fields = _Fields(text, "gin1")
     rules = parse_rules(fields.take("rules"))
-    starter = fields.number("starter", 0, 1)
+    starter = fields.seat("starter", "0")
     hand = Hand.deal(rules, deck=fields.take("deck"), starter=starter, seed=0)
     push_text(hand, fields.take("actions", ""))
     state: Any = hand.state[0]
@@ -363,8 +362,8 @@ def parse_view(text: str) -> np.ndarray:
 def _parse_view(text: str) -> np.ndarray:
     fields = _Fields(text, "ginview1")
     rules = parse_rules(fields.take("rules"))
-    seat = fields.number("seat", None, 1)
-    starter = fields.number("starter", None, 1)
+    seat = fields.seat("seat")
+    starter = fields.seat("starter")
     upcard = NO_CARD if rules.block["eleven_ten"] else parse_card(fields.take("up"))
     drawn = fields.take("drawn", "")
     known = Known(

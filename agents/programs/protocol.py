@@ -22,7 +22,7 @@ from ginenv.actions import (
     action_name,
 )
 from ginenv.cards import NUM_CARDS, card_name, cards_of
-from ginenv.engine import NO_CARD, NOBODY, End
+from ginenv.engine import NO_CARD, NOBODY, End, among
 from ginenv.history import (
     M_DISCARD,
     M_DONE,
@@ -250,12 +250,9 @@ def legal_texts(view: dict[str, Any]) -> list[str]:
 def may_play(view: dict[str, Any], action: int) -> bool:
     """Whether an action is legal in a view (a knock above the limit included where that counts as a discard)."""
     discards, knocks, others = view["legal"]
-    if action >= STOCK:
-        return bool(others >> (action - STOCK) & 1)
-    if action >= KNOCK:
-        lenient = discards if view["rules"]["lenient_knock"] and view["phase"] == PHASE_DISCARD else 0
-        return bool((knocks | lenient) >> (action - KNOCK) & 1)
-    return bool(discards >> action & 1)
+    if view["rules"]["lenient_knock"] and view["phase"] == PHASE_DISCARD:
+        knocks |= discards
+    return bool(among(action, discards, knocks, others))
 
 
 def arrangements(view: dict[str, Any]) -> list[list[list[str]]]:
