@@ -35,7 +35,7 @@ from ginenv.game import next_hand, next_starter, score_hand, set_keys, start_gam
 from ginenv.jit import kernel
 from ginenv.outcome import Outcome, outcome_of
 from ginenv.rules import Rules, get_rules
-from ginenv.sheet import ScoreSheet, score_sheet
+from ginenv.sheet import ScoreSheet, pair_of, score_sheet
 from ginenv.view import make_views
 
 # Fields of a state that belong to the game or to the players and not to the hand: a replay does not make them.
@@ -297,17 +297,17 @@ class Match:
     @property
     def score(self) -> tuple[int, int]:
         """Points of hands so far, by seat."""
-        return _pair(self.hand.state["score"])
+        return pair_of(self.hand.state["score"])
 
     @property
     def boxes(self) -> tuple[int, int]:
         """Hands won so far, by seat."""
-        return _pair(self.hand.state["boxes"])
+        return pair_of(self.hand.state["boxes"])
 
     @property
     def totals(self) -> tuple[int, int]:
         """Final totals by seat, bonuses and net score included; (0, 0) while the game is in play."""
-        return _pair(self.hand.state["total"])
+        return pair_of(self.hand.state["total"])
 
     @property
     def winner(self) -> int | None:
@@ -334,10 +334,6 @@ def _put_deck(states: np.ndarray, deck: Sequence[int] | str, rules: Rules) -> No
     checked = check_deck(cards, rules.ranks, rules.suits)
     states["deck"] = 0
     states["deck"][0, : len(checked)] = checked
-
-
-def _pair(field: np.ndarray) -> tuple[int, int]:
-    return int(field[0, 0]), int(field[0, 1])
 
 
 def _checked_action(action: int) -> int:

@@ -112,38 +112,13 @@ def set_choice(cards, ranks, option):
 
 
 @kernel
-def deadwood(cards):
-    """Least deadwood of a hand of at most eleven cards."""
-    total = points_of(cards)
+def _best_sets(cards):
+    """Most points that an arrangement saves, and its sets (of several, the first: fewest sets of the lowest ranks)."""
     best = run_savings(cards)
-    ranks0 = set_ranks(cards)
-    if ranks0 == 0:
-        return total - best
-    ranks1 = ranks0 & (ranks0 - 1)
-    ranks2 = ranks1 & (ranks1 - 1)
-    options0 = set_options(cards, ranks0)
-    options1 = set_options(cards, ranks1)
-    options2 = set_options(cards, ranks2)
-    for k0 in range(options0):
-        set0 = set_choice(cards, ranks0, k0)
-        for k1 in range(options1):
-            set1 = set0 | set_choice(cards, ranks1, k1)
-            for k2 in range(options2):
-                sets = set1 | set_choice(cards, ranks2, k2)
-                saved = points_of(sets) + run_savings(cards & ~sets)
-                if saved > best:
-                    best = saved
-    return total - best
-
-
-@kernel
-def melded_cards(cards):
-    """Cards melded in an arrangement of least deadwood (of several, the first: fewest sets of the lowest ranks)."""
-    best = run_savings(cards)
-    ranks0 = set_ranks(cards)
-    if ranks0 == 0:
-        return run_cards(cards)
     chosen = np.int64(0)
+    ranks0 = set_ranks(cards)
+    if ranks0 == 0:
+        return best, chosen
     ranks1 = ranks0 & (ranks0 - 1)
     ranks2 = ranks1 & (ranks1 - 1)
     options0 = set_options(cards, ranks0)
@@ -159,7 +134,20 @@ def melded_cards(cards):
                 if saved > best:
                     best = saved
                     chosen = sets
-    return chosen | run_cards(cards & ~chosen)
+    return best, chosen
+
+
+@kernel
+def deadwood(cards):
+    """Least deadwood of a hand of at most eleven cards."""
+    return points_of(cards) - _best_sets(cards)[0]
+
+
+@kernel
+def melded_cards(cards):
+    """Cards melded in an arrangement of least deadwood (of several, the first: fewest sets of the lowest ranks)."""
+    sets = _best_sets(cards)[1]
+    return sets | run_cards(cards & ~sets)
 
 
 @kernel
@@ -437,10 +425,4 @@ def deadwood_layoff(cards, meld0, meld1, meld2):
 @kernel
 def fits(meld, card):
     """Whether a card can be laid off on a meld."""
-    if meld == 0:
-        return False
-    if is_run(meld):
-        low = ctz(meld)
-        high = low + popcount(meld) - 1
-        return (card == low - 1 and low % 13 > 0) or (card == high + 1 and high % 13 < 12)
-    return card % 13 == ctz(meld) % 13 and not (meld >> card) & 1
+    return layoff_options(meld, np.int64(1) << card) > 1

@@ -84,11 +84,12 @@ def _booked(rules: Rules, outcomes: Sequence[Outcome], without: Sequence[str]) -
         states["winner"] = NOBODY if outcome.winner is None else outcome.winner
         states["points"] = outcome.points
         score_hand(states[0])
-        running.append(_pair(states["score"]))
+        running.append(pair_of(states["score"]))
     return states, running
 
 
-def _pair(field: np.ndarray) -> Pair:
+def pair_of(field: np.ndarray) -> Pair:
+    """The pair that one record holds in a field."""
     return int(field[0, 0]), int(field[0, 1])
 
 
@@ -114,7 +115,7 @@ def score_sheet(rules: Rules, outcomes: Sequence[Outcome]) -> ScoreSheet:
         steps[1], steps[2] = steps[2], steps[1]
     for k, (label, _) in enumerate(steps):
         later = [name for _, name in steps[k + 1 :]]
-        after = _pair(_booked(rules, outcomes, ["net_score", *later])[0]["total"])
+        after = pair_of(_booked(rules, outcomes, ["net_score", *later])[0]["total"])
         if after != before:
             closing.append((label, (after[0] - before[0], after[1] - before[1])))
         before = after

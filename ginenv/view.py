@@ -23,10 +23,7 @@ VIEW = np.dtype(
         ("spread", np.int64, (4,)),  # the knocker's melds once they lie out
         ("pile_cards", np.int64),  # the discard pile as a mask, the upcard included
         ("unseen", np.int64),  # cards in the stock or unknown in the opponent's hand
-        (
-            "shown",
-            np.int64,
-        ),  # the opponent's hand where it lies open: a knocker's, or both at the end of a knocked hand
+        ("shown", np.int64),  # the opponent's hand where it lies open: a knocker's, and both after a knocked hand
         ("laid", np.int64),  # cards laid off
         # What I may do: cards for ids 0-51, cards for ids 52-103, bits for 104-106; 0 unless I am to move.
         ("legal", np.int64, (3,)),
