@@ -24,29 +24,19 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_LAZY = {
-    "GameEnv": "env",
-    "GameVectorEnv": "vector",
-    "GinError": "errors",
-    "Hand": "hand",
-    "HandEnv": "env",
-    "HandVectorEnv": "vector",
-    "IllegalActionError": "errors",
-    "Match": "hand",
-    "Outcome": "outcome",
-    "PRESETS": "rules",
-    "Player": "players",
-    "Rules": "rules",
-    "SelfPlay": "selfplay",
-    "SelfPlayBatch": "selfplay",
-    "action_masks": "view",
-    "encode_views": "encoding",
-    "get_rules": "rules",
-    "make_player": "players",
-    "make_views": "view",
-    "player_names": "players",
-    "register_player": "players",
+_MODULES = {
+    "encoding": ("encode_views",),
+    "env": ("GameEnv", "HandEnv"),
+    "errors": ("GinError", "IllegalActionError"),
+    "hand": ("Hand", "Match"),
+    "outcome": ("Outcome",),
+    "players": ("Player", "make_player", "player_names", "register_player"),
+    "rules": ("PRESETS", "Rules", "get_rules"),
+    "selfplay": ("SelfPlay", "SelfPlayBatch"),
+    "vector": ("GameVectorEnv", "HandVectorEnv"),
+    "view": ("action_masks", "make_views"),
 }
+_LAZY = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "PRESETS",

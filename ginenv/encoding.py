@@ -17,22 +17,6 @@ from ginenv.actions import PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, PHASE_WALL
 from ginenv.engine import END_LAST_UPCARD, END_WALL, LAYOFF_DEADWOOD_ONLY, NO_CARD
 from ginenv.jit import kernel, popcount, row_record, store_cards
 from ginenv.melds import RANK_COLUMN, deadwood, melded_cards, points_of, run_cards, set_ranks
-from ginenv.rules import (
-    R_AUTO_GIN,
-    R_BOX_BONUS,
-    R_DISCARD_TAKEN,
-    R_ELEVEN_TEN,
-    R_FIRST_DISCARD_LIMIT,
-    R_GAME_BONUS,
-    R_GIN_BONUS,
-    R_LAYOFF,
-    R_SHUTOUT,
-    R_STOCK_END,
-    R_TARGET,
-    R_TIE_UNDERCUTS,
-    R_UNDERCUT_BONUS,
-    R_WINNER_TOTAL,
-)
 
 OBSERVATION_VERSION = 1
 
@@ -135,20 +119,20 @@ def _encode_rules(v, row):
     out = row.cells
     f = _FACTS_AT
     r = v.rules
-    out[f + 28] = r[R_GIN_BONUS]
-    out[f + 29] = r[R_UNDERCUT_BONUS]
-    out[f + 30] = r[R_TIE_UNDERCUTS]
-    out[f + 31] = min(np.int64(r[R_GAME_BONUS]), _MOST_POINTS)
-    out[f + 32] = r[R_BOX_BONUS]
-    out[f + 33] = r[R_SHUTOUT] != 0
-    out[f + 34] = r[R_WINNER_TOTAL]
-    out[f + 35] = r[R_STOCK_END] == END_LAST_UPCARD
-    out[f + 36] = r[R_STOCK_END] == END_WALL
-    out[f + 37] = r[R_ELEVEN_TEN]
-    out[f + 38] = r[R_AUTO_GIN]
-    out[f + 39] = r[R_DISCARD_TAKEN]
-    out[f + 40] = r[R_LAYOFF] == LAYOFF_DEADWOOD_ONLY
-    out[f + 41] = r[R_FIRST_DISCARD_LIMIT] and v.num_history == 0
+    out[f + 28] = r.gin_bonus
+    out[f + 29] = r.undercut_bonus
+    out[f + 30] = r.undercut_on_tie
+    out[f + 31] = min(np.int64(r.game_bonus), _MOST_POINTS)
+    out[f + 32] = r.box_bonus
+    out[f + 33] = r.shutout != 0
+    out[f + 34] = r.winner_total
+    out[f + 35] = r.stock_end == END_LAST_UPCARD
+    out[f + 36] = r.stock_end == END_WALL
+    out[f + 37] = r.eleven_ten
+    out[f + 38] = r.auto_gin
+    out[f + 39] = r.discard_taken_upcard
+    out[f + 40] = r.layoff == LAYOFF_DEADWOOD_ONLY
+    out[f + 41] = r.first_discard_limit and v.num_history == 0
 
 
 @kernel
@@ -206,8 +190,8 @@ def encode_row(v, r):
     out[f + 21] = popcount(v.known[0])
     out[f + 22] = min(max(v.score[0], 0), _MOST_POINTS)
     out[f + 23] = min(max(v.score[1], 0), _MOST_POINTS)
-    out[f + 24] = min(max(rules[R_TARGET] - v.score[0], 0), _MOST_POINTS)
-    out[f + 25] = min(max(rules[R_TARGET] - v.score[1], 0), _MOST_POINTS)
+    out[f + 24] = min(max(rules.target - v.score[0], 0), _MOST_POINTS)
+    out[f + 25] = min(max(rules.target - v.score[1], 0), _MOST_POINTS)
     out[f + 26] = v.boxes[0]
     out[f + 27] = v.boxes[1]
     out[f + 42] = v.known[1] != 0

@@ -39,26 +39,6 @@ from ginenv.melds import (
     nth_arrangement,
     points_of,
 )
-from ginenv.rules import (
-    R_AUTO_GIN,
-    R_CHOOSE_SPREAD,
-    R_DISCARD_TAKEN,
-    R_ELEVEN_TEN,
-    R_FIRST_DISCARD_LIMIT,
-    R_FIRST_TURN_KNOCK,
-    R_GIN_BONUS,
-    R_HAND_SIZE,
-    R_LAYOFF,
-    R_LENIENT_KNOCK,
-    R_LIMIT,
-    R_MAX_UPCARDS,
-    R_RANKS,
-    R_REPEAT_DRAW,
-    R_STOCK_END,
-    R_SUITS,
-    R_TIE_UNDERCUTS,
-    R_UNDERCUT_BONUS,
-)
 from ginenv.state import (  # noqa: F401  (also exported from here)
     MAX_HISTORY,
     MAX_PILE,
@@ -74,7 +54,7 @@ from ginenv.state import (  # noqa: F401  (also exported from here)
 
 # The stock counts as used up when two cards are left, under every source's rules.
 STOCK_LEFT = 2
-# Values of R_STOCK_END and R_LAYOFF (positions in rules.CHOICES).
+# Values of the rules stock_end and layoff (positions in rules.CHOICES).
 END_VOID, END_LAST_UPCARD, END_WALL = range(3)
 LAYOFF_BEST, LAYOFF_DEADWOOD_ONLY, LAYOFF_BY_HAND = range(3)
 
@@ -84,19 +64,19 @@ _GIN, _KNOCK, _UNDERCUT, _TIE, _STOCK, _UPCARDS, _REPEATED = (int(end) for end i
 @kernel
 def stock_count(s):
     """Cards left in the stock."""
-    return np.int64(s.rules[R_RANKS]) * s.rules[R_SUITS] - s.position
+    return np.int64(s.rules.ranks) * s.rules.suits - s.position
 
 
 @kernel
 def is_first_discard(s):
     """Whether the seat to move begins an eleven/ten deal."""
-    return s.num_history == 0 and s.rules[R_ELEVEN_TEN] != 0
+    return s.num_history == 0 and s.rules.eleven_ten != 0
 
 
 @kernel
 def limit_with(s, card):
     """The limit for a knock that discards a card; only an Oklahoma eleven/ten deal's first discard sets its own."""
-    if s.rules[R_FIRST_DISCARD_LIMIT] and s.num_history == 0:
+    if s.rules.first_discard_limit and s.num_history == 0:
         return oklahoma_limit(s, card)
     return np.int64(s.limit)
 
@@ -105,8 +85,8 @@ def limit_with(s, card):
 def _first_knocks(s, cards):
     """Cards that the starter of an eleven/ten deal may knock with at once."""
     knocks = np.int64(0)
-    if s.rules[R_FIRST_TURN_KNOCK]:
-        rest = knock_discards(cards, np.int64(s.rules[R_LIMIT]))
+    if s.rules.first_turn_knock:
+        rest = knock_discards(cards, np.int64(s.rules.knock_limit))
         while rest:
             card = ctz(rest)
             rest &= rest - 1
@@ -144,16 +124,16 @@ def layable(s, cards):
 def _legal_discards(s):
     cards = s.hands[s.turn]
     allowed = cards
-    if s.taken != NO_CARD and not s.rules[R_DISCARD_TAKEN]:
+    if s.taken != NO_CARD and not s.rules.discard_taken_upcard:
         allowed &= ~(np.int64(1) << s.taken)
     if is_first_discard(s):
         knocks = _first_knocks(s, cards)
     else:
         knocks = knock_discards(cards, np.int64(s.limit)) & allowed
-        if s.rules[R_STOCK_END] == END_WALL and stock_count(s) <= STOCK_LEFT and s.drawn == NO_CARD:
+        if s.rules.stock_end == END_WALL and stock_count(s) <= STOCK_LEFT and s.drawn == NO_CARD:
             # At the wall the upcard may be taken only to knock.
             return np.int64(0), knocks
-    if s.rules[R_AUTO_GIN] and knocks:
+    if s.rules.auto_gin and knocks:
         allowed &= _without_gin(cards, knocks)
     return allowed, knocks
 
@@ -175,7 +155,7 @@ def _legal_rare(s):
         top = s.pile[s.num_pile - 1]
         bit = np.int64(1) << top
         knocks = knock_discards(cards | bit, np.int64(s.limit))
-        if not s.rules[R_DISCARD_TAKEN]:
+        if not s.rules.discard_taken_upcard:
             knocks &= ~bit
         return none, none, np.int64(6) if knocks else np.int64(4)
     return none, none, none
@@ -208,7 +188,7 @@ def among(action, discards, knocks, others):
 def is_legal(s, action):
     """Whether the seat to move may play an action (a lenient knock above the limit included)."""
     discards, knocks, others = legal(s)
-    if s.rules[R_LENIENT_KNOCK] and s.phase == PHASE_DISCARD:
+    if s.rules.lenient_knock and s.phase == PHASE_DISCARD:
         knocks |= discards
     return among(action, discards, knocks, others)
 
@@ -253,13 +233,13 @@ def _score(s):
     if mine == 0:
         theirs = deadwood(s.hands[other])
         s.deadwood[other] = theirs
-        _finish(s, _GIN, knocker, theirs + s.rules[R_GIN_BONUS])
+        _finish(s, _GIN, knocker, theirs + s.rules.gin_bonus)
         return
     theirs = np.int64(s.deadwood[other])
     if theirs > mine:
         _finish(s, _KNOCK, knocker, theirs - mine)
-    elif theirs < mine or s.rules[R_TIE_UNDERCUTS]:
-        _finish(s, _UNDERCUT, other, mine - theirs + s.rules[R_UNDERCUT_BONUS])
+    elif theirs < mine or s.rules.undercut_on_tie:
+        _finish(s, _UNDERCUT, other, mine - theirs + s.rules.undercut_bonus)
     else:
         _finish(s, _TIE, NOBODY, 0)
 
@@ -289,14 +269,14 @@ def _defend(s):
         _score(s)
         return
     cards = s.hands[other]
-    if s.rules[R_LAYOFF] == LAYOFF_BY_HAND:
+    if s.rules.layoff == LAYOFF_BY_HAND:
         if layable(s, cards):
             s.turn = other
             s.phase = PHASE_LAYOFF
             return
         s.deadwood[other] = deadwood(cards)
     else:
-        if s.rules[R_LAYOFF] == LAYOFF_BEST:
+        if s.rules.layoff == LAYOFF_BEST:
             laid, left = best_layoff(cards, s.spread[0], s.spread[1], s.spread[2])
         else:
             laid, left = deadwood_layoff(cards, s.spread[0], s.spread[1], s.spread[2])
@@ -313,10 +293,10 @@ def _defend(s):
 def unseen_by(s, seat):
     """Cards that a seat cannot place: neither in its hand nor in the pile nor spread out nor known to be the opponent's."""
     in_play = np.int64(ALL_CARDS)
-    if s.rules[R_RANKS] < 13 or s.rules[R_SUITS] < 4:
-        column = (np.int64(1) << s.rules[R_RANKS]) - 1
+    if s.rules.ranks < 13 or s.rules.suits < 4:
+        column = (np.int64(1) << s.rules.ranks) - 1
         in_play = np.int64(0)
-        for suit in range(s.rules[R_SUITS]):
+        for suit in range(s.rules.suits):
             in_play |= column << (13 * suit)
     laid_out = s.spread[0] | s.spread[1] | s.spread[2]
     return in_play & ~(s.hands[seat] | s.pile_cards | s.known[1 - seat] | laid_out)
@@ -326,14 +306,14 @@ def unseen_by(s, seat):
 def _knock(s, seat):
     s.knocker = seat
     cards = s.hands[seat]
-    if s.rules[R_CHOOSE_SPREAD]:
+    if s.rules.choose_spread:
         count, a, b, c, d = nth_arrangement(cards, np.int64(s.limit), 0)
         if count > 1:
             s.phase = PHASE_SPREAD
             return
     else:
         known = s.known[1 - seat]
-        hidden = np.int64(s.rules[R_HAND_SIZE]) - popcount(known)
+        hidden = np.int64(s.rules.hand_size) - popcount(known)
         a, b, c, d = best_spread(cards, unseen_by(s, seat), known, hidden)
     s.spread[0], s.spread[1], s.spread[2], s.spread[3] = a, b, c, d
     _defend(s)
@@ -345,9 +325,9 @@ def _end_turn(s, seat):
     s.turn = 1 - seat
     s.phase = PHASE_DRAW
     if stock_count(s) <= STOCK_LEFT:
-        if s.rules[R_STOCK_END] == END_VOID:
+        if s.rules.stock_end == END_VOID:
             _finish(s, _STOCK, NOBODY, 0)
-        elif s.rules[R_STOCK_END] == END_WALL:
+        elif s.rules.stock_end == END_WALL:
             s.phase = PHASE_WALL
 
 
@@ -355,7 +335,7 @@ def _end_turn(s, seat):
 def _may_knock(s, seat, card, first):
     """Whether a knock that was asked for stands; otherwise (under lenient rules) it is played as a discard, with a warning."""
     left = deadwood(s.hands[seat] & ~(np.int64(1) << card))
-    if left <= np.int64(s.limit) and (not first or s.rules[R_FIRST_TURN_KNOCK]):
+    if left <= np.int64(s.limit) and (not first or s.rules.first_turn_knock):
         return True
     s.warned = 1
     s.history[s.num_history - 1] = card
@@ -366,7 +346,7 @@ def _may_knock(s, seat, card, first):
 def _could_knock(s, seat):
     """Whether a knock was among the legal actions of this turn."""
     knocks = knock_discards(s.hands[seat], np.int64(s.limit))
-    if s.taken != NO_CARD and not s.rules[R_DISCARD_TAKEN]:
+    if s.taken != NO_CARD and not s.rules.discard_taken_upcard:
         knocks &= ~(np.int64(1) << s.taken)
     return knocks != 0
 
@@ -375,8 +355,8 @@ def _could_knock(s, seat):
 def _discard(s, seat, card, knocks):
     bit = np.int64(1) << card
     # This action is in the history already.
-    first = s.num_history == 1 and s.rules[R_ELEVEN_TEN] != 0
-    if first and s.rules[R_FIRST_DISCARD_LIMIT]:
+    first = s.num_history == 1 and s.rules.eleven_ten != 0
+    if first and s.rules.first_discard_limit:
         set_limit(s, card)
     if knocks:
         knocks = _may_knock(s, seat, card, first)
@@ -395,7 +375,7 @@ def _discard(s, seat, card, knocks):
     if knocks:
         _knock(s, seat)
         return
-    if echo and s.echoed and s.rules[R_REPEAT_DRAW]:
+    if echo and s.echoed and s.rules.repeated_upcard_draw:
         _finish(s, _REPEATED, NOBODY, 0)
         return
     s.echoed = 1 if echo else 0
@@ -446,7 +426,7 @@ def apply(s, action):
     elif s.phase == PHASE_DRAW:
         if action == UPCARD:
             s.upcards += 1
-            if s.upcards >= s.rules[R_MAX_UPCARDS]:
+            if s.upcards >= s.rules.max_upcards:
                 _finish(s, _UPCARDS, NOBODY, 0)
                 return
             _take_upcard(s, seat)

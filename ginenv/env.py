@@ -16,7 +16,7 @@ from gymnasium.error import ResetNeeded
 
 from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
-from ginenv.errors import GinError, IllegalActionError, check_choice, must_be
+from ginenv.errors import IllegalActionError, check_choice, must_be
 from ginenv.hand import Hand
 from ginenv.info import info_of
 from ginenv.players import Player, close_players
@@ -83,7 +83,6 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
             1, rules=rules, opponents=[opponent], is_game=self._is_game, same_step=False, **options
         )
         self._ready = False
-        self._keyed = False
         self._mask = np.ones(NUM_ACTIONS, np.int8)
 
     @property
@@ -124,9 +123,8 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
             GinError: for an option that does not exist or a value that it cannot have.
         """
         super().reset(seed=seed)
-        if seed is not None or not self._keyed:
+        if seed is not None or not self._batch.is_seeded:
             self._batch.seed(0, self.np_random)
-            self._keyed = True
         rows, masks = _buffers()
         self._batch.reset(rows, masks, options=options, seeded=seed is not None)
         self._ready = True
@@ -143,7 +141,7 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
         if not self._ready:
             raise ResetNeeded("step is called before reset, or after the end of the episode; call reset first")
         try:
-            batch.take(operator.index(action))
+            batch.take(np.array([operator.index(action)], np.int64))
         except (TypeError, OverflowError):
             raise IllegalActionError(must_be("action", f"a whole number from 0 to {NUM_ACTIONS - 1}", action)) from None
         rows, masks = _buffers()
@@ -199,6 +197,3 @@ class GameEnv(TableEnv):
 
     _is_game = True
     _reward = "win"
-
-
-__all__ = ["GameEnv", "GinError", "HandEnv", "TableEnv", "observation_space"]

@@ -9,19 +9,7 @@ import numpy as np
 
 from ginenv.engine import NOBODY, deal, shuffle
 from ginenv.jit import kernel, mix
-from ginenv.rules import (
-    CHOICES,
-    R_BOX_BONUS,
-    R_FIRST_STARTER,
-    R_GAME_BONUS,
-    R_MAX_DRAWN,
-    R_NET,
-    R_NEXT_STARTER,
-    R_SHUTOUT,
-    R_SHUTOUT_BONUS,
-    R_TARGET,
-    R_WINNER_TOTAL,
-)
+from ginenv.rules import CHOICES
 
 _CHANCE = CHOICES["first_starter"].index("chance")
 _LOSER = CHOICES["next_starter"].index("loser")
@@ -37,7 +25,7 @@ def set_keys(states: np.ndarray, rng: np.random.Generator) -> None:
     """Gives games their key and their players' luck from a generator; the same on every face, so the same seed deals alike.
 
     Args:
-        states: ``STATE[n]``; game ``i`` takes words ``3 i`` to ``3 i + 2``.
+        states: ``[n]`` records with a ``key`` and ``luck``, such as ``STATE[n]``; game ``i`` takes words ``3 i`` to ``3 i + 2``.
         rng: the generator, such as a Gymnasium environment's ``np_random``.
     """
     words = rng.integers(0, 2**64, size=(len(states), 3), dtype=np.uint64)
@@ -48,7 +36,7 @@ def set_keys(states: np.ndarray, rng: np.random.Generator) -> None:
 @kernel
 def first_starter(s):
     """The seat that starts the first hand of the game under this key."""
-    if s.rules[R_FIRST_STARTER] == _CHANCE:
+    if s.rules.first_starter == _CHANCE:
         return np.int64(mix(s.key ^ _CUT) >> np.uint64(63))
     return np.int64(0)
 
@@ -58,9 +46,9 @@ def next_starter(s):
     """The seat that starts the hand after the one just ended; after a hand that scored nothing the same again."""
     if s.points == 0:
         return np.int64(s.starter)
-    if s.rules[R_NEXT_STARTER] == _LOSER:
+    if s.rules.next_starter == _LOSER:
         return np.int64(1 - s.winner)
-    if s.rules[R_NEXT_STARTER] == _ALTERNATE:
+    if s.rules.next_starter == _ALTERNATE:
         return np.int64(1 - s.starter)
     return np.int64(0)
 
@@ -96,25 +84,25 @@ def _settle(s, ended):
     for seat in range(2):
         s.total[seat] = s.score[seat]
     if ended != NOBODY:
-        s.total[ended] += s.rules[R_GAME_BONUS]
+        s.total[ended] += s.rules.game_bonus
         loser = 1 - ended
         shut_out = s.boxes[loser] == 0
-        if shut_out and s.rules[R_SHUTOUT] == _DOUBLE_BEFORE:
+        if shut_out and s.rules.shutout == _DOUBLE_BEFORE:
             s.total[ended] *= 2
         for seat in range(2):
-            s.total[seat] += s.rules[R_BOX_BONUS] * s.boxes[seat]
-        if shut_out and s.rules[R_SHUTOUT] == _DOUBLE_AFTER:
+            s.total[seat] += s.rules.box_bonus * s.boxes[seat]
+        if shut_out and s.rules.shutout == _DOUBLE_AFTER:
             s.total[ended] *= 2
-        elif shut_out and s.rules[R_SHUTOUT] == _SHUTOUT_BONUS:
-            s.total[ended] += s.rules[R_SHUTOUT_BONUS]
+        elif shut_out and s.rules.shutout == _SHUTOUT_BONUS:
+            s.total[ended] += s.rules.shutout_bonus
         s.game_winner = ended
     elif s.score[0] != s.score[1]:
         s.game_winner = leader
-    if ended != NOBODY and s.rules[R_WINNER_TOTAL]:
+    if ended != NOBODY and s.rules.winner_total:
         s.game_winner = NOBODY
         if s.total[0] != s.total[1]:
             s.game_winner = 0 if s.total[0] > s.total[1] else 1
-    if s.rules[R_NET] and s.game_winner != NOBODY:
+    if s.rules.net_score and s.game_winner != NOBODY:
         s.total[s.game_winner] -= s.total[1 - s.game_winner]
         s.total[1 - s.game_winner] = 0
 
@@ -128,13 +116,13 @@ def score_hand(s):
     """
     if s.winner == NOBODY:
         s.drawn_hands += 1
-        if s.drawn_hands >= s.rules[R_MAX_DRAWN]:
+        if s.drawn_hands >= s.rules.max_drawn_hands:
             s.game_over = 1
             _settle(s, NOBODY)
         return
     s.drawn_hands = 0
     s.score[s.winner] += s.points
     s.boxes[s.winner] += 1
-    if s.score[s.winner] >= s.rules[R_TARGET]:
+    if s.score[s.winner] >= s.rules.target:
         s.game_over = 1
         _settle(s, np.int64(s.winner))

@@ -13,13 +13,13 @@ kernels or the vector environments.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ginenv.actions import (
-    KNOCK,
     PASS,
     PHASE_NAMES,
     PHASE_OVER,
@@ -29,21 +29,20 @@ from ginenv.actions import (
     parse_action,
 )
 from ginenv.cards import check_deck, parse_cards
-from ginenv.engine import MAX_HISTORY, NOBODY, STATE, apply, deal, is_legal, legal
-from ginenv.errors import GinError, IllegalActionError, RulesError, TextError, check_choice, check_whole, must_be
+from ginenv.engine import NOBODY, STATE, apply, deal, is_legal, legal
+from ginenv.errors import GinError, IllegalActionError, check_choice, check_whole, must_be
 from ginenv.game import next_hand, next_starter, score_hand, set_keys, start_game
 from ginenv.jit import kernel
 from ginenv.outcome import Outcome, outcome_of
 from ginenv.rules import Rules, get_rules
-from ginenv.sheet import ScoreSheet, score_sheet
-from ginenv.state import canonical, same_records
+from ginenv.sheet import ScoreSheet, pair_of, score_sheet
 from ginenv.view import make_views
 
 # Fields of a state that belong to the game or to the players and not to the hand: a replay does not make them.
 GAME_FIELDS = ("key", "luck", "score", "total", "hand_no", "boxes", "drawn_hands", "game_over", "game_winner")
 
 
-# From Python a call with an array costs a tenth of one with a record, so every step of a hand is one such call.
+# From Python a call with an array costs a tenth of one with a record, so what is done often is one such call.
 
 
 @kernel
@@ -54,24 +53,6 @@ def _start_game(states):
 @kernel
 def _deal(states, starter):
     deal(states[0], starter)
-
-
-@kernel
-def _next_hand(states):
-    next_hand(states[0])
-
-
-@kernel
-def _deal_next(states):
-    s = states[0]
-    starter = next_starter(s)
-    s.hand_no += 1
-    deal(s, starter)
-
-
-@kernel
-def _score_hand(states):
-    score_hand(states[0])
 
 
 @kernel
@@ -137,7 +118,7 @@ class Hand:
         """
         chosen = get_rules(rules)
         states = np.zeros(1, STATE)
-        states["rules"] = chosen.block
+        states["rules"][0] = chosen.block
         set_keys(states, np.random.default_rng(seed if seed is None else check_whole("seed", seed, 0)))
         _start_game(states)
         if starter is not None:
@@ -237,39 +218,6 @@ class Hand:
         """An independent copy."""
         return Hand(self.state.copy(), self.rules)
 
-    def to_bytes(self) -> bytes:
-        """The state as bytes, for this version of the record."""
-        return canonical(self.state).tobytes()
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> Hand:
-        """The hand of ``to_bytes``; checked by replaying it, since kernels trust what a state holds.
-
-        Raises:
-            TextError: if the bytes are not those of a state that can come up in play.
-        """
-        if len(data) != STATE.itemsize:
-            raise TextError(f"expected a state of {STATE.itemsize} bytes, got {len(data)}")
-        states = np.frombuffer(data, STATE).copy()
-        state = states[0]
-        try:
-            rules = Rules.from_block(state["rules"])
-            hand = cls.deal(rules, deck=state["deck"][: rules.num_cards].tolist(), starter=int(state["starter"]))
-            if state["num_history"] > MAX_HISTORY:
-                raise RulesError(f"{state['num_history']} actions are more than a hand can have")
-            actions = state["history"][: state["num_history"]].tolist()
-            if state["warned"] == 1 and actions and actions[-1] < KNOCK:
-                # The history holds a knock that was warned of as the discard that it became.
-                actions[-1] += KNOCK
-            hand.push_all(actions)
-        except (GinError, IndexError) as error:
-            raise TextError(f"the bytes do not hold a state: {error}") from None
-        for name in GAME_FIELDS:
-            hand.state[name] = states[name]
-        if not same_records(hand.state, states):
-            raise TextError("the bytes do not hold a state: its fields are not what its actions lead to")
-        return cls(hand.state, rules)
-
     def __repr__(self) -> str:
         now = str(self.outcome) if self.is_over else f"{self.phase} phase, seat {self.turn} to move"
         return f"<Hand: {len(self.history)} actions, {now}>"
@@ -310,7 +258,7 @@ class Match:
         self.hand.push(action)
         if self.hand.is_over:
             self.played.append(self.hand.copy())
-            _score_hand(self.hand.state)
+            score_hand(self.hand.state[0])
 
     def next_hand(self, deck: Sequence[int] | str | None = None) -> None:
         """Deals the next hand; the starter follows from the rules.
@@ -327,11 +275,13 @@ class Match:
         if self.is_over:
             raise GinError("the next hand cannot be dealt: the game is over")
         if deck is None:
-            _next_hand(self.hand.state)
+            next_hand(self.hand.state[0])
             return
         states = self.hand.state.copy()
+        starter = next_starter(states[0])
+        states["hand_no"] += 1
         _put_deck(states, deck, self.rules)
-        _deal_next(states)
+        _deal(states, starter)
         self.hand = Hand(states, self.rules)
 
     @property
@@ -347,17 +297,17 @@ class Match:
     @property
     def score(self) -> tuple[int, int]:
         """Points of hands so far, by seat."""
-        return _pair(self.hand.state["score"])
+        return pair_of(self.hand.state["score"])
 
     @property
     def boxes(self) -> tuple[int, int]:
         """Hands won so far, by seat."""
-        return _pair(self.hand.state["boxes"])
+        return pair_of(self.hand.state["boxes"])
 
     @property
     def totals(self) -> tuple[int, int]:
         """Final totals by seat, bonuses and net score included; (0, 0) while the game is in play."""
-        return _pair(self.hand.state["total"])
+        return pair_of(self.hand.state["total"])
 
     @property
     def winner(self) -> int | None:
@@ -371,9 +321,8 @@ class Match:
 
     def copy(self) -> Match:
         """An independent copy."""
-        twin = Match.__new__(Match)
-        twin.hand, twin.rules = self.hand.copy(), self.rules
-        twin.played = [hand.copy() for hand in self.played]
+        twin = copy.copy(self)
+        twin.hand, twin.played = self.hand.copy(), [hand.copy() for hand in self.played]
         return twin
 
     def __repr__(self) -> str:
@@ -385,10 +334,6 @@ def _put_deck(states: np.ndarray, deck: Sequence[int] | str, rules: Rules) -> No
     checked = check_deck(cards, rules.ranks, rules.suits)
     states["deck"] = 0
     states["deck"][0, : len(checked)] = checked
-
-
-def _pair(field: np.ndarray) -> tuple[int, int]:
-    return int(field[0, 0]), int(field[0, 1])
 
 
 def _checked_action(action: int) -> int:

@@ -13,7 +13,6 @@ import numpy as np
 from ginenv.actions import KNOCK, PASS, STOCK, UPCARD
 from ginenv.jit import kernel
 from ginenv.melds import nth_arrangement
-from ginenv.rules import R_CHOOSE_SPREAD
 from ginenv.state import MAX_HISTORY, NO_CARD
 
 # What is done in a move. Where both passed the first upcard, the starter's draw is a move without an action of its own: FORCED_DRAW.
@@ -41,7 +40,7 @@ class Move(NamedTuple):
 @kernel
 def _chose_spread(v):
     """Whether the knocker had several arrangements to choose among, so that the choice is in the record."""
-    if not v.rules[R_CHOOSE_SPREAD]:
+    if not v.rules.choose_spread:
         return False
     cards = v.hand if v.knocker == 0 else v.shown
     return nth_arrangement(cards, np.int64(v.limit), 0)[0] > 1

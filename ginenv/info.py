@@ -27,29 +27,11 @@ from ginenv.table_batch import TableBatch
 from ginenv.table_kernels import MAX_SKIPPED
 
 END_NAMES = np.array([end.name.lower() for end in End], dtype=object)
-# The numbers that _write_facts writes, in order: of the hand, how it ended, of the game.
+# The numbers that _fill_facts writes, in order: of the hand, how it ended, of the game.
 _OUTCOME = ("points", "won", "knocker", "deadwood", "opponent_deadwood", "length")
 _GAME = ("won", "hands", "boxes", "opponent_boxes", "total", "opponent_total")
 _END = len(_OUTCOME)
 _GAME_AT = _END + 1
-
-
-@kernel
-def _write_facts(r, facts, i):
-    facts[0, i] = r.points
-    facts[1, i] = r.won
-    facts[2, i] = r.knocker
-    facts[3, i] = r.deadwood[0]
-    facts[4, i] = r.deadwood[1]
-    facts[5, i] = r.length
-    facts[6, i] = r.end
-    if facts.shape[0] > 7:
-        facts[7, i] = r.game_won
-        facts[8, i] = r.hands
-        facts[9, i] = r.boxes[0]
-        facts[10, i] = r.boxes[1]
-        facts[11, i] = r.total[0]
-        facts[12, i] = r.total[1]
 
 
 @kernel
@@ -75,8 +57,23 @@ def _survey(records, slots, seats, illegal, closed, games):
 @kernel
 def _fill_facts(records, closed, facts):
     for i in range(records.shape[0]):
-        if closed[i]:
-            _write_facts(records[i], facts, i)
+        if not closed[i]:
+            continue
+        r = records[i]
+        facts[0, i] = r.points
+        facts[1, i] = r.won
+        facts[2, i] = r.knocker
+        facts[3, i] = r.deadwood[0]
+        facts[4, i] = r.deadwood[1]
+        facts[5, i] = r.length
+        facts[6, i] = r.end
+        if facts.shape[0] > 7:
+            facts[7, i] = r.game_won
+            facts[8, i] = r.hands
+            facts[9, i] = r.boxes[0]
+            facts[10, i] = r.boxes[1]
+            facts[11, i] = r.total[0]
+            facts[12, i] = r.total[1]
 
 
 def _facts_of(records: np.ndarray, closed: np.ndarray, is_game: bool) -> np.ndarray:

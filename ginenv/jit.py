@@ -129,27 +129,18 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 @intrinsic
 def _popcount(typingctx: Any, value: Any) -> Any:
-    """Number of set bits of an int64 (as int64)."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.ctpop(args[0])
-
-    return types.int64(types.int64), generate
+    return types.int64(types.int64), lambda context, builder, signature, args: builder.ctpop(args[0])
 
 
 @intrinsic
 def _ctz(typingctx: Any, value: Any) -> Any:
-    """Index of the lowest set bit of an int64 (64 for 0)."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
-
-    return types.int64(types.int64), generate
+    zero_is_defined = ir.Constant(ir.IntType(1), 0)
+    return types.int64(types.int64), lambda context, builder, signature, args: builder.cttz(args[0], zero_is_defined)
 
 
 # What a caller sees takes one number; the type checker would see the compiler's own arguments.
-popcount: Any = _popcount
-ctz: Any = _ctz
+popcount: Any = _popcount  # the number of set bits of an int64
+ctz: Any = _ctz  # the index of the lowest set bit of an int64 (64 for 0)
 
 
 @intrinsic
@@ -186,16 +177,13 @@ def record_copy(target: np.dtype, target_field: str, source: np.dtype, source_fi
         source_field: first field of the stretch there.
         last_field: last field of the stretch, in both.
     """
-
-    def stretch(dtype: np.dtype, first: str) -> tuple[int, int]:
-        fields: Any = dtype.fields
-        start = fields[first][1]
-        last = fields[last_field]
-        return start, last[1] + last[0].itemsize - start
-
-    target_start, size = stretch(target, target_field)
-    source_start, source_size = stretch(source, source_field)
-    assert size == source_size, "the two stretches differ"
+    into_fields: Any = target.fields
+    from_fields: Any = source.fields
+    target_start, source_start = into_fields[target_field][1], from_fields[source_field][1]
+    size = into_fields[last_field][1] + into_fields[last_field][0].itemsize - target_start
+    assert from_fields[last_field][1] - source_start == into_fields[last_field][1] - target_start, (
+        "the stretches differ"
+    )
 
     @intrinsic
     def copy(typingctx: Any, into: Any, out_of: Any) -> Any:
@@ -241,10 +229,9 @@ def record_at(dtype: np.dtype) -> Any:
 
     @intrinsic
     def at(typingctx: Any, address: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return builder.inttoptr(args[0], context.get_value_type(record))
-
-        return record(types.int64), generate
+        return record(types.int64), lambda context, builder, signature, args: builder.inttoptr(
+            args[0], context.get_value_type(record)
+        )
 
     return at
 

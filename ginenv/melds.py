@@ -112,38 +112,13 @@ def set_choice(cards, ranks, option):
 
 
 @kernel
-def deadwood(cards):
-    """Least deadwood of a hand of at most eleven cards."""
-    total = points_of(cards)
+def _best_sets(cards):
+    """Most points that an arrangement saves, and its sets (of several, the first: fewest sets of the lowest ranks)."""
     best = run_savings(cards)
-    ranks0 = set_ranks(cards)
-    if ranks0 == 0:
-        return total - best
-    ranks1 = ranks0 & (ranks0 - 1)
-    ranks2 = ranks1 & (ranks1 - 1)
-    options0 = set_options(cards, ranks0)
-    options1 = set_options(cards, ranks1)
-    options2 = set_options(cards, ranks2)
-    for k0 in range(options0):
-        set0 = set_choice(cards, ranks0, k0)
-        for k1 in range(options1):
-            set1 = set0 | set_choice(cards, ranks1, k1)
-            for k2 in range(options2):
-                sets = set1 | set_choice(cards, ranks2, k2)
-                saved = points_of(sets) + run_savings(cards & ~sets)
-                if saved > best:
-                    best = saved
-    return total - best
-
-
-@kernel
-def melded_cards(cards):
-    """Cards melded in an arrangement of least deadwood (of several, the first: fewest sets of the lowest ranks)."""
-    best = run_savings(cards)
-    ranks0 = set_ranks(cards)
-    if ranks0 == 0:
-        return run_cards(cards)
     chosen = np.int64(0)
+    ranks0 = set_ranks(cards)
+    if ranks0 == 0:
+        return best, chosen
     ranks1 = ranks0 & (ranks0 - 1)
     ranks2 = ranks1 & (ranks1 - 1)
     options0 = set_options(cards, ranks0)
@@ -159,7 +134,20 @@ def melded_cards(cards):
                 if saved > best:
                     best = saved
                     chosen = sets
-    return chosen | run_cards(cards & ~chosen)
+    return best, chosen
+
+
+@kernel
+def deadwood(cards):
+    """Least deadwood of a hand of at most eleven cards."""
+    return points_of(cards) - _best_sets(cards)[0]
+
+
+@kernel
+def melded_cards(cards):
+    """Cards melded in an arrangement of least deadwood (of several, the first: fewest sets of the lowest ranks)."""
+    sets = _best_sets(cards)[1]
+    return sets | run_cards(cards & ~sets)
 
 
 @kernel
@@ -204,21 +192,11 @@ def melds_of(cards, sets0, sets1, sets2):
 
     Three melds are the most that ten cards hold; the fourth word is there for eleven and is always 0 for ten.
     """
-    meld0 = np.int64(0)
-    meld1 = np.int64(0)
-    meld2 = np.int64(0)
-    meld3 = np.int64(0)
-    count = 0
+    meld0 = meld1 = meld2 = meld3 = np.int64(0)
     for k in range(3):
         chosen = sets0 if k == 0 else (sets1 if k == 1 else sets2)
         if chosen:
-            if count == 0:
-                meld0 = chosen
-            elif count == 1:
-                meld1 = chosen
-            else:
-                meld2 = chosen
-            count += 1
+            meld0, meld1, meld2, meld3 = meld1, meld2, meld3, chosen
     runs = run_cards(cards & ~(sets0 | sets1 | sets2))
     for suit in range(4):
         of_suit = runs & (np.int64(SUIT_BITS) << (13 * suit))
@@ -227,16 +205,28 @@ def melds_of(cards, sets0, sets1, sets2):
             low = of_suit & -of_suit
             run = of_suit & ~(of_suit + low)
             of_suit &= ~run
-            if count == 0:
-                meld0 = run
-            elif count == 1:
-                meld1 = run
-            elif count == 2:
-                meld2 = run
-            else:
-                meld3 = run
-            count += 1
+            meld0, meld1, meld2, meld3 = meld1, meld2, meld3, run
+    while meld3 and not meld0:
+        meld0, meld1, meld2, meld3 = meld1, meld2, meld3, np.int64(0)
     return meld0, meld1, meld2, meld3
+
+
+@kernel
+def arrangements(cards):
+    """Every arrangement of a hand, each as the sets of its lowest ranks with three or more cards: three masks, 0 for none.
+
+    Of the lowest such rank no set comes first, then all, all but the spade, the club, the diamond, the heart; the last rank changes
+    fastest.
+    """
+    ranks0 = set_ranks(cards)
+    ranks1 = ranks0 & (ranks0 - 1)
+    ranks2 = ranks1 & (ranks1 - 1)
+    for k0 in range(set_options(cards, ranks0)):
+        set0 = set_choice(cards, ranks0, k0)
+        for k1 in range(set_options(cards, ranks1)):
+            set1 = set_choice(cards, ranks1, k1)
+            for k2 in range(set_options(cards, ranks2)):
+                yield set0, set1, set_choice(cards, ranks2, k2)
 
 
 @kernel
@@ -268,24 +258,14 @@ def exposure(meld, unseen, known, chance):
         card = ctz(fourth)
         return _chance_held(card, unseen, known, chance) * card_points(card)
     expected = 0.0
-    low = ctz(meld)
-    high = low + popcount(meld) - 1
-    reached = 1.0
-    card = low
-    while card % 13 > 0:
-        card -= 1
-        reached *= _chance_held(card, unseen, known, chance)
-        if reached == 0.0:
-            break
-        expected += reached * card_points(card)
-    reached = 1.0
-    card = high
-    while card % 13 < 12:
-        card += 1
-        reached *= _chance_held(card, unseen, known, chance)
-        if reached == 0.0:
-            break
-        expected += reached * card_points(card)
+    for down in (True, False):
+        card = ctz(meld) if down else ctz(meld) + popcount(meld) - 1
+        last = 0 if down else 12
+        reached = 1.0
+        while card % 13 != last and reached > 0.0:
+            card += -1 if down else 1
+            reached *= _chance_held(card, unseen, known, chance)
+            expected += reached * card_points(card)
     return expected
 
 
@@ -302,89 +282,52 @@ def best_spread(cards, unseen, known, hidden):
     Returns:
         Four masks, the melds; unused ones are 0.
     """
-    ranks0 = set_ranks(cards)
-    ranks1 = ranks0 & (ranks0 - 1)
-    ranks2 = ranks1 & (ranks1 - 1)
-    options0 = set_options(cards, ranks0)
-    options1 = set_options(cards, ranks1)
-    options2 = set_options(cards, ranks2)
+    if set_ranks(cards) == 0:
+        return melds_of(cards, np.int64(0), np.int64(0), np.int64(0))
     chance = hidden / max(1, popcount(unseen))
     best_saved = np.int64(-1)
     best_exposure = 0.0
-    chosen0 = np.int64(0)
-    chosen1 = np.int64(0)
-    chosen2 = np.int64(0)
-    single = options0 == 1
-    for k0 in range(options0):
-        set0 = set_choice(cards, ranks0, k0)
-        for k1 in range(options1):
-            set1 = set_choice(cards, ranks1, k1)
-            for k2 in range(options2):
-                set2 = set_choice(cards, ranks2, k2)
-                sets = set0 | set1 | set2
-                saved = points_of(sets) + run_savings(cards & ~sets)
-                if saved < best_saved or single:
-                    continue
-                a, b, c, d = melds_of(cards, set0, set1, set2)
-                open_to = (
-                    exposure(a, unseen, known, chance)
-                    + exposure(b, unseen, known, chance)
-                    + exposure(c, unseen, known, chance)
-                    + exposure(d, unseen, known, chance)
-                )
-                if saved > best_saved or open_to < best_exposure:
-                    best_saved = saved
-                    best_exposure = open_to
-                    chosen0, chosen1, chosen2 = set0, set1, set2
-    return melds_of(cards, chosen0, chosen1, chosen2)
+    best = melds_of(cards, np.int64(0), np.int64(0), np.int64(0))
+    for set0, set1, set2 in arrangements(cards):
+        sets = set0 | set1 | set2
+        saved = points_of(sets) + run_savings(cards & ~sets)
+        if saved < best_saved:
+            continue
+        melds = melds_of(cards, set0, set1, set2)
+        open_to = (
+            exposure(melds[0], unseen, known, chance)
+            + exposure(melds[1], unseen, known, chance)
+            + exposure(melds[2], unseen, known, chance)
+        )
+        if saved > best_saved or open_to < best_exposure:
+            best_saved = saved
+            best_exposure = open_to
+            best = melds
+    return best
 
 
 @kernel
 def nth_arrangement(cards, limit, n):
     """The n-th maximal arrangement within the limit, and how many there are.
 
-    An arrangement is maximal when none of its deadwood can be added to it. The order is that of the loops: for the lowest
-    rank with three or more cards no set, all, all but the spade, the club, the diamond, the heart; then the next rank.
+    An arrangement is maximal when none of its deadwood can be added to it. They come in the order of ``arrangements``.
 
     Returns:
         count, and the four masks of arrangement ``n`` (0 where it does not exist).
     """
-    ranks0 = set_ranks(cards)
-    ranks1 = ranks0 & (ranks0 - 1)
-    ranks2 = ranks1 & (ranks1 - 1)
-    options0 = set_options(cards, ranks0)
-    options1 = set_options(cards, ranks1)
-    options2 = set_options(cards, ranks2)
     total = points_of(cards)
     count = 0
-    chosen0 = np.int64(0)
-    chosen1 = np.int64(0)
-    chosen2 = np.int64(0)
-    found = False
-    for k0 in range(options0):
-        set0 = set_choice(cards, ranks0, k0)
-        for k1 in range(options1):
-            set1 = set_choice(cards, ranks1, k1)
-            for k2 in range(options2):
-                set2 = set_choice(cards, ranks2, k2)
-                sets = set0 | set1 | set2
-                loose = cards & ~sets & ~run_cards(cards & ~sets)
-                if total - points_of(sets) - run_savings(cards & ~sets) > limit:
-                    continue
-                if (
-                    set_ranks(loose)
-                    or _extends_set(loose, set0)
-                    or _extends_set(loose, set1)
-                    or _extends_set(loose, set2)
-                ):
-                    continue
-                if count == n:
-                    chosen0, chosen1, chosen2 = set0, set1, set2
-                    found = True
-                count += 1
-    if not found:
-        return count, np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-    a, b, c, d = melds_of(cards, chosen0, chosen1, chosen2)
+    a = b = c = d = np.int64(0)
+    for set0, set1, set2 in arrangements(cards):
+        sets = set0 | set1 | set2
+        loose = cards & ~sets & ~run_cards(cards & ~sets)
+        if total - points_of(sets) - run_savings(cards & ~sets) > limit:
+            continue
+        if set_ranks(loose) or _extends_set(loose, set0) or _extends_set(loose, set1) or _extends_set(loose, set2):
+            continue
+        if count == n:
+            a, b, c, d = melds_of(cards, set0, set1, set2)
+        count += 1
     return count, a, b, c, d
 
 
@@ -482,10 +425,4 @@ def deadwood_layoff(cards, meld0, meld1, meld2):
 @kernel
 def fits(meld, card):
     """Whether a card can be laid off on a meld."""
-    if meld == 0:
-        return False
-    if is_run(meld):
-        low = ctz(meld)
-        high = low + popcount(meld) - 1
-        return (card == low - 1 and low % 13 > 0) or (card == high + 1 and high % 13 < 12)
-    return card % 13 == ctz(meld) % 13 and not (meld >> card) & 1
+    return layoff_options(meld, np.int64(1) << card) > 1

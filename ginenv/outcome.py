@@ -10,7 +10,8 @@ from ginenv.actions import PHASE_OVER
 from ginenv.cards import cards_of, format_cards
 from ginenv.engine import NOBODY, End
 
-_END_WORDS = {
+# How a hand ended; who knocked, or went gin, is said with names.
+END_WORDS = {
     End.UNDERCUT: "undercut",
     End.TIE: "equal deadwood, nobody scores",
     End.STOCK: "drawn, the stock is used up",
@@ -48,12 +49,12 @@ class Outcome:
     def describe(self, names: tuple[str, str] = ("seat 0", "seat 1")) -> str:
         """One line: how it ended, the deadwood, who scores, what was laid off."""
         if self.knocker is None:
-            return _END_WORDS[self.end]
+            return END_WORDS[self.end]
         mine, theirs = self.deadwood[self.knocker], self.deadwood[1 - self.knocker]
         what = "gin" if self.end == End.GIN else "knock"
         parts = [f"{what} by {names[self.knocker]}, deadwood {mine} against {theirs}"]
         if self.end in (End.UNDERCUT, End.TIE):
-            parts.append(_END_WORDS[self.end])
+            parts.append(END_WORDS[self.end])
         if self.winner is not None:
             parts.append(f"{self.points} to {names[self.winner]}{', doubled' if self.doubled else ''}")
         if self.laid_off:

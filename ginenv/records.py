@@ -34,9 +34,9 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +45,7 @@ from ginenv.cards import card_name, format_cards, parse_cards
 from ginenv.engine import NO_CARD
 from ginenv.errors import GinError, TextError
 from ginenv.hand import Hand, Match
-from ginenv.rules import R_ELEVEN_TEN, Rules
+from ginenv.rules import Rules
 from ginenv.text import parse_rules, rules_text
 
 _HEAD = re.compile(r"ginrecord 1 (hand|game)")
@@ -146,7 +146,7 @@ def _hand_lines(hand: Hand, number: int) -> list[str]:
 
 
 def _turned(rules: Rules) -> str:
-    return "eleventh" if rules.block[R_ELEVEN_TEN] else "upcard"
+    return "eleventh" if rules.block["eleven_ten"] else "upcard"
 
 
 def _played(hand: Hand, action: int) -> str:
@@ -212,14 +212,12 @@ class _Reader:
         head = _HEAD.fullmatch(line := self._next("'ginrecord 1'"))
         if head is None:
             raise TextError(f"expected 'ginrecord 1 hand' or 'ginrecord 1 game', got {line[:40]!r}")
-        rules = parse_rules(self._field("rules"))
+        self.rules = parse_rules(self._field("rules"))
         players = self._players(self._optional("players"))
         note = self._optional("note")
-        keys = self._keys(self._optional("keys"))
-        match = self._game(rules, keys) if head[1] == "game" else None
-        hand = (
-            match.hand if match else self._hand(1, rules, lambda deck, starter: _new_hand(rules, deck, starter, keys))
-        )
+        self.keys = self._keys(self._optional("keys"))
+        table = self._game() if head[1] == "game" else self._hand(1, Hand.deal)
+        match, hand = (table, table.hand) if isinstance(table, Match) else (None, table)
         found = _check([line for _, line in self.lines[: self.at]])
         if self._field("check") not in (found, "-"):
             raise TextError(
@@ -235,67 +233,52 @@ class _Reader:
             raise TextError(f"expected two players such as 'formula | simple', got {text[:40]!r}")
         return names[0], names[1]
 
-    def _keys(self, text: str) -> list[int]:
+    def _keys(self, text: str) -> np.ndarray:
         words = text.split() or ["0", "0", "0"]
         if len(words) != 3 or not all(re.fullmatch("[0-9a-f]{1,16}", word) for word in words):
             raise TextError(
                 f"expected three hexadecimal words (the game's key and the luck of both seats), got {text[:60]!r}"
             )
-        return [int(word, 16) for word in words]
+        return np.array([int(word, 16) for word in words], np.uint64)
 
-    def _game(self, rules: Rules, keys: list[int]) -> Match:
-        matches: list[Match] = []
-
-        def new(deck: list[int], starter: int) -> Match:
-            match = Match(rules, deck=deck, starter=starter, seed=0)
-            _set_keys(match.hand, keys)
-            matches.append(match)
-            return match
-
-        def following(deck: list[int], starter: int) -> Match:
-            matches[0].next_hand(deck)
-            return matches[0]
-
-        def check_starter(starter: int) -> None:
-            twin = matches[0].copy()
-            twin.next_hand()
-            if twin.hand.turn != starter:
-                raise TextError(f"seat {twin.hand.turn} starts this hand by the rules, not seat {starter}")
-
+    def _game(self) -> Match:
+        match = self._hand(1, Match)
         number = 1
-        while number == 1 or self._peek().startswith("hand "):
-            if number == 1:
-                self._hand(number, rules, new)
-            else:
-                self._hand(number, rules, following, check_starter)
-            match = matches[0]
-            number += 1
+        while True:
             if match.hand.is_over:
                 expected = f"{match.score[0]} | {match.score[1]}"
                 if (score := self._field("score")) != expected:
                     raise TextError(f"the score is {expected}, not {score[:40]!r}")
-        match = matches[0]
+            if not self._peek().startswith("hand "):
+                break
+            number += 1
+            self._hand(number, match)
         if match.is_over and (end := self._field("end")) != _end_text(match):
             raise TextError(f"the game was {_end_text(match)}, not {end[:60]!r}")
         return match
 
-    def _hand(
-        self,
-        number: int,
-        rules: Rules,
-        begin: Callable[[list[int], int], Hand | Match],
-        check_starter: Callable[[int], None] = lambda starter: None,
-    ) -> Hand:
+    def _hand(self, number: int, table: Any) -> Any:
+        """Reads a hand and plays it: of a game that is given, or of one that ``Match``, or ``Hand.deal``, begins."""
         head = _HAND.fullmatch(line := self._next(f"'hand {number}'"))
         if head is None or int(head[1]) != number:
             raise TextError(f"expected 'hand {number}, seat 0 starts' (or seat 1), got {line[:40]!r}")
         starter = int(head[2])
-        check_starter(starter)
-        dealt = [self._cards(f"seat {seat}", rules.hand_size) for seat in (0, 1)]
-        turned = self._cards(_turned(rules), 1)
-        stock = self._cards("stock", rules.num_cards - 2 * rules.hand_size - 1)
-        table = begin(dealt[starter] + dealt[1 - starter] + turned + stock, starter)
+        if number > 1:
+            twin = table.copy()
+            twin.next_hand()
+            if twin.hand.turn != starter:
+                raise TextError(f"seat {twin.hand.turn} starts this hand by the rules, not seat {starter}")
+        dealt = [self._cards(f"seat {seat}", self.rules.hand_size) for seat in (0, 1)]
+        turned = self._cards(_turned(self.rules), 1)
+        stock = self._cards("stock", self.rules.num_cards - 2 * self.rules.hand_size - 1)
+        deck = dealt[starter] + dealt[1 - starter] + turned + stock
+        if number > 1:
+            table.next_hand(deck)
+        else:
+            table = table(self.rules, deck=deck, starter=starter, seed=0)
         hand = table.hand if isinstance(table, Match) else table
+        if number == 1:
+            hand.state["key"], hand.state["luck"] = self.keys[0], self.keys[1:]
         turns = 0
         while re.match(r"\d", self._peek()):
             turns += 1
@@ -306,7 +289,7 @@ class _Reader:
                 raise TextError("a result is given although the hand is still in play")
         elif (result := self._field("result")) != str(hand.outcome):
             raise TextError(f"the result is {str(hand.outcome)!r}, not {result[:80]!r}")
-        return hand
+        return table
 
     def _cards(self, name: str, count: int) -> list[int]:
         cards = parse_cards(self._field(name))
@@ -336,17 +319,6 @@ class _Reader:
             card = _push(table, hand, action)
             if step[2] is not None and step[2] != ("" if card == NO_CARD else card_name(card)):
                 raise TextError(f"{step[2]!r} is not the card drawn or taken there")
-
-
-def _new_hand(rules: Rules, deck: list[int], starter: int, keys: list[int]) -> Hand:
-    hand = Hand.deal(rules, deck=deck, starter=starter, seed=0)
-    _set_keys(hand, keys)
-    return hand
-
-
-def _set_keys(hand: Hand, keys: list[int]) -> None:
-    hand.state["key"] = np.uint64(keys[0])
-    hand.state["luck"] = np.array(keys[1:], np.uint64)
 
 
 def read_record(path: str | Path) -> Record:

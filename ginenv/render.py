@@ -99,6 +99,14 @@ _PAPER, _INK, _HEART = (250, 248, 240), (32, 34, 40), (190, 36, 44)
 _TEXT, _FAINT, _GOLD = (240, 244, 238), (172, 202, 184), (240, 200, 96)
 _BACK, _BACK_LINE = (52, 78, 134), (134, 158, 206)
 _KIND_RGB = {"run": (112, 214, 130), "set": (110, 176, 250)}
+# The signs of spades, clubs, diamonds and hearts: discs (centre and radius) and polygons.
+_STEM = ((-0.4, 1.05), (0.4, 1.05), (0, 0.1))
+_SIGNS = (
+    (((-0.43, 0.2, 0.47), (0.43, 0.2, 0.47)), (((-0.88, 0.05), (0.88, 0.05), (0, -1.05)), _STEM)),
+    (((0, -0.5, 0.46), (-0.5, 0.25, 0.46), (0.5, 0.25, 0.46)), (((-0.4, 1.05), (0.4, 1.05), (0, -0.1)),)),
+    ((), (((0, -1.1), (0.8, 0), (0, 1.1), (-0.8, 0)),)),
+    (((-0.45, -0.35, 0.5), (0.45, -0.35, 0.5)), (((-0.92, -0.15), (0.92, -0.15), (0, 1.05)),)),
+)
 _SCALE = 2  # drawn larger and scaled down, for smooth edges
 
 
@@ -148,31 +156,12 @@ class _Canvas:
     def suit(self, x: float, y: float, r: float, suit: int, fill: tuple) -> None:
         """A suit's sign around a point; fonts that everybody has do not hold the signs."""
         x, y, r = x * _SCALE, y * _SCALE, r * _SCALE
-
-        def disc(dx: float, dy: float, radius: float) -> None:
-            self.draw.ellipse(
-                [x + (dx - radius) * r, y + (dy - radius) * r, x + (dx + radius) * r, y + (dy + radius) * r], fill
-            )
-
-        def shape(points: list[tuple[float, float]]) -> None:
+        discs, polygons = _SIGNS[suit]
+        for dx, dy, radius in discs:
+            left, top = x + (dx - radius) * r, y + (dy - radius) * r
+            self.draw.ellipse([left, top, left + 2 * radius * r, top + 2 * radius * r], fill)
+        for points in polygons:
             self.draw.polygon([(x + dx * r, y + dy * r) for dx, dy in points], fill)
-
-        if suit == 2:
-            shape([(0, -1.1), (0.8, 0), (0, 1.1), (-0.8, 0)])
-        elif suit == 3:
-            disc(-0.45, -0.35, 0.5)
-            disc(0.45, -0.35, 0.5)
-            shape([(-0.92, -0.15), (0.92, -0.15), (0, 1.05)])
-        elif suit == 0:
-            disc(-0.43, 0.2, 0.47)
-            disc(0.43, 0.2, 0.47)
-            shape([(-0.88, 0.05), (0.88, 0.05), (0, -1.05)])
-            shape([(-0.4, 1.05), (0.4, 1.05), (0, 0.1)])
-        else:
-            disc(0, -0.5, 0.46)
-            disc(-0.5, 0.25, 0.46)
-            disc(0.5, 0.25, 0.46)
-            shape([(-0.4, 1.05), (0.4, 1.05), (0, -0.1)])
 
     def card(self, x: float, y: float, card: int, outline: tuple = (150, 150, 150)) -> None:
         """A card face up."""
@@ -257,14 +246,8 @@ def to_image(view: np.void, opponent: str = "opponent") -> np.ndarray:
     canvas.box(16, 190, WIDTH - 32, 180, _FELT_DARK, _LINE, 14)
     name = opponent if len(opponent) <= 40 else opponent[:39] + "…"
     canvas.text(30, 26, name, 20)
-    canvas.text(
-        WIDTH - 30,
-        26,
-        f"hand {int(view['hand_no']) + 1}   score {int(view['score'][0])} : {int(view['score'][1])}",
-        20,
-        _TEXT,
-        "rm",
-    )
+    game = f"hand {int(view['hand_no']) + 1}   score {int(view['score'][0])} : {int(view['score'][1])}"
+    canvas.text(WIDTH - 30, 26, game, 20, _TEXT, "rm")
     _draw_holding(canvas, 52, theirs)
     if view["phase"] == PHASE_OVER and view["shown"]:
         canvas.text(WIDTH - 30, 52, f"deadwood {int(view['deadwood'][1])}", 16, _FAINT, "rm")

@@ -12,7 +12,7 @@ from ginenv.cards import card_name, mask_of
 from ginenv.engine import NO_CARD, NOBODY, STATE, apply, deal, is_legal
 from ginenv.errors import TextError
 from ginenv.jit import kernel
-from ginenv.rules import R_DISCARD_TAKEN, R_HAND_SIZE, Rules
+from ginenv.rules import Rules
 from ginenv.view import make_views
 
 
@@ -95,7 +95,7 @@ class Replay:
         seen = int(state["pile_cards"]) | int(state["known"][1 - seat])
         if not self.in_play & bit or seen & bit:
             return False
-        if card == state["taken"] and not state["rules"][R_DISCARD_TAKEN]:
+        if card == state["taken"] and not state["rules"]["discard_taken_upcard"]:
             return False
         if action < KNOCK:
             # Hidden cards are interchangeable, and only the one thrown is needed.
@@ -109,7 +109,7 @@ class Replay:
         known = self.known
         cards = {known.seat: known.mine, 1 - known.seat: known.shown}
         held = cards[knocker] & ~thrown
-        if held.bit_count() != int(self.state["rules"][R_HAND_SIZE]):
+        if held.bit_count() != int(self.state["rules"]["hand_size"]):
             raise TextError("the knocker's cards do not lie open")
         self.state["hands"][knocker] = held | thrown
         self.state["hands"][1 - knocker] = cards[1 - knocker]
@@ -120,7 +120,7 @@ class Replay:
         seat, other = known.seat, 1 - known.seat
         if self.phase != PHASE_OVER and state["turn"] != seat:
             raise TextError(f"seat {seat} is not to move")
-        size = int(state["rules"][R_HAND_SIZE])
+        size = int(state["rules"]["hand_size"])
         if state["knocker"] == NOBODY:
             holds = size + (self.phase == PHASE_DISCARD)
             if known.shown:

@@ -13,99 +13,11 @@ import hashlib
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from ginenv.errors import RulesError, check_choice, check_whole, must_be, unknown_name
-
-# Positions of the rules in the block of small integers that a state carries, so that games under different rules
-# can stand side by side in one batch.
-(
-    R_ELEVEN_TEN,
-    R_OFFER,
-    R_FIRST_TURN_KNOCK,
-    R_DISCARD_TAKEN,
-    R_LIMIT,
-    R_OKLAHOMA,
-    R_ACE_ONE,
-    R_SPADE_DOUBLES,
-    R_AUTO_GIN,
-    R_LENIENT_KNOCK,
-    R_STOCK_END,
-    R_LAYOFF,
-    R_CHOOSE_SPREAD,
-    R_TIE_UNDERCUTS,
-    R_GIN_BONUS,
-    R_UNDERCUT_BONUS,
-    R_MAX_UPCARDS,
-    R_REPEAT_DRAW,
-    R_FIRST_STARTER,
-    R_NEXT_STARTER,
-    R_TARGET,
-    R_GAME_BONUS,
-    R_BOX_BONUS,
-    R_SHUTOUT,
-    R_SHUTOUT_BONUS,
-    R_NET,
-    R_WINNER_TOTAL,
-    R_MAX_DRAWN,
-    R_RANKS,
-    R_SUITS,
-    R_HAND_SIZE,
-    R_FIRST_DISCARD_LIMIT,
-) = range(32)
-NUM_RULES = 32
-
-# The fields behind these positions, in their order; the last one follows from several.
-_FIELDS = (
-    "deal",
-    "first_upcard",
-    "first_turn_knock",
-    "discard_taken_upcard",
-    "knock_limit",
-    "oklahoma",
-    "oklahoma_ace",
-    "spade_doubles",
-    "gin",
-    "illegal_knock",
-    "stock_end",
-    "layoff",
-    "spread",
-    "undercut_on_tie",
-    "gin_bonus",
-    "undercut_bonus",
-    "max_upcards",
-    "repeated_upcard_draw",
-    "first_starter",
-    "next_starter",
-    "target",
-    "game_bonus",
-    "box_bonus",
-    "shutout",
-    "shutout_bonus",
-    "net_score",
-    "winner",
-    "max_drawn_hands",
-    "ranks",
-    "suits",
-    "hand_size",
-)
-
-_RANGES = {
-    "knock_limit": (0, 10),
-    "gin_bonus": (0, 200),
-    "undercut_bonus": (0, 200),
-    "max_upcards": (1, 50),
-    "target": (0, 500),
-    "game_bonus": (0, 500),
-    "box_bonus": (0, 200),
-    "shutout_bonus": (0, 500),
-    "max_drawn_hands": (1, 200),
-    "ranks": (3, 13),
-    "suits": (2, 4),
-    "hand_size": (3, 10),
-}
 
 
 @dataclass(frozen=True)
@@ -157,7 +69,7 @@ class Rules:
     first_upcard: Literal["either", "offer"] = "offer"
     first_turn_knock: bool = True
     discard_taken_upcard: bool = False
-    knock_limit: int = 10
+    knock_limit: Annotated[int, 0, 10] = 10
     oklahoma: bool = False
     oklahoma_ace: Literal["gin", "one"] = "one"
     spade_doubles: bool = False
@@ -168,23 +80,23 @@ class Rules:
     layoff: Literal["best", "deadwood-only", "by-hand"] = "best"
     spread: Literal["automatic", "chosen"] = "automatic"
     undercut_on_tie: bool = False
-    gin_bonus: int = 25
-    undercut_bonus: int = 25
-    max_upcards: int = 50
+    gin_bonus: Annotated[int, 0, 200] = 25
+    undercut_bonus: Annotated[int, 0, 200] = 25
+    max_upcards: Annotated[int, 1, 50] = 50
     repeated_upcard_draw: bool = False
     first_starter: Literal["chance", "seat0"] = "chance"
     next_starter: Literal["loser", "alternate", "seat0"] = "loser"
-    target: int = 100
-    game_bonus: int = 100
-    box_bonus: int = 25
+    target: Annotated[int, 0, 500] = 100
+    game_bonus: Annotated[int, 0, 500] = 100
+    box_bonus: Annotated[int, 0, 200] = 25
     shutout: Literal["none", "double-before-boxes", "double-after-boxes", "bonus"] = "double-before-boxes"
-    shutout_bonus: int = 100
+    shutout_bonus: Annotated[int, 0, 500] = 100
     net_score: bool = True
     winner: Literal["target", "total"] = "total"
-    max_drawn_hands: int = 50
-    ranks: int = 13
-    suits: int = 4
-    hand_size: int = 10
+    max_drawn_hands: Annotated[int, 1, 200] = 50
+    ranks: Annotated[int, 3, 13] = 13
+    suits: Annotated[int, 2, 4] = 4
+    hand_size: Annotated[int, 3, 10] = 10
 
     def __post_init__(self) -> None:
         """Refuses a value that the rule cannot have, naming the field, the value and what is allowed."""
@@ -219,13 +131,13 @@ class Rules:
 
     @cached_property
     def block(self) -> np.ndarray:
-        """The rules as ``int16[32]``, in the order of the ``R_*`` constants; what a state carries."""
-        values = np.zeros(NUM_RULES, np.int16)
-        for position, name in enumerate(_FIELDS):
-            value = getattr(self, name)
-            values[position] = CHOICES[name].index(value) if name in CHOICES else value
-        values[R_ELEVEN_TEN] = self.deals_eleven
-        values[R_FIRST_DISCARD_LIMIT] = self.deals_eleven and self.oklahoma
+        """The rules as a ``RULES`` record (an array without dimensions), which a state carries."""
+        values = np.zeros((), RULES)
+        for field, name in _RECORD_NAMES.items():
+            value = getattr(self, field)
+            values[name] = CHOICES[field].index(value) if field in CHOICES else value
+        values["eleven_ten"] = self.deals_eleven
+        values["first_discard_limit"] = self.deals_eleven and self.oklahoma
         values.flags.writeable = False
         return values
 
@@ -246,35 +158,19 @@ class Rules:
         return json.dumps(dataclasses.asdict(self), sort_keys=True)
 
     @classmethod
-    def from_json(cls, text: str | dict[str, Any]) -> Rules:
-        """Rules of a JSON object (text or parsed); fields left out keep their default.
+    def from_block(cls, block: np.ndarray | np.void) -> Rules:
+        """Rules of a state's ``RULES`` record: a preset where one has this record, else built field by field.
 
-        Raises:
-            RulesError: if the text is not a JSON object, or a field is unknown or has a value that it cannot have.
-        """
-        try:
-            values = json.loads(text) if isinstance(text, str) else text
-        except (ValueError, RecursionError) as error:
-            raise RulesError(f"rules cannot be read as JSON: {error}") from None
-        if not isinstance(values, dict):
-            raise RulesError(f"expected rules as a JSON object with a value for each rule, got {type(values).__name__}")
-        return cls().replace(**values)
-
-    @classmethod
-    def from_block(cls, block: np.ndarray) -> Rules:
-        """Rules that a state's block stands for: a preset where one has this block, else built field by field.
-
-        Rules that mean the same have one block (DG's eleven/ten deal under Oklahoma is the traditional one), so the value can
-        differ from the one that the block was made of, but never in how hands are played and scored.
+        Rules that mean the same have one record (DG's eleven/ten deal under Oklahoma is the traditional one), so the value can
+        differ from the one that the record was made of, but never in how hands are played and scored.
         """
         for preset in PRESETS.values():
-            if np.array_equal(preset.block, block):
+            if preset.block.tobytes() == block.tobytes():
                 return preset
         values: dict[str, Any] = {}
-        for position, name in enumerate(_FIELDS):
-            value = int(block[position])
-            values[name] = CHOICES[name][value] if name in CHOICES else value if name in _RANGES else bool(value)
-        values["eleven_ten_oklahoma"] = CHOICES["eleven_ten_oklahoma"][bool(block[R_FIRST_DISCARD_LIMIT])]
+        for field, name in _RECORD_NAMES.items():
+            value = int(block[name])
+            values[field] = CHOICES[field][value] if field in CHOICES else value if field in _RANGES else bool(value)
         return cls(**values)
 
     @cached_property
@@ -283,10 +179,29 @@ class Rules:
         return hashlib.sha256(self.to_json().encode()).hexdigest()[:12]
 
 
-# What a rule can be, where it is one of several words; a block holds the position.
+_HINTS = get_type_hints(Rules, include_extras=True)
+# The words that a rule can be, where it is one of several; a record holds the position.
 CHOICES: dict[str, tuple[str, ...]] = {
-    name: get_args(hint) for name, hint in get_type_hints(Rules).items() if get_origin(hint) is Literal
+    name: get_args(hint) for name, hint in _HINTS.items() if get_origin(hint) is Literal
 }
+# The least and the most that a rule can be, where it is a number.
+_RANGES: dict[str, tuple[int, int]] = {
+    name: hint.__metadata__ for name, hint in _HINTS.items() if get_origin(hint) is Annotated
+}
+# In a record a choice between two words is a flag with a name of its own, 1 for the second word.
+_FLAGS = {
+    "deal": "eleven_ten",
+    "first_upcard": "offer",
+    "oklahoma_ace": "ace_one",
+    "eleven_ten_oklahoma": "first_discard_limit",
+    "gin": "auto_gin",
+    "illegal_knock": "lenient_knock",
+    "spread": "choose_spread",
+    "winner": "winner_total",
+}
+_RECORD_NAMES = {name: _FLAGS.get(name, name) for name in _HINTS}
+# The rules as a record of small integers that every state carries, so that games under different rules can share a batch.
+RULES = np.dtype([(name, np.int16) for name in _RECORD_NAMES.values()])
 
 _DG = Rules(illegal_knock="discard")
 # The points of hands alone count, and who reaches the target first wins.

@@ -24,7 +24,7 @@ from gymnasium.utils import seeding
 
 from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import OBSERVATION_SIZE, PLANES_SHAPE, encode_views
-from ginenv.errors import IllegalActionError, check_choice
+from ginenv.errors import check_choice
 from ginenv.rules import Rules
 from ginenv.table_batch import TableBatch
 from ginenv.view import action_masks, make_views
@@ -64,7 +64,6 @@ class SelfPlayBatch:
             reward=reward,
             on_illegal="raise",
         )
-        self._keyed = False
         self._rows = np.zeros((num_envs, OBSERVATION_SIZE), np.uint8)
         self._masks = np.zeros((num_envs, NUM_ACTIONS), np.int8)
 
@@ -100,13 +99,9 @@ class SelfPlayBatch:
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begins an episode at every table; options as for the environments."""
         self._batch.check_options(options)
-        if seed is not None:
+        if seed is not None or not self._batch.is_seeded:
             for slot in range(self.num_envs):
-                self._batch.seed(slot, seeding.np_random(seed + slot)[0])
-        elif not self._keyed:
-            for slot in range(self.num_envs):
-                self._batch.seed(slot, seeding.np_random()[0])
-        self._keyed = True
+                self._batch.seed(slot, seeding.np_random(None if seed is None else seed + slot)[0])
         self._new_buffers()
         self._batch.reset(self._rows, self._masks, options=options, seeded=seed is not None)
 
@@ -122,13 +117,6 @@ class SelfPlayBatch:
         Raises:
             IllegalActionError: names the first illegal action and lists the legal ones.
         """
-        if not self._keyed:
-            raise ResetNeeded("step is called before reset; call reset first")
-        actions = np.asarray(actions)
-        if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iu":
-            raise IllegalActionError(
-                f"actions are {self.num_envs} whole numbers, one for each table, not {actions.dtype} {actions.shape}"
-            )
         self._batch.take(actions)
         self._new_buffers()
         self._batch.step(self._rows, self._masks)

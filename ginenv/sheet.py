@@ -12,7 +12,7 @@ from ginenv.engine import NOBODY, STATE
 from ginenv.errors import GinError
 from ginenv.game import score_hand
 from ginenv.outcome import Outcome
-from ginenv.rules import R_BOX_BONUS, R_GAME_BONUS, R_NET, R_SHUTOUT, Rules
+from ginenv.rules import Rules
 
 Pair = tuple[int, int]
 
@@ -70,12 +70,12 @@ class ScoreSheet:
         return self.to_text()
 
 
-def _booked(rules: Rules, outcomes: Sequence[Outcome], without: Sequence[int]) -> tuple[np.ndarray, list[Pair]]:
+def _booked(rules: Rules, outcomes: Sequence[Outcome], without: Sequence[str]) -> tuple[np.ndarray, list[Pair]]:
     """A state in which outcomes were booked under the rules with some bonuses taken away, and the running totals."""
     states = np.zeros(1, STATE)
     states["rules"] = rules.block
-    for position in without:
-        states["rules"][0, position] = 0
+    for name in without:
+        states["rules"][name] = 0
     states["game_winner"] = NOBODY
     running = []
     for number, outcome in enumerate(outcomes, 1):
@@ -84,11 +84,12 @@ def _booked(rules: Rules, outcomes: Sequence[Outcome], without: Sequence[int]) -
         states["winner"] = NOBODY if outcome.winner is None else outcome.winner
         states["points"] = outcome.points
         score_hand(states[0])
-        running.append(_pair(states["score"]))
+        running.append(pair_of(states["score"]))
     return states, running
 
 
-def _pair(field: np.ndarray) -> Pair:
+def pair_of(field: np.ndarray) -> Pair:
+    """The pair that one record holds in a field."""
     return int(field[0, 0]), int(field[0, 1])
 
 
@@ -109,12 +110,12 @@ def score_sheet(rules: Rules, outcomes: Sequence[Outcome]) -> ScoreSheet:
     closing: list[tuple[str, Pair]] = []
     before = running[-1]
     # The order of the sheet; a shut-out that doubles boxes too comes after them.
-    steps = [("bonus", R_GAME_BONUS), ("boxes", R_BOX_BONUS), ("shut-out", R_SHUTOUT)]
+    steps = [("bonus", "game_bonus"), ("boxes", "box_bonus"), ("shut-out", "shutout")]
     if rules.shutout == "double-before-boxes":
         steps[1], steps[2] = steps[2], steps[1]
     for k, (label, _) in enumerate(steps):
-        later = [position for _, position in steps[k + 1 :]]
-        after = _pair(_booked(rules, outcomes, [R_NET, *later])[0]["total"])
+        later = [name for _, name in steps[k + 1 :]]
+        after = pair_of(_booked(rules, outcomes, ["net_score", *later])[0]["total"])
         if after != before:
             closing.append((label, (after[0] - before[0], after[1] - before[1])))
         before = after

@@ -13,18 +13,7 @@ import numpy as np
 from ginenv.actions import PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD
 from ginenv.jit import below, kernel, mix, next_word
 from ginenv.melds import card_points
-from ginenv.rules import (
-    NUM_RULES,
-    R_ACE_ONE,
-    R_ELEVEN_TEN,
-    R_HAND_SIZE,
-    R_LIMIT,
-    R_OFFER,
-    R_OKLAHOMA,
-    R_RANKS,
-    R_SPADE_DOUBLES,
-    R_SUITS,
-)
+from ginenv.rules import RULES
 
 MAX_HISTORY = 192
 MAX_PILE = 32
@@ -85,7 +74,7 @@ STATE = np.dtype(
         ("num_history", np.uint8),
         ("deck", np.uint8, (52,)),  # starter's cards, the other's, upcard (or 11th card), stock
         # The rest is the same in a view, and is copied in one go.
-        ("rules", np.int16, (NUM_RULES,)),
+        ("rules", RULES),
         ("pile", np.uint8, (MAX_PILE,)),  # the discard pile from the bottom
         ("first_upcard", np.uint8),  # the card turned at the deal, NO_CARD where none is
         ("history", np.uint8, (MAX_HISTORY,)),  # every action of the hand in order
@@ -112,8 +101,8 @@ def same_records(one: np.ndarray, other: np.ndarray) -> bool:
 @kernel
 def shuffle(s):
     """The deck of hand ``hand_no`` under ``key``, into the record: the same on every machine and at every batch size."""
-    ranks = np.int64(s.rules[R_RANKS])
-    count = ranks * s.rules[R_SUITS]
+    ranks = np.int64(s.rules.ranks)
+    count = ranks * s.rules.suits
     for i in range(count):
         s.deck[i] = 13 * (i // ranks) + i % ranks
     seed = mix(s.key ^ mix(np.uint64(s.hand_no)))
@@ -127,22 +116,22 @@ def shuffle(s):
 def oklahoma_limit(s, upcard):
     """The knock limit that an Oklahoma upcard sets."""
     value = np.int64(card_points(upcard))
-    if value == 1 and not s.rules[R_ACE_ONE]:
+    if value == 1 and not s.rules.ace_one:
         value = 0
-    return min(value, np.int64(s.rules[R_LIMIT]))
+    return min(value, np.int64(s.rules.knock_limit))
 
 
 @kernel
 def set_limit(s, upcard):
     """Puts the limit of an Oklahoma upcard, and whether it doubles the hand, into the record."""
     s.limit = oklahoma_limit(s, upcard)
-    s.doubled = 1 if s.rules[R_SPADE_DOUBLES] and upcard < 13 else 0
+    s.doubled = 1 if s.rules.spade_doubles and upcard < 13 else 0
 
 
 @kernel
 def deal(s, starter):
     """Begins a hand from the deck in the record; scores and rules stay as they are."""
-    size = np.int64(s.rules[R_HAND_SIZE])
+    size = np.int64(s.rules.hand_size)
     hand0 = np.int64(0)
     hand1 = np.int64(0)
     for i in range(size):
@@ -171,9 +160,9 @@ def deal(s, starter):
     s.knocker = NOBODY
     s.warned = 0
     s.num_history = 0
-    s.limit = s.rules[R_LIMIT]
+    s.limit = s.rules.knock_limit
     s.doubled = 0
-    if s.rules[R_ELEVEN_TEN]:
+    if s.rules.eleven_ten:
         hand0 |= np.int64(1) << upcard
         s.pile_cards = 0
         s.num_pile = 0
@@ -184,8 +173,8 @@ def deal(s, starter):
         s.pile[0] = upcard
         s.first_upcard = upcard
         s.num_pile = 1
-        s.phase = PHASE_UPCARD if s.rules[R_OFFER] else PHASE_DRAW
-        if s.rules[R_OKLAHOMA]:
+        s.phase = PHASE_UPCARD if s.rules.offer else PHASE_DRAW
+        if s.rules.oklahoma:
             set_limit(s, upcard)
     s.hands[starter] = hand0
     s.hands[1 - starter] = hand1

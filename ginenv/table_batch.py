@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, TypedDict
 
 import numpy as np
+from gymnasium.error import ResetNeeded
 
 from ginenv.actions import illegal_action
 from ginenv.cards import check_deck, parse_cards
@@ -62,14 +63,14 @@ class TableBatch:
     Args:
         num_tables: how many.
         rules: a preset's name, ``Rules``, or a dictionary of rules.
-        opponents: who sits across: a name, a path, a ``Player``, or a list of these, of which table ``i`` gets number
-            ``i % len``. ``None`` where the learner plays both seats.
+        opponents: a name, a path, a ``Player``, or a list of these, of which table ``i`` gets number ``i % len``; ``None`` where
+            the learner plays both seats.
         is_game: whether an episode is a game, else a hand.
         same_step: whether an episode that ends is followed by the next in the same step.
         reward: a name in ``HAND_REWARDS`` or ``GAME_REWARDS``.
-        seat: the learner's seat: 0, 1, ``"alternate"`` or ``"random"``; without opponents the learner sits wherever it is to move.
-        on_illegal: ``"terminate"`` or ``"raise"``.
-        opponent_memory: ``"none"``, ``"env"`` or ``"profile"``.
+        seat: as for ``ginenv.env.TableEnv``, as the next two; without opponents the learner sits wherever it is to move.
+        on_illegal: see there.
+        opponent_memory: see there.
     """
 
     def __init__(
@@ -104,6 +105,7 @@ class TableBatch:
         self._slots = np.zeros(num_tables, np.int64)
         self._all = np.arange(num_tables)
         self.is_game = is_game
+        self.is_seeded = False
         # Views of fields of the tables. Actions are the learner's next ones.
         self.actions = self.paid = self.done = self.over = np.empty(0)
         self.seats = self.illegal = self.closed = np.empty(0)
@@ -187,10 +189,9 @@ class TableBatch:
 
     def seed(self, slot: int, generator: np.random.Generator) -> None:
         """Takes the words from a generator that the deals and the players' own randomness follow from (``game.set_keys``)."""
-        first = np.zeros(1, STATE)
-        set_keys(first, generator)
-        table = self.tables[slot]
-        table["key"], table["luck"], table["episode"] = first["key"][0], first["luck"][0], 0
+        set_keys(self.tables[slot : slot + 1], generator)
+        self.tables["episode"][slot] = 0
+        self.is_seeded = True
 
     def reset(
         self,
@@ -265,14 +266,21 @@ class TableBatch:
                 state["deck"][: len(deck)] = deck
             deal(state, int(state["starter"]) if starter is None else starter)
 
-    def take(self, actions: np.ndarray | int) -> None:
+    def take(self, actions: np.ndarray) -> None:
         """Sets the learner's next actions; where an illegal one is an error, none of them is set.
 
         Callers do so before they give up the arrays of the step before, which stand as long as nothing is played.
 
         Raises:
             IllegalActionError: names the first illegal action and lists what is legal.
+            ResetNeeded: before the first reset.
         """
+        if not self.is_seeded:
+            raise ResetNeeded("step is called before reset; call reset first")
+        actions = np.asarray(actions)
+        if actions.shape != (self.num_tables,) or actions.dtype.kind not in "iu":
+            expected = f"{self.num_tables} whole numbers, one for each environment"
+            raise IllegalActionError(f"actions must be {expected}, not {actions.dtype} {actions.shape}")
         self.actions[:] = actions
         if not self.strict:
             return

@@ -122,6 +122,8 @@ def _begin(s, t):
     else:
         t.seat = t.seat_rule
     t.seat_given = 0
+    t.score[0] = 0
+    t.score[1] = 0
     t.opponent = t.next_opponent
     t.moved = 0
     t.moved_in_hand = 0
@@ -229,8 +231,6 @@ def _close_episode(s, t, v):
         t.illegal = 0
         t.finished = 0
         _begin(s, t)
-        t.score[0] = 0
-        t.score[1] = 0
 
 
 @kernel
@@ -306,8 +306,6 @@ def play(states, tables, views, rows, masks):
         t = tables[i]
         _clear(t)
         if t.over:
-            t.score[0] = 0
-            t.score[1] = 0
             _begin(s, t)
         else:
             t.moved = 1
@@ -362,8 +360,6 @@ def begin_some(states, tables, slots):
         t = tables[slots[k]]
         _clear(t)
         t.reward = 0.0
-        t.score[0] = 0
-        t.score[1] = 0
         _begin(states[slots[k]], t)
 
 

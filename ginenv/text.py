@@ -56,13 +56,16 @@ from ginenv.errors import GinError, TextError, must_be
 from ginenv.hand import Hand
 from ginenv.history import M_FORCED_DRAW, M_LAY_OFF, M_SPREAD, read_moves
 from ginenv.replay import Known, Replay
-from ginenv.rules import PRESETS, R_ELEVEN_TEN, Rules, get_rules
+from ginenv.rules import PRESETS, Rules, get_rules
 from ginenv.state import same_records
 
 _CARD = "[A2-9TJQK][SCDH]"
 _TOKEN = re.compile(rf"p|s|t|[k+]?{_CARD}|a\d\d")
 _FIXED = {PASS: "p", STOCK: "s", UPCARD: "t"}
-_INT32 = 2**31 - 1
+# Numbers and pairs of a game, by their names in a line and in the record.
+_POSITION_NUMBERS = {"hand": "hand_no", "score": "score", "boxes": "boxes", "drawn": "drawn_hands"}
+_KEYS = {"key": "key", "luck": "luck"}
+_VIEW_NUMBERS = ("declined", "warned", "hand_no", "score", "boxes", "drawn_hands", "luck", "hand_luck")
 
 
 @cache
@@ -185,20 +188,27 @@ class _Fields:
             raise TextError(f"field {name!r} is missing")
         return value
 
-    def number(self, name: str, default: int | None = None, most: int = _INT32, base: int = 10) -> int:
-        return self._number(name, self.take(name, None if default is None else str(default)), most, base)
+    def seat(self, name: str, default: str | None = None) -> int:
+        return self._number(name, self.take(name, default), 1)
 
-    def pair(self, name: str, least: int = 0, most: int = _INT32, base: int = 10) -> list[int]:
-        parts = self.take(name, "0:0").split(":")
-        if len(parts) != 2:
-            raise TextError(f"field {name!r} must be a pair such as 36:38")
-        return [self._number(name, part, most, base, least) for part in parts]
+    def into(self, record: Any, field: str, name: str = "") -> None:
+        """Takes a number or a pair, 0 where it is missing, into the field of a record, whose type says how large it can be."""
+        name = name or field
+        dtype = record.dtype[field]
+        most, base = int(np.iinfo(dtype.base).max), 16 if dtype.base == np.uint64 else 10
+        parts = self.take(name, "0:0" if dtype.shape else "0").split(":")
+        if len(parts) != (2 if dtype.shape else 1):
+            raise TextError(
+                must_be(f"field {name!r}", "a pair such as 36:38" if dtype.shape else "one number", ":".join(parts))
+            )
+        numbers = [self._number(name, part, most, base) for part in parts]
+        record[field] = numbers if dtype.shape else numbers[0]
 
-    def _number(self, name: str, text: str, most: int, base: int, least: int = 0) -> int:
+    def _number(self, name: str, text: str, most: int, base: int = 10) -> int:
         digits = "[0-9a-f]+" if base == 16 else "-?[0-9]+"
-        if len(text) > 20 or not re.fullmatch(digits, text) or not least <= int(text, base) <= most:
+        if len(text) > 20 or not re.fullmatch(digits, text) or not 0 <= int(text, base) <= most:
             kind, limit = ("hexadecimal", f"{most:x}") if base == 16 else ("whole", most)
-            raise TextError(must_be(f"field {name!r}", f"a {kind} number from {least} to {limit}", text))
+            raise TextError(must_be(f"field {name!r}", f"a {kind} number from 0 to {limit}", text))
         return int(text, base)
 
     def finish(self) -> None:
@@ -221,8 +231,14 @@ def _game_text(state: np.void) -> str:
     return f"{'over' if state['game_over'] else 'on'}:{winner}:{state['total'][0]}:{state['total'][1]}"
 
 
-def _pair_text(pair: np.ndarray, base: str = "d") -> str:
-    return f"{int(pair[0]):{base}}:{int(pair[1]):{base}}"
+def _numbers(record: Any, fields: dict[str, str]) -> list[tuple[str, str, str]]:
+    """Fields of a record as fields of a line, by their names there; random words are hexadecimal."""
+    lines = []
+    for name, field in fields.items():
+        base = "x" if record[field].dtype == np.uint64 else "d"
+        text = ":".join(f"{int(part):{base}}" for part in np.atleast_1d(record[field]))
+        lines.append((name, text, "0:0" if ":" in text else "0"))
+    return lines
 
 
 def _parsing(parse: Callable[[str], Any], text: str, what: str) -> Any:
@@ -249,13 +265,9 @@ def format_position(hand: Hand | np.ndarray) -> str:
             ("starter", str(state["starter"]), "0"),
             ("deck", format_cards(_deck(hand.state, rules), separator=""), ""),
             ("actions", actions_text(hand), ""),
-            ("hand", str(state["hand_no"]), "0"),
-            ("score", _pair_text(state["score"]), "0:0"),
-            ("boxes", _pair_text(state["boxes"]), "0:0"),
-            ("drawn", str(state["drawn_hands"]), "0"),
+            *_numbers(state, _POSITION_NUMBERS),
             ("game", _game_text(state), "on:-:0:0"),
-            ("key", f"{int(state['key']):x}", "0"),
-            ("luck", _pair_text(state["luck"], "x"), "0:0"),
+            *_numbers(state, _KEYS),
         ],
     )
 
@@ -272,16 +284,12 @@ def parse_position(text: str) -> Hand:
 def _parse_position(text: str) -> Hand:
     fields = _Fields(text, "gin1")
     rules = parse_rules(fields.take("rules"))
-    starter = fields.number("starter", 0, 1)
+    starter = fields.seat("starter", "0")
     hand = Hand.deal(rules, deck=fields.take("deck"), starter=starter, seed=0)
     push_text(hand, fields.take("actions", ""))
     state: Any = hand.state[0]
-    state["hand_no"] = fields.number("hand", 0)
-    state["score"] = fields.pair("score")
-    state["boxes"] = fields.pair("boxes", most=255)
-    state["drawn_hands"] = fields.number("drawn", 0, 255)
-    state["key"] = fields.number("key", 0, 2**64 - 1, 16)
-    state["luck"] = fields.pair("luck", most=2**64 - 1, base=16)
+    for name, field in {**_POSITION_NUMBERS, **_KEYS}.items():
+        fields.into(state, field, name)
     game = re.fullmatch(r"(over|on):([01-]):(-?\d{1,9}):(-?\d{1,9})", fields.take("game", "on:-:0:0"))
     if game is None:
         raise TextError("field 'game' must be written over:WINNER:TOTAL:TOTAL")
@@ -323,14 +331,7 @@ def format_view(view: np.ndarray) -> str:
             ("drawn", "" if v["drawn"] == NO_CARD else card_name(int(v["drawn"])), ""),
             ("actions", "".join(_tokens_of(view)), ""),
             ("shown", format_cards(shown, separator=""), ""),
-            ("declined", str(v["declined"]), "0"),
-            ("warned", str(v["warned"]), "0"),
-            ("hand_no", str(v["hand_no"]), "0"),
-            ("score", _pair_text(v["score"]), "0:0"),
-            ("boxes", _pair_text(v["boxes"]), "0:0"),
-            ("drawn_hands", str(v["drawn_hands"]), "0"),
-            ("luck", f"{int(v['luck']):x}", "0"),
-            ("hand_luck", f"{int(v['hand_luck']):x}", "0"),
+            *_numbers(v, {name: name for name in _VIEW_NUMBERS}),
         ],
     )
     try:
@@ -361,9 +362,9 @@ def parse_view(text: str) -> np.ndarray:
 def _parse_view(text: str) -> np.ndarray:
     fields = _Fields(text, "ginview1")
     rules = parse_rules(fields.take("rules"))
-    seat = fields.number("seat", None, 1)
-    starter = fields.number("starter", None, 1)
-    upcard = NO_CARD if rules.block[R_ELEVEN_TEN] else parse_card(fields.take("up"))
+    seat = fields.seat("seat")
+    starter = fields.seat("starter")
+    upcard = NO_CARD if rules.block["eleven_ten"] else parse_card(fields.take("up"))
     drawn = fields.take("drawn", "")
     known = Known(
         seat,
@@ -377,13 +378,9 @@ def _parse_view(text: str) -> np.ndarray:
         replay.push(_action(token), token)
     view = replay.view()
     v: Any = view[0]
-    v["declined"] = fields.number("declined", 0, 255)
-    v["warned"] = fields.number("warned", 0, 1)
-    v["hand_no"] = fields.number("hand_no", 0)
-    v["score"] = fields.pair("score")
-    v["boxes"] = fields.pair("boxes", most=255)
-    v["drawn_hands"] = fields.number("drawn_hands", 0, 255)
-    v["luck"] = fields.number("luck", 0, 2**64 - 1, 16)
-    v["hand_luck"] = fields.number("hand_luck", 0, 2**64 - 1, 16)
+    for name in _VIEW_NUMBERS:
+        fields.into(v, name)
+    if v["warned"] > 1:
+        raise TextError(must_be("field 'warned'", "a whole number from 0 to 1", str(v["warned"])))
     fields.finish()
     return view

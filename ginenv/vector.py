@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any, Unpack
 
 import numpy as np
-from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Discrete
 from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -20,7 +19,7 @@ from gymnasium.vector.utils import batch_space
 from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
 from ginenv.env import METADATA, RENDER_MODES, observation_space
-from ginenv.errors import GinError, IllegalActionError, check_choice, check_whole
+from ginenv.errors import GinError, check_choice, check_whole
 from ginenv.info import Reporter
 from ginenv.players import Player, close_players
 from ginenv.rules import Rules
@@ -109,7 +108,6 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         )
         self._reporter = Reporter(self._batch)
         self._never = np.zeros(num_envs, bool)
-        self._keyed = False
         self._rows = np.zeros((num_envs, OBSERVATION_SIZE), np.uint8)
         self._masks = np.ones((num_envs, NUM_ACTIONS), np.int8)
         self._row_buffers: list[np.ndarray] = []
@@ -153,13 +151,12 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             options: as for the single environment, the same for all tables.
         """
         self._batch.check_options(options)
-        seeds = self._seeds(seed)
-        for slot, one in enumerate(seeds):
+        is_seeded = self._batch.is_seeded
+        for slot, one in enumerate(self._seeds(seed)):
             if one is not None:
                 self._batch.seed(slot, seeding.np_random(one)[0])
-            elif not self._keyed:
+            elif not is_seeded:
                 self._batch.seed(slot, self.np_random)
-        self._keyed = True
         self._new_buffers()
         self._batch.reset(self._rows, self._masks, options=options, seeded=seed is not None)
         return self._observations(self._rows), self._infos(self._never)
@@ -187,13 +184,6 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             IllegalActionError: for an illegal action where ``on_illegal`` is ``"raise"``.
         """
         batch = self._batch
-        if not self._keyed:
-            raise ResetNeeded("step is called before reset; call reset first")
-        actions = np.asarray(actions)
-        if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iu":
-            raise IllegalActionError(
-                f"actions are {self.num_envs} whole numbers, one for each environment, not {actions.dtype} {actions.shape}"
-            )
         batch.take(actions)
         self._new_buffers()
         batch.step(self._rows, self._masks)

@@ -12,7 +12,7 @@ import numpy as np
 from ginenv.actions import KNOCK, NUM_ACTIONS, PHASE_LAYOFF, PHASE_OVER, STOCK
 from ginenv.engine import MAX_HISTORY, MAX_PILE, NO_CARD, NOBODY, STATE, legal, stock_count, unseen_by
 from ginenv.jit import kernel, mix, record_copy, row_record, store_cards
-from ginenv.rules import NUM_RULES
+from ginenv.rules import RULES
 
 VIEW = np.dtype(
     [
@@ -23,10 +23,7 @@ VIEW = np.dtype(
         ("spread", np.int64, (4,)),  # the knocker's melds once they lie out
         ("pile_cards", np.int64),  # the discard pile as a mask, the upcard included
         ("unseen", np.int64),  # cards in the stock or unknown in the opponent's hand
-        (
-            "shown",
-            np.int64,
-        ),  # the opponent's hand where it lies open: a knocker's, or both at the end of a knocked hand
+        ("shown", np.int64),  # the opponent's hand where it lies open: a knocker's, and both after a knocked hand
         ("laid", np.int64),  # cards laid off
         # What I may do: cards for ids 0-51, cards for ids 52-103, bits for 104-106; 0 unless I am to move.
         ("legal", np.int64, (3,)),
@@ -56,7 +53,7 @@ VIEW = np.dtype(
         ("warned", np.uint8),
         ("num_pile", np.uint8),
         ("num_history", np.uint8),
-        ("rules", np.int16, (NUM_RULES,)),
+        ("rules", RULES),
         ("pile", np.uint8, (MAX_PILE,)),  # the discard pile from the bottom
         ("first_upcard", np.uint8),  # the card turned at the deal, NO_CARD where none is
         ("history", np.uint8, (MAX_HISTORY,)),  # every action of the hand in order; the starter's is the first

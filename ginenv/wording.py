@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ from ginenv.cards import card_name, card_value, cards_of
 from ginenv.engine import NO_CARD, NOBODY, End
 from ginenv.history import M_DRAW, M_FORCED_DRAW, M_TAKE, read_moves
 from ginenv.melds import best_spread, is_run
+from ginenv.outcome import END_WORDS
 
 
 @dataclass(frozen=True)
@@ -43,17 +45,23 @@ class Holding:
         return sum(map(card_value, self.loose))
 
 
-def _by_rank(cards: list[int]) -> tuple[int, ...]:
-    return tuple(sorted(cards, key=lambda card: (card % 13, card)))
+def _by_rank(cards: int) -> tuple[int, ...]:
+    return tuple(sorted(cards_of(cards), key=lambda card: (card % 13, card)))
 
 
-def _arranged(cards: int, melds: tuple[int, ...], hidden: int = 0) -> Holding:
+def _arranged(cards: int, melds: Iterable[int], laid: int = 0) -> Holding:
     named = []
-    for meld in melds:
+    for meld in map(int, melds):
         if meld:
             named.append(("run" if is_run(np.int64(meld)) else "set", tuple(cards_of(meld))))
             cards &= ~meld
-    return Holding(tuple(named), _by_rank(cards_of(cards)), hidden)
+    return Holding(tuple(named), _by_rank(cards), laid_off=tuple(cards_of(laid)))
+
+
+def _least_deadwood(cards: int, laid: int, unseen: int = 0, known: int = 0, hidden: int = 0) -> Holding:
+    """The cards that were not laid off, in an arrangement of least deadwood; the last three as for ``best_spread``."""
+    cards &= ~laid
+    return _arranged(cards, best_spread(*map(np.int64, (cards, unseen, known, hidden))), laid)
 
 
 def hidden_cards(view: np.void) -> int:
@@ -66,38 +74,25 @@ def my_holding(view: np.void) -> Holding:
     cards = int(view["hand"])
     if view["knocker"] == 0:
         return _spread_out(view, cards)
-    words = [np.int64(view[field]) for field in ("hand", "unseen")]
-    melds = best_spread(*words, np.int64(view["known"][1]), np.int64(max(hidden_cards(view), 0)))
-    laid = int(view["laid"])
-    holding = _arranged(cards & ~laid, tuple(int(meld) & ~laid for meld in melds))
-    if view["knocker"] == 1 and laid:
-        words[0] = np.int64(cards & ~laid)
-        melds = best_spread(words[0], words[1], np.int64(0), np.int64(0))
-        holding = _arranged(cards & ~laid, tuple(int(meld) for meld in melds))
-        holding = Holding(holding.melds, holding.loose, 0, tuple(cards_of(laid)))
-    return holding
+    if view["laid"]:
+        return _least_deadwood(cards, int(view["laid"]))
+    return _least_deadwood(cards, 0, view["unseen"], view["known"][1], max(hidden_cards(view), 0))
 
 
 def opponent_holding(view: np.void) -> Holding:
     """What I know of the opponent's cards: those it took and holds, or all where its hand lies open."""
     shown = int(view["shown"])
     if not shown:
-        return Holding((), _by_rank(cards_of(int(view["known"][1]))), max(hidden_cards(view), 0))
+        return Holding((), _by_rank(int(view["known"][1])), max(hidden_cards(view), 0))
     if view["knocker"] == 1:
         return _spread_out(view, shown)
-    laid = int(view["laid"])
-    melds = best_spread(np.int64(shown & ~laid), np.int64(0), np.int64(0), np.int64(0))
-    holding = _arranged(shown & ~laid, tuple(int(meld) for meld in melds))
-    return Holding(holding.melds, holding.loose, 0, tuple(cards_of(laid)))
+    return _least_deadwood(shown, int(view["laid"]))
 
 
 def _spread_out(view: np.void, cards: int) -> Holding:
     """A knocker's cards; the melds with what was laid off on them."""
-    melds = tuple(int(meld) for meld in view["spread"])
-    if not any(melds):
-        # The knocker has yet to choose its spread.
-        return Holding((), _by_rank(cards_of(cards)))
-    return _arranged(cards, melds)
+    # A knocker that has yet to choose its spread has none.
+    return _arranged(cards, view["spread"])
 
 
 def last_draw(view: np.void) -> tuple[int, int] | None:
@@ -149,10 +144,7 @@ def ending_words(view: np.void, opponent: str) -> str:
         End.KNOCK: f"{knocker} knocked, deadwood {counts}",
         End.UNDERCUT: f"{knocker} knocked and was undercut, deadwood {counts}",
         End.TIE: f"equal deadwood, {counts}: nobody scores",
-        End.STOCK: "drawn: the stock is used up",
-        End.UPCARD_LIMIT: "drawn: too many upcards taken",
-        End.REPEATED_UPCARD: "drawn: the same upcard went back and forth",
-    }.get(end, "the hand is over")
+    }.get(end) or END_WORDS[end]
     if points:
         words += f": {abs(points)} points to {'you' if points > 0 else opponent}"
     return words

@@ -109,7 +109,9 @@ def test_an_illegal_action_is_named_with_what_was_legal():
         def act(self, views, slots=None):
             return np.full(len(views), 105)
 
-    with pytest.raises(IllegalActionError, match=r"'takes' answered take, which is not legal; legal are: discard"):
+    with pytest.raises(
+        IllegalActionError, match=r"'takes': action 105 \(take\) is not legal in the .*; legal actions: "
+    ):
         play_match(Takes(), "simple", pairs=2)
 
 

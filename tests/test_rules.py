@@ -239,9 +239,8 @@ def test_the_example_score_sheet_comes_out_at_158():
 @pytest.mark.parametrize("name", SOURCES)
 def test_rules_go_both_ways_as_json(name):
     rules = SOURCES[name]
-    assert Rules.from_json(rules.to_json()) == rules
     assert get_rules(json.loads(rules.to_json())) == rules
-    assert Rules.from_json(rules.to_json()).hash == rules.hash
+    assert get_rules(json.loads(rules.to_json())).hash == rules.hash
 
 
 def test_hashes_are_equal_exactly_for_equal_rules():
@@ -298,12 +297,9 @@ def test_changes_stand_behind_a_presets_name():
 
 
 def test_what_is_no_rules_is_refused():
-    for text, sentence in (("{", "cannot be read as JSON"), ("[]", "a JSON object"), ('{"x": 1}', "unknown rule 'x'")):
-        with pytest.raises(RulesError, match=sentence):
-            Rules.from_json(text)
+    with pytest.raises(RulesError, match="unknown rule 'x'"):
+        get_rules({"x": 1})
     with pytest.raises(RulesError, match=r"unknown preset 'eaia' \(did you mean 'eaai'\?\)"):
         get_rules("eaia")
     with pytest.raises(RulesError, match=r"unknown preset '\[\]'"):
         get_rules({"preset": []})
-    with pytest.raises(RulesError, match="cannot be read as JSON"):
-        Rules.from_json(f'{{"target": {"9" * 5000}}}')

@@ -24,12 +24,12 @@ from agents.arena.lockstep_kernels import (
     start_jobs,
 )
 from agents.deals import Domain, deal_keys, luck_words
-from ginenv.actions import action_name
+from ginenv.actions import illegal_action
 from ginenv.engine import STATE
 from ginenv.errors import GinError, IllegalActionError
 from ginenv.players import Player
 from ginenv.rules import Rules
-from ginenv.view import VIEW, action_masks
+from ginenv.view import VIEW
 
 
 class Observer:
@@ -142,7 +142,8 @@ class Lockstep:
             observer.before_actions(self, side, rows, views)
         bad = advance(self.states, views, rows, actions, self.stats[side : side + 1], self.forfeit_points)
         if bad >= 0:
-            raise _illegal(player, views[bad], int(actions[bad]))
+            why = illegal_action(int(actions[bad]), views[bad]["legal"], int(views[bad]["phase"]))
+            raise IllegalActionError(f"player {player.name!r}: {why}")
         for observer in self.observers:
             observer.after_actions(self, rows)
 
@@ -162,13 +163,3 @@ def mirrored_jobs(domain: Domain, seed: int, first: int, pairs: int) -> np.ndarr
     jobs["key"] = np.repeat(deal_keys(domain, seed, first, pairs), 2)
     jobs["luck"] = luck_words(domain, seed, 2 * first, 2 * pairs)
     return jobs
-
-
-def _illegal(player: Player, view: np.ndarray, action: int) -> IllegalActionError:
-    phase = int(view["phase"])
-    allowed = ", ".join(action_name(int(a), phase) for a in np.flatnonzero(action_masks(view)[0]))
-    try:
-        name = action_name(action, phase)
-    except IllegalActionError:
-        name = str(action)
-    return IllegalActionError(f"player {player.name!r} answered {name}, which is not legal; legal are: {allowed}")

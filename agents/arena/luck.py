@@ -14,7 +14,6 @@ import numpy as np
 from agents.arena.lockstep import Lockstep, Observer
 from ginenv.jit import ctz, kernel
 from ginenv.melds import card_points, deadwood, melded_cards
-from ginenv.rules import R_RANKS, R_SUITS, R_TARGET
 
 # Values of STATE[n] just after a draw, to the seat that drew, in points of the hand: float[n].
 ValueFunction = Callable[[np.ndarray], np.ndarray]
@@ -94,7 +93,7 @@ def draw_luck(states: np.ndarray, values: ValueFunction = deadwood_value) -> np.
     luck = np.zeros(len(states))
     for start in range(0, len(states), _AT_ONCE):
         part = states[start : start + _AT_ONCE]
-        cards = part["rules"][:, R_RANKS].astype(np.int64) * part["rules"][:, R_SUITS]
+        cards = part["rules"]["ranks"].astype(np.int64) * part["rules"]["suits"]
         counts = cards - part["position"] + 1
         copies = np.repeat(part, counts)
         _swap_drawn(copies, counts)
@@ -147,7 +146,7 @@ class LuckMeter(Observer):
         drawn, slots = play.states[drew], play.slots[drew]
         points = np.where((drawn["turn"] ^ slots["first_seat"]) == 0, 1.0, -1.0) * draw_luck(drawn, self.values)
         score = drawn["score"] * (0 if self.hands_only else 1)
-        target = drawn["rules"][:, R_TARGET] * (0 if self.hands_only else 1)
+        target = drawn["rules"]["target"] * (0 if self.hands_only else 1)
         # A slot holds one job, so no job comes twice here.
         self.points[slots["job"]] += points
         self.chance[slots["job"]] += points * chance_per_point(score, target)

@@ -27,7 +27,7 @@ from agents.arena.sequential import LOOK_EVERY, SequentialTest
 from agents.deals import Domain, new_salt, salted
 from agents.programs.player import BotLimits, OutsidePlayer
 from ginenv.errors import GinError
-from ginenv.players import Player, make_player
+from ginenv.players import Player, make_player, parse_player
 from ginenv.rules import Rules, get_rules
 
 UNITS = ("games", "hands")
@@ -94,10 +94,11 @@ class MatchSettings:
 
     def guarded(self, *players: str | Player) -> MatchSettings:
         """These settings with a new salt if a program plays and there is none."""
-        program = any(
-            spec.startswith("cmd:") if isinstance(spec, str) else isinstance(spec, OutsidePlayer) for spec in players
+        has_program = any(
+            parse_player(spec).kind == "cmd" if isinstance(spec, str) else isinstance(spec, OutsidePlayer)
+            for spec in players
         )
-        return replace(self, salt=new_salt()) if program and not self.salt else self
+        return replace(self, salt=new_salt()) if has_program and not self.salt else self
 
 
 @dataclass
@@ -172,8 +173,8 @@ def play_pairs(
 
 def _make(spec: str | Player, settings: MatchSettings) -> Player:
     """A player of a name, with a seed of the match's; a program gets the match's limits and salt."""
-    if isinstance(spec, str) and spec.startswith("cmd:"):
-        return OutsidePlayer(spec.removeprefix("cmd:"), settings.seed, settings.limits, settings.salt)
+    if isinstance(spec, str) and (parsed := parse_player(spec)).kind == "cmd":
+        return OutsidePlayer(parsed.argument, settings.seed, settings.limits, settings.salt)
     return make_player(spec, settings.player_seed)
 
 
@@ -345,7 +346,7 @@ def _collect(names: tuple[str, str], settings: MatchSettings, parts: Iterator[Pa
 def check_names(*specs: str) -> None:
     """Makes each player once here, so that a wrong name is said before processes start."""
     for spec in specs:
-        if not spec.startswith("cmd:"):
+        if parse_player(spec).kind != "cmd":
             make_player(spec)
 
 

@@ -28,7 +28,7 @@ from agents.arena.results import MatchResult, rates, versions
 from agents.files import write_atomic, write_json, writing
 from agents.programs.player import BotLimits
 from ginenv.errors import GinError
-from ginenv.players import make_player
+from ginenv.players import make_player, parse_player
 
 
 @dataclass(frozen=True)
@@ -48,15 +48,15 @@ class Block:
 
 def _made_of(spec: str) -> dict[str, str]:
     """Hashes of what lies in the directories that a player's name leads to: tomorrow they may hold another player."""
-    if spec.startswith("cmd:"):
+    parsed = parse_player(spec)
+    if parsed.kind == "cmd":
         return {}
     hashes = {}
-    name, _, options = spec.partition(":")
     # A player that is more than a checkpoint says itself what it is made of.
     level = getattr(make_player(spec), "level", None)
     if level is not None:
-        hashes[spec if Path(spec).is_dir() else name] = str(level.digest)
-    for place in (spec, *(option.partition("=")[2] for option in options.split(","))):
+        hashes[parsed.argument or parsed.kind] = str(level.digest)
+    for place in (parsed.argument, *parsed.options.values()):
         if place not in hashes and place and (Path(place) / "checkpoint.json").is_file():
             # Whoever plays from a directory has loaded torch already; other tournaments do without it.
             from agents.network.checkpoint import read_metadata

@@ -21,7 +21,6 @@ from ginenv.melds import (
     nth_arrangement,
     points_of,
 )
-from ginenv.rules import R_HAND_SIZE
 
 _UNIT = 2.0**-53
 
@@ -259,7 +258,7 @@ def turn_of(v):
 def choose_spread(v):
     """The arrangement with the least deadwood and, among equals, the least that the opponent may lay off."""
     known = v.known[1]
-    chance = (v.rules[R_HAND_SIZE] - popcount(known)) / max(1, popcount(v.unseen))
+    chance = (v.rules.hand_size - popcount(known)) / max(1, popcount(v.unseen))
     best = np.int64(1000)
     best_open = 0.0
     chosen = 0

@@ -27,7 +27,6 @@ from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_LAYOFF, PHASE_SPREAD, PHA
 from ginenv.engine import NO_CARD
 from ginenv.jit import below, ctz, kernel, mix, nth_bit, popcount
 from ginenv.melds import RANK_COLUMN, card_points, deadwood, melded_cards
-from ginenv.rules import R_HAND_SIZE
 
 # How a style draws: only what becomes part of a meld (the challenge's baseline); what lowers its deadwood by a meld, lets it
 # knock, or saves more than ``bar`` points; every upcard; none.
@@ -92,7 +91,7 @@ def _outlook(v, st):
     # What it forgot counts as live again.
     live = (v.unseen | v.pile_cards | v.known[1]) & ~(remembered(v, st.memory) | known)
     cold = v.thrown[1] | v.refused[1] if st.infer else np.int64(0)
-    chance = (v.rules[R_HAND_SIZE] - popcount(known)) / max(1, popcount(live))
+    chance = (v.rules.hand_size - popcount(known)) / max(1, popcount(live))
     ahead = st.ahead * st.decay ** (turn_of(v) - 1)
     return live, known, cold, chance, ahead
 

@@ -25,7 +25,7 @@ from ginenv.engine import NOBODY, STATE, End, apply, next_word
 from ginenv.game import next_hand, score_hand, start_game
 from ginenv.jit import ctz, kernel, mix, popcount, record_copy
 from ginenv.melds import deadwood
-from ginenv.rules import R_TARGET, get_rules
+from ginenv.rules import get_rules
 from ginenv.view import VIEW
 
 NO_EQUITY = EquityBank(np.zeros(1, np.float32), np.zeros((0, 3), np.int64))
@@ -97,7 +97,7 @@ class Deals(NamedTuple):
 
     Attributes:
         base: ``uint64`` from which all keys come.
-        blocks: ``int16[R, 32]`` rules.
+        blocks: ``RULES[R]``.
         shares: ``float64[R]`` cumulative shares of the rules.
         opponents: ``float64[K]`` cumulative shares of the games against each fixed opponent.
         gin_only: share of hands that a learning seat plays for gin only.
@@ -144,8 +144,7 @@ def _begin_game(s, slot, i, deals):
     while chosen < deals.blocks.shape[0] - 1 and chance >= deals.shares[chosen]:
         chosen += 1
     slot.rules = chosen
-    for k in range(deals.blocks.shape[1]):
-        s.rules[k] = deals.blocks[chosen, k]
+    s.rules = deals.blocks[chosen]
     word = mix(word)
     chance = _chance(word)
     slot.opponent = LEARNER
@@ -203,7 +202,7 @@ def _chance_to_win(s, rules, equity):
 @kernel
 def _book_hand(s, rules, equity):
     """Books a hand that is over and returns what it was worth to seat 0: its points, or the change in the chance to win the game."""
-    if equity.layout.shape[0] == 0 or s.rules[R_TARGET] == 0:
+    if equity.layout.shape[0] == 0 or s.rules.target == 0:
         # Where there is no game, points are all there is to win.
         score_hand(s)
         if s.winner == NOBODY:
@@ -363,7 +362,7 @@ def finished(done: np.ndarray) -> np.ndarray:
 
 
 def training_rules(names: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:
-    """Rule blocks ``int16[R, 32]`` and cumulative shares of some presets.
+    """Rule blocks ``RULES[R]`` and cumulative shares of some presets.
 
     Spreads and lay-offs by hand are arithmetic, which players leave to the exact solver; in training the engine does it at once.
     """

@@ -26,7 +26,6 @@ from ginenv.encoding import OBSERVATION_SIZE, encode
 from ginenv.engine import STOCK_LEFT
 from ginenv.jit import kernel, popcount
 from ginenv.melds import melded_cards, points_of
-from ginenv.rules import R_HAND_SIZE, R_RANKS, R_SUITS
 from ginenv.view import look
 
 NUM_HEURISTIC_FEATURES = OUTLOOK
@@ -69,9 +68,9 @@ def look_ahead(s, row):
     move, then of the other.
     """
     seat = np.int64(s.turn)
-    size = np.int64(s.rules[R_HAND_SIZE])
+    size = np.int64(s.rules.hand_size)
     drawn = 1 if s.phase == PHASE_DISCARD else 0
-    last = np.int64(s.rules[R_RANKS]) * s.rules[R_SUITS] - STOCK_LEFT
+    last = np.int64(s.rules.ranks) * s.rules.suits - STOCK_LEFT
     for side in range(2):
         cards = s.hands[seat if side == 0 else 1 - seat]
         position = np.int64(s.position) + ((1 - drawn) if side else drawn)

@@ -16,7 +16,7 @@ from agents.bots.heuristics import StylePlayer, style
 from agents.programs.player import OutsidePlayer
 from ginenv.actions import KNOCK, PHASE_DISCARD
 from ginenv.errors import GinError
-from ginenv.players import BasePlayer, Player, close_players, make_player
+from ginenv.players import BasePlayer, Player, PlayerSpec, close_players, make_player, parse_player
 from ginenv.rules import Rules
 
 
@@ -72,9 +72,10 @@ def make_opponent(spec: str, easy: bool, seed: int, person: str, home: Path, lea
     Raises:
         GinError: if there is no such player, its program does not exist, or what it has learned cannot be read.
     """
-    if spec.startswith("cmd:"):
-        _check_program(spec)
-    player = _level_player(spec, seed, person, home, learns) if _is_level(spec) else make_player(spec, seed)
+    parsed = parse_player(spec)
+    if parsed.kind == "cmd":
+        _check_program(parsed)
+    player = _level_player(spec, seed, person, home, learns) if _is_level(parsed) else make_player(spec, seed)
     return EasyGame(player, seed) if easy else player
 
 
@@ -89,18 +90,17 @@ def start_opponent(opponent: Player, rules: Rules) -> None:
         player.start(rules)
 
 
-def _check_program(spec: str) -> None:
+def _check_program(spec: PlayerSpec) -> None:
     try:
-        program = shlex.split(spec.removeprefix("cmd:"))[0]
+        program = shlex.split(spec.argument)[0]
     except (ValueError, IndexError):
-        raise GinError(f"{spec!r} does not name a program; write cmd:PROGRAM ARGUMENTS as in a shell") from None
+        raise GinError(f"{spec.text!r} does not name a program; write cmd:PROGRAM ARGUMENTS as in a shell") from None
     if shutil.which(program) is None:
-        raise GinError(f"the program {program!r} of the opponent {spec!r} does not exist or cannot be run")
+        raise GinError(f"the program {program!r} of the opponent {spec.text!r} does not exist or cannot be run")
 
 
-def _is_level(spec: str) -> bool:
-    name = spec.partition(":")[0]
-    return name == "level" or name.startswith("level-") or (Path(spec) / "level.json").is_file()
+def _is_level(spec: PlayerSpec) -> bool:
+    return spec.kind in ("level", "level.json") or spec.kind.startswith("level-")
 
 
 def _levels() -> Any:
@@ -127,9 +127,10 @@ def checked_level(level: str) -> str:
     Raises:
         GinError: if there is no such level.
     """
-    if not _is_level(level):
+    spec = parse_player(level)
+    if not _is_level(spec):
         raise GinError(f"{level!r} is not a level; a level is level-1 to level-4 or a directory that holds one")
-    return level.partition(":")[0] if level.startswith("level-") else level
+    return spec.argument or spec.kind
 
 
 def what_level_learned(level: str, person: str | None, home: Path) -> str:

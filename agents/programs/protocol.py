@@ -22,7 +22,7 @@ from ginenv.actions import (
     action_name,
 )
 from ginenv.cards import NUM_CARDS, card_name, cards_of
-from ginenv.engine import NO_CARD, NOBODY, End
+from ginenv.engine import NO_CARD, NOBODY, End, among
 from ginenv.history import (
     M_DISCARD,
     M_DONE,
@@ -36,12 +36,7 @@ from ginenv.history import (
     move_arrays,
 )
 from ginenv.melds import MAX_ARRANGEMENTS, nth_arrangement
-from ginenv.rules import (
-    R_LENIENT_KNOCK,
-    R_MAX_DRAWN,
-    R_TARGET,
-    Rules,
-)
+from ginenv.rules import Rules
 from ginenv.view import VIEW
 
 VERSION = 1
@@ -215,7 +210,7 @@ class Teller:
         points = view["points"]
         score = [view["score"][0] + max(points, 0), view["score"][1] + max(-points, 0)]
         rules = view["rules"]
-        drawn_out = view["winner"] == NOBODY and view["drawn_hands"] + 1 >= rules[R_MAX_DRAWN]
+        drawn_out = view["winner"] == NOBODY and view["drawn_hands"] + 1 >= rules["max_drawn_hands"]
         self.events.append(
             {
                 "event": "hand over",
@@ -223,7 +218,7 @@ class Teller:
                 "winner": "nobody" if view["winner"] == NOBODY else _WHO[view["winner"]],
                 "points": abs(points),
                 "score": score,
-                "target_reached": bool(drawn_out or (view["winner"] != NOBODY and max(score) >= rules[R_TARGET])),
+                "target_reached": bool(drawn_out or (view["winner"] != NOBODY and max(score) >= rules["target"])),
             }
         )
 
@@ -255,12 +250,9 @@ def legal_texts(view: dict[str, Any]) -> list[str]:
 def may_play(view: dict[str, Any], action: int) -> bool:
     """Whether an action is legal in a view (a knock above the limit included where that counts as a discard)."""
     discards, knocks, others = view["legal"]
-    if action >= STOCK:
-        return bool(others >> (action - STOCK) & 1)
-    if action >= KNOCK:
-        lenient = discards if view["rules"][R_LENIENT_KNOCK] and view["phase"] == PHASE_DISCARD else 0
-        return bool((knocks | lenient) >> (action - KNOCK) & 1)
-    return bool(discards >> action & 1)
+    if view["rules"]["lenient_knock"] and view["phase"] == PHASE_DISCARD:
+        knocks |= discards
+    return bool(among(action, discards, knocks, others))
 
 
 def arrangements(view: dict[str, Any]) -> list[list[list[str]]]:

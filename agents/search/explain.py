@@ -33,7 +33,6 @@ from ginenv.hand import GAME_FIELDS, Hand
 from ginenv.melds import deadwood
 from ginenv.players import make_player
 from ginenv.records import read_record
-from ginenv.rules import R_HAND_SIZE, R_TARGET
 from ginenv.text import parse_position, parse_view
 
 _SYMBOLS = {"S": "♠", "C": "♣", "D": "♦", "H": "♥"}
@@ -158,7 +157,7 @@ def explain(view: np.ndarray, player: SearchPlayer) -> dict[str, Any]:
         "deadwood": int(deadwood(int(v["hand"]))),
         "action": names[found.best],
         "policy_action": names[0],
-        "value_is": "chance to win the game" if v["rules"][R_TARGET] else "points / 100",
+        "value_is": "chance to win the game" if v["rules"]["target"] else "points / 100",
         "worlds": int(chosen["worlds"]),
         "candidates": [candidates[i] for i in order],
         "belief": found.belief.reshape(4, 13).round(4).tolist(),
@@ -169,7 +168,7 @@ def _about_discard(v: Any, action: int) -> dict[str, Any]:
     card = action - KNOCK if KNOCK <= action < STOCK else action
     rest = int(v["hand"]) & ~(1 << card)
     unseen, known = int(v["unseen"]), int(v["known"][1])
-    chance = (int(v["rules"][R_HAND_SIZE]) - known.bit_count()) / max(1, unseen.bit_count())
+    chance = (int(v["rules"]["hand_size"]) - known.bit_count()) / max(1, unseen.bit_count())
     cold = int(v["thrown"][1]) | int(v["refused"][1])
     return {
         "deadwood": int(deadwood(rest)),

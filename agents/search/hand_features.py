@@ -18,7 +18,6 @@ from ginenv.engine import NO_CARD, next_word
 from ginenv.history import M_DISCARD, M_DRAW, M_FORCED_DRAW, M_PASS, M_TAKE, moves
 from ginenv.jit import below, ctz, kernel, popcount
 from ginenv.melds import RANK_COLUMN, SUIT_BITS, card_points, deadwood, melded_cards, points_of
-from ginenv.rules import R_DISCARD_TAKEN
 
 FEATURES = (
     "logits of the cards",
@@ -168,7 +167,7 @@ def _fit(cards, v, turns, count, stream):
         if t.discarded >= 0:
             eleven = cards | np.int64(1) << t.discarded
             taken = np.int64(1) << t.top if t.took and t.top >= 0 else np.int64(0)
-            barred = np.int64(0) if v.rules[R_DISCARD_TAKEN] else taken
+            barred = np.int64(0) if v.rules.discard_taken_upcard else taken
             chance *= _discard_chance(eleven, np.int64(t.discarded), barred, v.limit)
             if taken:
                 cards = eleven & ~taken

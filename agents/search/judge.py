@@ -21,7 +21,7 @@ from ginenv.engine import NOBODY, STATE, apply
 from ginenv.game import score_hand
 from ginenv.jit import kernel, record_copy
 from ginenv.melds import deadwood
-from ginenv.rules import R_TARGET, Rules
+from ginenv.rules import RULES, Rules
 from ginenv.view import VIEW
 
 # A world after a candidate, and to whom it is worth what is asked.
@@ -59,7 +59,7 @@ class EquityTables:
 
 @lru_cache(maxsize=4)
 def _bank(blocks: tuple[bytes, ...]) -> EquityBank:
-    return equity_bank([Rules.from_block(np.frombuffer(block, np.int16)) for block in blocks])
+    return equity_bank([Rules.from_block(np.frombuffer(block, RULES)[0]) for block in blocks])
 
 
 @kernel
@@ -102,7 +102,7 @@ def _chance(b, bank, layout):
 def _price(b, bank, layout):
     """What the end of a hand is worth: the chance to win the game, or points / 100 where a hand is all there is."""
     s = b.state
-    if s.rules[R_TARGET] == 0:
+    if s.rules.target == 0:
         if s.winner == NOBODY:
             return 0.0
         return s.points / 100.0 if s.winner == b.seat else -s.points / 100.0
@@ -130,7 +130,7 @@ def _chances_now(branches, index, bank, layout, out):
     """The chance to win the game before the hand in play; NaN where a hand is all there is."""
     for k in range(index.shape[0]):
         b = branches[index[k]]
-        out[k] = _chance(b, bank, layout) if b.state.rules[R_TARGET] > 0 else np.nan
+        out[k] = _chance(b, bank, layout) if b.state.rules.target > 0 else np.nan
 
 
 class Judge:

@@ -13,14 +13,6 @@ from ginenv.actions import PHASE_LAYOFF, PHASE_SPREAD
 from ginenv.engine import LAYOFF_BEST, LAYOFF_BY_HAND, NO_CARD, NOBODY, STATE, next_word
 from ginenv.history import M_DISCARD, M_TAKE, moves
 from ginenv.jit import below, ctz, kernel, mix, popcount, record_copy
-from ginenv.rules import (
-    R_CHOOSE_SPREAD,
-    R_HAND_SIZE,
-    R_LAYOFF,
-    R_RANKS,
-    R_REPEAT_DRAW,
-    R_SUITS,
-)
 from ginenv.view import VIEW
 
 _copy_tail = record_copy(STATE, "rules", VIEW, "rules", "history")
@@ -39,7 +31,7 @@ def draw_hands(v, belief, hands, stream):
     Returns:
         The stream's new state.
     """
-    hidden = np.int64(v.rules[R_HAND_SIZE]) - popcount(v.known[1])
+    hidden = np.int64(v.rules.hand_size) - popcount(v.known[1])
     keys = np.empty(52)
     for i in range(hands.shape[0]):
         cards = v.known[1]
@@ -72,9 +64,9 @@ def base_world(v, s):
     other = 1 - me
     _copy_tail(s, v)
     if v.phase != PHASE_SPREAD:
-        s.rules[R_CHOOSE_SPREAD] = 0
-    if s.rules[R_LAYOFF] == LAYOFF_BY_HAND and v.phase != PHASE_LAYOFF:
-        s.rules[R_LAYOFF] = LAYOFF_BEST
+        s.rules.choose_spread = 0
+    if s.rules.layoff == LAYOFF_BY_HAND and v.phase != PHASE_LAYOFF:
+        s.rules.layoff = LAYOFF_BEST
     s.hands[me] = v.hand
     s.hands[other] = v.known[1]
     for side in range(2):
@@ -102,7 +94,7 @@ def base_world(v, s):
     s.starter = me if v.started else other
     s.limit = v.limit
     s.doubled = v.doubled
-    s.position = v.rules[R_RANKS] * v.rules[R_SUITS] - v.stock
+    s.position = v.rules.ranks * v.rules.suits - v.stock
     s.num_pile = v.num_pile
     s.taken = v.taken
     s.drawn = v.drawn
@@ -120,7 +112,7 @@ def _echoed(v):
     """Whether the opponent's last turn took an upcard and threw it again (only a rule that draws such hands asks)."""
     taken = np.int64(NO_CARD)
     echoed = 0
-    if not v.rules[R_REPEAT_DRAW]:
+    if not v.rules.repeated_upcard_draw:
         return echoed
     for move in moves(v):
         if move.kind == M_TAKE:

@@ -130,6 +130,3 @@ class GinAEC(AECEnv, EzPickle):
         from ginenv.render import draw
 
         return draw(self._game.view()[0], AGENTS[1 - self._game.seat], self.render_mode)
-
-    def close(self) -> None:
-        """Nothing to release."""

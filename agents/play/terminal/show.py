@@ -13,7 +13,6 @@ from agents.play.moves import Turn
 from ginenv.cards import card_name, cards_of, mask_of, parse_card
 from ginenv.engine import NO_CARD
 from ginenv.melds import points_of
-from ginenv.rules import R_FIRST_DISCARD_LIMIT
 from ginenv.sheet import ScoreSheet
 
 SET_STYLE, RUN_STYLE, LAID_STYLE, HINT_STYLE = "bright_blue", "bright_magenta", "bright_red", "bright_yellow"
@@ -104,7 +103,7 @@ class Face:
         """The status line: whose turn, what is possible, the last card taken, the limit."""
         view, limit = turn.view, int(turn.view["limit"])
         parts = [f"Your turn: {self.text(turn.possible())}", f"last taken: {self.text(last_taken) or 'nothing'}"]
-        if view["rules"][R_FIRST_DISCARD_LIMIT] and not view["num_history"]:
+        if view["rules"]["first_discard_limit"] and not view["num_history"]:
             parts.append("limit: what you discard now")
         else:
             parts.append(f"limit {limit}" if limit else "limit 0: gin only")
