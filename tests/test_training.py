@@ -138,7 +138,7 @@ def test_a_broken_batch_is_rolled_back_and_a_hopeless_run_ends(
     monkeypatch.setattr(ppo, "learn", broken)
     batches(learner, 1)
     assert torch.equal(weights(learner), good) and learner.speed < 0.7
-    assert "policy_loss is not a number" in capsys.readouterr().out
+    assert "policy_loss is not finite" in capsys.readouterr().out
     with pytest.raises(GinError, match="rollbacks"):
         batches(learner, 4)
 
