@@ -268,7 +268,7 @@ def test_a_checkpoint_plays_as_its_actor(checkpoint: Path) -> None:
         (lambda p: (p / WEIGHTS).write_bytes((p / WEIGHTS).read_bytes()[:-40]), "truncated or not the file"),
         (lambda p: (p / WEIGHTS).unlink(), "cannot be read"),
         (lambda p: (p / METADATA).unlink(), "cannot be read"),
-        (lambda p: (p / METADATA).write_text("{"), "is no JSON"),
+        (lambda p: (p / METADATA).write_text("{"), "is not JSON"),
         (lambda p: edit(p, observation_version=99), "observation_version is 99"),
         (lambda p: edit(p, format=7), "format is 7"),
         (lambda p: edit(p, widths=[16, 8]), "does not fit the network"),

@@ -1,7 +1,7 @@
-"""What worlds are worth after each candidate: by the rules where the hand is over, else by a trained critic.
+"""Values of worlds after each candidate: by the rules if the hand is over, else by a trained critic.
 
-The critic sees both hands of a world and what its stock will bring, as it did in training, so its value of a world has a hundredth of
-the luck that playing it to the end would add.
+The critic sees both hands of a world and what its stock will bring, as in training, so its values have a hundredth of the variance of
+playing worlds to the end.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BRANCH = np.dtype(
     ],
     align=True,
 )
-# Worlds that are judged in one pass.
+# Worlds valued in one pass.
 _PASS = 8192
 _copy_state = record_copy(STATE, "hands", STATE, "hands", "history")
 
@@ -63,10 +63,10 @@ def _bank(blocks: tuple[bytes, ...]) -> EquityBank:
 
 @kernel
 def branch(v, found, worlds, equity, branches):
-    """Every world after each candidate.
+    """Writes every world after each candidate.
 
     Args:
-        v: the view that decides.
+        v: the view.
         found: ``CANDIDATE[k]``.
         worlds: ``STATE[W]``.
         equity: index of the game's equity table.
@@ -118,10 +118,10 @@ def _price_all(branches, bank, values, in_play):
 
 
 class Judge:
-    """Values of worlds by a checkpoint's critic; threads may share one, since a call keeps nothing.
+    """Values of worlds by a checkpoint's critic; threads may share one.
 
     Args:
-        path: of the checkpoint; it must hold a critic that was trained on the chance to win the game.
+        path: of the checkpoint; its critic must have been trained on the chance to win the game.
 
     Raises:
         CheckpointError: if it cannot be used.
@@ -139,10 +139,10 @@ class Judge:
         self.features = HeuristicFeatures()
 
     def __call__(self, branches: np.ndarray, bank: EquityBank) -> np.ndarray:
-        """What each world is worth to a seat.
+        """The value of each world to its seat.
 
         Args:
-            branches: ``BRANCH[n]``; the scores of hands that are over are booked in them.
+            branches: ``BRANCH[n]``; hands that are over are booked in them.
             bank: equity tables.
 
         Returns:
@@ -164,7 +164,7 @@ class Judge:
         obs, seen = np.empty((n, OBSERVATION_SIZE), np.uint8), np.zeros(n, SEEN)
         observe_states(branches["state"][index], branches["gin_only"][index], views, obs, seen)
         cards = expand_cards(torch.from_numpy(seen["hidden"].copy())).view(torch.uint8).numpy()
-        # Nothing is known beside the view, so a context is all 0.
+        # A context is all 0: nothing is known beside the view.
         rows = [obs, seen["conditions"], cards, seen["future"], np.zeros((n, self.critic.context), np.uint8)]
         inputs = np.concatenate([*rows, self.features(views)] if self.critic.heuristic_features else rows, 1)
         worth = self.critic(torch.from_numpy(inputs)).numpy().astype(np.float64)
