@@ -1,4 +1,4 @@
-"""Configurations: one pydantic model, a YAML file, and the command line on top of it."""
+"""Configurations: a pydantic model, a YAML file, and overrides of the command line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from ginenv.errors import GinError, did_you_mean
+from ginenv.errors import GinError, must_be, unknown_name
 
 
 class ConfigError(GinError):
@@ -22,12 +22,12 @@ class Config(BaseModel):
 
 
 class NetworkConfig(Config):
-    """Sizes of the actor and of the critic, which share nothing.
+    """The actor and the critic, which share nothing.
 
     Attributes:
         actor: widths of the actor's hidden layers.
         critic: widths of the critic's hidden layers.
-        heuristic_features: whether both read what the best built-in bot's arithmetic says (``agents.network.inputs``).
+        heuristic_features: whether both read the best built-in bot's evaluation (``agents.network.inputs``).
     """
 
     actor: tuple[int, ...] = (256, 256)
@@ -48,12 +48,12 @@ class PoolMember(Config):
 
 
 class Bounds(Config):
-    """What the players at some tables notice and remember.
+    """What the players of some games notice and remember.
 
     Attributes:
-        memory: how many of the last cards of the pile are remembered (32: all).
-        notices: 0 nothing of the opponent's choices, 1 what it took, 2 everything.
-        share: of the tables.
+        memory: number of the last cards of the pile that are remembered (32: all).
+        notices: 0 none of the opponent's choices, 1 the cards it took, 2 all.
+        share: of the games.
     """
 
     memory: int = Field(32, ge=0, le=32)
@@ -62,52 +62,52 @@ class Bounds(Config):
 
 
 class TrainConfig(Config):
-    """Everything that decides a training run.
+    """Settings of a training run.
 
     Attributes:
         algorithm: ``ppo``, or ``dmc`` (Deep Monte Carlo; use it with long batches).
         seed: seeds the deals, the network and the sampling.
-        decisions: decisions of the learner's side to take in all.
-        minutes: stop after this many minutes even if decisions are left (0: no limit).
+        decisions: the learner's decisions in all.
+        minutes: time limit (0: none).
         games: games played in lock-step.
         ticks: half-moves of every game in one batch.
         rules: presets and their shares of the games.
         network: sizes.
-        bounds: what the learner notices and remembers, by shares of the tables (everything when left out).
-        learning_rate: of Adam at the start; it follows the target divergence from there.
-        learning_rate_end: fraction of the largest learning rate that is left at the end of the run.
-        target_kl: divergence per batch that the learning rate is steered to (measured as in Schulman's k3 estimate).
+        bounds: what the learner notices and remembers, by shares of the games (default: everything).
+        learning_rate: of Adam at the start; from there it follows the target divergence.
+        learning_rate_end: fraction of the learning rate that is left at the end of the run.
+        target_kl: divergence per batch (Schulman's k3 estimate) to which the learning rate is adapted.
         clip: PPO's clip range.
         epochs: passes over each batch.
         minibatch: decisions in one gradient step.
         gae_lambda: of generalised advantage estimation over all half-moves.
         entropy: weight of the entropy bonus at the start (entropy is divided by the log of the number of legal actions).
         entropy_end: the same at the end.
-        knock: weight of the loss that weighs knocking against playing on for gin.
+        knock: weight of the knock decision's loss (knocking or playing on for gin).
         belief: weight of the loss of the head that guesses the opponent's hand.
         next_action: weight of the loss of the head that guesses the opponent's next action.
         gradient_norm: clip of the gradient's norm.
-        average: decay of the averaged weights per gradient step; they are what is evaluated and exported.
+        average: decay per gradient step of the averaged weights, which are evaluated and exported.
         reward: ``points`` of a hand / 50, or the change in the chance to win the ``game``.
         shaping: weight of the deadwood potential (a full hand of deadwood is worth about 1) at the start.
         shaping_decisions: decisions over which the shaping falls to zero.
-        clone_decisions: decisions at the start in which a teacher is imitated, while the critic learns what its play is worth.
-        teacher: whom to imitate.
-        gin_teacher: whom to imitate in hands played for gin only.
-        gin_only: share of hands in which a seat is told to play for gin from the start.
+        clone_decisions: decisions at the start in which a teacher is imitated, while the critic learns the value of its play.
+        teacher: the player to imitate.
+        gin_teacher: the player to imitate in hands played for gin only.
+        gin_only: share of hands that a seat plays for gin from the start.
         commit: chance that declining a knock commits the seat to gin for the rest of the hand.
         pool: fixed opponents.
         pool_share: share of games in which one seat is a fixed opponent.
         selves_share: share of games in which one seat is an earlier self.
-        selves: how many earlier selves are kept.
+        selves: number of earlier selves to keep.
         selves_every: batches between two snapshots.
         panel: players that measure progress.
         panel_games: games against each of them per measurement.
         panel_every: minutes between two measurements.
         save_every: minutes between two resume files.
-        threads: that share the rows of a batch on the CPU (0: as many as the matrix library would take).
-        bfloat16: matrix products in bfloat16 (``auto``: where the processor has units for it).
-        device: where the networks live.
+        threads: number of threads on the CPU (0: torch's default).
+        bfloat16: matrix products in bfloat16 (``auto``: if the processor has units for it).
+        device: torch device of the networks.
     """
 
     algorithm: Literal["ppo", "dmc"] = "ppo"
@@ -158,14 +158,18 @@ class TrainConfig(Config):
     def _batch_fills_a_minibatch(self) -> TrainConfig:
         if self.games * self.ticks <= self.minibatch // 2:
             raise ValueError(
-                f"games times ticks is {self.games * self.ticks}, of which no gradient step can be taken; allowed is more "
-                f"than half of minibatch, {self.minibatch // 2}"
+                f"games times ticks is {self.games * self.ticks}, too few for a gradient step; it must be more than half of "
+                f"minibatch, {self.minibatch // 2}"
             )
         return self
 
 
-# A date that does not exist and a number of thousands of digits are values that YAML's reader does not catch itself.
-_NO_YAML = (yaml.YAMLError, ValueError, RecursionError)
+def _parse_yaml(text: str, what: str) -> Any:
+    try:
+        return yaml.safe_load(text)
+    # YAML's reader does not catch dates that do not exist and numbers of thousands of digits.
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ConfigError(f"{what} is not YAML: {' '.join(str(error).split())}") from None
 
 
 def _sentence(error: ValidationError, model: type[BaseModel], source: str) -> str:
@@ -174,16 +178,15 @@ def _sentence(error: ValidationError, model: type[BaseModel], source: str) -> st
     if not where:
         return f"{source}: {first['msg'].removeprefix('Value error, ')}"
     if first["type"] == "extra_forbidden":
-        known = list(model.model_fields)
-        return f"{source}: unknown key {where!r}{did_you_mean(str(first['loc'][-1]), known)}; known: {', '.join(sorted(known))}"
+        return f"{source}: {unknown_name('key', where, model.model_fields)}"
     return f"{source}: {where} is {first.get('input')!r}; {first['msg'].lower()}"
 
 
 def parse_config(values: dict[str, Any], model: type[Config] = TrainConfig, source: str = "configuration") -> Any:
-    """A configuration of plain values.
+    """A configuration from plain values.
 
     Raises:
-        ConfigError: for an unknown key (with the nearest known one) or a value that it cannot have.
+        ConfigError: for an unknown key or a wrong value.
     """
     try:
         return model.model_validate(values)
@@ -192,34 +195,28 @@ def parse_config(values: dict[str, Any], model: type[Config] = TrainConfig, sour
 
 
 def load_config(path: str | Path, overrides: list[str] | None = None, model: type[Config] = TrainConfig) -> Any:
-    """A configuration of a YAML file, changed by ``key=value`` overrides (``network.actor=[512,512]``).
+    """A configuration from a YAML file and ``key=value`` overrides (``network.actor=[512,512]``).
 
     Raises:
         ConfigError: if the file cannot be read, or a key or value does not exist.
     """
     try:
-        values = yaml.safe_load(Path(path).read_text(encoding="utf-8")) or {}
+        text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
         known = sorted(str(file) for file in Path("configs").glob("*.yaml"))
         raise ConfigError(
             f"configuration {path} cannot be read ({error.strerror}); known: {', '.join(known)}"
         ) from None
     except UnicodeDecodeError as error:
-        raise ConfigError(f"configuration {path} is no text in UTF-8: {error.reason} at byte {error.start}") from None
-    except _NO_YAML as error:
-        raise ConfigError(f"configuration {path} is no YAML: {' '.join(str(error).split())}") from None
+        raise ConfigError(f"configuration {path} is not UTF-8 text: {error.reason} at byte {error.start}") from None
+    values = _parse_yaml(text, f"configuration {path}") or {}
     if not isinstance(values, dict):
-        raise ConfigError(f"configuration {path} is a {type(values).__name__}; allowed is a mapping of keys to values")
+        raise ConfigError(must_be(f"configuration {path}", "a mapping of keys to values", type(values).__name__))
     for override in overrides or []:
         key, separator, text = override.partition("=")
         if not separator:
             raise ConfigError(f"override {override!r} has no value; overrides are written key=value")
-        try:
-            value = yaml.safe_load(text)
-        except _NO_YAML as error:
-            raise ConfigError(
-                f"override {override!r} has a value that is no YAML: {' '.join(str(error).split())}"
-            ) from None
+        value = _parse_yaml(text, f"the value of override {override!r}")
         target = values
         *parents, last = key.split(".")
         for parent in parents:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ginenv.engine import STATE
+from ginenv.engine import NOBODY, STATE
 from ginenv.errors import GinError
 from ginenv.game import score_hand
 from ginenv.jit import kernel
@@ -25,94 +25,8 @@ from ginenv.rules import PRESETS, Rules
 DATA = Path(__file__).parent / "data" / "hand_points.json"
 # Hands won beyond this number count as this many; games to 100 or 150 rarely last longer.
 MAX_BOXES = 10
-
-
-@kernel
-def _after(scratch, a, b, boxes_a, boxes_b, points, winner, chances):
-    """Chance of side 0 after a hand that brings ``winner`` some points; the score sheet itself is the engine's."""
-    s = scratch[0]
-    s.score[0] = a
-    s.score[1] = b
-    s.boxes[0] = boxes_a
-    s.boxes[1] = boxes_b
-    s.winner = winner
-    s.points = points
-    s.game_over = 0
-    s.drawn_hands = 0
-    score_hand(s)
-    if s.game_over:
-        return 1.0 if s.game_winner == 0 else (0.0 if s.game_winner == 1 else 0.5)
-    top = chances.shape[2] - 1
-    return chances[s.score[0], s.score[1], min(np.int64(s.boxes[0]), top), min(np.int64(s.boxes[1]), top)]
-
-
-@kernel
-def _solve(scratch, points, weights, chances):
-    """Fills the table from the scores nearest the target down; every hand adds at least one point, so what it needs is there."""
-    target, _, tops, _ = chances.shape
-    for total in range(2 * target - 2, -1, -1):
-        for a in range(max(0, total - target + 1), min(target, total + 1)):
-            b = total - a
-            for boxes_a in range(tops):
-                for boxes_b in range(tops):
-                    chance = 0.0
-                    for k in range(points.shape[0]):
-                        won = _after(scratch, a, b, boxes_a, boxes_b, points[k], 0, chances)
-                        lost = _after(scratch, a, b, boxes_a, boxes_b, points[k], 1, chances)
-                        chance += 0.5 * weights[k] * (won + lost)
-                    chances[a, b, boxes_a, boxes_b] = chance
-
-
-def point_frequencies(rules: Rules) -> tuple[np.ndarray, np.ndarray]:
-    """Points of a scored hand (``int64[n]``) and their frequencies (``float64[n]``) under the preset whose hands are most alike.
-
-    Raises:
-        GinError: if the measured frequencies cannot be read.
-    """
-    try:
-        measured = json.loads(DATA.read_text(encoding="utf-8"))["points"]
-    except OSError as error:
-        raise GinError(
-            f"{DATA.name} cannot be read ({error.strerror}); python -m benchmarks.hand_points makes it"
-        ) from None
-
-    def unlike(name: str) -> int:
-        other = PRESETS[name]
-        fields = (
-            "deals_eleven",
-            "knock_limit",
-            "oklahoma",
-            "spade_doubles",
-            "undercut_on_tie",
-            "gin_bonus",
-            "undercut_bonus",
-            "gin",
-        )
-        return sum(getattr(rules, field) != getattr(other, field) for field in fields)
-
-    counts = measured[min(sorted(measured), key=unlike)]
-    points = np.array([int(key) for key in counts], np.int64)
-    weights = np.array(list(counts.values()), np.float64)
-    return points, weights / weights.sum()
-
-
-@lru_cache(maxsize=16)
-def equity_table(rules: Rules) -> np.ndarray:
-    """The chances to win under some rules, solved on first use (a second or less) and kept.
-
-    Returns:
-        ``float32[T, T, H, H]`` by my score, the opponent's, hands won by me, by the opponent, before the next hand; T is the target,
-        and H is 1 where hands won do not matter.
-    """
-    target = max(1, rules.target)
-    boxes_count = rules.winner == "total" and (rules.box_bonus > 0 or rules.shutout != "none")
-    tops = MAX_BOXES if boxes_count else 1
-    chances = np.full((target, target, tops, tops), 0.5, np.float32)
-    scratch = np.zeros(1, STATE)
-    scratch["rules"] = rules.block
-    points, weights = point_frequencies(rules)
-    _solve(scratch, points, weights, chances)
-    return chances
+# Rules that decide how many points a hand brings.
+_SCORING = "deals_eleven knock_limit oklahoma spade_doubles undercut_on_tie gin_bonus undercut_bonus gin".split()
 
 
 class EquityBank(NamedTuple):
@@ -127,18 +41,96 @@ class EquityBank(NamedTuple):
     layout: np.ndarray
 
 
+@kernel
+def bank_chance(bank, index, mine, theirs, boxes_mine, boxes_theirs):
+    """Chance to win from a score under the ``index``-th rules of a bank."""
+    offset, target, tops = bank.layout[index, 0], bank.layout[index, 1], bank.layout[index, 2]
+    first = min(np.int64(boxes_mine), tops - 1)
+    second = min(np.int64(boxes_theirs), tops - 1)
+    return bank.values[offset + ((np.int64(mine) * target + theirs) * tops + first) * tops + second]
+
+
+@kernel
+def chance_to_win(bank, index, s, seat):
+    """A seat's chance to win the game of a state whose score is booked, under the ``index``-th rules of a bank."""
+    if s.game_over:
+        return 0.5 if s.game_winner == NOBODY else (1.0 if s.game_winner == seat else 0.0)
+    other = 1 - seat
+    return np.float64(bank_chance(bank, index, s.score[seat], s.score[other], s.boxes[seat], s.boxes[other]))
+
+
+@kernel
+def _after(scratch, score, boxes, points, winner, bank):
+    """Chance of side 0 after a hand that brings ``winner`` some points; the score sheet itself is the engine's."""
+    s = scratch[0]
+    for side in range(2):
+        s.score[side] = score[side]
+        s.boxes[side] = boxes[side]
+    s.winner = winner
+    s.points = points
+    s.game_over = 0
+    s.drawn_hands = 0
+    score_hand(s)
+    return chance_to_win(bank, 0, s, 0)
+
+
+@kernel
+def _solve(scratch, points, weights, chances, bank):
+    """Fills a bank's only table, ``chances``, from the scores nearest the target down; every hand adds at least one point."""
+    target, _, tops, _ = chances.shape
+    for total in range(2 * target - 2, -1, -1):
+        for a in range(max(0, total - target + 1), min(target, total + 1)):
+            score = (a, total - a)
+            for boxes_a in range(tops):
+                for boxes_b in range(tops):
+                    chance = 0.0
+                    for k in range(points.shape[0]):
+                        won = _after(scratch, score, (boxes_a, boxes_b), points[k], 0, bank)
+                        lost = _after(scratch, score, (boxes_a, boxes_b), points[k], 1, bank)
+                        chance += 0.5 * weights[k] * (won + lost)
+                    chances[a, total - a, boxes_a, boxes_b] = chance
+
+
+def _frequencies(rules: Rules) -> tuple[np.ndarray, np.ndarray]:
+    """Points of a scored hand and their frequencies under the preset whose hands are most alike."""
+    try:
+        measured = json.loads(DATA.read_text(encoding="utf-8"))["points"]
+    except OSError as error:
+        raise GinError(
+            f"{DATA.name} cannot be read ({error.strerror}); python -m benchmarks.hand_points makes it"
+        ) from None
+
+    def differences(name: str) -> int:
+        return sum(getattr(rules, field) != getattr(PRESETS[name], field) for field in _SCORING)
+
+    counts = measured[min(sorted(measured), key=differences)]
+    points = np.array([int(key) for key in counts], np.int64)
+    weights = np.array(list(counts.values()), np.float64)
+    return points, weights / weights.sum()
+
+
+@lru_cache(maxsize=16)
+def equity_table(rules: Rules) -> np.ndarray:
+    """The chances to win under some rules, solved on first use (a second or less) and cached.
+
+    Returns:
+        ``float32[T, T, H, H]`` by my score, the opponent's, hands won by me, by the opponent, before the next hand; T is the target,
+        and H is 1 where hands won do not matter.
+    """
+    target = max(1, rules.target)
+    boxes_count = rules.winner == "total" and (rules.box_bonus > 0 or rules.shutout != "none")
+    tops = MAX_BOXES if boxes_count else 1
+    chances = np.full((target, target, tops, tops), 0.5, np.float32)
+    scratch = np.zeros(1, STATE)
+    scratch["rules"] = rules.block
+    points, weights = _frequencies(rules)
+    _solve(scratch, points, weights, chances, EquityBank(chances.ravel(), np.array([[0, target, tops]])))
+    return chances
+
+
 def equity_bank(rules: Sequence[Rules]) -> EquityBank:
     """The tables of some rules side by side, in their order."""
     tables = [equity_table(each) for each in rules]
     offsets = np.cumsum([0, *(table.size for table in tables)])[:-1]
     layout = [(offset, table.shape[0], table.shape[2]) for offset, table in zip(offsets, tables, strict=True)]
     return EquityBank(np.concatenate([table.ravel() for table in tables]), np.array(layout, np.int64))
-
-
-@kernel
-def bank_chance(values, layout, index, mine, theirs, boxes_mine, boxes_theirs):
-    """Chance to win from a score under the ``index``-th rules of a bank."""
-    offset, target, tops = layout[index, 0], layout[index, 1], layout[index, 2]
-    first = min(np.int64(boxes_mine), tops - 1)
-    second = min(np.int64(boxes_theirs), tops - 1)
-    return values[offset + ((mine * target + theirs) * tops + first) * tops + second]

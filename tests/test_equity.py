@@ -47,4 +47,4 @@ def test_a_bank_gives_what_its_tables_say() -> None:
     for index, each in enumerate(rules):
         table = equity_table(each)
         expected = table[33, 47, min(2, table.shape[2] - 1), min(3, table.shape[3] - 1)]
-        assert bank_chance(bank.values, bank.layout, index, 33, 47, 2, 3) == pytest.approx(expected)
+        assert bank_chance(bank, index, 33, 47, 2, 3) == pytest.approx(expected)

@@ -440,9 +440,9 @@ def test_a_population_seats_another_style_in_every_game_the_same_ones_for_one_dr
 
 
 def test_styles_and_views_of_another_kind_are_refused():
-    with pytest.raises(GinError, match=r"allowed is STYLE\[m\]"):
+    with pytest.raises(GinError, match=r"must be STYLE\[m\]"):
         StylePlayer(np.zeros(3))
-    with pytest.raises(GinError, match="allowed is VIEW"):
+    with pytest.raises(GinError, match="must be an array of VIEW"):
         StylePlayer(style("simple")).act(np.zeros(3))
 
 

@@ -294,7 +294,10 @@ def test_a_network_that_reads_habits_is_told_none(tmp_path):
 
 @pytest.mark.parametrize(
     ("checkpoint", "rounds", "sentence"),
-    [("nowhere", 24, r"checkpoint\.json cannot be read"), ("x", 0, "rounds is 0; allowed is a whole number from 1")],
+    [
+        ("nowhere", 24, r"checkpoint\.json cannot be read"),
+        ("x", 0, "rounds must be a whole number of at least 1, got 0"),
+    ],
 )
 def test_a_model_of_whole_hands_is_not_trained_of_nothing(checkpoint, rounds, sentence):
     with pytest.raises(GinError, match=sentence):

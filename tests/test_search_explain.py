@@ -88,13 +88,13 @@ def test_a_moment_of_a_record_is_read_by_hand_and_move(game: Match, record: str)
     [
         (["ginview1", "nonsense"], "cannot read the view: "),
         (["gin1 rules=eaai deck=7C"], "cannot read the position: "),
-        ([], "'' is not a position; allowed are a view"),
-        (["no/such/file"], "'no/such/file' is not a position; allowed are a view"),
+        ([], "'' is not a view (ginview1 ...), a position"),
+        (["no/such/file"], "'no/such/file' is not a view (ginview1 ...), a position"),
         (["RECORD", "--hand", "4"], "has no hand 4; its hands are 1 to 3"),
         (["RECORD", "--hand", "3", "--move", "99"], "has no move 99; its moves are 1 to 7"),
         (["BROKEN"], "line 1: expected "),
-        (["OVER"], "nobody is to move: the hand is over"),
-        (["VIEW", "--move", "3"], "a hand and a move are numbers within a record"),
+        (["OVER"], "no seat is to move: the hand is over"),
+        (["VIEW", "--move", "3"], "hand and move are numbers in a record"),
         (["VIEW", "--player", "simple"], "player 'simple' does not search"),
     ],
 )
@@ -117,7 +117,7 @@ def test_what_cannot_be_read_is_said_in_one_sentence(
 def test_a_view_of_a_seat_that_waits_is_refused() -> None:
     state = mid_hand(1)
     waiting = Hand(state).view(1 - int(state["turn"][0]))
-    with pytest.raises(ValueError, match="for the seat to move"):
+    with pytest.raises(ValueError, match="only for the seat to move"):
         explain(waiting, make_search(0, **JUDGED))
-    with pytest.raises(TextError, match="is not a position"):
+    with pytest.raises(TextError, match="is not a view"):
         read_view("gin2 rules=eaai")

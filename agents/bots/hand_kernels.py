@@ -1,6 +1,6 @@
-"""What players compute of a hand, compiled: deadwood, ways to make melds, danger, and the choices that are plain arithmetic.
+"""Compiled evaluation of hands that all players share: deadwood, ways to make melds, danger, and exact choices.
 
-Heuristics, search, networks and levels share these. Nothing here knows a rule: what may be done stands in the view's legal actions.
+Nothing here knows a rule: legal actions come from the view.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def unit(word):
 
 @kernel
 def joins_meld(cards, card):
-    """Whether a card and some others of a mask (the card itself left out) make a meld."""
+    """Whether a card makes a meld with other cards of a mask."""
     cards = cards & ~(np.int64(1) << card)
     if popcount(cards & (RANK_COLUMN << (card % 13))) >= 2:
         return True
@@ -55,7 +55,7 @@ def has_neighbour(card, cards):
 def most_points(cards):
     """The points of the most valuable card of a mask (0 for none)."""
     ranks = (cards | cards >> 13 | cards >> 26 | cards >> 39) & SUIT_BITS
-    # All ranks up to the highest one: how many they are is the card's number.
+    # Fill all ranks up to the highest one; their number is its rank.
     ranks |= ranks >> 1
     ranks |= ranks >> 2
     ranks |= ranks >> 4
@@ -71,14 +71,14 @@ def of_points(points):
 
 @kernel
 def least_deadwood(cards, allowed):
-    """The cards of a mask whose discard leaves least deadwood, and how much that is."""
+    """The allowed cards whose discard leaves the least deadwood, and that deadwood."""
     melded = melded_cards(cards)
     whole = points_of(cards & ~melded)
     loose = allowed & ~melded
     high = most_points(loose)
     found = loose & of_points(high)
     best = whole - high if loose else np.int64(1000)
-    # A discard saves the points of its card at most.
+    # A discard saves at most its card's points.
     rest = allowed & melded & of_points(high)
     while rest:
         bit = rest & -rest
@@ -94,20 +94,25 @@ def least_deadwood(cards, allowed):
 
 @kernel
 def best_of_eleven(cards):
-    """Deadwood after the best discard of a hand just added to (any card may go)."""
+    """Deadwood after the best discard of eleven cards."""
     loose = cards & ~melded_cards(cards)
     return points_of(loose) - most_points(loose)
 
 
 @kernel
-def fillers(cards):
-    """All cards that make a meld with two cards of a mask, or join one: a superset of what can lower its deadwood by a meld."""
+def pairs(cards):
+    """The ranks of which a mask holds two cards or more."""
     a = cards & SUIT_BITS
     b = (cards >> 13) & SUIT_BITS
     c = (cards >> 26) & SUIT_BITS
     d = (cards >> 39) & SUIT_BITS
-    pairs = (a & b) | (c & d) | ((a | b) & (c | d))
-    found = pairs * RANK_COLUMN
+    return (a & b) | (c & d) | ((a | b) & (c | d))
+
+
+@kernel
+def fillers(cards):
+    """All cards that make a meld with two cards of a mask, or extend one: a superset of those that can lower its deadwood by a meld."""
+    found = pairs(cards) * RANK_COLUMN
     for suit in range(4):
         held = (cards >> (13 * suit)) & SUIT_BITS
         neighbours = held & (held << 1)
@@ -118,10 +123,7 @@ def fillers(cards):
 
 @kernel
 def deadwood_ahead(cards, live, left, gin):
-    """Mean deadwood after one draw from the live cards and the best discard, for ten cards with deadwood ``left``.
-
-    Gin counts as ``gin`` points below 0.
-    """
+    """Mean deadwood of ten cards with deadwood ``left`` after a draw from the live cards and the best discard; gin counts as ``-gin``."""
     count = popcount(live)
     if count == 0:
         return np.float64(left)
@@ -140,7 +142,7 @@ def deadwood_ahead(cards, live, left, gin):
 
 @kernel
 def live_ways(card, cards, live):
-    """Live cards that make a meld of a card and one other of the mask: the ways to fill its combinations."""
+    """The number of live cards that make a meld with a card and one other of a mask."""
     cards = cards & ~(np.int64(1) << card)
     found = np.int64(0)
     column = RANK_COLUMN << (card % 13)
@@ -173,18 +175,18 @@ def _held(bit, live, known, chance):
 
 @kernel
 def danger_of(card, live, known, cold, chance):
-    """How likely the opponent melds a card, from 0 to about 1.
+    """How likely the opponent can meld a discard, from 0 to 1.
 
     Args:
-        card: the card to be thrown.
+        card: the discard.
         live: cards that may be in the opponent's hand.
         known: cards that it took and still holds.
-        cold: cards that it threw or refused: around them it collects less.
-        chance: probability that a live card is in its hand.
+        cold: cards that it discarded or refused, near which it collects less.
+        chance: probability that it holds a live card.
     """
-    suit0 = card % 13
+    rank = card % 13
     bit = np.int64(1) << card
-    column = (RANK_COLUMN << suit0) & ~bit
+    column = (RANK_COLUMN << rank) & ~bit
     first = column & -column
     second = (column ^ first) & -(column ^ first)
     third = column ^ first ^ second
@@ -194,13 +196,13 @@ def danger_of(card, live, known, cold, chance):
     sets = a * b + b * c + a * c - 2 * a * b * c
     if column & cold:
         sets *= 0.4
-    shift = card - suit0
-    below1 = _held(bit >> 1, live, known, chance) if suit0 > 0 else 0.0
-    below2 = _held(bit >> 2, live, known, chance) if suit0 > 1 else 0.0
-    above1 = _held(bit << 1, live, known, chance) if suit0 < 12 else 0.0
-    above2 = _held(bit << 2, live, known, chance) if suit0 < 11 else 0.0
+    shift = card - rank
+    below1 = _held(bit >> 1, live, known, chance) if rank > 0 else 0.0
+    below2 = _held(bit >> 2, live, known, chance) if rank > 1 else 0.0
+    above1 = _held(bit << 1, live, known, chance) if rank < 12 else 0.0
+    above2 = _held(bit << 2, live, known, chance) if rank < 11 else 0.0
     runs = below1 * below2 + below1 * above1 + above1 * above2
-    near = (((np.int64(0b11011) << suit0) >> 2) & SUIT_BITS) << shift
+    near = (((np.int64(0b11011) << rank) >> 2) & SUIT_BITS) << shift
     if near & cold:
         runs *= 0.6
     total = sets + runs
@@ -211,7 +213,7 @@ def danger_of(card, live, known, cold, chance):
 
 @kernel
 def remembered(v, memory):
-    """The cards of the pile that a player remembers who keeps the last ``memory`` of them in mind."""
+    """The last ``memory`` cards of the pile."""
     if memory >= v.num_pile:
         return v.pile_cards
     cards = np.int64(0)
@@ -222,10 +224,7 @@ def remembered(v, memory):
 
 @kernel
 def repeated(v):
-    """Cards whose discard would repeat, in either direction, a draw and discard that this seat made before.
-
-    Only draws of upcards are in a view's record of the hand, and only an upcard can come back.
-    """
+    """Cards whose discard would repeat, in either direction, this seat's earlier draw of an upcard and discard."""
     cards = np.int64(0)
     if v.taken == NO_CARD or not (v.thrown[0] >> v.taken) & 1:
         return cards
@@ -233,10 +232,9 @@ def repeated(v):
     thrown = False
     for move in moves(v):
         if move.kind == M_TAKE:
-            # The first upcard does not count: nobody had discarded it.
+            # Nobody discarded the first upcard.
             taken = move.card if thrown else NO_CARD
         elif move.kind == M_DISCARD:
-            # A discard by this seat answers a draw by this seat.
             if (v.thrown[0] >> move.card) & 1 and taken != NO_CARD:
                 if taken == v.taken:
                     cards |= np.int64(1) << move.card
@@ -250,13 +248,13 @@ def repeated(v):
 
 @kernel
 def turn_of(v):
-    """Which turn of its own in this hand the seat is at, from 1."""
+    """The number of the seat's own turn in this hand, from 1."""
     return popcount(v.thrown[0]) + 1
 
 
 @kernel
 def choose_spread(v):
-    """The arrangement with the least deadwood and, among equals, the least that the opponent may lay off."""
+    """The spread with the least deadwood and, among equals, the least that the opponent may lay off."""
     known = v.known[1]
     chance = (v.rules.hand_size - popcount(known)) / max(1, popcount(v.unseen))
     best = np.int64(1000)
@@ -267,12 +265,9 @@ def choose_spread(v):
         left = points_of(v.hand & ~(a | b | c | d))
         if left > best:
             continue
-        to_lay = (
-            exposure(a, v.unseen, known, chance)
-            + exposure(b, v.unseen, known, chance)
-            + exposure(c, v.unseen, known, chance)
-            + exposure(d, v.unseen, known, chance)
-        )
+        to_lay = 0.0
+        for meld in (a, b, c, d):
+            to_lay += exposure(meld, v.unseen, known, chance)
         if left < best or to_lay < best_open:
             best = left
             best_open = to_lay
@@ -282,6 +277,6 @@ def choose_spread(v):
 
 @kernel
 def choose_lay_off(v):
-    """Card by card what the best lay-off holds, then done."""
+    """The next card of the best lay-off, or to pass."""
     laid = best_layoff(v.hand, v.spread[0], v.spread[1], v.spread[2])[0] & v.legal[0]
     return ctz(laid) if laid else PASS

@@ -1,4 +1,4 @@
-"""The built-in bots: records of one parametrised player, and the hint that the best fixed formula gives.
+"""The built-in bots, which are parameters of one player, and hints by the best fixed formula.
 
 | name | idea |
 |---|---|
@@ -8,7 +8,7 @@
 | ``formula`` | fixed formulas: ways to fill, dead cards, danger; knocks early or plays for gin (GR's opponent; gives the hint) |
 | ``camper`` | never knocks below gin |
 | ``knocker`` | knocks in its first turns, then plays for gin |
-| ``style`` | any of these, or a novice's leaning, with changed numbers: ``style:base=hoards-pairs,draw=always,knock=5`` |
+| ``style`` | any of these, or a novice's habit, with changed numbers: ``style:base=hoards-pairs,draw=always,knock=5`` |
 | ``population`` | another random style in every game: ``population:count=512,draw=1`` |
 | ``hints`` | does what ``hint`` says |
 """
@@ -23,7 +23,7 @@ from agents.bots.hand_kernels import joins_meld, least_deadwood, live_ways
 from agents.bots.style_kernels import DISCARD_RULES, DRAW_RULES, STYLE, act_batch, decide
 from ginenv.actions import KNOCK, PASS, PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, STOCK, UPCARD
 from ginenv.cards import RANKS, card_name
-from ginenv.errors import GinError, did_you_mean
+from ginenv.errors import GinError, check_choice, must_be, unknown_name
 from ginenv.melds import RANK_COLUMN, deadwood, melded_cards
 from ginenv.players import BasePlayer
 from ginenv.view import VIEW
@@ -32,7 +32,7 @@ ALL_OF_PILE = 32
 _AT_ONCE: dict[str, Any] = {"knock": 10, "turns": 99, "late": 10}
 _THINKS: dict[str, Any] = {"draw": "gain", "discard": "cost", "memory": ALL_OF_PILE, "infer": 1, "bar": 99.0}
 _NOVICE = _AT_ONCE | {"draw": "meld", "discard": "cost", "memory": 3, "infer": 0, "ways": 0.5, "noise": 2.0}
-# Weights found by matches between windowed knockers, campers and the baseline (see LOG.md).
+# Weights found by matches (see LOG.md).
 _GIN_HUNT = {"ahead": 2.5, "gin": 60.0, "decay": 0.95, "ways": 2.0, "danger": 18.0}
 
 BOTS: dict[str, dict[str, Any]] = {
@@ -43,7 +43,7 @@ BOTS: dict[str, dict[str, Any]] = {
     "camper": _THINKS | _GIN_HUNT | {"knock": 0, "turns": 0, "late": 0},
     "knocker": _THINKS | _GIN_HUNT | {"knock": 10, "turns": 4, "late": 0},
 }
-# Leanings of beginners; bases of ``style`` beside the bots.
+# Habits of beginners; bases of ``style`` beside the bots.
 NOVICES: dict[str, dict[str, Any]] = {
     "takes-all": _NOVICE | {"draw": "always"},
     "takes-none": _NOVICE | {"draw": "never"},
@@ -58,22 +58,14 @@ NOVICES: dict[str, dict[str, Any]] = {
 STYLES = BOTS | NOVICES
 
 _RULES: dict[str, tuple[str, ...]] = {"draw": DRAW_RULES, "discard": DISCARD_RULES}
-_MOST: dict[str, float] = {
-    "knock": 10,
-    "turns": 99,
-    "late": 10,
-    "memory": ALL_OF_PILE,
-    "infer": 1,
-    "decay": 1.0,
-    "blunder": 1.0,
-}
+_MOST = {"knock": 10, "turns": 99, "late": 10, "memory": ALL_OF_PILE, "infer": 1, "decay": 1, "blunder": 1}
 
 
 def style(base: str = "simple", **options: Any) -> np.ndarray:
     """A style record: a named bot with some of its numbers changed.
 
     Args:
-        base: a name in ``STYLES`` (a bot's or a leaning's).
+        base: a name in ``STYLES``.
         options: fields of ``STYLE``; ``draw`` and ``discard`` by the names in ``DRAW_RULES`` and ``DISCARD_RULES``.
 
     Returns:
@@ -83,43 +75,33 @@ def style(base: str = "simple", **options: Any) -> np.ndarray:
         GinError: for an unknown base, option or rule, or a number out of range.
     """
     if base not in STYLES:
-        raise GinError(f"style base {base!r} does not exist{did_you_mean(base, STYLES)}; known: {', '.join(STYLES)}")
+        raise GinError(unknown_name("style base", base, STYLES))
     record = np.zeros(1, STYLE)
     known = ("base", *(STYLE.names or ()))
     for name, value in (STYLES[base] | options).items():
         if name not in known:
-            raise GinError(f"style has no option {name!r}{did_you_mean(name, known)}; options: {', '.join(known)}")
+            raise GinError(unknown_name("option of style", name, known))
         record[name] = _checked(name, value)
     return record
 
 
 def _checked(name: str, value: Any) -> float:
     if name in _RULES:
-        if value not in _RULES[name]:
-            hint = did_you_mean(str(value), _RULES[name])
-            raise GinError(f"style option {name} is {value!r}{hint}; allowed is one of: {', '.join(_RULES[name])}")
-        return _RULES[name].index(value)
-    least = -100.0 if name == "high" else 0.0
-    most = _MOST.get(name, 1000.0)
+        return check_choice(f"style option {name}", value, _RULES[name])
+    least, most = (-100 if name == "high" else 0), _MOST.get(name, 1000)
     whole = STYLE[name] == np.uint8
     if not isinstance(value, int | float) or not least <= value <= most or (whole and value != int(value)):
         kind = "a whole number" if whole else "a number"
-        raise GinError(f"style option {name} is {value!r}; allowed is {kind} from {least:g} to {most:g}")
+        raise GinError(must_be(f"style option {name}", f"{kind} from {least} to {most}", value))
     return value
 
 
 def sample_styles(count: int, rng: np.random.Generator) -> np.ndarray:
-    """Random styles, no two alike: a population to train against and to adapt to.
-
-    Each is a bot or a novice with its numbers redrawn: what it wants of an upcard, when it knocks, what it leans to, what it
-    remembers, how often it errs.
+    """Random styles ``STYLE[count]``, no two alike: bots and novices with their numbers redrawn.
 
     Args:
         count: how many.
-        rng: where the chance comes from.
-
-    Returns:
-        ``STYLE[count]``.
+        rng: the generator to draw with.
     """
     bases = [name for name in STYLES if name != "random"]
     styles = np.concatenate([style(bases[k]) for k in rng.integers(0, len(bases), count)])
@@ -130,7 +112,7 @@ def sample_styles(count: int, rng: np.random.Generator) -> np.ndarray:
     styles["infer"] = rng.integers(0, 2, count)
     styles["bar"] = rng.choice([4.0, 7.0, 99.0], count)
     for name, scale in (("ahead", 2.0), ("danger", 8.0), ("ways", 1.0), ("pairs", 3.0), ("runs", 3.0), ("noise", 3.0)):
-        # Half of them do not care; the others do by a random amount.
+        # Half of them have 0.
         styles[name] = np.where(rng.random(count) < 0.5, 0.0, rng.exponential(scale, count))
     styles["high"] = rng.normal(0.0, 0.3, count)
     styles["blunder"] = np.where(rng.random(count) < 0.7, 0.0, rng.uniform(0.0, 0.15, count))
@@ -145,7 +127,7 @@ class StylePlayer(BasePlayer):
         seed: mixed with the views' own random words.
 
     Raises:
-        GinError: if ``styles`` are no style records.
+        GinError: if ``styles`` are not style records.
     """
 
     name = "style"
@@ -153,7 +135,7 @@ class StylePlayer(BasePlayer):
     def __init__(self, styles: np.ndarray, seed: int = 0) -> None:
         super().__init__(seed)
         if styles.dtype != STYLE or styles.ndim != 1 or not len(styles):
-            raise GinError(f"styles have dtype {styles.dtype} and shape {styles.shape}; allowed is STYLE[m], m above 0")
+            raise GinError(must_be("styles", "STYLE[m], m above 0", f"{styles.dtype} of shape {styles.shape}"))
         self.styles = styles
 
     @property
@@ -165,10 +147,9 @@ class StylePlayer(BasePlayer):
         """Chooses for every view (see ``ginenv.players.Player``)."""
         views = np.atleast_1d(views)
         if views.dtype != VIEW:
-            raise GinError(f"views have dtype {views.dtype}; allowed is VIEW")
+            raise GinError(must_be("views", "an array of VIEW", views.dtype))
         actions = np.empty(len(views), np.int64)
-        tables = np.zeros(len(views), np.int64) if slots is None else np.asarray(slots, np.int64)
-        index = tables % len(self.styles)
+        index = np.zeros(len(views), np.int64) if slots is None else np.asarray(slots, np.int64) % len(self.styles)
         act_batch(views, self.styles, index, np.uint64(self.seed % 2**64), actions)
         return actions
 
@@ -178,8 +159,8 @@ class PopulationPlayer(StylePlayer):
 
     Args:
         seed: of the players' luck.
-        count: how many styles there are.
-        draw: seed that they are drawn with.
+        count: number of styles.
+        draw: seed with which they are drawn.
     """
 
     name = "population"
@@ -224,12 +205,7 @@ def make_knocker(seed: int = 0) -> StylePlayer:
 
 
 class Hint(NamedTuple):
-    """What ``formula`` would do, and why.
-
-    Attributes:
-        action: a legal action.
-        reason: one clause in words.
-    """
+    """What ``formula`` would do (a legal action), and why (a clause in words)."""
 
     action: int
     reason: str
@@ -239,26 +215,22 @@ _ADVISER = style("formula")
 
 
 def hint(view: np.void | np.ndarray) -> Hint:
-    """What ``formula`` would draw or discard: a player who follows the hints wins about half of the hands against it.
+    """What ``formula`` would draw or discard; following all hints wins about half of the hands against it.
 
     Args:
         view: one record of ``VIEW`` whose seat is to move.
 
     Raises:
-        GinError: if there is nothing to draw, take or discard now.
+        GinError: if the seat is not to draw, take or discard.
     """
     if isinstance(view, np.ndarray):
         view = view.reshape(-1)[0]
     if not isinstance(view, np.void) or view.dtype != VIEW:
-        raise GinError(f"a hint is asked for {type(view).__name__}; allowed is one record of VIEW")
+        raise GinError(must_be("view", "one record of VIEW", type(view).__name__))
     if not view["to_move"] or view["phase"] not in (PHASE_UPCARD, PHASE_DRAW, PHASE_DISCARD):
-        raise GinError(
-            "there is a hint for a draw, an offered upcard or a discard of the seat to move, and for nothing else"
-        )
+        raise GinError("there are hints only for a draw, an offered upcard or a discard of the seat to move")
     action = int(decide(view, _ADVISER[0], np.uint64(0)))
-    if action >= STOCK:
-        return Hint(action, _why_draw(view, action))
-    return Hint(action, _why_discard(view, action))
+    return Hint(action, (_why_draw if action >= STOCK else _why_discard)(view, action))
 
 
 def _why_draw(view: np.void, action: int) -> str:
@@ -299,7 +271,7 @@ def _why_discard(view: np.void, action: int) -> str:
 
 
 class HintFollower(BasePlayer):
-    """Does what ``hint`` says, and what ``formula`` does where there is no hint."""
+    """Follows ``hint``, and ``formula`` where there is no hint."""
 
     name = "hints"
 

@@ -1,14 +1,13 @@
-"""Players from other projects, behind this project's contract (``make peers`` installs them).
+"""Adapters to players of other projects (``make peers`` installs them).
 
 | name | from |
 |---|---|
 | ``openspiel-simple`` | OpenSpiel's simple bot: takes the upcard if that melds or lets it knock, knocks at once, ignores its opponent |
 | ``rlcard-novice`` | RLCard's novice rule: gin, else knock, else discard what leaves least deadwood; draws at random |
 
-Both see a view alone, and both decide from the cards that they hold and the upcard; what the rest of the position would be is
-made up where their programs ask for it. Where they discard the upcard that they have just taken, and the rules forbid that,
-the allowed discard that leaves least deadwood is played instead, the dearest card of several: the choice that their own rule
-would come to next.
+Both decide from their hand and the upcard alone; the rest of the position is made up where their programs need it. If they discard the
+upcard that they have just taken and the rules forbid that, the legal discard that leaves the least deadwood is played instead, of several
+the most valuable card: their own rule's next choice.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ from ginenv.players import BasePlayer
 
 
 def _least_deadwood(view: Any) -> int:
-    """The allowed discard that leaves least deadwood, of several the dearest."""
+    """The legal discard that leaves the least deadwood, of several the most valuable card."""
     hand = int(view["hand"])
     allowed = cards_of(int(view["legal"][0])) or cards_of(int(view["legal"][1]))
     return min(allowed, key=lambda card: (deadwood(hand & ~(1 << card)), -card_value(card), card))
 
 
 class _HandPlayer(BasePlayer):
-    """A player that is asked one view at a time and knows the phases that its original lacks."""
+    """A player that decides one view at a time, with choices for the phases that its original lacks."""
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Chooses for every view."""
@@ -76,7 +75,7 @@ _OS_DEALT = 20
 
 
 def _engine(name: str) -> Any:
-    """A module of an optional extra; what type checkers say must not depend on what is installed."""
+    """A module of an optional extra, untyped so that type checks do not depend on what is installed."""
     return importlib.import_module(name)
 
 
@@ -91,8 +90,8 @@ def _openspiel(limit: int) -> tuple[Any, Any]:
 class OpenSpielSimple(_HandPlayer):
     """OpenSpiel's simple bot.
 
-    It is shown a state in which it is the non-dealer with its own ten cards at the offer of the upcard, or has just taken a
-    card; the opponent's cards in it are any that it cannot place.
+    It gets a state in which it is the non-dealer with its own ten cards at the offer of the upcard, or has just taken a card; the
+    opponent's cards are arbitrary.
     """
 
     name = "openspiel-simple"
@@ -121,7 +120,7 @@ class OpenSpielSimple(_HandPlayer):
             state, bot = self._state(view, hand & ~(1 << taken), taken)
             state.apply_action(_OS_UPCARD)
         else:
-            # An eleven-card hand was dealt or drawn: any of its cards may be the last.
+            # Eleven cards were dealt or one was drawn: any of them may be the last.
             drawn = int(view["drawn"]) if int(view["drawn"]) != NO_CARD else cards_of(hand)[-1]
             hidden = next(card for card in range(51, -1, -1) if not hand >> card & 1)
             state, bot = self._state(view, hand & ~(1 << drawn), hidden)
@@ -135,7 +134,7 @@ class OpenSpielSimple(_HandPlayer):
 
 
 class RlcardNovice(_HandPlayer):
-    """RLCard's novice rule; what it leaves to NumPy's global generator is drawn from the view's luck."""
+    """RLCard's novice rule, with randomness from the view's luck instead of NumPy's global generator."""
 
     name = "rlcard-novice"
 
@@ -146,7 +145,7 @@ class RlcardNovice(_HandPlayer):
         models = _engine("rlcard.models.gin_rummy_rule_models")
         self._best_discards = models.GinRummyNoviceRuleAgent._get_best_discards
         self._event = action_event.DiscardAction
-        # RLCard's suits stand in the order spades, hearts, diamonds, clubs; ours are spades, clubs, diamonds, hearts.
+        # RLCard's suits are in the order spades, hearts, diamonds, clubs; ours are spades, clubs, diamonds, hearts.
         self._cards = [utils.get_card(13 * (0, 3, 2, 1)[card // 13] + card % 13) for card in range(52)]
         self._numbers = {utils.get_card_id(card): number for number, card in enumerate(self._cards)}
         self._card_id = utils.get_card_id
@@ -159,9 +158,8 @@ class RlcardNovice(_HandPlayer):
 
     def _discard(self, view: Any) -> tuple[int, bool]:
         hand, knocks = int(view["hand"]), cards_of(int(view["legal"][1]))
-        gins = [card for card in knocks if deadwood(hand & ~(1 << card)) == 0]
-        if gins or knocks:
-            choices = gins or knocks
+        choices = [card for card in knocks if deadwood(hand & ~(1 << card)) == 0] or knocks
+        if choices:
             return choices[below(self._word(view), len(choices))], True
         planes = np.zeros((1, 52), np.int64)
         for card in cards_of(hand):

@@ -1,8 +1,7 @@
-"""One parametrised, compiled player: every built-in bot is a record of small numbers.
+"""The compiled player behind every built-in bot, which is a record of its parameters.
 
-``decide`` turns one view and one ``STYLE`` record into an action; ``act_batch`` does so for a batch in which every view may
-be played by another style. Nothing here knows a rule: what may be done stands in the view's legal actions, and what may be seen
-is the view. Chance is a function of the view's ``luck`` word and a seed, so results do not depend on how games are batched.
+``decide`` turns a view and a ``STYLE`` record into an action; ``act_batch`` does so for a batch with a style for each view. Legal actions
+come from the view. Randomness is a function of the view's ``luck`` word and a seed, so results do not depend on batching.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ from ginenv.engine import NO_CARD
 from ginenv.jit import below, ctz, kernel, mix, nth_bit, popcount
 from ginenv.melds import RANK_COLUMN, card_points, deadwood, melded_cards
 
-# How a style draws: only what becomes part of a meld (the challenge's baseline); what lowers its deadwood by a meld, lets it
-# knock, or saves more than ``bar`` points; every upcard; none.
+# Upcards that a style draws: those that make a meld (the challenge's baseline); those that lower its deadwood by a meld, let it
+# knock, or save ``bar`` points; all; none.
 DRAW_RULES = ("meld", "gain", "always", "never")
-# How it discards: at random among the cards that leave least deadwood; the largest unused card; the card of least cost.
+# Cards that it discards: a random one of those that leave the least deadwood; the largest unused one; the one of least cost.
 DISCARD_RULES = ("least", "largest", "cost")
 _DRAW_MELD, _DRAW_GAIN, _DRAW_ALWAYS, _DRAW_NEVER = range(len(DRAW_RULES))
 _LEAST, _LARGEST, _COST = range(len(DISCARD_RULES))
@@ -43,31 +42,31 @@ STYLE = np.dtype(
         ("knock", np.uint8),  # most deadwood to knock with in the first ``turns`` turns (gin is always declared)
         ("turns", np.uint8),  # turns of its own for which ``knock`` holds
         ("late", np.uint8),  # most deadwood to knock with after them
-        ("memory", np.uint8),  # how many of the last cards of the pile it remembers
-        ("infer", np.uint8),  # 1 when it draws conclusions from what the opponent took, refused and threw
+        ("memory", np.uint8),  # number of the last cards of the pile that it remembers
+        ("infer", np.uint8),  # 1 if it notices what the opponent took, refused and discarded
         ("bar", np.float64),  # "gain": points by which an upcard outside melds must lower the deadwood to be taken
-        ("ahead", np.float64),  # "cost": weight of the deadwood expected one draw later
-        ("gin", np.float64),  # "cost": points that a draw to gin counts for in ``ahead``, beside the deadwood saved
+        ("ahead", np.float64),  # "cost": weight of the expected deadwood one draw later
+        ("gin", np.float64),  # "cost": points for a draw to gin in ``ahead``, beside the deadwood saved
         ("decay", np.float64),  # "cost": factor on ``ahead`` for each turn played
-        ("danger", np.float64),  # "cost": points for a card that the opponent surely wants
-        ("ways", np.float64),  # "cost": points for each unseen card that would fill a combination with the card
-        ("pairs", np.float64),  # "cost": points for a card that has its like in the hand (hoards pairs, prefers sets)
-        ("runs", np.float64),  # "cost": points for a card that has a neighbour in the hand (prefers runs)
+        ("danger", np.float64),  # "cost": points for a card that the opponent certainly wants
+        ("ways", np.float64),  # "cost": points for each unseen card that would make a meld with the card
+        ("pairs", np.float64),  # "cost": points for a card with another of its rank in the hand
+        ("runs", np.float64),  # "cost": points for a card with a neighbour in the hand
         ("high", np.float64),  # "cost": points for each point of the card: below 0 sheds high cards, above 0 keeps them
-        ("noise", np.float64),  # "cost": a random error up to this many points for each card
+        ("noise", np.float64),  # "cost": a random error of up to this many points for each card
         ("blunder", np.float64),  # probability of a uniformly random legal action
     ],
     align=True,
 )
 
 OUTLOOK = 105
-# A discard this much worse in deadwood than the best one is not looked at further.
+# Discards this much worse in deadwood than the best one are skipped.
 _MARGIN = 12.0
 
 
 @kernel
 def uniform_action(v, word):
-    """A legal action of a view, chosen evenly by a random 64-bit word."""
+    """A uniformly random legal action of a view, by a random 64-bit word."""
     discards = popcount(v.legal[0])
     cards = discards + popcount(v.legal[1])
     n = below(word, cards + popcount(v.legal[2]))
@@ -80,15 +79,15 @@ def uniform_action(v, word):
 
 @kernel
 def knock_bar(v, st):
-    """Most deadwood that the style knocks with in this turn."""
+    """The most deadwood with which the style knocks in this turn."""
     return np.int64(st.knock) if turn_of(v) <= st.turns else np.int64(st.late)
 
 
 @kernel
 def _outlook(v, st):
-    """What the costs of all discards share: live cards, known cards, cold cards, the chance of a card to be held, the weight ahead."""
+    """What all discards' costs share: live, known and cold cards, the chance that a live card is held, and the weight ahead."""
     known = v.known[1] if st.infer else np.int64(0)
-    # What it forgot counts as live again.
+    # Forgotten cards count as live.
     live = (v.unseen | v.pile_cards | v.known[1]) & ~(remembered(v, st.memory) | known)
     cold = v.thrown[1] | v.refused[1] if st.infer else np.int64(0)
     chance = (v.rules.hand_size - popcount(known)) / max(1, popcount(live))
@@ -98,7 +97,7 @@ def _outlook(v, st):
 
 @kernel
 def _cost(hand, st, card, left, live, known, cold, chance, ahead):
-    """The cost of a discard that leaves ``left`` points: what a draw may bring, danger, and the style's leanings."""
+    """The cost of a discard that leaves ``left`` points of deadwood."""
     bit = np.int64(1) << card
     cost = left + st.high * card_points(card)
     if ahead > 0:
@@ -116,7 +115,7 @@ def _cost(hand, st, card, left, live, known, cold, chance, ahead):
 
 @kernel
 def _cheapest(v, st, allowed, word):
-    """The discard of least cost: deadwood left, what a draw may bring, danger, and the style's leanings."""
+    """The discard of least cost."""
     hand = v.hand
     live, known, cold, chance, ahead = _outlook(v, st)
     least = least_deadwood(hand, allowed)[1]
@@ -141,10 +140,10 @@ def _cheapest(v, st, allowed, word):
 
 @kernel
 def outlook_rows(v, st, out, row):
-    """What a style's arithmetic says of a view, as ``OUTLOOK`` bytes in ``out[row]``: for a network that reads it as advice.
+    """Writes a style's evaluation of a view to ``out[row]``, ``OUTLOOK`` bytes: the heuristic features of networks.
 
-    Bytes 0 to 51: by card, 64 for the discard of least cost, less 4 for each point of cost more. Bytes 52 to 103: the same, falling by
-    half for each 0.7 points. Byte 104: 64 when the style would take the upcard.
+    Bytes 0 to 51, by card: 64 for the discard of least cost, minus 4 for each further point of cost. Bytes 52 to 103: the same, halved
+    for each 0.7 points. Byte 104: 64 if the style would take the upcard.
     """
     for k in range(OUTLOOK):
         out[row, k] = 0
@@ -174,7 +173,7 @@ def outlook_rows(v, st, out, row):
 
 @kernel
 def _largest_unused(cards, allowed):
-    """The largest unused card that may go (of equal ones the highest rank, then the lowest suit), or -1."""
+    """The unmelded allowed card of the highest rank, of equal ones that of the lowest suit, or -1."""
     rest = allowed & ~melded_cards(cards)
     chosen = np.int64(-1)
     while rest:
@@ -187,7 +186,7 @@ def _largest_unused(cards, allowed):
 
 @kernel
 def _discard(v, st, word):
-    # Nobody throws what it just took while there is anything else to throw.
+    # It never discards the upcard that it just took if it has a choice.
     new = np.int64(0) if v.taken == NO_CARD else np.int64(1) << v.taken
     discards = v.legal[0]
     knocks = v.legal[1]
@@ -234,7 +233,7 @@ def _wants(v, st):
 def _draw(v, st):
     if v.legal[2] & 2:
         if v.phase == PHASE_WALL:
-            # Whoever takes this one takes it to knock.
+            # The last upcard may be taken only to knock.
             if least_deadwood(v.hand | np.int64(1) << v.upcard, v.hand)[1] <= min(v.limit, knock_bar(v, st)):
                 return UPCARD
         elif _wants(v, st):
@@ -244,13 +243,7 @@ def _draw(v, st):
 
 @kernel
 def decide(v, st, seed):
-    """The action of a style for a view.
-
-    Args:
-        v: a record of ``VIEW`` whose seat is to move.
-        st: a record of ``STYLE``.
-        seed: the player's seed (uint64), mixed with the view's ``luck``.
-    """
+    """The action of a ``STYLE`` record for a ``VIEW`` record; ``seed`` (uint64) is mixed with the view's ``luck``."""
     word = mix(v.luck ^ seed)
     if st.blunder > 0 and unit(word) < st.blunder:
         return uniform_action(v, mix(word))
@@ -265,12 +258,12 @@ def decide(v, st, seed):
 
 @kernel
 def act_batch(views, styles, index, seed, actions):
-    """Plays a batch, each view by the style that its index names.
+    """Plays a batch.
 
     Args:
         views: ``VIEW[n]``, each of a seat that is to move.
         styles: ``STYLE[m]``.
-        index: ``int[n]``, which style plays each view; a negative one leaves its action as it was.
+        index: ``int[n]``, the style of each view; a negative one leaves the action as it was.
         seed: uint64, the players' seed.
         actions: ``int64[n]``, written.
     """

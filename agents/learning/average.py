@@ -21,7 +21,7 @@ def average(directories: list[str], out: Path, command: str) -> None:
     Args:
         directories: of the checkpoints, at least two; the critic is the last one's.
         out: directory of the mean.
-        command: how it was made, for its JSON.
+        command: how it was made, for its metadata.
 
     Raises:
         CheckpointError: if one cannot be used, or their networks differ in form.
@@ -29,16 +29,14 @@ def average(directories: list[str], out: Path, command: str) -> None:
     loaded = [load_checkpoint(directory) for directory in directories]
     forms = {(tuple(made["widths"]), made["context"], made["heuristic_features"]) for _, made in loaded}
     if len(loaded) < 2 or len(forms) != 1:
-        raise CheckpointError(f"averaging takes two or more networks of one form; these have {sorted(forms)}")
+        raise CheckpointError(f"averaging takes two or more networks of the same shape; these have {sorted(forms)}")
     actor, last = loaded[-1]
     weights = [other.state_dict() for other, _ in loaded]
     with torch.no_grad():
         actor.load_state_dict({name: torch.stack([each[name] for each in weights]).mean(0) for name in weights[0]})
     parents = [{"weights_sha256": made["weights_sha256"], "about": made["about"]} for _, made in loaded]
     about = {"command": command, "rules": last["about"].get("rules"), "parents": parents}
-    critic, widths = None, ()
-    if isinstance(last.get("critic"), dict):
-        critic, widths = load_critic(directories[-1]), tuple(last["critic"]["widths"])
-    reward = (last.get("critic") or {}).get("reward", "game")
+    told = last.get("critic") or {}
+    critic = load_critic(directories[-1]) if told else None
     with writing(out):
-        save_checkpoint(out, actor, tuple(last["widths"]), about, critic, widths, reward)
+        save_checkpoint(out, actor, last["widths"], about, critic, told.get("widths", ()), told.get("reward", "game"))

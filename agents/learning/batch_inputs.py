@@ -1,4 +1,4 @@
-"""What networks read of a batch's rows: the actor's inputs first, then what the critic alone is told, in one row of numbers."""
+"""The networks' inputs for rows of a batch: the actor's first, then what only the critic sees, in one row of numbers."""
 
 from __future__ import annotations
 
@@ -19,14 +19,7 @@ Stretches = tuple[slice, ...]
 
 @kernel
 def fill_inputs(batch, rows, committed, out):
-    """Writes what the networks read in some rows of a flat batch; padding is left alone.
-
-    Args:
-        batch: a flat ``Batch``.
-        rows: ``int64[B]``.
-        committed: as if the movers had to play for gin.
-        out: ``float32[B, width]``, written.
-    """
+    """Writes the inputs ``float32[B, width]`` of ``int64[B]`` rows of a flat batch, or as if the movers were committed to gin."""
     for i in range(rows.shape[0]):
         row = rows[i]
         step = batch.steps[row]
@@ -58,9 +51,9 @@ class BatchInputs:
         batch: as ``Rollout`` writes it.
 
     Attributes:
-        batch: the same arrays with one row for each half-move.
+        batch: the same arrays, flat.
         width: of a row of inputs, padded.
-        actor: stretches of columns in the order in which the actor's first layer reads them.
+        actor: the columns that the actor's first layer reads, in its order.
         critic: the same for the critic.
     """
 
@@ -74,11 +67,9 @@ class BatchInputs:
         self.critic = (slice(0, shown), slice(extras, total), slice(shown, extras))
 
     def read(self, rows: np.ndarray, committed: bool = False) -> tuple[Tensor, Tensor]:
-        """What the actor ``[B, 521 + extras]`` and the critic ``[B, 586 + extras]`` read, as float32.
+        """Float32 inputs of the actor ``[B, 521 + extras]`` and of the critic ``[B, 586 + extras]`` for ``int64[B]`` rows.
 
-        Args:
-            rows: ``int64[B]`` of the flat batch.
-            committed: as if the movers had to play for gin.
+        With ``committed``, as if the movers were committed to gin.
         """
         inputs = torch.empty((len(rows), self.width))
         fill_inputs(self.batch, rows, committed, inputs.numpy())
@@ -86,16 +77,14 @@ class BatchInputs:
 
 
 def read_columns(inputs: Tensor, columns: Stretches) -> Tensor:
-    """What a network reads of inputs ``[B, width]``, in its own order. Whole stretches are copied, which is quick."""
+    """The columns of inputs ``[B, width]`` that a network reads, in its own order."""
     return torch.cat([inputs[:, stretch] for stretch in columns], 1)
 
 
 def spread_columns(weight: Tensor, columns: Stretches, width: int) -> Tensor:
-    """The other way round: a first layer's weights for all columns of the inputs, 0 where it does not read."""
+    """The inverse: a first layer's weights over all columns of the inputs, 0 where it does not read."""
     wide = torch.zeros((len(weight), width))
-    at = 0
-    for stretch in columns:
-        size = stretch.stop - stretch.start
-        wide[:, stretch] = weight[:, at : at + size]
-        at += size
+    parts = weight.split([stretch.stop - stretch.start for stretch in columns], 1)
+    for stretch, part in zip(columns, parts, strict=True):
+        wide[:, stretch] = part
     return wide

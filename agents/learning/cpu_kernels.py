@@ -1,9 +1,10 @@
 """Compiled parts of a gradient step on the CPU: the gradients of all losses by the networks' outputs.
 
-``agents.learning.losses`` says the same in torch, for other devices; a test holds both together. Element-wise operations over 107
-actions, of which some ten are legal, cost as much there as the matrix products; here only legal actions are looked at.
+``agents.learning.losses`` has the same losses in torch, for other devices; a test compares both. Element-wise operations over 107
+actions, of which some ten are legal, cost as much there as the matrix products; these kernels visit only legal actions.
 
-``batch`` is a flat ``Batch`` and ``rows`` are indices into it everywhere; ``gradient`` and ``sums`` are written (``sums`` added to).
+Everywhere ``batch`` is a flat ``Batch``, ``rows`` (``int64[B]``) are indices into it, ``count`` is the number of rows in the whole
+minibatch, over which losses are averaged, ``gradient`` is written, and ``sums`` (``float64[7]``) is added to.
 """
 
 from __future__ import annotations
@@ -11,34 +12,18 @@ from __future__ import annotations
 import numpy as np
 
 from agents.learning.losses import MOST_ODDS
+from agents.network.sampling import list_actions
 from ginenv.actions import KNOCK, NUM_ACTIONS, STOCK
-from ginenv.jit import ctz, kernel
+from ginenv.jit import kernel
 
-# What ``sums`` holds.
+# Indices into ``sums``.
 POLICY, ENTROPY, KL, CLIPPED, BELIEF, NEXT, VALUE = range(7)
 NUM_SUMS = 7
 
 
 @kernel
-def _legal_actions(masks, found):
-    count = 0
-    for k in range(3):
-        first = 0 if k == 0 else (KNOCK if k == 1 else STOCK)
-        rest = masks[k]
-        while rest:
-            found[count] = first + ctz(rest)
-            rest &= rest - 1
-            count += 1
-    return count
-
-
-@kernel
-def _soften(logits, found, choices, weight):
-    """Writes exp(logit - best) of the legal actions; returns what the softmax comes to.
-
-    Returns:
-        Sums over discards, over knocks and over all, the best logit, and the entropy.
-    """
+def _softmax(logits, found, choices, weight):
+    """Writes exp(logit - best) of the legal actions; returns its sums over discards, knocks and all, the best logit and the entropy."""
     best = logits[found[0]]
     for k in range(1, choices):
         best = max(best, logits[found[k]])
@@ -63,7 +48,7 @@ def _soften(logits, found, choices, weight):
 
 @kernel
 def _action_slope(logp, step, weights, sums):
-    """The slope of the clipped surrogate, or of the surprise at a teacher's action, by the action's log-probability."""
+    """The derivative of the policy's loss by the log-probability of the action taken."""
     log_ratio = logp - step.logp
     ratio = np.exp(log_ratio)
     sums[KL] += ratio - 1 - log_ratio
@@ -79,23 +64,13 @@ def _action_slope(logp, step, weights, sums):
 
 @kernel
 def policy_gradient(batch, rows, logits, count, weights, gradient, sums):
-    """The clipped surrogate (or the surprise at a teacher's actions), the entropy bonus and the loss of the knock decision.
-
-    Args:
-        batch: flat.
-        rows: ``int64[B]``.
-        logits: ``float32[B, 107]``.
-        count: rows of the whole minibatch; losses are means over it.
-        weights: ``losses.Weights``.
-        gradient: ``float32[B, 107]``.
-        sums: ``float64[7]``.
-    """
+    """The gradient ``float32[B, 107]`` of the clipped surrogate (or of imitation), the entropy bonus and the knock decision's loss."""
     found = np.empty(NUM_ACTIONS, np.int64)
     weight = np.empty(NUM_ACTIONS, np.float64)
     for i in range(rows.shape[0]):
         step = batch.steps[rows[i]]
-        choices = _legal_actions(step.legal, found)
-        discards, knocks, total, best, entropy = _soften(logits[i], found, choices, weight)
+        choices = list_actions(step.legal, found)
+        discards, knocks, total, best, entropy = _softmax(logits[i], found, choices, weight)
         log_total = np.log(total)
         logp = np.float64(logits[i, step.action]) - best - log_total
         slope = _action_slope(logp, step, weights, sums) / count
@@ -126,13 +101,13 @@ def policy_gradient(batch, rows, logits, count, weights, gradient, sums):
 
 @kernel
 def _unknown(seen, card):
-    """Whether a seat cannot place a card: not its own, not in the pile, not known to be the opponent's."""
+    """Whether a card is neither in the seat's hand, nor in the pile, nor known to be the opponent's."""
     return seen[card] == 0 and seen[156 + card] == 0 and seen[208 + card] == 0
 
 
 @kernel
 def guess_totals(batch, rows):
-    """How many cards there are to guess in some rows, and how many next actions (each at least 1, being divided by)."""
+    """How many cards and how many next actions there are to guess in some rows (each at least 1, as a divisor)."""
     cards = 0
     actions = 0
     for i in range(rows.shape[0]):
@@ -145,16 +120,9 @@ def guess_totals(batch, rows):
 
 @kernel
 def guess_gradient(batch, rows, guesses, belief, next_action, gradient, sums):
-    """The losses of the heads that guess the opponent's cards and its next action.
+    """The gradient of the losses of guessing the opponent's cards and its next action.
 
-    Args:
-        batch: flat.
-        rows: ``int64[G]``.
-        guesses: ``float32[G, 52 + 107]`` logits.
-        belief: weight of a card.
-        next_action: weight of an action.
-        gradient: ``float32[G, 159]``.
-        sums: ``float64[7]``.
+    ``guesses`` are logits ``float32[G, 52 + 107]`` and the gradient has their shape; ``belief`` weighs a card, ``next_action`` an action.
     """
     for i in range(rows.shape[0]):
         step = batch.steps[rows[i]]
@@ -187,16 +155,7 @@ def guess_gradient(batch, rows, guesses, belief, next_action, gradient, sums):
 
 @kernel
 def value_gradient(batch, rows, values, count, gradient, sums):
-    """The critic's loss: squared near its target, absolute beyond a distance of 1.
-
-    Args:
-        batch: flat.
-        rows: ``int64[B]``.
-        values: ``float32[B, 1]``.
-        count: rows of the whole minibatch.
-        gradient: ``float32[B, 1]``.
-        sums: ``float64[7]``.
-    """
+    """The gradient ``float32[B, 1]`` of the critic's loss: squared near its target, absolute beyond a distance of 1."""
     for i in range(rows.shape[0]):
         missed = values[i, 0] - batch.steps[rows[i]].returns
         far = abs(missed)

@@ -1,9 +1,8 @@
 """Training on the CPU: forward and backward in chunks that stay in the cache, on several threads, without automatic differentiation.
 
-The networks are plain perceptrons, so a backward pass is a few lines. What is gained over autograd on a whole minibatch: products of a
-few hundred rows run from the second-level cache at two to four times the speed, nothing is kept of element-wise operations (the losses'
-gradients come from ``agents.learning.cpu_kernels``), and every thread takes its own rows, which scales better than
-sharing out each product.
+Compared with autograd on a whole minibatch, products of a few hundred rows run from the second-level cache at two to four times the
+speed, element-wise operations keep nothing (the losses' gradients come from ``agents.learning.cpu_kernels``), and threads that take
+their own rows scale better than threads that share each product.
 
 Threads take fixed chunks and their sums are added in a fixed order: a result depends on the number of threads, never on their timing.
 """
@@ -27,7 +26,7 @@ CHUNK = 1024
 
 
 class _Sums:
-    """Gradients of one thread's chunks, added up in float32."""
+    """Float32 sums of the gradients of one thread's chunks."""
 
     def __init__(self, count: int) -> None:
         self.weights: list[Tensor | None] = [None] * count
@@ -40,15 +39,7 @@ class _Sums:
 
 
 class _Stack:
-    """A perceptron as the chunks pass through it: a trunk, and heads that read what comes out of it.
-
-    Args:
-        trunk: of the network.
-        heads: groups of heads; a group is one product.
-        columns: of the inputs that the trunk reads.
-        width: of the inputs.
-        kind: what is multiplied in.
-    """
+    """A trunk, which reads some columns of the inputs, and groups of heads on it; each group is one product in dtype ``kind``."""
 
     def __init__(
         self, trunk: Trunk, heads: list[list[nn.Linear]], columns: Stretches, width: int, kind: torch.dtype
@@ -61,26 +52,26 @@ class _Stack:
 
     @torch.no_grad()
     def refresh(self) -> None:
-        """Takes the network's present weights: cast, the inputs' scale folded in, zeros where the trunk does not read."""
+        """Copies the network's weights: cast, the inputs' scale folded in, zeros where the trunk does not read."""
         weights = [torch.cat([layer.weight for layer in group]) for group in self.groups]
         weights[0] = spread_columns(weights[0] * self.trunk.scale, self.columns, self.width)
         self.weights = [weight.to(self.kind) for weight in weights]
         self.biases = [torch.cat([layer.bias for layer in group]).to(self.kind) for group in self.groups]
 
     def run_trunk(self, inputs: Tensor) -> list[Tensor]:
-        """The inputs and what comes out of every layer."""
+        """The inputs and every layer's outputs."""
         kept = [inputs]
         for weight, bias in zip(self.weights[: self.depth], self.biases, strict=False):
             kept.append(torch.addmm(bias, kept[-1], weight.t()).relu_())
         return kept
 
     def run_head(self, head: int, x: Tensor) -> Tensor:
-        """One group of heads."""
+        """The outputs of a group of heads."""
         at = self.depth + head
         return torch.addmm(self.biases[at], x, self.weights[at].t()).float()
 
     def go_back(self, kept: list[Tensor], gradients: list[Tensor], sums: _Sums) -> None:
-        """Adds to the sums what follows from the heads' gradients, each of the first so many rows (the first one of all)."""
+        """Backpropagates the heads' gradients, the first of all rows and others of the first few, into the sums."""
         back = None
         for layer, gradient in enumerate(gradients, self.depth):
             if not len(gradient):
@@ -101,12 +92,10 @@ class _Stack:
 
     @torch.no_grad()
     def set_gradients(self, threads: list[_Sums]) -> None:
-        """Adds up the threads' sums, as gradients of the network's parameters."""
+        """Sets the gradients of the network's parameters to the total of the threads' sums."""
         for layer, group in enumerate(self.groups):
-            weights = [sums.weights[layer] for sums in threads]
-            biases = [sums.biases[layer] for sums in threads]
-            weight = _added(weights, self.weights[layer])
-            bias = _added(biases, self.biases[layer])
+            weight = _added([sums.weights[layer] for sums in threads], self.weights[layer])
+            bias = _added([sums.biases[layer] for sums in threads], self.biases[layer])
             if layer == 0:
                 weight = read_columns(weight, self.columns) * self.trunk.scale
             sizes = [len(module.bias) for module in group]
@@ -115,12 +104,11 @@ class _Stack:
 
 
 def _added(parts: list[Tensor | None], like: Tensor) -> Tensor:
-    """The sum of those that are there: of few rows, a thread may have none."""
-    total = None
-    for part in parts:
-        if part is not None:
-            total = part if total is None else total.add_(part)
-    return torch.zeros(like.shape) if total is None else total
+    """The sum of the parts that are there; with few rows, threads may have none."""
+    found = [part for part in parts if part is not None]
+    for part in found[1:]:
+        found[0].add_(part)
+    return found[0] if found else torch.zeros(like.shape)
 
 
 class CpuBackend:
@@ -131,7 +119,7 @@ class CpuBackend:
         critic: its critic.
         inputs: of the batch.
         bfloat16: whether to multiply in bfloat16.
-        threads: how many take part.
+        threads: how many to use.
     """
 
     def __init__(self, actor: Actor, critic: Critic, inputs: BatchInputs, bfloat16: bool, threads: int) -> None:
@@ -144,12 +132,12 @@ class CpuBackend:
         self.inputs = [torch.zeros((CHUNK, inputs.width)) for _ in range(threads)]
 
     def refresh(self) -> None:
-        """Takes the networks' present weights."""
+        """Copies the networks' present weights."""
         self.actor.refresh()
         self.critic.refresh()
 
     def _each(self, count: int, work: Callable[[int, slice], None]) -> None:
-        """Calls ``work(thread, rows)`` for all chunks of so many rows; each thread takes its turn at the chunks."""
+        """Calls ``work(thread, rows)`` for every chunk of ``count`` rows; threads take turns at the chunks."""
 
         def share(thread: int) -> None:
             with torch.no_grad():
@@ -178,7 +166,7 @@ class CpuBackend:
         return found
 
     def values(self, rows: np.ndarray, committed: bool = False) -> np.ndarray:
-        """The critic's values ``float32[B]``, perhaps as if the movers had to play for gin."""
+        """The critic's values ``float32[B]``, with ``committed`` as if the movers were committed to gin."""
         found = np.empty(len(rows), np.float32)
 
         def work(thread: int, part: slice) -> None:
@@ -189,7 +177,7 @@ class CpuBackend:
         return found
 
     def gradients(self, rows: np.ndarray, weights: Weights) -> dict[str, float]:
-        """Sets the gradients of both networks' parameters for a minibatch; returns the means of all losses."""
+        """Sets the gradients of both networks' parameters for a minibatch; returns the mean losses."""
         self.refresh()
         count = len(rows)
         guesses = guessing_rows(count)

@@ -1,7 +1,7 @@
-"""What TensorBoard is told about a run beside its strength: how it plays, what it believes, whether its values hold.
+"""TensorBoard's diagnostics of a run beside its strength: play, beliefs, and calibration of the critic.
 
-Computed when the panel is measured and at no other time, from the last batch and from hands that the averaged actor plays against
-itself; nothing of it touches the run's own random generators, so a run is the same with and without it.
+Computed whenever the panel is measured, from the last batch and from hands that the averaged actor plays against itself; a run is the
+same with and without it.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _MOST_ROWS = 8192
 _GROUPS = 10
 # Deals that the averaged actor plays against itself, each twice.
 _PAIRS = 150
-# The same deal at every measurement shows how the play changes.
+# The same deal at every measurement shows how play changes.
 _SAMPLE_SEED = 3
-# The first four facts of the observation tell the phase.
+# Columns of the observation's first four facts, the phases.
 _FACTS_AT = (NUM_PLANES - 1) * 52
 _PHASES = ("upcard", "draw", "discard", "wall")
 
 
 def _some(rows: np.ndarray, seed: int) -> np.ndarray:
-    """At most so many of some rows, drawn evenly."""
+    """At most ``_MOST_ROWS`` of some rows, drawn evenly."""
     if rows.size <= _MOST_ROWS:
         return rows
     return np.sort(np.random.default_rng(seed).choice(rows, _MOST_ROWS, replace=False))
@@ -79,14 +79,13 @@ def entropies(learner: Learner) -> dict[str, float]:
 
 @torch.no_grad()
 def calibration(learner: Learner) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """The critic's values beside what the hands really brought, grouped by value from low to high.
+    """The critic's values and the hands' actual results, grouped by value from low to high.
 
-    Only half-moves of the first quarter of the batch whose hand ended within it: so few hands are cut off that the long ones
-    are not missed.
+    From half-moves of the batch's first quarter whose hand ended within the batch, so that hardly any long hands are missing.
 
     Returns:
-        Mean value, mean result (both to the mover, in rewards) and the result's standard error of each group; ``None`` where there
-        is no critic or too little to see.
+        Mean value, mean result (both to the mover, in rewards) and the result's standard error of each group; ``None`` if there is no
+        critic or too little data.
     """
     if learner.config.algorithm == "dmc":
         return None
@@ -102,15 +101,12 @@ def calibration(learner: Learner) -> tuple[np.ndarray, np.ndarray, np.ndarray] |
     real = results.reshape(-1)[rows]
     groups = np.array_split(np.argsort(values), _GROUPS)
     errors = [real[group].std() / np.sqrt(len(group)) for group in groups]
-    return (
-        np.array([values[group].mean() for group in groups]),
-        np.array([real[group].mean() for group in groups]),
-        np.array(errors),
-    )
+    means = [np.array([numbers[group].mean() for group in groups]) for numbers in (values, real)]
+    return means[0], means[1], np.array(errors)
 
 
 def play_one(player: Player, rules: Rules, seed: int, watch: Callable[[Hand], None] | None = None) -> Hand:
-    """A hand of a player against itself, told move by move."""
+    """A hand of a player against itself; ``watch`` is called before every move."""
     hand = Hand.deal(rules, seed=seed)
     while not hand.is_over:
         if watch is not None:
@@ -120,7 +116,7 @@ def play_one(player: Player, rules: Rules, seed: int, watch: Callable[[Hand], No
 
 
 def belief_maps(actor: FrozenActor, rules: Rules) -> np.ndarray:
-    """Where an actor thinks the opponent's cards are, early, in the middle and late in one hand between bots, always the same one."""
+    """A picture of an actor's belief early, in the middle and late in one hand between bots, always the same one."""
     seen: list[tuple[np.ndarray, int]] = []
 
     def keep(hand: Hand) -> None:
@@ -137,7 +133,7 @@ def belief_maps(actor: FrozenActor, rules: Rules) -> np.ndarray:
 
 
 def style_figures(style: np.ndarray) -> dict[str, float]:
-    """How the actor plays, of ``STYLE[2]`` (both sides are the same actor): rates, and knocks by own turn."""
+    """Rates, and knocks by own turn, from ``STYLE[2]`` of an actor against itself."""
     total = {name: style[name].sum(0) for name in style.dtype.names or ()}
     could, did = total["could_knock"], total["did_knock"]
     found = {
@@ -146,7 +142,7 @@ def style_figures(style: np.ndarray) -> dict[str, float]:
         "undercut_rate": total["undercuts_taken"] / max(1, total["knocks"]),
         "upcards_taken": total["took"] / max(1, total["offered"]),
     }
-    # Gin is no choice: what is asked is whether it knocks with deadwood left.
+    # Only knocks with deadwood left are a choice.
     for turn in range(could.shape[0]):
         if could[turn, 1:].sum():
             found[f"knock_share/turn_{turn + 1:02}"] = did[turn, 1:].sum() / could[turn, 1:].sum()
@@ -157,7 +153,7 @@ def style_figures(style: np.ndarray) -> dict[str, float]:
 
 
 def write_diagnostics(writer: SummaryWriter, learner: Learner) -> None:
-    """Writes everything to TensorBoard at the learner's present number of decisions."""
+    """Writes all diagnostics to TensorBoard at the learner's present number of decisions."""
     step = learner.decisions
     rules = get_rules(next(iter(learner.config.rules)))
     actor = FrozenActor(learner.average, learner.bfloat16)

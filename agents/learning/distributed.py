@@ -1,8 +1,8 @@
-"""Several processes that train one network: what they have to agree on.
+"""Several processes that train one network.
 
 Started by ``torchrun``, every process plays its own games and computes gradients on its own minibatches; gradients are averaged, so
-all hold the same weights after every step. Whatever decides how many steps are taken, how large, or whether to go on must be the same
-everywhere: a process that leaves the loop alone leaves the others waiting for ever. With one process everything here is the identity.
+all hold the same weights after every step. The number and size of the steps and the end of the loop must be the same everywhere, or
+processes wait for ever. With one process everything here is the identity.
 """
 
 from __future__ import annotations
@@ -15,15 +15,7 @@ from torch import Tensor, distributed
 
 
 class Workers:
-    """The processes of a run, as seen from one of them.
-
-    Args:
-        device: where tensors that are exchanged live.
-
-    Attributes:
-        rank: number of this process.
-        world: how many there are.
-    """
+    """The processes of a run, as seen from the one with number ``rank`` of ``world``, whose tensors are on ``device``."""
 
     def __init__(self, device: str) -> None:
         self.rank = int(os.environ.get("RANK", "0"))
@@ -49,22 +41,20 @@ class Workers:
         return self._reduced(numbers, distributed.ReduceOp.SUM)
 
     def mean(self, figures: dict[str, float]) -> dict[str, float]:
-        """The mean over all processes of each figure; every process must bring the same ones."""
+        """The mean over all processes of each figure."""
         return {name: value / self.world for name, value in zip(figures, self.total(*figures.values()), strict=True)}
 
     def least(self, number: int) -> int:
-        """The least of all processes' numbers."""
+        """The minimum of all processes' numbers."""
         return int(self._reduced([number], distributed.ReduceOp.MIN)[0])
 
     def any(self, wish: bool) -> bool:
-        """Whether some process wishes it."""
+        """Whether it is true in some process."""
         return self._reduced([float(wish)], distributed.ReduceOp.MAX)[0] > 0
 
     def gather(self, numbers: Sequence[int]) -> list[list[int]]:
-        """All processes' numbers, of which each brings as many."""
+        """All processes' numbers, the same count from each."""
         mine = torch.tensor(numbers, dtype=torch.int64, device=self.device)
-        if self.world == 1:
-            return [mine.tolist()]
         found = [torch.empty_like(mine) for _ in range(self.world)]
         distributed.all_gather(found, mine)
         return [tensor.tolist() for tensor in found]

@@ -1,11 +1,10 @@
 """Deep Monte Carlo: the second learner, on the same games, networks and files as ``agents.learning.ppo``.
 
-The method of DouZero (Zha et al. 2021): a network predicts, for every action, the result of the hand; it plays what looks best with some
-exploration, and is fitted to what hands brought in the end. No critic, no bootstrapping, no importance weights; only hands that ended
-within the batch are learned from.
+The method of DouZero (Zha et al. 2021): a network predicts the hand's result for every action, plays mostly the best one, and is fitted
+to the actual results. No critic, no bootstrapping, no importance weights; only hands that ended within the batch count.
 
-The actor's logits are read as results divided by ``TEMPERATURE``, so that its softmax explores and every player of checkpoints plays it
-as it is. In the first ``clone_decisions`` a teacher plays: its results are fitted, and the softmax is brought to choose as it does.
+The actor's logits are results divided by ``TEMPERATURE``, so that its softmax explores and checkpoints play as any other. During the
+first ``clone_decisions`` a teacher plays; its results are fitted and its choices imitated.
 """
 
 from __future__ import annotations
@@ -21,20 +20,20 @@ from agents.learning.rollout import finished, generalised_advantages
 from agents.network.inputs import expand_legal
 from agents.network.nets import ILLEGAL
 
-# A result better by this much (in rewards; 2 points of a hand) is e times as likely to be explored.
+# An action whose result is better by this much (in rewards; 2 points of a hand) is played e times as often.
 TEMPERATURE = 0.04
 # Weight of imitation beside the results while a teacher plays.
 IMITATION = 0.1
 
 
 def train(learner: Learner, after_batch: AfterBatch) -> None:
-    """Trains until the decisions are spent or ``after_batch`` (called with the batch's figures) returns ``False`` in a process."""
+    """Trains until the decisions are spent or ``after_batch`` returns ``False`` in a process."""
     steps = learner.rollout.steps
     going = learner.decisions < learner.config.decisions
     while going:
         began = time.perf_counter()
         learner.play()
-        # Nothing is subtracted and nothing foreseen, so returns are the hands' plain results.
+        # With values of 0 and no discounting, returns are the hands' results.
         learner.rollout.batch.steps["value"] = 0
         generalised_advantages(learner.rollout.batch.steps, 1.0)
         steps["learns"] &= finished(steps["done"])
@@ -44,18 +43,14 @@ def train(learner: Learner, after_batch: AfterBatch) -> None:
 
 
 def learn(learner: Learner) -> dict[str, float]:
-    """Gradient steps towards the results of a batch; returns the means of the losses, and how the batch was played."""
+    """Takes gradient steps towards a batch's results; returns mean losses and statistics of the batch."""
     rows = np.flatnonzero(learner.rollout.steps["learns"].reshape(-1))
     number = learner.workers.total(len(rows))[0]
     learner.decisions += int(number)
     rate = learner.set_learning_rate()
     losses = [_step(learner, part) for _, part in learner.minibatches(rows)]
     figures = learner.workers.mean({name: float(np.mean([each[name] for each in losses])) for name in losses[0]})
-    if learner.cloning:
-        # The actions were another's, so nothing can be said of a divergence.
-        figures["kl"] = 0.0
-    else:
-        learner.steer(figures["kl"])
+    learner.steer(figures)
     return figures | {"learning_rate": rate, "rows": number} | learner.hand_figures()
 
 

@@ -1,10 +1,9 @@
-"""Trains the model of whole hands that stands beside a network (``agents.search.hand_model``).
+"""Trains a network's hand model (``agents.search.hand_model``).
 
 gin fit-hand-model CHECKPOINT --rounds 24
 
-Every round plays fresh hands, so that no hand is seen twice: the network against itself (60 %) and against built-in bots, on deals for
-training. From each position the true hand and 32 drawn ones are scored. What is reported is the cross-entropy of the true hand among
-them, on hands that are played for this alone.
+Every round plays new hands on training deals: the network against itself (60 %) and against built-in bots. For each position the true
+hand and 32 drawn ones are scored. The cross-entropy of the true hand among them is measured on separate hands.
 """
 
 from __future__ import annotations
@@ -24,19 +23,18 @@ from agents.files import writing
 from agents.network.checkpoint import read_metadata
 from agents.network.nets import has_bfloat16_units
 from agents.network.player import load_network
-from agents.search.hand_features import MAX_TURNS, NUM_FEATURES, TURN, num_discards, write_features
+from agents.search.hand_features import MAX_TURNS, NUM_FEATURES, TURN, write_features
 from agents.search.hand_model import HandModel, save_hand_model
-from agents.search.prior import NetworkPrior
+from agents.search.prior import NetworkPrior, read_views
 from agents.search.worlds import draw_hands
 from ginenv.actions import PHASE_DISCARD
-from ginenv.encoding import OBSERVATION_SIZE, encode
-from ginenv.errors import GinError
+from ginenv.errors import check_whole
 from ginenv.jit import kernel
 from ginenv.players import Player, make_player
 from ginenv.rules import get_rules
 
 DRAWN = 32
-# Hands of a round against each opponent, and the share of positions that are kept.
+# Hands of a round against each opponent, and the share of positions used.
 OPPONENTS = {"itself": 6000, "knocker": 1200, "camper": 1200, "formula": 900, "simple": 900}
 KEPT = 0.5
 BATCH = 512
@@ -44,19 +42,17 @@ _SEED_OF_TEST = 1 << 20
 
 
 @kernel
-def _draw(views, decisions, turns, stream, obs, hands, features, discards):
-    """The true hands stand in ``hands[:, 0]`` already; draws the others, and writes the numbers about all."""
+def _draw(views, decisions, turns, stream, hands, features):
+    """Draws hands beside the true ones in ``hands[:, 0]``, and writes the features of all."""
     for i in range(views.shape[0]):
         v, d = views[i], decisions[i]
-        encode(v, obs, i)
-        discards[i] = num_discards(v)
         stream = draw_hands(v, d.belief, hands[i, 1:], stream)
         stream = write_features(v, d.belief, turns, hands[i], features[i], stream)
 
 
 @dataclass
 class Samples:
-    """Positions with the true hand and drawn ones, as ``HandModel`` reads them; the true hand is the first."""
+    """Positions with the true hand and drawn ones, as ``HandModel`` reads them, the true hand first."""
 
     obs: Tensor
     belief: Tensor
@@ -72,7 +68,7 @@ class Samples:
 
 
 def positions(player: Player, opponent: Player, hands: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Views of one side in fresh hands at all scores, and the other's true hand in each."""
+    """Views of one side in new hands at random scores, and the other's true hand in each."""
     rng = np.random.default_rng(seed)
     pairs = (hands + 1) // 2
     seen, held = [], []
@@ -89,31 +85,25 @@ def positions(player: Player, opponent: Player, hands: int, seed: int) -> tuple[
 
 
 def sample(checkpoint: str, seed: int, share: float = 1.0) -> Samples:
-    """Positions of one round.
-
-    Args:
-        checkpoint: whose hands and whose draws.
-        seed: of deals and players.
-        share: of the hands of a round.
-    """
+    """Positions of one round of a checkpoint's network, or of a share of a round; ``seed`` is that of deals and players."""
     prior, player = NetworkPrior(checkpoint, hand_model=False), load_network(checkpoint, seed)
     parts = []
     for k, (name, count) in enumerate(OPPONENTS.items()):
         opponent = load_network(checkpoint, seed + 1) if name == "itself" else make_player(name, seed=seed)
         views, held = positions(player, opponent, max(2, int(count * share)), 16 * seed + k)
         decisions, _ = prior(views)
-        n = len(views)
-        hands, features = np.zeros((n, 1 + DRAWN), np.int64), np.zeros((n, 1 + DRAWN, NUM_FEATURES), np.float32)
+        obs, _, discards = read_views(views)
+        hands = np.zeros((len(views), 1 + DRAWN), np.int64)
         hands[:, 0] = held
-        obs, discards = np.zeros((n, OBSERVATION_SIZE), np.uint8), np.zeros(n, np.int64)
-        _draw(views, decisions, np.zeros(MAX_TURNS, TURN), np.uint64(16 * seed + k), obs, hands, features, discards)
+        features = np.zeros((*hands.shape, NUM_FEATURES), np.float32)
+        _draw(views, decisions, np.zeros(MAX_TURNS, TURN), np.uint64(16 * seed + k), hands, features)
         parts.append((obs, decisions["belief"], hands, features, discards))
     return Samples(*(torch.from_numpy(np.concatenate(columns)) for columns in zip(*parts, strict=True)))
 
 
 @torch.no_grad()
 def cross_entropy(model: HandModel, samples: Samples) -> float:
-    """Mean of minus the logarithm of the true hand's probability among those drawn; log(33) for a model that knows nothing."""
+    """Cross-entropy of the true hand among those drawn; log(33) for a model that knows nothing."""
     total = 0.0
     for start in range(0, len(samples.obs), 2048):
         scores = samples.scores(model, slice(start, start + 2048))
@@ -122,7 +112,7 @@ def cross_entropy(model: HandModel, samples: Samples) -> float:
 
 
 def fit(checkpoint: str, rounds: int, seed: int, console: Console) -> tuple[HandModel, list[float]]:
-    """Trains a model; also the cross-entropy after every fourth round."""
+    """Trains a model; returns it and the cross-entropy after every fourth round."""
     torch.manual_seed(seed)
     model = HandModel()
     optimiser = torch.optim.AdamW(model.parameters(), lr=0.003, weight_decay=1e-4)
@@ -144,20 +134,18 @@ def fit(checkpoint: str, rounds: int, seed: int, console: Console) -> tuple[Hand
         if number % 4 == 3 or number == rounds - 1:
             curve.append(cross_entropy(model, test))
             left = (time.perf_counter() - began) / (number + 1) * (rounds - number - 1) / 60
-            console.print(
-                f"round {number + 1} of {rounds}: cross-entropy {curve[-1]:.4f} (drawn as they are {curve[0]:.4f}), {left:.0f} min left"
-            )
+            entropy = f"cross-entropy {curve[-1]:.4f} (unweighted {curve[0]:.4f})"
+            console.print(f"round {number + 1} of {rounds}: {entropy}, {left:.0f} min left")
     return model, curve
 
 
 def fit_and_save(checkpoint: str, rounds: int, seed: int) -> None:
-    """Trains a model and writes it into the directory of its network.
+    """Trains a model and writes it into the checkpoint's directory.
 
     Raises:
-        GinError: if there are no rounds, or the checkpoint cannot be used or written into.
+        GinError: if ``rounds`` is below 1, or the checkpoint cannot be used or written to.
     """
-    if rounds < 1:
-        raise GinError(f"rounds is {rounds}; allowed is a whole number from 1")
+    check_whole("rounds", rounds, 1)
     metadata = read_metadata(checkpoint)
     model, curve = fit(checkpoint, rounds, seed, Console())
     about = {

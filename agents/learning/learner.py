@@ -1,6 +1,6 @@
-"""What every way of learning works with: networks, optimisers, games, opponents, and what continues a run bit for bit.
+"""The parts of a training run: networks, optimisers, games, opponents, and the state that resumes it bit for bit.
 
-How it learns is said elsewhere, by a loop over these parts: ``agents.learning.ppo``, ``agents.learning.dmc``.
+The algorithms are loops over these parts: ``agents.learning.ppo``, ``agents.learning.dmc``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from agents.config import TrainConfig
 from agents.learning.batch_inputs import BatchInputs
@@ -33,6 +33,9 @@ from ginenv.errors import GinError
 COLLAPSE_KL = 0.5
 # Batches between two copies of what was learned, to which a broken run goes back.
 _COPY_EVERY = 20
+# What ``state_dict`` holds under their own names.
+_NETWORKS = ("actor", "critic", "average")
+_COUNTERS = ("decisions", "batches", "seconds", "speed", "steps")
 AfterBatch = Callable[[dict[str, float]], bool]
 
 
@@ -40,10 +43,10 @@ class Learner:
     """The parts of a training run.
 
     Args:
-        config: everything that decides the run.
-        out: directory for resume files; ``None`` keeps nothing.
-        start: weights to begin from instead of a fresh network.
-        context: what the networks are told beside the views; nothing when left out.
+        config: of the run.
+        out: directory for resume files; ``None`` writes none.
+        start: network to begin from instead of a fresh one.
+        context: source of the networks' context, if there is one.
     """
 
     def __init__(
@@ -63,15 +66,15 @@ class Learner:
         self.device = self.workers.device
         units = config.device != "cpu" or has_bfloat16_units()
         self.bfloat16 = config.bfloat16 == "yes" or (config.bfloat16 == "auto" and units)
-        extras = (0 if context is None else context.width, NUM_HEURISTIC_FEATURES * config.network.heuristic_features)
+        extras = (context.width if context else 0, NUM_HEURISTIC_FEATURES * config.network.heuristic_features)
         self.actor = Actor(config.network.actor, *extras).to(self.device)
         if start is not None:
             load_wider(self.actor, start)
         self.critic = Critic(config.network.critic, *extras).to(self.device)
         self.average = copy.deepcopy(self.actor)
         self.optimisers = {
-            "actor": torch.optim.AdamW(self.actor.parameters(), lr=config.learning_rate, weight_decay=0, fused=True),
-            "critic": torch.optim.AdamW(self.critic.parameters(), lr=config.learning_rate, weight_decay=0, fused=True),
+            name: torch.optim.AdamW(network.parameters(), lr=config.learning_rate, weight_decay=0, fused=True)
+            for name, network in (("actor", self.actor), ("critic", self.critic))
         }
         # Every process plays its own games; the permutations of minibatches are drawn from torch's generator.
         self.opponents = Opponents(config, self.bfloat16)
@@ -90,12 +93,12 @@ class Learner:
         self.rollbacks = 0
         self.steps = 0  # gradient steps
         self.shares = {"engine": 0.0, "inference": 0.0, "learning": 0.0}
-        self.cloning = False  # whether the batch at hand was played by teachers, to be imitated
+        self.cloning = False  # whether teachers played the present batch
         self._safe: dict[str, Any] | None = None
 
     @contextmanager
     def clock(self, name: str) -> Iterator[None]:
-        """Adds the time that is spent within to one of ``shares``."""
+        """Adds the time spent within to one of ``shares``."""
         began = time.perf_counter()
         yield
         self.shares[name] += time.perf_counter() - began
@@ -104,7 +107,7 @@ class Learner:
 
     @torch.no_grad()
     def play(self) -> None:
-        """Plays ``ticks`` half-moves of every game into the rollout's batch, by the present policy."""
+        """Plays ``ticks`` half-moves of every game into the rollout's batch, with the present policy."""
         config, rollout, opponents = self.config, self.rollout, self.opponents
         if config.selves and config.selves_share and self.batches and self.batches % config.selves_every == 0:
             opponents.add_self(self.average, self.generator)
@@ -130,11 +133,11 @@ class Learner:
     # --- learning ---------------------------------------------------------------------------------------------------------------
 
     def progress(self) -> float:
-        """How much of the run is over, from 0 to 1."""
+        """The fraction of the run that is over."""
         return min(1.0, self.decisions / self.config.decisions)
 
     def set_learning_rate(self) -> float:
-        """Gives the optimisers the learning rate of this point of the run, and returns it."""
+        """Sets the optimisers' learning rate for this point of the run and returns it."""
         config = self.config
         rate = config.learning_rate * self.speed * (1 - (1 - config.learning_rate_end) * self.progress())
         for optimiser in self.optimisers.values():
@@ -142,17 +145,19 @@ class Learner:
                 group["lr"] = rate
         return rate
 
-    def steer(self, divergence: float) -> None:
-        """Moves the factor on the learning rate towards the target divergence of a batch."""
-        if divergence > 1.5 * self.config.target_kl:
+    def steer(self, figures: dict[str, float]) -> None:
+        """Adapts the learning rate's factor to a batch's divergence ``kl``, which is set to 0 where teachers played."""
+        if self.cloning:
+            figures["kl"] = 0.0
+        elif figures["kl"] > 1.5 * self.config.target_kl:
             self.speed = max(0.05, self.speed / 1.2)
-        elif divergence < self.config.target_kl / 1.5:
+        elif figures["kl"] < self.config.target_kl / 1.5:
             self.speed = min(2.0, self.speed * 1.1)
 
     def minibatches(self, rows: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-        """Every epoch's minibatches of some rows in a random order, with the number of the epoch.
+        """Every epoch's minibatches of some rows in random order, with the number of the epoch.
 
-        Every process must take as many steps of the same size; the few rows that one has more than another wait in vain.
+        All processes take the same number of steps of the same size; surplus rows of some are dropped.
 
         Raises:
             GinError: if there are too few rows for a step.
@@ -160,8 +165,8 @@ class Learner:
         size, count = self.config.minibatch, self.workers.least(len(rows))
         if count <= size // 2:
             raise GinError(
-                f"of the batch's half-moves {count} are decisions to learn from, which are too few for a gradient step; allowed are "
-                f"games and ticks that bring more than half of minibatch, {size // 2}"
+                f"the batch has {count} decisions to learn from, too few for a gradient step; games times ticks must give more than "
+                f"half of minibatch, {size // 2}"
             )
         for epoch in range(self.config.epochs):
             order = rows[torch.randperm(len(rows), generator=self.generator).numpy()][:count]
@@ -169,7 +174,7 @@ class Learner:
                 yield epoch, order[start : start + size]
 
     def descend(self, name: str) -> None:
-        """A step of ``actor`` or ``critic`` along the gradients that were set."""
+        """An optimiser step of ``actor`` or ``critic`` with the gradients that were set."""
         parameters = [parameter for parameter in getattr(self, name).parameters() if parameter.grad is not None]
         self.workers.average_gradients(parameters)
         nn.utils.clip_grad_norm_(parameters, self.config.gradient_norm)
@@ -177,16 +182,15 @@ class Learner:
 
     @torch.no_grad()
     def average_weights(self) -> None:
-        """Moves the average towards the actor: early in a run quickly, so that it is no older than what there is to average."""
+        """Moves the average towards the actor, faster early in a run."""
         self.steps += 1
         decay = min(self.config.average, self.steps / (self.steps + 10))
         for ours, theirs in zip(self.average.parameters(), self.actor.parameters(), strict=True):
             ours.lerp_(theirs, 1 - decay)
 
     def hand_figures(self) -> dict[str, float]:
-        """How the batch's hands went, over all processes."""
-        tally = [float(number) for number in self.rollout.tally]
-        hands, gins, knocks, length, undercuts, deadwood = self.workers.total(*tally)
+        """Statistics of the batch's hands, over all processes."""
+        hands, gins, knocks, length, undercuts, deadwood = self.workers.total(*map(float, self.rollout.tally))
         return {
             "hands": hands,
             "gin_rate": gins / max(1, hands),
@@ -197,12 +201,12 @@ class Learner:
         }
 
     def end_batch(self, began: float, figures: dict[str, float], after_batch: AfterBatch) -> bool:
-        """Counts a batch and tells of it; returns whether to go on.
+        """Counts a batch, reports its figures, and returns whether to go on.
 
         Args:
-            began: when the batch did, by ``time.perf_counter``.
-            figures: what is known of it.
-            after_batch: is told them, and says whether to go on in this process.
+            began: when the batch began, by ``time.perf_counter``.
+            figures: its losses and statistics.
+            after_batch: called with them; returns whether to go on in this process.
 
         Raises:
             GinError: if batches break the networks again and again.
@@ -216,29 +220,24 @@ class Learner:
 
     def learned(self) -> dict[str, Any]:
         """A copy of all weights and of the optimisers' states."""
+        learned = {name: getattr(self, name).state_dict() for name in _NETWORKS}
         return copy.deepcopy(
-            {
-                "actor": self.actor.state_dict(),
-                "critic": self.critic.state_dict(),
-                "average": self.average.state_dict(),
-                "optimisers": {name: optimiser.state_dict() for name, optimiser in self.optimisers.items()},
-            }
+            learned | {"optimisers": {name: optimiser.state_dict() for name, optimiser in self.optimisers.items()}}
         )
 
     def _restore(self, learned: dict[str, Any]) -> None:
-        self.actor.load_state_dict(learned["actor"])
-        self.critic.load_state_dict(learned["critic"])
-        self.average.load_state_dict(learned["average"])
+        for name in _NETWORKS:
+            getattr(self, name).load_state_dict(learned[name])
         for name, optimiser in self.optimisers.items():
             optimiser.load_state_dict(learned["optimisers"][name])
 
     def _check(self, figures: dict[str, float]) -> None:
-        """Takes back batches that broke the networks, and gives up when that does not help."""
+        """Rolls back batches that broke the networks, and raises when that does not help."""
         broken = [name for name, value in figures.items() if not math.isfinite(value)]
         if not broken and figures["kl"] < COLLAPSE_KL:
             self.rollbacks = 0 if self.batches % 40 == 39 else self.rollbacks
             return
-        reason = f"{broken[0]} is not a number" if broken else f"divergence {figures['kl']:.2f} above {COLLAPSE_KL}"
+        reason = f"{broken[0]} is not finite" if broken else f"divergence {figures['kl']:.2f} above {COLLAPSE_KL}"
         self.rollbacks += 1
         if self._safe is None or self.rollbacks > 3:
             raise GinError(
@@ -247,44 +246,32 @@ class Learner:
         self._restore(copy.deepcopy(self._safe))
         self.speed /= 2
         if self.rank == 0:
-            print(
-                f"batch {self.batches}: {reason}; rolled back by up to {_COPY_EVERY} batches, learning rate halved",
-                flush=True,
-            )
+            rolled = f"rolled back by up to {_COPY_EVERY} batches, learning rate halved"
+            print(f"batch {self.batches}: {reason}; {rolled}", flush=True)
 
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to continue bit for bit: tensors and plain values only."""
         return self.learned() | {
-            "rollout": {
-                name: torch.from_numpy(value) if isinstance(value, np.ndarray) else value
-                for name, value in self.rollout.state_dict().items()
-            },
+            "rollout": self.rollout.state_dict(),
             "selves": self.opponents.state_dict(),
             "generator": self.generator.get_state(),
             "torch": torch.get_rng_state(),
-            "decisions": self.decisions,
-            "batches": self.batches,
-            "seconds": self.seconds,
-            "speed": self.speed,
-            "steps": self.steps,
-            "widths": list(self.config.network.actor),
+            **{name: getattr(self, name) for name in _COUNTERS},
         }
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Continues from a saved ``state_dict``."""
         self._restore(saved)
-        self.rollout.load_state_dict(
-            {name: value.numpy() if isinstance(value, Tensor) else value for name, value in saved["rollout"].items()}
-        )
+        self.rollout.load_state_dict(saved["rollout"])
         self.opponents.load_state_dict(saved["selves"], self.average)
         self.rollout.set_opponents(self.opponents.shares())
         self.generator.set_state(saved["generator"])
         torch.set_rng_state(saved["torch"])
-        self.decisions, self.batches = saved["decisions"], saved["batches"]
-        self.seconds, self.speed, self.steps = saved["seconds"], saved["speed"], saved["steps"]
+        for name in _COUNTERS:
+            setattr(self, name, saved[name])
 
     def save(self) -> None:
-        """Writes the resume file, keeping the last three."""
+        """Writes a resume file and keeps the last three."""
         if self.files is not None:
             self.files.save(self.state_dict())
 
@@ -302,6 +289,6 @@ class Learner:
         except Exception as error:
             reason = str(error).splitlines()[0]
             raise GinError(
-                f"{path.name} cannot be resumed ({reason}); older ones stand beside it as {path.name}.1 and {path.name}.2"
+                f"{path.name} cannot be resumed ({reason}); older ones are {path.name}.1 and {path.name}.2 beside it"
             ) from None
         return True

@@ -12,23 +12,14 @@ from agents.network.inputs import expand_cards, expand_legal
 from agents.network.nets import ILLEGAL
 from ginenv.actions import KNOCK, STOCK
 
-# Log-odds of knocking are not pushed beyond this: 3 per cent of the decisions go the other way and keep both arms known.
+# Log-odds of knocking are not pushed beyond this, so that 3 per cent of the decisions explore the other arm.
 MOST_ODDS = 3.5
-# One row in this many trains the heads that guess.
+# One row in this many trains the heads that guess the opponent's cards and next action.
 GUESSING_PART = 4
 
 
 class Weights(NamedTuple):
-    """What the losses of a batch are weighted with.
-
-    Attributes:
-        clip: PPO's range.
-        knock: weight of the knock decision's loss.
-        entropy: weight of the entropy bonus.
-        belief: weight of the loss of guessing cards.
-        next_action: weight of the loss of guessing the next action.
-        cloning: whether the actions are a teacher's, to be imitated.
-    """
+    """PPO's clip range, the weights of the losses (see ``TrainConfig``), and whether a teacher's actions are imitated."""
 
     clip: float
     knock: float
@@ -39,20 +30,16 @@ class Weights(NamedTuple):
 
 
 def guessing_rows(count: int) -> int:
-    """How many of a minibatch's first rows train the heads that guess."""
+    """How many of a minibatch's first rows train the heads that guess the opponent's cards and next action."""
     return max(1, count // GUESSING_PART)
 
 
 def knock_decision_loss(logits: Tensor, legal: Tensor, waiting: Tensor) -> Tensor:
     """Pushes the choice between knocking and playing on for gin towards the better arm, with a force that does not fade.
 
-    A softmax that always knocks no longer feels its own gradient, and every self-play run ends there. So the difference of both arms
-    acts on the log-odds themselves (as in neural replicator dynamics, Hennes et al. 2020), which are kept within bounds.
-
-    Args:
-        logits: ``[B, 107]``.
-        legal: ``[B, 107]``.
-        waiting: ``[B]`` how much better knocking is, NaN where there is no choice.
+    The gradient of a softmax that always knocks vanishes, and every self-play run ends there. So the difference between both arms,
+    ``waiting`` (``[B]``, NaN where there is no choice), acts on the log-odds themselves (as in neural replicator dynamics, Hennes et al.
+    2020), within bounds. ``logits`` and ``legal`` are ``[B, 107]``.
     """
     rows = torch.isfinite(waiting).nonzero().squeeze(1)
     kept = logits[rows].masked_fill(~legal[rows], ILLEGAL)
@@ -65,13 +52,7 @@ def knock_decision_loss(logits: Tensor, legal: Tensor, waiting: Tensor) -> Tenso
 def actor_loss(
     outputs: tuple[Tensor, Tensor, Tensor], part: dict[str, Tensor], weights: Weights
 ) -> tuple[Tensor, dict[str, Tensor]]:
-    """The actor's weighted loss over a minibatch, and the figures that tell of it.
-
-    Args:
-        outputs: logits ``[B, 107]``, ``[G, 52]`` and ``[G, 107]`` of ``Actor``.
-        part: rows of the batch.
-        weights: of the losses.
-    """
+    """The actor's weighted loss over a minibatch ``part``, and its parts; ``outputs`` are ``Actor``'s logits."""
     logits, belief, following = (output.float() for output in outputs)
     guesses, legal = len(belief), expand_legal(part["legal"])
     logps = functional.log_softmax(logits.masked_fill(~legal, ILLEGAL), 1)
@@ -86,7 +67,7 @@ def actor_loss(
     knock_loss = knock_decision_loss(logits, legal, part["waiting"])
     # Illegal actions have probabilities below 1e-20 and add nothing.
     entropy = (-(logps.exp() * logps).sum(1) / legal.sum(1).float().log()).mean()
-    # Only cards that the seat cannot place are worth guessing: not its own, not in the pile, not known.
+    # Only cards whose place the seat does not know are guessed.
     seen = part["obs"][:guesses]
     unknown = (seen[:, :52] + seen[:, 156:208] + seen[:, 208:260] == 0).float()
     held = expand_cards(part["hidden"][:guesses]).float()

@@ -1,4 +1,4 @@
-"""Who sits across from the learner: fixed players of a pool, and earlier selves; and whom it imitates at first."""
+"""The players in training that do not learn: a pool's fixed players, earlier selves, and teachers to imitate."""
 
 from __future__ import annotations
 
@@ -16,32 +16,27 @@ from ginenv.players import Player, make_player
 
 
 class Opponents:
-    """The players that do not learn.
-
-    Args:
-        config: of the run.
-        bfloat16: whether earlier selves multiply in bfloat16.
-    """
+    """The players in training that do not learn; earlier selves multiply in bfloat16 if asked to."""
 
     def __init__(self, config: TrainConfig, bfloat16: bool) -> None:
         self.config, self.bfloat16 = config, bfloat16
-        # One plays freely, the other where the learner is bound to play for gin.
+        # The second one plays where the learner is committed to gin.
         self.teachers = [make_player(name, seed=config.seed) for name in (config.teacher, config.gin_teacher)]
         self.pool = [make_player(member.player, seed=config.seed + k) for k, member in enumerate(config.pool)]
         self.selves: list[Actor] = []
         self.self_players: list[Player] = []
 
     def shares(self) -> list[float]:
-        """Shares of the games against each of them: the pool's members, then earlier selves."""
+        """Shares of the games against each opponent: the pool's members, then earlier selves."""
         weights = np.array([member.weight for member in self.config.pool], float)
         pool = list(self.config.pool_share * weights / weights.sum()) if len(weights) else []
         return pool + [self.config.selves_share / max(1, len(self.selves))] * len(self.selves)
 
     def add_self(self, actor: Actor, generator: torch.Generator) -> None:
-        """A copy of an actor joins; of too many, one of the older half goes."""
+        """Adds a copy of an actor; if there are too many, drops one of the older half."""
         self.selves.append(copy.deepcopy(actor))
         if len(self.selves) > self.config.selves:
-            # Games in play against a dropped self go on against its successor in the list.
+            # Games against the dropped one go on against its successor in the list.
             del self.selves[int(torch.randint(len(self.selves) // 2 + 1, (1,), generator=generator))]
         self._seat_selves()
 
@@ -52,7 +47,7 @@ class Opponents:
         ]
 
     def act(self, rollout: Rollout, tick: int) -> None:
-        """Writes their actions where they are to move."""
+        """Writes the opponents' actions where they are to move."""
         for k, player in enumerate(self.pool + self.self_players):
             waiting = rollout.waiting_for(k)
             if waiting.size:
@@ -71,10 +66,8 @@ class Opponents:
         return [copy.deepcopy(actor.state_dict()) for actor in self.selves]
 
     def load_state_dict(self, saved: list[dict[str, Any]], like: Actor) -> None:
-        """Continues with saved earlier selves, which are networks like the given one."""
-        self.selves = []
-        for weights in saved:
-            actor = copy.deepcopy(like).cpu()
+        """Restores saved earlier selves, networks of the same shape as ``like``."""
+        self.selves = [copy.deepcopy(like).cpu() for _ in saved]
+        for actor, weights in zip(self.selves, saved, strict=True):
             actor.load_state_dict(weights)
-            self.selves.append(actor)
         self._seat_selves()

@@ -1,15 +1,13 @@
 """Self-play by proximal policy optimisation, in one process or several.
 
-The loop reads from top to bottom in ``train``: play a batch of half-moves of thousands of games in lock-step, compute advantages with a
-critic that sees both hands and the stock, take gradient steps, average the weights.
-
-What is particular to this game (LOG.md has the experiments behind it):
+``train`` plays a batch of half-moves of thousands of games in lock-step, computes advantages with a critic that sees both hands and the
+stock, takes gradient steps and averages the weights. Particular to this game (LOG.md has the experiments behind it):
 
 * Both seats are one zero-sum sequence; the critic values every half-move.
-* Policies of gin rummy fall into always knocking, since waiting one turn is worse than knocking at once. So declining a knock commits a
-  seat to gin for the rest of the hand (mostly), and some hands are played for gin from the start; the network is told.
-* The critic is told what the stock will bring to both hands (``agents.network.inputs``), since most of a result is luck.
-* Step size decides: the learning rate follows a target divergence per batch.
+* Policies of gin rummy collapse into always knocking, since waiting one turn is worse than knocking at once. So declining a knock mostly
+  commits a seat to gin for the rest of the hand, and some hands are played for gin from the start; the network is told.
+* The critic sees what the stock will bring to both hands (``agents.network.inputs``), since most of a result is luck.
+* The learning rate follows a target divergence per batch.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from ginenv.actions import KNOCK, STOCK
 
 
 def train(learner: Learner, after_batch: AfterBatch) -> None:
-    """Trains until the decisions are spent or ``after_batch`` (called with the batch's figures) returns ``False`` in a process."""
+    """Trains until the decisions are spent or ``after_batch`` returns ``False`` in a process."""
     going = learner.decisions < learner.config.decisions
     while going:
         began = time.perf_counter()
@@ -39,14 +37,14 @@ def train(learner: Learner, after_batch: AfterBatch) -> None:
 
 
 def judge(learner: Learner) -> None:
-    """Writes into the batch what the critic makes of it: values, advantages, returns, and what waiting costs."""
+    """Writes values, advantages, returns and the advantage of knocking over waiting into the batch."""
     config, rollout = learner.config, learner.rollout
     batch, steps = rollout.batch.steps, rollout.steps
     batch["value"] = learner.backend.values(np.arange(batch.size)).reshape(batch.shape)
     generalised_advantages(batch, config.gae_lambda)
     write_next_actions(steps)
-    # How much better knocking at once is than playing on for gin. The knock's worth is known; that of waiting is the critic's value of
-    # the same state under the commitment to gin.
+    # How much better knocking at once is than playing on for gin: the worth of a knock is known, and that of waiting is the critic's
+    # value of the same state under the commitment to gin.
     flat = steps.reshape(-1)
     flat["waiting"] = np.nan
     rows = np.flatnonzero(~np.isnan(flat["knock_worth"]))
@@ -55,8 +53,8 @@ def judge(learner: Learner) -> None:
 
 
 def learn(learner: Learner) -> dict[str, float]:
-    """Gradient steps over a batch; returns the means of all losses, and how the batch was played."""
-    config, workers, cloning = learner.config, learner.workers, learner.cloning
+    """Takes gradient steps over a batch; returns mean losses and statistics of the batch."""
+    config, workers = learner.config, learner.workers
     steps = learner.rollout.steps.reshape(-1)
     rows = np.flatnonzero(steps["learns"])
     number = workers.total(len(rows))[0]
@@ -65,7 +63,7 @@ def learn(learner: Learner) -> dict[str, float]:
     entropy = config.entropy + (config.entropy_end - config.entropy) * learner.progress()
     about_knocks = _knock_figures(learner)
     _normalise(learner, rows)
-    weights = Weights(config.clip, config.knock, entropy, config.belief, config.next_action, cloning)
+    weights = Weights(config.clip, config.knock, entropy, config.belief, config.next_action, learner.cloning)
     sums: dict[str, float] = {}
     last_kl, count = 0.0, 0
     for epoch, part in learner.minibatches(rows):
@@ -77,22 +75,18 @@ def learn(learner: Learner) -> dict[str, float]:
         last_kl += losses["kl"] * (epoch == config.epochs - 1)
         count += 1
     figures = {name: total / count for name, total in sums.items()}
-    # Divergence of the last epoch is what the batch has moved the policy; steer the step size by it.
+    # The divergence in the last epoch tells how far the batch moved the policy.
     figures["kl"] = last_kl * config.epochs / count
     returns = steps["returns"][rows]
     figures["explained_variance"] = float(1 - (returns - steps["value"][rows]).var() / (returns.var() + 1e-9))
     figures = workers.mean(figures)
-    if cloning:
-        # The actions were another's, so nothing can be said of a divergence.
-        figures["kl"] = 0.0
-    else:
-        learner.steer(figures["kl"])
+    learner.steer(figures)
     about_run = {"learning_rate": rate, "entropy_weight": entropy, "rows": number}
     return figures | about_knocks | about_run | learner.hand_figures()
 
 
 def _normalise(learner: Learner, rows: np.ndarray) -> None:
-    """Brings advantages, and with them what waiting costs, to mean 0 and deviation 1 over all processes' rows."""
+    """Normalises advantages to mean 0 and deviation 1 over all processes' rows, and scales ``waiting`` alike."""
     steps = learner.rollout.steps.reshape(-1)
     chosen = steps["advantage"][rows].astype(np.float64)
     sums = float(chosen.sum()), float(np.square(chosen).sum())
@@ -104,7 +98,7 @@ def _normalise(learner: Learner, rows: np.ndarray) -> None:
 
 
 def _knock_figures(learner: Learner) -> dict[str, float]:
-    """How often the learner knocked where it might wait as well, and how much worse waiting was on average."""
+    """How often the learner knocked where it could also wait, and how much worse waiting was on average."""
     steps = learner.rollout.steps[np.isfinite(learner.rollout.steps["waiting"])]
     knocked = int(((steps["action"] >= KNOCK) & (steps["action"] < STOCK)).sum())
     choices, knocked, cost = learner.workers.total(len(steps), knocked, float(steps["waiting"].sum()))

@@ -1,7 +1,4 @@
-"""Resume files: everything needed to continue a training run bit for bit, the last three of each process.
-
-Tensors and plain values only, so that reading one executes nothing.
-"""
+"""Resume files: what continues a training run bit for bit, the last three of each process, read without executing anything."""
 
 from __future__ import annotations
 
@@ -20,19 +17,14 @@ NO_BATCHES = -1
 
 
 class ResumeFiles:
-    """The resume files of one process of a run.
-
-    Args:
-        out: directory of the run.
-        workers: the processes that train together; each keeps files of its own.
-    """
+    """The resume files of one process of a run in directory ``out``; each of the workers has its own."""
 
     def __init__(self, out: Path, workers: Workers) -> None:
         self.out, self.workers = out, workers
         self.name = "resume.pt" if workers.rank == 0 else f"resume-{workers.rank}.pt"
 
     def save(self, state: dict[str, Any]) -> None:
-        """Writes the newest file; of older ones two are kept."""
+        """Writes the newest file and keeps two older ones."""
         for age in range(KEPT - 1, 0, -1):
             older = self.out / f"{self.name}.{age}"
             newer = self.out / (f"{self.name}.{age - 1}" if age > 1 else self.name)
@@ -41,12 +33,10 @@ class ResumeFiles:
         write_atomic(self.out / self.name, lambda temporary: torch.save(state, temporary))
 
     def find(self) -> Path | None:
-        """The file to continue from: the newest, or that of the latest batch which every process has kept.
-
-        A crash may have come between two processes' files of a batch.
+        """The file to continue from: the newest, or with several processes that of the latest batch which all of them have.
 
         Raises:
-            GinError: if files are there but no batch is common to all processes.
+            GinError: if there are files but no batch is common to all processes.
         """
         if self.workers.world == 1:
             newest = self.out / self.name
@@ -59,13 +49,13 @@ class ResumeFiles:
         if any(batches != [NO_BATCHES] * KEPT for batches in kept):
             raise GinError(
                 f"the resume files of {self.workers.world} processes have no batch in common; "
-                "allowed is as many processes as the run had before, or a fresh start"
+                "continue with as many processes as the run had before, or start afresh"
             )
         return None
 
 
 def _batches_of(path: Path) -> int:
-    """How many batches a resume file holds, or ``NO_BATCHES`` for a file that is missing or damaged."""
+    """The number of batches in a resume file, or ``NO_BATCHES`` if it is missing or damaged."""
     try:
         return int(torch.load(path, map_location="cpu", weights_only=True, mmap=True)["batches"])
     except Exception:

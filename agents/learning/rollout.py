@@ -1,9 +1,9 @@
-"""Thousands of games in lock-step: the part of training that no network takes part in.
+"""Thousands of training games in lock-step, without any network.
 
-All games make one half-move per tick. ``Rollout`` keeps the games and writes what is learned from (observations, legal actions, the
-hidden hand and the stock for the critic, rewards) into a ``Batch`` of arrays ``[ticks + 1, games]``; there is no Python per game.
+All games make one half-move per tick. ``Rollout`` holds the games and writes observations, legal actions, the hidden hand and the stock
+(for the critic) and rewards into a ``Batch`` of arrays ``[ticks + 1, games]``; there is no Python per game.
 
-A hand is one episode. Rewards are kept from seat 0's side, since the game is zero-sum: one sequence of half-moves serves both seats.
+A hand is one episode. Rewards are seat 0's, since the game is zero-sum: one sequence of half-moves serves both seats.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import torch
 
+from agents.bots.hand_kernels import least_deadwood
 from agents.config import TrainConfig
 from agents.deals import Domain, deal_keys
-from agents.equity import EquityBank, bank_chance, equity_bank
+from agents.equity import EquityBank, chance_to_win, equity_bank
 from agents.network.bounds import BOUNDS, blank_all
 from agents.network.inputs import NUM_HEURISTIC_FEATURES, SEEN_FIELDS, HeuristicFeatures, observe_state
 from agents.network.nets import GAME, POINT
@@ -31,27 +33,25 @@ from ginenv.view import VIEW
 NO_EQUITY = EquityBank(np.zeros(1, np.float32), np.zeros((0, 3), np.int64))
 # The opponent of a game in which both seats learn.
 LEARNER = -1
-# Training deals live in a domain of their own (``agents.deals``); here the keys are made inside the kernel.
+# Keys of the training domain (``agents.deals``), made inside the kernel.
 _TRAIN_BITS = np.uint64(int(Domain.TRAIN) << 60)
 _CHOICE_SALT = np.uint64(0x0DD5_0F_0A_6A_3E)
 _GIN, _UNDERCUT = int(End.GIN), int(End.UNDERCUT)
 
-# A game beside its state: how many games its slot has seen, the position of its rules and of its opponent (or LEARNER), the seat that
-# learns against an opponent, which seats are bound to play for gin, the words that decide whether they will be, and the deadwood
-# potential.
+# A slot of the batch, beside its game's state.
 SLOT = np.dtype(
     [
-        ("count", np.int64),
-        ("rules", np.int64),
-        ("opponent", np.int64),
-        ("seat", np.int64),
-        ("potential", np.float64),
-        ("gin_only", np.uint8, (2,)),
-        ("commits", np.uint16, (2,)),
+        ("count", np.int64),  # games before this one
+        ("rules", np.int64),  # index of its rules
+        ("opponent", np.int64),  # index of its opponent, or LEARNER
+        ("seat", np.int64),  # the learner's, against an opponent
+        ("potential", np.float64),  # deadwood potential
+        ("gin_only", np.uint8, (2,)),  # which seats are committed to gin
+        ("commits", np.uint16, (2,)),  # random words that decide whether declining a knock commits
     ],
     align=True,
 )
-# A half-move: what was seen, what was done, what came of it, and what is learned from it (``agents.learning.ppo``).
+# A half-move: observation, action, outcome and training targets (``agents.learning.ppo``).
 STEP = np.dtype(
     [
         *SEEN_FIELDS,
@@ -60,8 +60,8 @@ STEP = np.dtype(
         ("logp", np.float32),
         ("reward", np.float32),  # to seat 0
         ("knock_worth", np.float32),  # of knocking at once, where the learner may also wait; NaN elsewhere
-        ("waiting", np.float32),  # how much better that is than waiting; NaN elsewhere
-        ("value", np.float32),  # to the mover, as all that follow
+        ("waiting", np.float32),  # how much better that is than playing on; NaN elsewhere
+        ("value", np.float32),  # to the mover, as the next two are
         ("advantage", np.float32),
         ("returns", np.float32),
         ("learns", np.uint8),  # 1 where the learner chose among more than one action
@@ -72,7 +72,7 @@ STEP = np.dtype(
 
 
 class Batch(NamedTuple):
-    """The half-moves of a batch and, in a last row, the states after them.
+    """The half-moves of a batch and, in the last row, the states after them.
 
     Attributes:
         steps: ``STEP[ticks + 1, games]``.
@@ -87,42 +87,29 @@ class Batch(NamedTuple):
     features: np.ndarray
 
     def flat(self) -> Batch:
-        """The same arrays with one row for each half-move; nothing is copied."""
+        """Views of the same arrays with one row per half-move."""
         rows = self.steps.size
         return Batch(*(array.reshape(rows, *array.shape[2:]) for array in self))
 
 
 class Deals(NamedTuple):
-    """What new games and hands follow from.
+    """What determines new games and hands."""
 
-    Attributes:
-        base: ``uint64`` from which all keys come.
-        blocks: ``RULES[R]``.
-        shares: ``float64[R]`` cumulative shares of the rules.
-        opponents: ``float64[K]`` cumulative shares of the games against each fixed opponent.
-        gin_only: share of hands that a learning seat plays for gin only.
-        commit: chance that declining a knock commits the seat to gin.
-    """
-
-    base: np.uint64
-    blocks: np.ndarray
-    shares: np.ndarray
-    opponents: np.ndarray
-    gin_only: float
-    commit: float
+    base: np.uint64  # from which all keys follow
+    blocks: np.ndarray  # RULES[R]
+    shares: np.ndarray  # float64[R], cumulative shares of the rules
+    opponents: np.ndarray  # float64[K], cumulative shares of the games against each opponent
+    gin_only: float  # share of hands that a learning seat plays for gin only
+    commit: float  # chance that declining a knock commits the seat to gin
 
 
 class ContextSource(Protocol):
-    """Says what is known to the seats to move beside their views.
-
-    Attributes:
-        width: how many numbers.
-    """
+    """Knows more about the seats to move than their views: ``width`` numbers for each."""
 
     width: int
 
     def __call__(self, rollout: Rollout, tick: int, out: np.ndarray) -> None:
-        """Writes ``float32[games, width]`` for a tick that has been observed; 0 means that nothing is known."""
+        """Writes ``float32[games, width]`` after a tick was observed; 0 means that nothing is known."""
 
 
 @kernel
@@ -132,7 +119,7 @@ def _chance(word):
 
 @kernel
 def _begin_game(s, slot, i, deals):
-    """A new game in slot ``i``: its deck key, rules and opponent follow from the slot and the number of games before it."""
+    """Begins a game in slot ``i``; its deck key, rules and opponent follow from the slot and the number of games before it."""
     word = mix(deals.base ^ mix(np.uint64(i) * np.uint64(1 << 32) + np.uint64(slot.count)))
     key = _TRAIN_BITS | (word >> np.uint64(4))
     s.key = key
@@ -179,14 +166,14 @@ def _learns(slot, seat):
 
 @kernel
 def _resolve(s):
-    """Plays the phases that are arithmetic and no policy's business (training rules have none, so this is a safeguard)."""
+    """Plays spreads and lay-offs by the engine's choice (training rules have none, so this is a safeguard)."""
     while s.phase == PHASE_SPREAD or s.phase == PHASE_LAYOFF:
         apply(s, 0 if s.phase == PHASE_SPREAD else PASS)
 
 
 @kernel
 def _potential(s):
-    """Deadwood of seat 1 less that of seat 0, both hands of ten or eleven cards, per 100 points."""
+    """Deadwood of seat 1 less that of seat 0, per 100 points."""
     return (deadwood(s.hands[1]) - deadwood(s.hands[0])) / 100.0
 
 
@@ -194,49 +181,25 @@ _copy_state = record_copy(STATE, "hands", STATE, "hands", "history")
 
 
 @kernel
-def _chance_to_win(s, rules, equity):
-    """Seat 0's chance to win the game before a hand."""
-    return bank_chance(equity.values, equity.layout, rules, s.score[0], s.score[1], s.boxes[0], s.boxes[1])
-
-
-@kernel
 def _book_hand(s, rules, equity):
-    """Books a hand that is over and returns what it was worth to seat 0: its points, or the change in the chance to win the game."""
+    """Books a hand that is over and returns seat 0's reward: its points, or the change in the chance to win the game."""
     if equity.layout.shape[0] == 0 or s.rules.target == 0:
         # Where there is no game, points are all there is to win.
         score_hand(s)
         if s.winner == NOBODY:
             return 0.0
         return s.points * POINT if s.winner == 0 else -s.points * POINT
-    before = _chance_to_win(s, rules, equity)
+    before = chance_to_win(equity, rules, s, 0)
     score_hand(s)
-    if s.game_over:
-        after = 1.0 if s.game_winner == 0 else (0.0 if s.game_winner == 1 else 0.5)
-    else:
-        after = _chance_to_win(s, rules, equity)
-    return GAME * (after - before)
+    return GAME * (chance_to_win(equity, rules, s, 0) - before)
 
 
 @kernel
 def _knock_worth(state, slot, legal, shaping, equity, s):
-    """What knocking at once with the least deadwood is worth to the mover.
-
-    Both hands are known to the state, so this arm of the decision needs no sampling; only training uses it. ``s`` is overwritten.
-    """
+    """What knocking at once with the least deadwood is worth to the mover (both hands are known); overwrites ``s``."""
     seat = np.int64(state.turn)
-    cards = state.hands[seat]
-    rest = legal[1]
-    best = 0
-    least = np.int64(1000)
-    while rest:
-        bit = rest & -rest
-        rest ^= bit
-        left = deadwood(cards & ~bit)
-        if left < least:
-            least = left
-            best = ctz(bit)
     _copy_state(s, state)
-    apply(s, KNOCK + best)
+    apply(s, KNOCK + ctz(least_deadwood(state.hands[seat], legal[1])[0]))
     _resolve(s)
     reward = _book_hand(s, slot.rules, equity) - shaping * slot.potential
     return reward if seat == 0 else -reward
@@ -244,7 +207,7 @@ def _knock_worth(state, slot, legal, shaping, equity, s):
 
 @kernel
 def _observe(states, slots, views, batch, shaping, equity, scratch):
-    """Writes what the seats to move see, where they learn, and what their knocks would be worth (``batch`` of one tick)."""
+    """Writes what the seats to move see, where they learn, and what their knocks would be worth, for one tick."""
     for i in range(states.shape[0]):
         slot = slots[i]
         step = batch.steps[i]
@@ -260,7 +223,7 @@ def _observe(states, slots, views, batch, shaping, equity, scratch):
 
 @kernel
 def _sample(steps, logits, seed):
-    """Draws an action for every row; returns the seed of the next draws."""
+    """Draws an action for every row and returns the seed of the next draws."""
     for i in range(steps.shape[0]):
         seed, word = next_word(seed)
         steps[i].action, steps[i].logp = sample_action(logits[i], steps[i].legal, mix(word), False)
@@ -280,7 +243,7 @@ def _count_hand(s, tally):
 
 @kernel
 def _advance(states, slots, steps, deals, shaping, equity, tally):
-    """Plays an action in every game; where a hand is over it is booked and the next one dealt."""
+    """Plays an action in every game; where a hand is over, books it and deals the next one."""
     for i in range(states.shape[0]):
         s = states[i]
         slot = slots[i]
@@ -313,12 +276,7 @@ def _advance(states, slots, steps, deals, shaping, equity, tally):
 
 @kernel
 def generalised_advantages(steps, decay):
-    """Writes advantages and returns over all half-moves of a zero-sum sequence, each from the side of its mover.
-
-    Args:
-        steps: ``STEP[T + 1, N]``; of the last row value and turn are read.
-        decay: GAE's lambda.
-    """
+    """Writes advantages and returns of ``STEP[T + 1, N]``, zero-sum sequences, to each mover; ``decay`` is GAE's lambda."""
     ticks = steps.shape[0] - 1
     for i in range(steps.shape[1]):
         last = steps[ticks, i]
@@ -357,20 +315,16 @@ def write_next_actions(steps):
 
 
 def finished(done: np.ndarray) -> np.ndarray:
-    """Which half-moves belong to hands that ended within the batch: ``[T, N]`` of ends to ``bool[T, N]``."""
+    """Which half-moves ``bool[T, N]`` belong to hands that ended within the batch, from ``done[T, N]``."""
     return np.logical_or.accumulate(done[::-1] == 1)[::-1]
 
 
 def training_rules(names: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:
-    """Rule blocks ``RULES[R]`` and cumulative shares of some presets.
-
-    Spreads and lay-offs by hand are arithmetic, which players leave to the exact solver; in training the engine does it at once.
-    """
-    presets = [get_rules(name) for name in names]
-    layoffs = ["best" if rules.layoff == "by-hand" else rules.layoff for rules in presets]
-    blocks = [
-        rules.replace(spread="automatic", layoff=layoff).block for rules, layoff in zip(presets, layoffs, strict=True)
-    ]
+    """Rule blocks ``RULES[R]`` and cumulative shares of some presets, with spreads and lay-offs left to the engine."""
+    blocks = []
+    for rules in map(get_rules, names):
+        layoff = "best" if rules.layoff == "by-hand" else rules.layoff
+        blocks.append(rules.replace(spread="automatic", layoff=layoff).block)
     shares = np.array(list(names.values()), float)
     return np.stack(blocks), np.cumsum(shares / shares.sum())
 
@@ -380,8 +334,8 @@ class Rollout:
 
     Args:
         config: of the run.
-        rank: of the process; each plays deals of its own.
-        context: what is known beside the views; nothing when left out.
+        rank: of the process; each plays its own deals.
+        context: source of the context, if there is one.
         opponents: shares of the games in which one seat is the k-th fixed opponent.
     """
 
@@ -415,11 +369,11 @@ class Rollout:
         _begin_games(self.states, self.slots, self.deals)
 
     def set_opponents(self, shares: list[float]) -> None:
-        """Says in which shares of the games that begin from now on one seat is the k-th fixed opponent."""
+        """Sets the shares of the games from now on in which one seat is the k-th fixed opponent."""
         self.deals = self.deals._replace(opponents=np.cumsum(np.array(shares or [0.0], float)))
 
     def observe(self, tick: int, shaping: float = 0.0) -> None:
-        """Writes what the seats to move see into row ``tick`` of the batch, and what their knocks would be worth."""
+        """Writes what the seats to move see, and what their knocks would be worth, into row ``tick`` of the batch."""
         batch = Batch(*(array[tick] for array in self.batch))
         _observe(self.states, self.slots, self.views, batch, shaping, self.equity, self.scratch)
         if batch.features.size:
@@ -438,23 +392,23 @@ class Rollout:
         self.word_seed = np.uint64(_sample(self.steps[tick], logits, self.word_seed))
 
     def advance(self, tick: int, shaping: float = 0.0) -> None:
-        """Plays the actions of a tick; rewards and ends of hands go into the batch."""
+        """Plays the actions of a tick and writes rewards and ends of hands into the batch."""
         _advance(self.states, self.slots, self.steps[tick], self.deals, shaping, self.equity, self.tally)
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that the next batch depends on, as plain arrays and numbers."""
+        """Everything that the next batch depends on, as tensors and numbers."""
         kept = {name: getattr(self, name).view(np.uint8).reshape(self.games, -1).copy() for name in ("states", "slots")}
-        return kept | {"word_seed": int(self.word_seed)}
+        return {name: torch.from_numpy(value) for name, value in kept.items()} | {"word_seed": int(self.word_seed)}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Continues from a saved ``state_dict``."""
         for name, dtype in (("states", STATE), ("slots", SLOT)):
-            getattr(self, name)[:] = np.ascontiguousarray(saved[name]).reshape(-1).view(dtype)
+            getattr(self, name)[:] = saved[name].numpy().reshape(-1).view(dtype)
         self.word_seed = np.uint64(int(saved["word_seed"]))
 
 
 def _bounded(config: TrainConfig) -> tuple[np.ndarray, HeuristicFeatures]:
-    """Every table's bounds, and features that do not tell what its players do not remember."""
+    """Every game's bounds, and heuristic features within them."""
     shares = np.array([each.share for each in config.bounds])
     kinds = np.random.default_rng(config.seed).choice(len(shares), config.games, p=shares / shares.sum())
     bounds = [(each.memory, each.notices) for each in config.bounds]

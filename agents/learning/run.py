@@ -1,4 +1,4 @@
-"""What surrounds the learning loop: the run's directory, TensorBoard, the panel, the best checkpoint, progress and export."""
+"""A training run in a directory: TensorBoard, the panel, progress, resume files, and the best and last checkpoint."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import torch
 from rich.console import Console
 
 from agents.arena.matches import MatchSettings, play_match
@@ -29,44 +28,30 @@ from agents.network.player import PLAYED, NetworkPlayer
 from ginenv.players import make_player
 from ginenv.rules import get_rules
 
-# Figures of a batch that TensorBoard shows under ``losses``; all others stand under ``charts``.
-_LOSSES = (
-    "policy_loss",
-    "value_loss",
-    "belief_loss",
-    "next_action_loss",
-    "entropy",
-    "kl",
-    "clip_fraction",
-    "explained_variance",
-)
+# Figures of a batch that TensorBoard shows under ``losses``, as it does those named so; all others are under ``charts``.
+_LOSSES = ("entropy", "kl", "clip_fraction", "explained_variance")
 _LOOPS = {"ppo": ppo.train, "dmc": dmc.train}
 
 
 def train(learner: Learner, after_batch: AfterBatch) -> None:
-    """Trains by the algorithm that the configuration names, until decisions are spent or ``after_batch`` returns ``False``."""
+    """Trains with the configured algorithm until the decisions are spent or ``after_batch`` returns ``False``."""
     _LOOPS[learner.config.algorithm](learner, after_batch)
 
 
 def measure(player: Any, opponent: str, config: TrainConfig, seed: int) -> MatchResult:
-    """Games of a player against a member of the panel, under the first of the training rules, on deals kept for choosing."""
-    rules = next(iter(config.rules))
+    """Plays a member of the panel under the first of the training rules, on deals reserved for selection."""
+    rules, pairs = next(iter(config.rules)), max(1, config.panel_games // 2)
     return play_match(
-        player,
-        opponent,
-        rules=rules,
-        pairs=max(1, config.panel_games // 2),
-        seed=seed,
-        settings=MatchSettings(domain=Domain.SELECT),
+        player, opponent, rules=rules, pairs=pairs, seed=seed, settings=MatchSettings(domain=Domain.SELECT)
     )
 
 
 def begin(config: TrainConfig, out: Path | None, start: str | None) -> Learner:
-    """A learner, with the weights of a checkpoint where one is named.
+    """A learner that begins from a checkpoint's weights, if one is given.
 
     Args:
         config: of the run.
-        out: directory for resume files; ``None`` keeps nothing.
+        out: directory for resume files; ``None`` writes none.
         start: directory of the checkpoint.
 
     Raises:
@@ -77,17 +62,16 @@ def begin(config: TrainConfig, out: Path | None, start: str | None) -> Learner:
     check_start(config, start)
     learner = Learner(config, out, load_checkpoint(start)[0])
     if (read_metadata(start).get("critic") or {}).get("widths") == list(config.network.critic):
-        # Without it the policy would follow a critic that knows nothing, and forget. One that foresees the other reward is a beginning
-        # too, since both have one scale.
+        # With a fresh critic the policy would unlearn. A critic of the other reward will do, since both have one scale.
         load_wider(learner.critic, load_critic(start))
     return learner
 
 
 def check_start(config: TrainConfig, start: str) -> None:
-    """Refuses a checkpoint whose weights are not those of a run's network.
+    """Checks that a run's network can begin from a checkpoint.
 
     Raises:
-        CheckpointError: if it cannot be read, or has other widths, or reads more than the network will.
+        CheckpointError: if it cannot be read, has other widths, or has inputs that the network lacks.
     """
     found = read_metadata(start)
     allowed = {
@@ -109,9 +93,9 @@ class TrainingRun:
     Args:
         config: of the run.
         out: its directory.
-        command: how it was started, for the checkpoint's JSON.
+        command: how it was started, for the checkpoints' metadata.
         start: checkpoint whose weights it begins from.
-        resume: continue from the resume file there.
+        resume: whether to continue from a resume file there.
     """
 
     def __init__(
@@ -144,9 +128,9 @@ class TrainingRun:
         self.last_panel = time.time() if self.curve else 0.0
 
     def train(self) -> None:
-        """Trains to the end, or until Ctrl-C or a termination signal; in each case the state is saved and the average exported."""
+        """Trains to the end, or until Ctrl-C or a termination signal, then saves the state and exports the average."""
         for stop in (signal.SIGINT, signal.SIGTERM):
-            # Set anew, since a shell starts background jobs with interrupts ignored.
+            # A shell starts background jobs with interrupts ignored.
             signal.signal(stop, self._ask_to_stop)
         train(self.learner, self._after_batch)
         self.learner.save()
@@ -156,9 +140,9 @@ class TrainingRun:
         self.learner.workers.close()
 
     def _ask_to_stop(self, *_: object) -> None:
-        """The first signal ends the run after its batch, in all processes alike; a second one ends this process at once."""
+        """The first signal ends the run after its batch, in all processes; a second one ends this process at once."""
         if self.stopping:
-            sys.exit("stopped at once; the run goes on from its last resume file")
+            sys.exit("stopped at once; the run can be continued from its last resume file")
         self.stopping = True
 
     def _after_batch(self, figures: dict[str, float]) -> bool:
@@ -166,7 +150,8 @@ class TrainingRun:
         minutes = (now - self.began) / 60
         if self.main:
             for name, value in figures.items():
-                self.writer.add_scalar(f"{'losses' if name in _LOSSES else 'charts'}/{name}", value, learner.decisions)
+                group = "losses" if name in _LOSSES or name.endswith("_loss") else "charts"
+                self.writer.add_scalar(f"{group}/{name}", value, learner.decisions)
             speed = (learner.decisions - self.first_decisions) / max(1e-9, now - self.began)
             self.writer.add_scalar("charts/decisions_per_second", speed, learner.decisions)
             if now - self.last_print > 10:
@@ -175,7 +160,7 @@ class TrainingRun:
             if now - self.last_panel > self.config.panel_every * 60:
                 self._panel()
                 self.last_panel = time.time()
-        # While the panel is measured the other processes wait here; all save the same batch.
+        # The other processes wait here while the panel is measured; all save the same batch.
         if learner.workers.any(now - self.last_save > self.config.save_every * 60):
             learner.save()
             self.last_save = time.time()
@@ -200,14 +185,10 @@ class TrainingRun:
         )
 
     def _panel(self) -> None:
-        """Measures the averaged actor against the panel, draws the curve, and keeps the best and the last checkpoint."""
+        """Measures the averaged actor against the panel, extends the curve, and exports the best and the last checkpoint."""
         learner, config = self.learner, self.config
         player = NetworkPlayer(FrozenActor(learner.average, learner.bfloat16), seed=7, temperature=PLAYED)
-        point: dict[str, Any] = {
-            "decisions": learner.decisions,
-            "minutes": learner.seconds / 60,
-            "panel": {},
-        }
+        point: dict[str, Any] = {"decisions": learner.decisions, "minutes": learner.seconds / 60, "panel": {}}
         for opponent in config.panel:
             result = measure(player, opponent, config, seed=len(self.curve))
             share = result.share.mean
@@ -241,13 +222,7 @@ class TrainingRun:
             "decisions": self.learner.decisions,
             "minutes": round(self.learner.seconds / 60, 1),
             "panel": point["panel"],
-            "curve": [
-                {"decisions": entry["decisions"], "minutes": entry["minutes"], "panel": entry["panel"]}
-                for entry in self.curve
-            ],
-            "versions": {
-                "ginenv": importlib.metadata.version("ginenv"),
-                "torch": torch.__version__,
-                "python": platform.python_version(),
-            },
+            "curve": [{key: entry[key] for key in ("decisions", "minutes", "panel")} for entry in self.curve],
+            "versions": {name: importlib.metadata.version(name) for name in ("ginenv", "torch")}
+            | {"python": platform.python_version()},
         }

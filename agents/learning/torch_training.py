@@ -11,28 +11,20 @@ from agents.learning.batch_inputs import BatchInputs
 from agents.learning.losses import Weights, actor_loss, guessing_rows
 from agents.network.nets import Actor, Critic, FrozenActor
 
-# Rows that are valued at once.
+# Rows valued at once.
 _CHUNK = 16384
 _LOSS_FIELDS = ("hidden", "legal", "action", "logp", "advantage", "returns", "next_action", "waiting")
 
 
 class TorchBackend:
-    """Both networks on rows of a batch.
-
-    Args:
-        actor: the policy.
-        critic: its critic.
-        inputs: of the batch.
-        bfloat16: whether to multiply in bfloat16.
-        device: where the networks live.
-    """
+    """Both networks, which are on ``device``, on rows of a batch; ``cpu_training.CpuBackend`` does the same on the CPU."""
 
     def __init__(self, actor: Actor, critic: Critic, inputs: BatchInputs, bfloat16: bool, device: torch.device) -> None:
         self.actor, self.critic, self.inputs, self.bfloat16, self.device = actor, critic, inputs, bfloat16, device
         self.refresh()
 
     def refresh(self) -> None:
-        """Takes the policy's present weights."""
+        """Copies the policy's present weights."""
         self.policy = FrozenActor(self.actor, self.bfloat16)
 
     def _read(self, rows: np.ndarray, committed: bool = False) -> tuple[Tensor, Tensor]:
@@ -41,17 +33,14 @@ class TorchBackend:
         return actor.to(self.device, kind), critic.to(self.device, kind)
 
     def autocast(self) -> torch.autocast:
-        """Products in bfloat16, where they are wanted."""
+        """Products in bfloat16, if the backend uses it."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.bfloat16)
 
     def part(self, rows: np.ndarray) -> dict[str, Tensor]:
-        """Some rows of what losses need, as tensors."""
+        """The fields that losses need, for some rows."""
         batch = self.inputs.batch
-        found = {name: torch.from_numpy(batch.steps[name][rows]) for name in _LOSS_FIELDS}
-        return {
-            name: tensor.to(self.device)
-            for name, tensor in (found | {"obs": torch.from_numpy(batch.obs[rows])}).items()
-        }
+        found = {name: batch.steps[name][rows] for name in _LOSS_FIELDS} | {"obs": batch.obs[rows]}
+        return {name: torch.from_numpy(array).to(self.device) for name, array in found.items()}
 
     def logits(self, rows: np.ndarray) -> np.ndarray:
         """The policy's logits ``float32[B, 107]``."""
@@ -59,7 +48,7 @@ class TorchBackend:
 
     @torch.no_grad()
     def values(self, rows: np.ndarray, committed: bool = False) -> np.ndarray:
-        """The critic's values ``float32[B]``, perhaps as if the movers had to play for gin."""
+        """The critic's values ``float32[B]``, with ``committed`` as if the movers were committed to gin."""
         values = np.empty(len(rows), np.float32)
         with self.autocast():
             for start in range(0, len(rows), _CHUNK):
@@ -68,13 +57,13 @@ class TorchBackend:
         return values
 
     def outputs(self, rows: np.ndarray, guesses: int) -> tuple[tuple[Tensor, Tensor, Tensor], Tensor]:
-        """What the actor says (guessing in so many of the rows) and what the critic does, with gradients."""
+        """Outputs of the actor (its guesses for the first ``guesses`` rows) and of the critic, with gradients."""
         with self.autocast():
             actor_inputs, critic_inputs = self._read(rows)
             return self.actor(actor_inputs, guesses), self.critic(critic_inputs)
 
     def gradients(self, rows: np.ndarray, weights: Weights) -> dict[str, float]:
-        """Sets the gradients of both networks' parameters for a minibatch; returns the means of all losses."""
+        """Sets the gradients of both networks' parameters for a minibatch; returns the mean losses."""
         part = self.part(rows)
         outputs, values = self.outputs(rows, guessing_rows(len(rows)))
         loss, figures = actor_loss(outputs, part, weights)

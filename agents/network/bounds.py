@@ -1,8 +1,7 @@
-"""What a player notices and remembers: whatever lies beyond is blanked before its network sees the observation.
+"""Bounds on what a player notices and remembers; everything else is blanked in its network's observation.
 
-A beginner keeps the last three discards in mind and draws no conclusion from what its opponent takes; the next level remembers more
-and sees what was taken; the others have the whole record of the hand. Networks are trained under these bounds, so a level plays like
-somebody who never knew, not like one who knows and errs.
+A beginner remembers the last three discards and ignores what its opponent takes; the next level remembers more and notices what was
+taken; the others have the whole record of the hand. Networks are trained under the same bounds.
 """
 
 from __future__ import annotations
@@ -13,9 +12,8 @@ from agents.bots.hand_kernels import remembered
 from ginenv.encoding import FACTS, PLANES
 from ginenv.jit import kernel, store_cards
 
-# How much of the opponent's choices is noticed.
+# Which of the opponent's choices are noticed.
 NOTHING, WHAT_IT_TOOK, EVERYTHING = range(3)
-ALL_OF_PILE = 32
 
 BOUNDS = np.dtype([("memory", np.uint8), ("notices", np.uint8)], align=True)
 
@@ -30,7 +28,7 @@ _HAS_TAKEN = 52 * len(PLANES) + _NAMES.index("the opponent has taken an upcard i
 
 @kernel
 def blank(v, memory, notices, row):
-    """Blanks in the observation ``row`` (``uint8[520]``) of a view what is not remembered or noticed."""
+    """Blanks what is not remembered or noticed in a view's observation ``row`` (``uint8[520]``)."""
     cards = remembered(v, memory)
     if cards != v.pile_cards:
         store_cards(row, _PILE, cards)

@@ -1,4 +1,4 @@
-"""Playing for gin only, to which a seat binds itself when it declines to knock: the knocks that are left to it."""
+"""The commitment to gin of a seat that declined to knock: which knocks it may still make."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ginenv.melds import deadwood
 
 @kernel
 def gin_knocks(hand, knocks):
-    """Those of some knocks that are gin."""
+    """The knocks of a mask that are gin."""
     gin = np.int64(0)
     while knocks:
         bit = knocks & -knocks
@@ -22,7 +22,7 @@ def gin_knocks(hand, knocks):
 
 @kernel
 def bind_to_gin(hand, discards, knocks):
-    """The knocks left to a seat that plays for gin only; one that has nothing but knocks keeps them."""
+    """The knocks of a seat that is committed to gin; all of them if it has no other discard."""
     if discards == 0:
         return knocks
     return gin_knocks(hand, knocks)

@@ -1,10 +1,7 @@
-"""What networks read: an observation, whether the seat is bound to play for gin, a context, and heuristic features of the view.
+"""The networks' inputs: an observation, whether the seat is committed to gin, a context, and heuristic features of the view.
 
-Heuristic features are what the best built-in bot's arithmetic says of a view. A perceptron does not learn by itself to look one draw
-ahead at all ten cards it may keep; compiled arithmetic does it in a microsecond. A network that reads it begins where the bot stands
-and learns when to do otherwise.
-
-A context is whatever else is known to the seat that the view does not hold, as a row of numbers; 0 means that nothing is known.
+Heuristic features are the best built-in bot's evaluation of a view, one draw ahead for every discard: a microsecond of arithmetic that a
+perceptron does not learn by itself. A context is a row of numbers that the seat knows beside its view; 0 means that nothing is known.
 """
 
 from __future__ import annotations
@@ -29,25 +26,24 @@ from ginenv.melds import melded_cards, points_of
 from ginenv.view import look
 
 NUM_HEURISTIC_FEATURES = OUTLOOK
-# Whose arithmetic the features are.
+# The bot that evaluates.
 _BOT = "knocker"
 _CARDS = torch.arange(52)
 
-# What the seat to move and its critic are given beside the observation's bytes. ``hidden`` is the opponent's hand, ``future`` what the
-# stock will bring (``look_ahead``), ``conditions`` whether the mover and the other are bound to play for gin, ``turn`` the seat.
+# Inputs of the seat to move and of its critic beside the observation's bytes.
 SEEN_FIELDS = [
     ("legal", np.int64, (3,)),
-    ("hidden", np.int64),
-    ("future", np.uint8, (NUM_FUTURE,)),
-    ("conditions", np.uint8, (2,)),
-    ("turn", np.uint8),
+    ("hidden", np.int64),  # the opponent's hand
+    ("future", np.uint8, (NUM_FUTURE,)),  # see ``look_ahead``
+    ("conditions", np.uint8, (2,)),  # whether the mover and the other seat are committed to gin
+    ("turn", np.uint8),  # the seat
 ]
 SEEN = np.dtype(SEEN_FIELDS, align=True)
 
 
 @kernel
 def _deadwood_of_best(cards, size):
-    """Deadwood of about the best ``size`` of some cards: of a best arrangement of all, the highest loose ones go."""
+    """Deadwood of approximately the best ``size`` of some cards: the best arrangement of all less the highest loose ones."""
     loose = cards & ~melded_cards(cards)
     spare = popcount(cards) - size
     left = points_of(loose)
@@ -62,10 +58,10 @@ def _deadwood_of_best(cards, size):
 
 @kernel
 def look_ahead(s, row):
-    """Writes what the next cards of the stock will do to both hands, ``uint8[12]``.
+    """Writes what the next cards of the stock will do to both hands: ``uint8[12]``.
 
-    The deadwood after 0 to 5 more turns if neither side takes an upcard and each keeps the best of what it gets: first of the seat to
-    move, then of the other.
+    That is the deadwood after 0 to 5 more turns if neither side takes an upcard and both keep their best cards, of the seat to move and
+    then of the other.
     """
     seat = np.int64(s.turn)
     size = np.int64(s.rules.hand_size)
@@ -83,14 +79,14 @@ def look_ahead(s, row):
 
 @kernel
 def observe_state(s, gin_only, v, observations, i, seen):
-    """Writes what the seat to move sees, and what its critic is told besides.
+    """Writes what the seat to move sees, and what its critic sees besides.
 
     Args:
         s: the state.
-        gin_only: ``uint8[2]``, 1 for a seat that is bound to play for gin.
-        v: its view, written; of the knocks only those that it may still make are left.
-        observations: ``uint8[n, 520]``, row ``i`` of which is written.
-        i: which row.
+        gin_only: ``uint8[2]``, 1 for a seat that is committed to gin.
+        v: its view, written, without the knocks that a commitment rules out.
+        observations: ``uint8[n, 520]``, of which row ``i`` is written.
+        i: the row.
         seen: a record with the fields of ``SEEN``, written.
     """
     seat = np.int64(s.turn)
@@ -124,15 +120,13 @@ class HeuristicFeatures:
     """Writes the heuristic features of batches of views.
 
     Args:
-        bounds: memory and attention (see ``agents.network.bounds``) of those who read them; unbounded when left out.
-        kinds: which of the bounds holds for each row of a batch; the first for all when left out.
+        bounds: memory and attention (see ``agents.network.bounds``) of the readers; unbounded by default.
+        kinds: index of the bounds for each row of a batch; the first for all by default.
     """
 
     def __init__(self, bounds: Sequence[tuple[int, int]] = (), kinds: np.ndarray | None = None) -> None:
-        unbounded = style(_BOT)
-        self.styles = np.concatenate(
-            [style(_BOT, memory=memory, infer=int(notices > 0)) for memory, notices in bounds] or [unbounded]
-        )
+        styles = [style(_BOT, memory=memory, infer=int(notices > 0)) for memory, notices in bounds]
+        self.styles = np.concatenate(styles or [style(_BOT)])
         self.kinds = np.zeros(0, np.int64) if kinds is None else np.asarray(kinds, np.int64)
 
     def __call__(self, views: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -155,15 +149,15 @@ def actor_inputs(
     context: np.ndarray | None = None,
     heuristic_features: HeuristicFeatures | None = None,
 ) -> Tensor:
-    """What an actor reads at play: ``[n, 520 + 1 + context + heuristic features]``, in its number format.
+    """An actor's inputs in play: ``[n, 520 + 1 + context + heuristic features]``, in its dtype.
 
     Args:
-        actor: who reads.
+        actor: the network.
         views: ``VIEW[n]``, for the heuristic features.
         observations: ``uint8[n, 520]``.
-        conditions: ``uint8[n]``, 1 where the seat is bound to play for gin.
-        context: ``float32[n, C]``; nothing is known when left out.
-        heuristic_features: who writes them; unbounded when left out.
+        conditions: ``uint8[n]``, 1 where the seat is committed to gin.
+        context: ``float32[n, C]``; zeros by default.
+        heuristic_features: writes them; unbounded by default.
     """
     first = OBSERVATION_SIZE + NUM_CONDITIONS
     inputs = torch.zeros((len(views), first + actor.context + actor.heuristic_features), dtype=actor.dtype)
@@ -177,7 +171,7 @@ def actor_inputs(
 
 
 def expand_cards(masks: Tensor) -> Tensor:
-    """Masks ``int64[B]`` as booleans ``[B, 52]``."""
+    """Masks of cards ``int64[B]`` as booleans ``[B, 52]``."""
     return ((masks[:, None] >> _CARDS.to(masks.device)) & 1).bool()
 
 

@@ -1,8 +1,8 @@
 """Actor and critic: plain multilayer perceptrons that share nothing.
 
-The actor sees an observation (``ginenv.encoding``, 520 bytes) and a condition (one float: 1 when the seat plays for gin only), and
-perhaps a context and heuristic features (``agents.network.inputs``). The critic sees the same and the opponent's hand and condition
-and what the stock will bring as well.
+The actor reads an observation (``ginenv.encoding``, 520 bytes), a condition (1 when the seat plays for gin only) and optionally a
+context and heuristic features (``agents.network.inputs``). The critic also reads the opponent's hand and condition and what the stock
+will bring.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE
 
 NUM_CONDITIONS = 1
 FEATURES_SCALE = 1 / 64
-# The critic is told what the next cards of the stock will do to both hands (``inputs.look_ahead``), in bytes of deadwood. Luck that
-# the critic foresees is no noise in what the policy learns.
+# The critic reads what the next cards of the stock will do to both hands (``inputs.look_ahead``), in bytes of deadwood: luck that it
+# foresees is not noise in the advantages.
 NUM_FUTURE = 12
 FUTURE_SCALE = 1 / 32
-# What critics' values are counted in: one point of a hand (a hand's result has a standard deviation of 25 to 30 points), or a whole game,
-# which a hand makes more or less likely to be won by some 0.2.
+# Units of the critics' values: one point of a hand (results have a standard deviation of 25 to 30 points), or a whole game, whose chance
+# to be won a hand changes by some 0.2.
 POINT = 1 / 50
 GAME = 2.5
 # Far below any logit of a legal action, yet not so far that exp() meets denormal numbers, which are slow.
@@ -39,8 +39,7 @@ class Trunk(nn.Module):
         super().__init__()
         sizes = [inputs, *widths]
         self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(sizes))
-        for layer in self.layers:
-            assert isinstance(layer, nn.Linear)
+        for layer in self.linear_layers():
             nn.init.orthogonal_(layer.weight, 2**0.5)
             nn.init.zeros_(layer.bias)
         scale = torch.ones(inputs)
@@ -52,13 +51,13 @@ class Trunk(nn.Module):
         self.scale: Tensor
 
     def linear_layers(self) -> list[nn.Linear]:
-        """The layers, as what they are."""
+        """The layers, typed."""
         return [layer for layer in self.layers if isinstance(layer, nn.Linear)]
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """What the last layer brings out, ``[B, widths[-1]]``."""
-        first, *others = self.layers
-        x = functional.linear(inputs, first.weight * self.scale, first.bias).relu_()  # type: ignore[arg-type]
+        """The last layer's outputs ``[B, widths[-1]]``."""
+        first, *others = self.linear_layers()
+        x = functional.linear(inputs, first.weight * self.scale, first.bias).relu_()
         for layer in others:
             x = layer(x).relu_()
         return x
@@ -69,8 +68,8 @@ class Actor(nn.Module):
 
     Args:
         widths: of the hidden layers.
-        context: how many numbers of context it reads.
-        heuristic_features: how many heuristic features it reads, after everything else.
+        context: size of the context.
+        heuristic_features: number of heuristic features, the last inputs.
     """
 
     def __init__(self, widths: Sequence[int], context: int = 0, heuristic_features: int = 0) -> None:
@@ -90,7 +89,7 @@ class Actor(nn.Module):
 
         Args:
             inputs: ``[B, 521 + context + heuristic features]``, the observation's bytes first, as floats.
-            guesses: for how many of the first rows to guess (all when left out).
+            guesses: number of first rows for which to guess cards and next action (all by default).
         """
         x = self.trunk(inputs)
         head = x[:guesses]
@@ -102,12 +101,12 @@ class Actor(nn.Module):
 
 
 class Critic(nn.Module):
-    """The value of a hand to the seat to move, both hands and what the stock will bring known.
+    """The value of a hand to the seat to move, given both hands and what the stock will bring.
 
     Args:
         widths: of the hidden layers.
-        context: how many numbers of context it reads.
-        heuristic_features: how many heuristic features it reads, after everything else.
+        context: size of the context.
+        heuristic_features: number of heuristic features, the last inputs.
     """
 
     def __init__(self, widths: Sequence[int], context: int = 0, heuristic_features: int = 0) -> None:
@@ -128,7 +127,7 @@ Network = TypeVar("Network", Actor, Critic)
 
 
 def load_wider(network: Network, other: Network) -> None:
-    """Takes the weights of a network of the same widths that reads less; the inputs that it lacks begin with no influence."""
+    """Loads the weights of a network of the same widths with fewer inputs; the new inputs get weights of 0."""
     weights = other.state_dict()
     first = weights["trunk.layers.0.weight"]
     # Context and heuristic features come last, in this order.
@@ -142,44 +141,40 @@ def load_wider(network: Network, other: Network) -> None:
 
 def has_bfloat16_units() -> bool:
     """Whether the processor multiplies bfloat16 matrices in hardware (AMX or AVX512-BF16)."""
-    capability = getattr(torch.cpu, "_is_amx_tile_supported", None)
-    if capability is not None and capability():
-        return True
-    capability = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
-    return bool(capability is not None and capability())
+    names = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
+    return any(getattr(torch.cpu, name, bool)() for name in names)
 
 
 class _Frozen:
-    """Weights of a trunk and of heads for calls without gradients: the inputs' scale folded in, cast once."""
+    """A copy of a trunk and heads for calls without gradients: the inputs' scale folded in, cast once."""
 
     def __init__(self, network: Actor | Critic, heads: dict[str, nn.Linear], bfloat16: bool) -> None:
         self.dtype = torch.bfloat16 if bfloat16 else torch.float32
         self.context, self.heuristic_features = network.context, network.heuristic_features
-        layers = list(network.trunk.layers)
+
+        def cast(layer: nn.Linear, scale: Tensor | float = 1.0) -> tuple[Tensor, Tensor]:
+            # A product is a copy, so later changes to the network do not show.
+            return (layer.weight * scale).to(self.dtype), (layer.bias * 1.0).to(self.dtype)
+
         with torch.no_grad():
-            weights = [layer.weight.detach().clone() for layer in layers]  # type: ignore[union-attr]
-            weights[0] = weights[0] * network.trunk.scale
-            self.weights = [weight.to(self.dtype) for weight in weights]
-            self.biases = [layer.bias.detach().to(self.dtype) for layer in layers]  # type: ignore[union-attr]
-            self.heads = {
-                name: (head.weight.detach().to(self.dtype), head.bias.detach().to(self.dtype))
-                for name, head in heads.items()
-            }
+            first, *others = network.trunk.linear_layers()
+            self.layers = [cast(first, network.trunk.scale), *map(cast, others)]
+            self.heads = {name: cast(head) for name, head in heads.items()}
 
     @torch.no_grad()
     def outputs(self, inputs: Tensor, head: str) -> Tensor:
-        """What a head says, as float32."""
+        """A head's outputs as float32."""
         x = inputs.to(self.dtype)
-        for weight, bias in zip(self.weights, self.biases, strict=True):
+        for weight, bias in self.layers:
             x = functional.linear(x, weight, bias).relu_()
         return functional.linear(x, *self.heads[head]).float()
 
 
 class FrozenActor(_Frozen):
-    """An actor for playing: weights folded and cast once, no gradients, one call per batch.
+    """A copy of an actor for play: weights folded and cast once, no gradients, one call per batch.
 
     Args:
-        actor: the actor to copy; later changes to it do not show.
+        actor: the actor to copy.
         bfloat16: whether to multiply in bfloat16.
     """
 
@@ -192,7 +187,7 @@ class FrozenActor(_Frozen):
 
 
 class FrozenCritic(_Frozen):
-    """A critic for judging, as ``FrozenActor`` is an actor for playing."""
+    """A copy of a critic for valuing positions, as ``FrozenActor`` is of an actor."""
 
     def __init__(self, critic: Critic, bfloat16: bool) -> None:
         super().__init__(critic, {"value": critic.value}, bfloat16)

@@ -14,19 +14,19 @@ from agents.network.nets import FrozenActor, has_bfloat16_units
 from agents.network.sampling import sample_actions
 from ginenv.actions import PHASE_LAYOFF, PHASE_SPREAD
 from ginenv.encoding import OBSERVATION_SIZE, encode
-from ginenv.errors import GinError
+from ginenv.errors import GinError, must_be
 from ginenv.jit import kernel, mix
 from ginenv.players import BasePlayer
 
-# The strongest network that was trained; its JSON has the command, the curve and the table.
+# The strongest trained network.
 SHIPPED = Path(__file__).resolve().parents[1] / "data" / "network"
-# Temperature at which checkpoints play: nearly the most probable action, yet not always the same one. Chosen by matches (LOG.md).
+# Temperature at which checkpoints play: close to the most probable action, but varied. Chosen by matches (LOG.md).
 PLAYED = 0.1
 
 
 @kernel
 def _prepare(views, commits, seed, obs, conditions, legal, words):
-    """Observations, conditions and legal actions of a batch; a seat that declined a knock plays for gin, as in training."""
+    """Writes observations, conditions, legal actions and random words; a seat that declined a knock plays for gin, as in training."""
     for i in range(views.shape[0]):
         v = views[i]
         encode(v, obs, i)
@@ -40,7 +40,7 @@ def _prepare(views, commits, seed, obs, conditions, legal, words):
 
 @kernel
 def _arithmetic(views, actions):
-    """Spreads and lays off by exact arithmetic, which no network needs to learn."""
+    """Replaces spreads and lay-offs by exact choices."""
     for i in range(views.shape[0]):
         if views[i].phase == PHASE_SPREAD:
             actions[i] = choose_spread(views[i])
@@ -49,14 +49,17 @@ def _arithmetic(views, actions):
 
 
 class NetworkPlayer(BasePlayer):
-    """Plays the policy of an actor, without memory: a function of the views and the seed.
+    """Plays an actor's policy without memory: a function of the views and the seed.
 
     Args:
-        actor: frozen weights.
+        actor: the network.
         seed: of the draws from the policy.
         temperature: 1 plays the policy as trained, 0 its most probable action.
-        commits: whether a declined knock binds to gin for the rest of the hand, as the network was trained.
+        commits: whether declining a knock commits to gin for the rest of the hand, as in training.
         name: shown in tables.
+
+    Raises:
+        GinError: if the temperature is negative.
     """
 
     def __init__(
@@ -64,7 +67,7 @@ class NetworkPlayer(BasePlayer):
     ) -> None:
         super().__init__(seed)
         if temperature < 0:
-            raise GinError(f"temperature is {temperature}; allowed is 0 (most probable action) or more")
+            raise GinError(must_be("temperature", "0 (the most probable action) or more", temperature))
         self.actor, self.temperature, self.commits, self.name = actor, temperature, commits, name
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
@@ -86,9 +89,7 @@ class NetworkPlayer(BasePlayer):
 
 def make_network(seed: int = 0, temperature: float = PLAYED, commits: bool = True) -> NetworkPlayer:
     """The player of the network that ships with the package, ``data/network``."""
-    player = load_network(str(SHIPPED), seed, temperature, commits)
-    player.name = "network"
-    return player
+    return load_network(str(SHIPPED), seed, temperature, commits)
 
 
 def load_network(path: str, seed: int = 0, temperature: float = PLAYED, commits: bool = True) -> NetworkPlayer:

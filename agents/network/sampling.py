@@ -1,10 +1,10 @@
-"""Draws actions from a policy's logits; only legal actions are looked at."""
+"""Draws actions from a policy's logits; only legal actions are visited."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ginenv.actions import KNOCK, STOCK
+from ginenv.actions import KNOCK, NUM_ACTIONS, STOCK
 from ginenv.jit import ctz, kernel
 
 # The first action of each of the three masks of legal actions: discards, knocks, all others.
@@ -12,50 +12,51 @@ FIRST = np.array([0, KNOCK, STOCK], np.int64)
 
 
 @kernel
-def sample_action(logits, legal, word, greedy):
-    """Draws one action from the softmax over the legal ones; returns it and its log-probability.
-
-    Args:
-        logits: ``float32[107]``.
-        legal: ``int64[3]`` masks of cards for ids 0-51, of cards for 52-103, of bits for 104-106.
-        word: ``uint64``, random.
-        greedy: take the most probable action instead.
-    """
-    best = np.float32(-1e30)
-    action = 0
+def list_actions(legal, found):
+    """Writes the actions of masks ``int64[3]`` (cards for ids 0-51, cards for 52-103, bits for 104-106); returns their number."""
+    count = 0
     for k in range(3):
         rest = legal[k]
         while rest:
-            each = FIRST[k] + ctz(rest)
+            found[count] = FIRST[k] + ctz(rest)
             rest &= rest - 1
-            if logits[each] > best:
-                best = logits[each]
-                action = each
-    total = np.float64(0.0)
-    for k in range(3):
-        rest = legal[k]
-        while rest:
-            total += np.exp(logits[FIRST[k] + ctz(rest)] - best)
-            rest &= rest - 1
-    if not greedy:
-        threshold = np.float64(word >> np.uint64(11)) / 9007199254740992.0 * total
-        action = _walk(logits, legal, best, threshold, action)
-    return action, logits[action] - best - np.log(total)
+            count += 1
+    return count
 
 
 @kernel
-def _walk(logits, legal, best, threshold, otherwise):
-    """The action at which the running sum of exp(logit - best) passes a threshold."""
-    running = np.float64(0.0)
-    for k in range(3):
-        rest = legal[k]
-        while rest:
-            action = FIRST[k] + ctz(rest)
-            rest &= rest - 1
-            running += np.exp(logits[action] - best)
+def sample_action(logits, legal, word, greedy):
+    """Draws one action from the softmax over the legal ones.
+
+    Args:
+        logits: ``float32[107]``.
+        legal: ``int64[3]`` masks.
+        word: ``uint64``, random.
+        greedy: take the most probable action instead.
+
+    Returns:
+        The action and its log-probability.
+    """
+    found = np.empty(NUM_ACTIONS, np.int64)
+    count = list_actions(legal, found)
+    best = np.float32(-1e30)
+    action = 0
+    for k in range(count):
+        if logits[found[k]] > best:
+            best = logits[found[k]]
+            action = found[k]
+    total = np.float64(0.0)
+    for k in range(count):
+        total += np.exp(logits[found[k]] - best)
+    if not greedy:
+        threshold = np.float64(word >> np.uint64(11)) / 9007199254740992.0 * total
+        running = np.float64(0.0)
+        for k in range(count):
+            running += np.exp(logits[found[k]] - best)
             if running > threshold:
-                return action
-    return otherwise
+                action = found[k]
+                break
+    return action, logits[action] - best - np.log(total)
 
 
 @kernel

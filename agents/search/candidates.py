@@ -11,19 +11,18 @@ from ginenv.jit import ctz, kernel, mix
 
 # Room for all draws, or all discards and two knocks.
 MAX_CANDIDATES = 16
-# Draws or discards that are searched, the policy's most probable ones.
+# Number of draws or discards that are searched, the policy's most probable ones.
 _SEARCHED = 8
-# Candidates this many times less probable than the policy's choice are left out.
+# Candidates less probable than this fraction of the policy's choice are left out.
 _LEAST_PROBABLE = 0.002
 
-# What the search found about one candidate.
 CANDIDATE = np.dtype(
     [
         ("action", np.int64),
         ("cost", np.float64),  # minus its logit under the policy
         ("value", np.float64),  # mean over the worlds: chance to win the game, or points / 100
         ("error", np.float64),  # standard error of the difference to the chosen candidate (0 for that one)
-        ("worlds", np.int64),  # in how many it was judged
+        ("worlds", np.int64),  # number of worlds
     ],
     align=True,
 )
@@ -39,29 +38,24 @@ def _add(found, count, action, logits):
 @kernel
 def _sort(found, count):
     for i in range(1, count):
-        action = found[i].action
-        cost = found[i].cost
-        j = i
-        while j > 0 and found[j - 1].cost > cost:
-            found[j].action = found[j - 1].action
-            found[j].cost = found[j - 1].cost
-            j -= 1
-        found[j].action = action
-        found[j].cost = cost
+        for j in range(i, 0, -1):
+            a, b = found[j - 1], found[j]
+            if a.cost > b.cost:
+                a.cost, b.cost = b.cost, a.cost
+                a.action, b.action = b.action, a.action
 
 
 @kernel
 def _list(v, logits, found):
-    """Writes the candidates of a view, the policy's most probable one first, and returns how many there are."""
+    """Writes the candidates of a view, the policy's most probable one first, and returns their number."""
+    # Spreads and lay-offs are exact.
     if v.phase == PHASE_LAYOFF:
         return _add(found, 0, np.int64(choose_lay_off(v)), logits)
     if v.phase == PHASE_SPREAD:
-        # No network learns what is exact arithmetic.
         return _add(found, 0, np.int64(choose_spread(v)), logits)
     if v.legal[1]:
         cards, left = least_deadwood(v.hand, v.legal[1])
         if left == 0:
-            # Gin: nothing can be better.
             return _add(found, 0, KNOCK + ctz(cards), logits)
     count = 0
     others = v.legal[2]
@@ -75,10 +69,10 @@ def _list(v, logits, found):
     _sort(found, count)
     count = min(count, _SEARCHED)
     if v.legal[1]:
-        # To knock with more deadwood than need be only matters for what can be laid off; two such cards are plenty.
+        # Knocks with more than the least deadwood matter only for lay-offs: two are enough.
         knocks = v.legal[1]
         if v.declined > 0:
-            # Networks play for gin once they declined to knock, as in training.
+            # A seat that declined a knock plays for gin, as in training.
             knocks = bind_to_gin(v.hand, v.legal[0], knocks)
         for _ in range(2):
             if knocks:
@@ -93,13 +87,13 @@ def _list(v, logits, found):
 
 @kernel
 def list_candidates(views, decisions, found, counts):
-    """The actions worth searching, the policy's most probable one first; a single one needs no search.
+    """Lists the actions worth searching, the policy's most probable one first; a single one needs no search.
 
     Args:
         views: ``VIEW[n]``.
         decisions: ``DECISION[n]``, whose logits are read.
         found: ``CANDIDATE[n, MAX_CANDIDATES]`` of zeros; actions and costs are written.
-        counts: ``int64[n]``, written: how many there are.
+        counts: ``int64[n]``, their numbers, written.
     """
     for i in range(views.shape[0]):
         counts[i] = _list(views[i], decisions[i].logits, found[i])
@@ -107,15 +101,14 @@ def list_candidates(views, decisions, found, counts):
 
 @kernel
 def choose(found, values, policy_weight, temperature, word):
-    """Takes the candidate of the best mean over all worlds, the policy's opinion added; or a discard that is nearly as good.
+    """Chooses the candidate with the best mean value over all worlds plus the policy's weight, or a discard that is nearly as good.
 
     Args:
         found: ``CANDIDATE[k]``, as listed; value, error and worlds are written.
         values: ``float64[k * W]``, candidate by candidate.
-        policy_weight: value of one nat of the policy's log-probability.
-        temperature: value by which a discard falls short when it is played e times less often than the best (0: the best is played).
-            Neither what is drawn nor whether to knock is left to chance.
-        word: uint64, decides among those nearly as good.
+        policy_weight: see ``SearchConfig``.
+        temperature: see ``SearchConfig``.
+        word: uint64, random.
 
     Returns:
         Index of the chosen candidate.
@@ -147,7 +140,7 @@ def choose(found, values, policy_weight, temperature, word):
 
 @kernel
 def _sample(found, scores, best, temperature, word):
-    """Draws one of the discards by its score."""
+    """Draws a discard by the scores."""
     chosen = best
     total = 0.0
     for i in range(found.shape[0]):

@@ -8,25 +8,24 @@ from pydantic import Field, model_validator
 
 from agents.config import Config
 
-# Worlds of a decision whose time is limited, where no number is given.
+# Default number of worlds of a decision with a time limit.
 MOST_TIMED = 8192
 
 
 class SearchConfig(Config):
-    """Everything that decides what the search plays.
+    """Settings of the search.
 
     Attributes:
-        worlds: worlds in which the candidates of each decision are judged; with a time limit the most there can be (left out:
-            ``MOST_TIMED``).
-        milliseconds: time limit of each decision, which is then taken by the worlds judged so far (0: no limit). Decisions then depend
-            on the machine. What comes before the first worlds, and these, no limit cuts short.
-        particles: hands of the opponent that are drawn and weighed for each decision; the worlds take theirs from them. Without a time
+        worlds: number of worlds in which each decision's candidates are valued; with a time limit the maximum (default ``MOST_TIMED``).
+        milliseconds: time limit of a decision (0: none), after which the worlds so far decide. Decisions then depend on the machine. The
+            first round of worlds and what comes before it are always completed.
+        particles: number of hands of the opponent drawn and weighted for each decision, from which worlds are drawn; without a time
             limit at least as many as worlds.
-        network: checkpoint whose policy, belief and critic are used; left empty, the one that ships.
+        network: checkpoint whose policy, belief and critic are used (default: the one that ships).
         policy_weight: value (chance to win the game) of one nat of an action's log-probability under the policy.
-        temperature: of the choice among discards by their value: a discard whose value (chance to win the game) falls short of the best
-            one's by this much is played e times less often (0: the best is played). Draws and knocks are never left to chance.
-        threads: views of a batch are shared out among this many threads.
+        temperature: a discard whose value (chance to win the game) is lower than the best one's by this much is played e times less
+            often (0: the best is played). Draws and knocks are never random.
+        threads: number of threads that share a batch's views.
     """
 
     worlds: int = Field(128, ge=1, le=65536)

@@ -1,9 +1,9 @@
-"""Why the search plays what it plays: candidates and belief for one position.
+"""Explains the search's choice in one position: its candidates and its belief.
 
-gin explain ginview1 rules=eaai ...               a position as one seat sees it
-gin explain gin1 rules=eaai ...                   a whole position, as the replay at the table prints it
-gin explain game.gin --hand 2 --move 5            a moment of a record
-gin explain ... --player search:worlds=1024       asks a search with other settings
+gin explain ginview1 rules=eaai ...               a view
+gin explain gin1 rules=eaai ...                   a position, as the replay at the table prints it
+gin explain game.gin --hand 2 --move 5            a position of a record
+gin explain ... --player search:worlds=1024       a search with other settings
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from agents.config import Config
 from agents.files import write_atomic, writing
 from agents.search.player import SearchPlayer
 from ginenv.actions import KNOCK, PHASE_DISCARD, STOCK, action_name
-from ginenv.cards import RANKS, SUITS, format_cards
+from ginenv.cards import RANKS, SUIT_SYMBOLS, format_cards
 from ginenv.errors import GinError, TextError
 from ginenv.hand import GAME_FIELDS, Hand
 from ginenv.melds import deadwood
@@ -35,20 +35,18 @@ from ginenv.players import make_player
 from ginenv.records import read_record
 from ginenv.text import parse_position, parse_view
 
-_SYMBOLS = {"S": "♠", "C": "♣", "D": "♦", "H": "♥"}
-
 
 class ExplainConfig(Config):
-    """Explains what the search plays in a position, and what it believes of the opponent's hand.
+    """Explains what the search plays in a position, and its belief about the opponent's hand.
 
     Attributes:
         position: a view (ginview1 ...), a position (gin1 ...) or the file of a record.
-        hand: of a record: which hand, from 1; the last one when left out.
-        move: of a record: before which action of the hand, from 1; its last decision when left out.
-        player: the search that is asked, with its settings, as in search:worlds=1024.
+        hand: of a record: number of the hand, from 1 (default: the last one).
+        move: of a record: number of the action in the hand before which to look, from 1 (default: its last decision).
+        player: the search, with its settings, as in search:worlds=1024.
         seed: of the sampled worlds.
         as_json: print JSON instead of tables.
-        png: also draw a picture into this file.
+        png: also write a picture to this file.
     """
 
     position: Annotated[tuple[str, ...], tyro.conf.Positional]
@@ -61,12 +59,12 @@ class ExplainConfig(Config):
 
 
 def read_view(text: str, hand: int | None = None, move: int | None = None) -> np.ndarray:
-    """The view of the seat to move in whatever describes a position.
+    """The view of the seat to move.
 
     Args:
         text: a view, a position, or the path of a record.
-        hand: of a record: which hand, from 1; the last one when left out.
-        move: of a record: before which action of the hand, from 1; its last decision when left out.
+        hand: of a record: see ``ExplainConfig``.
+        move: of a record: see ``ExplainConfig``.
 
     Returns:
         ``VIEW[1]``.
@@ -77,18 +75,16 @@ def read_view(text: str, hand: int | None = None, move: int | None = None) -> np
     kind = text.split(maxsplit=1)[0] if text.strip() else ""
     if kind in ("gin1", "ginview1"):
         if hand is not None or move is not None:
-            raise TextError("a hand and a move are numbers within a record; a line of text is one position already")
+            raise TextError("hand and move are numbers in a record; a line of text is one position")
         return parse_view(text) if kind == "ginview1" else _to_move(parse_position(text))
     if not Path(text).is_file():
-        raise TextError(
-            f"{text[:60]!r} is not a position; allowed are a view (ginview1 ...), a position (gin1 ...) and the path of a record"
-        )
+        raise TextError(f"{text[:60]!r} is not a view (ginview1 ...), a position (gin1 ...) or the path of a record")
     return _to_move(_moment(Path(text), hand, move))
 
 
 def _to_move(hand: Hand) -> np.ndarray:
     if hand.is_over:
-        raise TextError(f"nobody is to move: the hand is over ({hand.outcome})")
+        raise TextError(f"no seat is to move: the hand is over ({hand.outcome})")
     return hand.view()
 
 
@@ -118,22 +114,22 @@ def explain(view: np.ndarray, player: SearchPlayer) -> dict[str, Any]:
     """What the search finds about a position, as plain values.
 
     Args:
-        view: ``VIEW[1]`` of a seat that is to move.
-        player: the search that is asked.
+        view: ``VIEW[1]`` of the seat to move.
+        player: the search.
 
     Returns:
-        ``hand`` and ``deadwood``; ``action``, what is played, and ``policy_action``, what would be without search; ``value_is`` and
-        ``worlds`` (0 where a single candidate needs no search); ``candidates``, the one played first, then by ``value``, each with
-        ``action``, ``error`` (its standard error), ``difference`` to the one played with ``difference_error``, ``policy`` (its
-        probability among the candidates), and for discards ``deadwood`` after it, ``ways`` to fill what is left, ``lost_ways`` of the
-        card discarded, and ``danger``; ``belief``: the chance that the opponent holds each card, suits by ranks.
+        ``hand`` and ``deadwood``; ``action``, which is played, and ``policy_action`` of the network without search; ``value_is`` and
+        ``worlds`` (0 if there is a single candidate); ``candidates``, the one played first, then by ``value``, each with ``action``,
+        ``error`` (its standard error), ``difference`` to the one played with ``difference_error``, ``policy`` (its probability among
+        the candidates), and for discards ``deadwood`` after it, ``ways`` to fill what is left, ``lost_ways`` of the card discarded,
+        and ``danger``; ``belief``: the probability that the opponent holds each card, suits by ranks.
 
     Raises:
         GinError: if the seat is not to move.
     """
     v: Any = view[0]
     if not v["to_move"]:
-        raise GinError("a search can be explained for the seat to move, and this seat is not")
+        raise GinError("a search can be explained only for the seat to move")
     found = player.examine(view)
     names = [action_name(int(action), int(v["phase"])) for action in found.candidates["action"]]
     chosen = found.candidates[found.best]
@@ -179,7 +175,7 @@ def _about_discard(v: Any, action: int) -> dict[str, Any]:
 
 
 def tables(about: dict[str, Any]) -> list[Table]:
-    """The findings as tables: candidates, and the belief as suits by ranks in percent."""
+    """What ``explain`` returned, as tables of the candidates and of the belief (suits by ranks, in percent)."""
     title = f"{about['hand']} · {about['deadwood']} deadwood · plays {about['action']}"
     candidates = Table(title=title, box=box.SIMPLE, pad_edge=False)
     candidates.add_column("", no_wrap=True)
@@ -198,12 +194,11 @@ def tables(about: dict[str, Any]) -> list[Table]:
         if about["worlds"]
         else "a single candidate needs no search"
     )
-    belief = Table(title="the opponent holds, %", box=box.SIMPLE)
-    belief.add_column("")
+    belief = Table("", title="the opponent holds, %", box=box.SIMPLE)
     for rank in RANKS:
         belief.add_column(rank, justify="right")
-    for suit, row in zip(SUITS, about["belief"], strict=True):
-        belief.add_row(_SYMBOLS[suit], *(_shaded(chance) for chance in row))
+    for suit, row in zip(SUIT_SYMBOLS, about["belief"], strict=True):
+        belief.add_row(suit, *map(_shaded, row))
     return [candidates, belief]
 
 
@@ -215,7 +210,7 @@ def _shaded(chance: float) -> Text:
 
 
 def picture(about: dict[str, Any]) -> Figure:
-    """The findings as a picture: bars for the candidates, and the belief as a map of suits by ranks."""
+    """What ``explain`` returned, as bars of the candidates and a map of the belief (suits by ranks)."""
     rows = about["candidates"][::-1]
     figure = Figure(figsize=(8, 3.5 + 0.3 * len(rows)), layout="constrained")
     bars, belief = figure.subplots(2, 1, height_ratios=[0.3 * len(rows) + 0.8, 2.2])
@@ -232,7 +227,7 @@ def picture(about: dict[str, Any]) -> Figure:
     chances = np.array(about["belief"])
     belief.imshow(chances, cmap="Reds", vmin=0, vmax=1, aspect="auto")
     belief.set_xticks(range(13), list(RANKS))
-    belief.set_yticks(range(4), [_SYMBOLS[suit] for suit in SUITS])
+    belief.set_yticks(range(4), list(SUIT_SYMBOLS))
     belief.set_title("the opponent holds, %", fontsize="medium")
     for suit, rank in zip(*np.nonzero(chances), strict=True):
         chance = chances[suit, rank]
@@ -241,19 +236,19 @@ def picture(about: dict[str, Any]) -> Figure:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Prints, and draws where asked, what the search finds about the position of a command line.
+    """The command ``gin explain``.
 
     Args:
-        arguments: without the program's name; those of this process when left out.
+        arguments: of the command line, without the program's name (default: those of this process).
 
     Raises:
-        GinError: if the position cannot be read, or the player cannot be made or is no search.
+        GinError: if the position cannot be read, or the player cannot be made or is not a search.
     """
     config = tyro.cli(ExplainConfig, prog="gin explain", args=arguments)
     view = read_view(" ".join(config.position), config.hand, config.move)
     player = make_player(config.player, config.seed)
     if not isinstance(player, SearchPlayer):
-        raise GinError(f"player {config.player!r} does not search; allowed is search, with or without settings")
+        raise GinError(f"player {config.player!r} does not search; it must be search, with or without settings")
     about = explain(view, player)
     if config.as_json:
         print(json.dumps(about, indent=2))

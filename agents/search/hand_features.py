@@ -1,19 +1,18 @@
-"""Numbers about a whole hand that an opponent may hold: what the chances of single cards leave out.
+"""Features of a whole hand that the opponent may hold, by which ``agents.search.hand_model`` weights drawn hands.
 
-A network's head says how likely each card is, one by one. Hands drawn from that are too scattered: whoever keeps a six keeps it beside
-other sixes or in a run, and after eight turns a true hand has half the deadwood of a drawn one. ``agents.search.hand_model`` weighs
-drawn hands by these numbers.
+The network's belief gives the probability of each card alone, and hands drawn from it are too scattered: a true hand has pairs and runs,
+and after eight turns half the deadwood of a drawn one.
 
-One of them is how well the opponent's choices fit. The record of the hand is read once into the opponent's turns (what it refused, took
-and discarded). From a hand one random history leads back, turn by turn: the card that a stock draw brought is drawn evenly among those
-that can have come from the stock. The product of the likelihoods of the choices along it, by a simple model of the opponent, is the fit.
+One feature is the fit of the opponent's choices. From a hand, one random history is traced back through the opponent's turns: the card
+that a stock draw brought is drawn evenly among those that can have come from the stock. The fit is the product of the likelihoods of
+the choices along it, by a simple model of the opponent.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from agents.bots.hand_kernels import joins_meld
+from agents.bots.hand_kernels import joins_meld, pairs
 from ginenv.engine import NO_CARD, next_word
 from ginenv.history import M_DISCARD, M_DRAW, M_FORCED_DRAW, M_PASS, M_TAKE, moves
 from ginenv.jit import below, ctz, kernel, popcount
@@ -34,10 +33,10 @@ FEATURES = (
     "how well the opponent's choices fit",
 )
 NUM_FEATURES = len(FEATURES)
-# Cards that the opponent has discarded, this many or more.
+# The opponent's discards are counted up to this number.
 MOST_DISCARDS = 11
 
-# How the opponent is believed to choose. Hand models were trained with these numbers.
+# The model of the opponent's choices. Hand models were trained with these numbers.
 _REFUSES_MELD = 0.1  # probability to refuse an upcard that would lower its deadwood by a meld
 _TAKES_OTHER = 0.05  # probability to take one that makes no meld
 _PAIR = 4.0  # points for which a card with a partner (a pair, or two of a run) is kept
@@ -64,15 +63,7 @@ _NOT_ACE = np.int64(0x1FFE) * (1 | 1 << 13 | 1 << 26 | 1 << 39)
 
 @kernel
 def read_turns(v, turns):
-    """The opponent's turns in a view's record of the hand.
-
-    Args:
-        v: a view.
-        turns: ``TURN[MAX_TURNS]``, written.
-
-    Returns:
-        How many there were.
-    """
+    """Writes the opponent's turns in a view's record of the hand to ``TURN[MAX_TURNS]`` and returns their number."""
     count = 0
     known = np.int64(0)
     t = turns[0]
@@ -89,7 +80,7 @@ def read_turns(v, turns):
                 t.took = 1
                 known |= np.int64(1) << move.card
         elif move.kind == M_FORCED_DRAW:
-            # After two passes the starter draws from the stock without a choice.
+            # After two passes the starter must draw from the stock.
             t.before = known
         elif move.kind == M_DISCARD:
             t.discarded = move.card
@@ -104,11 +95,7 @@ def read_turns(v, turns):
 @kernel
 def _paired(cards):
     """Cards of a mask with another of their rank, or one at most two ranks away in their suit."""
-    a = cards & SUIT_BITS
-    b = (cards >> 13) & SUIT_BITS
-    c = (cards >> 26) & SUIT_BITS
-    d = (cards >> 39) & SUIT_BITS
-    found = ((a & b) | (c & d) | ((a | b) & (c | d))) * RANK_COLUMN
+    found = pairs(cards) * RANK_COLUMN
     for suit in range(4):
         held = (cards >> (13 * suit)) & SUIT_BITS
         found |= ((held << 1 | held << 2 | held >> 1 | held >> 2) & SUIT_BITS) << (13 * suit)
@@ -160,7 +147,7 @@ def _draw_chance(cards, t):
 
 @kernel
 def _fit(cards, v, turns, count, stream):
-    """Likelihood of the opponent's choices if it ends up with a hand, along one random history to it; and the stream's new state."""
+    """Likelihood of the opponent's choices along one random history that leads to a hand, and the stream's new state."""
     chance = 1.0
     for k in range(count - 1, -1, -1):
         t = turns[k]
@@ -226,10 +213,10 @@ def _write_features(cards, v, belief, fit, out):
 
 @kernel
 def write_features(v, belief, turns, hands, features, stream):
-    """The numbers about hands that decide how plausible each is.
+    """Writes the features of hands.
 
     Args:
-        v: the view from which they are imagined.
+        v: the view.
         belief: ``float32[52]``, logits that the opponent holds each card.
         turns: ``TURN[MAX_TURNS]``, overwritten.
         hands: ``int64[P]``.
@@ -248,5 +235,5 @@ def write_features(v, belief, turns, hands, features, stream):
 
 @kernel
 def num_discards(v):
-    """How many cards the opponent has discarded, ``MOST_DISCARDS`` at most."""
+    """The number of the opponent's discards, at most ``MOST_DISCARDS``."""
     return min(popcount(v.thrown[1]), MOST_DISCARDS)

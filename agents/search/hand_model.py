@@ -1,13 +1,12 @@
-"""Which whole hands an opponent holds: a small network that weighs hands drawn card by card.
+"""The hand model: a small network that weighs hands of the opponent drawn card by card.
 
-It is trained to tell true hands among drawn ones (noise-contrastive estimation, Gutmann and Hyvärinen 2010), so that its scores are
-the logarithm of how much more often a hand truly occurs than it is drawn. What a seat sees is read once for each position; a drawn hand
-then costs a product of 64 by 256 numbers. Only drawn hands are looked at in play, never the true one.
+It is trained to tell true hands from drawn ones (noise-contrastive estimation, Gutmann and Hyvärinen 2010), so that its scores are
+the logarithm of how much more often a hand occurs than it is drawn. The observation is read once per position; each drawn hand then
+costs a product of 64 by 256 numbers. The true hand is never used in play.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,25 +14,23 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.files import write_atomic, write_json
-from agents.network.checkpoint import CheckpointError, read_metadata
+from agents.files import write_json
+from agents.network.checkpoint import CheckpointError, load_weights, read_metadata, save_weights
 from agents.network.nets import has_bfloat16_units
 from agents.search.hand_features import MOST_DISCARDS, NUM_FEATURES
 from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE, OBSERVATION_VERSION
 
 WEIGHTS, METADATA = "hand_model.safetensors", "hand_model.json"
-FORMAT_VERSION = 1
+_VERSION = {"format": 1, "kind": "hand model", "observation_version": OBSERVATION_VERSION}
 _SEEN, _HAND, _LAST = 256, 256, 64
 _CARDS = torch.arange(52)
 
 
 class HandModel(nn.Module):
-    """Scores of hands: the logarithm of how much more plausible each is than the others drawn for the same view."""
+    """Scores of hands: log-probabilities relative to the others drawn for the same view."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,7 +65,7 @@ class HandModel(nn.Module):
 
 
 class FrozenHandModel:
-    """A model for weighing, without gradients: cast once; what it reads of a batch is a value of its own."""
+    """A model for play, without gradients, its weights cast once."""
 
     def __init__(self, model: HandModel) -> None:
         self.model = model
@@ -80,7 +77,7 @@ class FrozenHandModel:
 
     @torch.no_grad()
     def read(self, obs: Tensor, belief: Tensor, turns: Tensor) -> HandReading:
-        """What all views of a batch show: ``[n, 520]``, ``[n, 52]``, ``int64[n]``."""
+        """Reads a batch of views: ``[n, 520]``, ``[n, 52]``, ``int64[n]``, as for ``HandModel``."""
         model = self.model
         seen = functional.relu(model.seen(torch.cat([obs * model.scale, belief], 1)))
         single = torch.cat([model.single(seen), model.by_turn(turns)], 1)
@@ -92,9 +89,9 @@ class HandReading:
     """What a model read of a batch of views.
 
     Attributes:
-        model: which one.
-        context: ``[n, 256]``, added to what the hidden layer makes of a hand.
-        single: ``[n, 52 + NUM_FEATURES]``, weights of single cards and of the numbers about a hand.
+        model: the model.
+        context: ``[n, 256]``, added to the hidden layer.
+        single: ``[n, 52 + NUM_FEATURES]``, weights of single cards and of a hand's features.
     """
 
     model: FrozenHandModel
@@ -112,25 +109,16 @@ class HandReading:
 
 
 def save_hand_model(directory: Path, model: HandModel, network_sha256: str, about: dict[str, Any]) -> None:
-    """Writes a model beside the network whose drawn hands it weighs."""
-    tensors = {name: value.detach().to(torch.bfloat16).contiguous() for name, value in model.state_dict().items()}
-    write_atomic(directory / WEIGHTS, lambda temporary: save_file(tensors, temporary))
-    digest = hashlib.sha256((directory / WEIGHTS).read_bytes()).hexdigest()
+    """Writes a model beside the network whose hands it weighs."""
+    digest = save_weights(directory / WEIGHTS, model)
     write_json(
         directory / METADATA,
-        {
-            "format": FORMAT_VERSION,
-            "kind": "hand model",
-            "observation_version": OBSERVATION_VERSION,
-            "weights_sha256": digest,
-            "network_sha256": network_sha256,
-            "about": about,
-        },
+        _VERSION | {"weights_sha256": digest, "network_sha256": network_sha256, "about": about},
     )
 
 
 def load_hand_model(directory: str | Path) -> HandModel | None:
-    """The model beside a network; ``None`` where there is none.
+    """The model beside a network; ``None`` if there is none.
 
     Raises:
         CheckpointError: if a file is missing, truncated, of another version, or made for another network.
@@ -140,26 +128,14 @@ def load_hand_model(directory: str | Path) -> HandModel | None:
         return None
     try:
         metadata = json.loads((directory / METADATA).read_text(encoding="utf-8"))
-        found = tuple(
-            metadata[key] for key in ("format", "kind", "observation_version", "weights_sha256", "network_sha256")
-        )
-        digest = hashlib.sha256((directory / WEIGHTS).read_bytes()).hexdigest()
+        current = {key: metadata[key] for key in _VERSION} == _VERSION
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(f"checkpoint {directory}: its hand model cannot be used ({_line(error)})") from None
-    if found[:4] != (FORMAT_VERSION, "hand model", OBSERVATION_VERSION, digest):
-        raise CheckpointError(f"checkpoint {directory}: {WEIGHTS} is truncated or of another version than {METADATA}")
-    if found[4] != read_metadata(directory).get("weights_sha256"):
+        reason = str(error).splitlines()[0]
+        raise CheckpointError(f"checkpoint {directory}: {METADATA} cannot be read ({reason})") from None
+    if not current:
+        raise CheckpointError(f"checkpoint {directory}: {METADATA} is of another version; this one reads {_VERSION}")
+    if metadata.get("network_sha256") != read_metadata(directory).get("weights_sha256"):
         raise CheckpointError(
-            f"checkpoint {directory}: {METADATA} names other weights than the network's, whose hands it would weigh; "
-            "allowed is one that `gin fit-hand-model` made for it, or none"
+            f"checkpoint {directory}: {METADATA} names other weights than the network's; remove it or run gin fit-hand-model"
         )
-    try:
-        model = HandModel()
-        model.load_state_dict({name: value.float() for name, value in load_file(str(directory / WEIGHTS)).items()})
-    except (SafetensorError, RuntimeError, KeyError, TypeError) as error:
-        raise CheckpointError(f"checkpoint {directory}: {WEIGHTS} does not fit this version ({_line(error)})") from None
-    return model.eval()
-
-
-def _line(error: Exception) -> str:
-    return str(error).splitlines()[0]
+    return load_weights(directory / WEIGHTS, METADATA, metadata, HandModel)

@@ -23,20 +23,18 @@ from ginenv.jit import kernel, mix
 from ginenv.players import BasePlayer
 from ginenv.view import VIEW
 
-# Worlds of the first round of a decision whose time is limited: fewer say nothing of their own error.
+# Worlds of the first round of a decision with a time limit; fewer give no standard error.
 FIRST_WORLDS = 16
-# Worlds after candidates that are judged together: a critic is quickest with many at once.
+# Branches that are valued together: a critic is fastest with many at once.
 _GROUP = 16384
-# Sets the choice among candidates apart from the worlds, which follow from the same random word.
+# Separates the choice among candidates from the worlds, which follow from the same random word.
 _CHOICE = 0x9E3779B97F4A7C15
 
 
-# Two kernels for each view: as one they would take a minute to compile.
-
-
+# Two kernels per view, since one would take a minute to compile.
 @kernel
 def _draw_hands(views, decisions, n, turns, hands, features):
-    """Draws hands of the opponent, and writes their features where there is room for them."""
+    """Draws hands of the opponent, and writes their features if there is room for them."""
     v, d = views[n], decisions[n]
     d.stream = draw_hands(v, d.belief, hands, d.stream)
     if features.shape[0]:
@@ -58,10 +56,10 @@ def _start_streams(views, decisions, seed):
 
 
 class Workspace:
-    """The memory that one thread searches in."""
+    """One thread's memory."""
 
     def __init__(self, config: SearchConfig) -> None:
-        # Against the clock a decision must not begin with drawing more hands than it may have time to look at.
+        # With a time limit there may not be time for more hands.
         particles = config.particles if config.milliseconds else max(config.particles, config.worlds)
         self.turns = np.zeros(MAX_TURNS, TURN)
         self.hands = np.zeros(particles, np.int64)
@@ -71,13 +69,12 @@ class Workspace:
 
 
 class SearchPlayer(BasePlayer):
-    """Deals the unseen cards in many consistent ways, judges each after every candidate, and plays what wins the game most often.
+    """Samples worlds consistent with the view, values each after every candidate, and plays the action with the best mean value.
 
-    A function of the views, the seed and the number of worlds, at any batch size; where its time is limited, also of how fast the
-    machine is.
+    A function of the views, the seed and the settings, at any batch size; with a time limit also of the machine's speed.
 
     Args:
-        config: what is searched and how.
+        config: the settings.
         seed: mixed with the views' own random words.
 
     Raises:
@@ -103,22 +100,13 @@ class SearchPlayer(BasePlayer):
         batch = _Batch(self, views)
         if self.pool is None or len(views) == 1:
             batch.decide(range(len(views)), self.workspaces[0])
-            return batch.actions
-        bounds = np.linspace(0, len(views), self.config.threads + 1).astype(int)
-        waiting = [
-            self.pool.submit(batch.decide, range(low, high), workspace)
-            for low, high, workspace in zip(bounds[:-1], bounds[1:], self.workspaces, strict=True)
-        ]
-        for part in waiting:
-            part.result()
+        else:
+            parts = np.array_split(np.arange(len(views)), self.config.threads)
+            list(self.pool.map(batch.decide, parts, self.workspaces))
         return batch.actions
 
     def examine(self, view: np.ndarray) -> Findings:
-        """What the search finds about one position.
-
-        Args:
-            view: ``VIEW[1]``, of a seat that is to move.
-        """
+        """What the search finds about one position, ``VIEW[1]`` of the seat to move."""
         workspace = self.workspaces[0]
         batch = _Batch(self, view)
         found, values, best = batch.candidates(0), np.zeros((1, 0)), 0
@@ -137,9 +125,9 @@ class Findings:
     Attributes:
         candidates: ``CANDIDATE[k]``, the policy's most probable action first.
         errors: ``float64[k]``, standard errors of their values.
-        best: index of what is played.
+        best: index of the one that is played.
         hands: ``int64[P]``, sampled hands of the opponent.
-        weights: ``float64[P]``, how likely each is.
+        weights: ``float64[P]``, their probabilities.
     """
 
     candidates: np.ndarray
@@ -155,7 +143,7 @@ class Findings:
 
 
 class _Batch:
-    """A batch of views and all that deciding them takes, shared by the threads."""
+    """A batch of views and the work on it, shared by the threads."""
 
     def __init__(self, player: SearchPlayer, views: np.ndarray) -> None:
         began = time.perf_counter()
@@ -168,7 +156,7 @@ class _Batch:
         self.found, self.counts = np.zeros((len(views), MAX_CANDIDATES), CANDIDATE), np.zeros(len(views), np.int64)
         list_candidates(views, self.decisions, self.found, self.counts)
         self.actions = self.found["action"][:, 0].copy()
-        # What each decision has already cost by what is done for all at once.
+        # Each decision's part of the time spent on all of them.
         self.shared_seconds = (time.perf_counter() - began) / len(views)
 
     def candidates(self, n: int) -> np.ndarray:
@@ -176,25 +164,24 @@ class _Batch:
         return self.found[n, : self.counts[n]]
 
     def decide(self, rows: Sequence[int], workspace: Workspace) -> None:
-        """Decides some of the views in the memory of one thread."""
+        """Decides some of the views."""
         searched = [n for n in rows if self.counts[n] > 1]
         if self.config.milliseconds:
             for n in searched:
                 self.search(n, workspace)
             return
         for group in self._groups(searched):
-            sizes = [int(self.counts[n]) * self.config.worlds for n in group]
-            ends = np.cumsum(sizes)
+            ends = np.cumsum(self.counts[group]) * self.config.worlds
             branches = np.empty(ends[-1], BRANCH)
-            for n, size, end in zip(group, sizes, ends, strict=True):
+            for n, part in zip(group, np.split(branches, ends[:-1]), strict=True):
                 self.draw_hands(n, workspace)
-                self._draw_branches(n, workspace, branches[end - size : end])
+                self._draw_branches(n, workspace, part)
             values = self.judge(branches, self.bank)
-            for n, size, end in zip(group, sizes, ends, strict=True):
-                self._choose(n, values[end - size : end])
+            for n, part in zip(group, np.split(values, ends[:-1]), strict=True):
+                self._choose(n, part)
 
     def _groups(self, rows: Sequence[int]) -> Iterator[list[int]]:
-        """Views whose worlds after their candidates are judged together."""
+        """Groups of views whose branches are valued together."""
         group: list[int] = []
         for n in rows:
             group.append(n)
@@ -205,7 +192,7 @@ class _Batch:
             yield group
 
     def search(self, n: int, workspace: Workspace) -> tuple[np.ndarray, int]:
-        """Decides one view, in rounds where its time is limited: values ``float64[k, W]`` and the index of what is played."""
+        """Decides one view, in rounds if its time is limited: values ``float64[k, W]`` and the index of the choice."""
         config, count = self.config, int(self.counts[n])
         began = time.perf_counter() - self.shared_seconds
         self.draw_hands(n, workspace)
@@ -218,20 +205,20 @@ class _Batch:
         return values, self._choose(n, values.reshape(-1))
 
     def draw_hands(self, n: int, workspace: Workspace) -> None:
-        """Draws hands of the opponent and weighs them."""
+        """Draws and weights hands of the opponent."""
         hands, weights = workspace.hands, workspace.weights
         features = workspace.features if self.reading else workspace.features[:0]
         _draw_hands(self.views, self.decisions, n, workspace.turns, hands, features)
         weights[:] = self.reading.plausible(n, hands, features) if self.reading else 1 / len(hands)
 
     def _draw_branches(self, n: int, workspace: Workspace, branches: np.ndarray) -> None:
-        """Draws worlds of a view and writes each after every candidate."""
+        """Draws worlds of a view and writes them after every candidate."""
         found, hands, weights = self.candidates(n), workspace.hands, workspace.weights
         worlds = workspace.worlds[: len(branches) // len(found)]
         _draw_branches(self.views, self.decisions, n, hands, weights, found, worlds, branches)
 
     def _choose(self, n: int, values: np.ndarray) -> int:
-        """Takes the candidate that the values and the policy speak for: its index."""
+        """Chooses a candidate by its values and the policy; returns its index."""
         found, config = self.candidates(n), self.config
         word = np.uint64(int(self.views["luck"][n]) ^ _CHOICE ^ self.seed)
         best = int(choose(found, values, config.policy_weight, config.temperature, word))
@@ -242,16 +229,16 @@ class _Batch:
 def rounds(worlds: int, milliseconds: float = 0.0, began: float | None = None) -> Iterator[int]:
     """Rounds of worlds, each as large as all before it; a round that would end too late is made smaller.
 
-    The time of a world is taken from the round before, so a decision ends within a few worlds of its time. The first round is always
-    searched, and what comes before it is always done: there is no decision without them.
+    A world's time is estimated from the previous round, so a decision ends within a few worlds of its limit. The first round is never
+    cut short.
 
     Args:
-        worlds: how many there are at most.
-        milliseconds: time for the decision; 0 keeps no time, and one round has all worlds.
-        began: ``time.perf_counter`` when the decision began; now where left out.
+        worlds: the maximum number.
+        milliseconds: time limit of the decision; 0 for one round of all worlds.
+        began: ``time.perf_counter`` when the decision began; now by default.
 
     Yields:
-        How many worlds a round has.
+        The number of worlds of a round.
     """
     clock = time.perf_counter()
     began = clock if began is None else began
@@ -266,5 +253,5 @@ def rounds(worlds: int, milliseconds: float = 0.0, began: float | None = None) -
 
 
 def make_search(seed: int = 0, **options: Any) -> SearchPlayer:
-    """A search with changed settings: ``search:worlds=512,temperature=0.03``."""
+    """A search with some settings changed: ``search:worlds=512,temperature=0.03``."""
     return SearchPlayer(parse_config(options, SearchConfig, "search"), seed)

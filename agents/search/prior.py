@@ -1,4 +1,4 @@
-"""What a trained network says before any search: its policy, and its belief about the opponent's hand."""
+"""A trained network's policy, and its belief about the opponent's hand, before any search."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from ginenv.jit import kernel
 # One decision of a batch.
 DECISION = np.dtype(
     [
-        ("logits", np.float32, (NUM_ACTIONS,)),  # of the network's policy
+        ("logits", np.float32, (NUM_ACTIONS,)),  # of the policy
         ("belief", np.float32, (52,)),  # logits that the opponent holds each card
-        ("equity", np.int64),  # which equity table prices the game
-        ("stream", np.uint64),  # state of the random stream that its worlds are drawn from
+        ("equity", np.int64),  # index of the game's equity table
+        ("stream", np.uint64),  # state of the random stream of its worlds
     ],
     align=True,
 )
@@ -32,17 +32,25 @@ DECISION = np.dtype(
 def _read_views(views, obs, gin_only, discards):
     for i in range(views.shape[0]):
         encode(views[i], obs, i)
-        # A seat that declined to knock is told to play for gin, as in training.
+        # A seat that declined a knock plays for gin, as in training.
         gin_only[i] = 1 if views[i].declined > 0 else 0
         discards[i] = num_discards(views[i])
 
 
+def read_views(views: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Observations ``uint8[n, 520]`` of ``VIEW[n]``, which seats play for gin ``uint8[n]``, and opponents' discards ``int64[n]``."""
+    n = len(views)
+    found = np.empty((n, OBSERVATION_SIZE), np.uint8), np.empty(n, np.uint8), np.empty(n, np.int64)
+    _read_views(views, *found)
+    return found
+
+
 class NetworkPrior:
-    """A checkpoint's policy and its belief about the opponent's cards; threads may share one.
+    """A checkpoint's policy and belief about the opponent's cards; threads may share one.
 
     Args:
         path: of the checkpoint.
-        hand_model: whether to load the model of whole hands that may stand beside the network.
+        hand_model: whether to load the hand model, if there is one beside the network.
 
     Raises:
         CheckpointError: if it cannot be used.
@@ -55,21 +63,11 @@ class NetworkPrior:
         self.hand_model = None if model is None else FrozenHandModel(model)
 
     def __call__(self, views: np.ndarray) -> tuple[np.ndarray, HandReading | None]:
-        """Reads a batch.
-
-        Args:
-            views: ``VIEW[n]``.
-
-        Returns:
-            ``DECISION[n]`` with ``logits`` and ``belief``, and what the model of whole hands read (None without one).
-        """
-        n = len(views)
-        obs = np.empty((n, OBSERVATION_SIZE), np.uint8)
-        gin_only, discards = np.empty(n, np.uint8), np.empty(n, np.int64)
-        _read_views(views, obs, gin_only, discards)
+        """``DECISION[n]`` with ``logits`` and ``belief`` of ``VIEW[n]``, and what the hand model read (``None`` without one)."""
+        obs, gin_only, discards = read_views(views)
         inputs = actor_inputs(self.actor, views, obs, gin_only)
         belief = self.actor(inputs, "belief")
-        decisions = np.zeros(n, DECISION)
+        decisions = np.zeros(len(views), DECISION)
         decisions["logits"] = self.actor(inputs).numpy()
         decisions["belief"] = belief.numpy()
         if self.hand_model is None:

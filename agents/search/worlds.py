@@ -1,10 +1,12 @@
-"""Worlds: whole states that a seat cannot tell from the true one, sampled from what its view says and from nothing else.
+"""Worlds: whole states consistent with a view, sampled from the view alone.
 
-A *particle* is a hand of the opponent, drawn by the network's belief and weighed by the model of whole hands. Each world takes the hand
-of a particle, drawn by weight, and an evenly shuffled stock of the other unseen cards.
+A *particle* is a hand of the opponent, drawn from the network's belief and weighted by the hand model. Each world takes a particle's
+hand, drawn by weight, and a random stock of the other unseen cards.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -20,7 +22,7 @@ _copy_tail = record_copy(STATE, "rules", VIEW, "rules", "history")
 
 @kernel
 def draw_hands(v, belief, hands, stream):
-    """Hands of the opponent drawn card by card, without replacement, by the logits of the cards (Gumbel's top k).
+    """Draws hands of the opponent card by card, without replacement, by the logits of the cards (Gumbel's top k).
 
     Args:
         v: the view.
@@ -56,9 +58,9 @@ def draw_hands(v, belief, hands, stream):
 
 @kernel
 def base_world(v, s):
-    """All of a view that a state holds; the opponent's hand and the stock are left to ``fill_world``.
+    """Writes what a view says into a state of zeros (or one that held another world); ``fill_world`` adds the rest.
 
-    Spreads and lay-offs by hand become automatic ones: what follows in a world is arithmetic.
+    Spreads and lay-offs by hand become automatic ones.
     """
     me = np.int64(v.seat)
     other = 1 - me
@@ -77,17 +79,12 @@ def base_world(v, s):
         s.score[seat] = v.score[side]
         s.boxes[seat] = v.boxes[side]
         s.declined[seat] = v.declined if side == 0 else 0
-        s.deadwood[seat] = 0
-        s.luck[seat] = 0
     for k in range(4):
         s.spread[k] = v.spread[k]
     s.pile_cards = v.pile_cards
     s.laid = v.laid
-    s.key = 0
-    s.points = 0
     s.hand_no = v.hand_no
     s.drawn_hands = v.drawn_hands
-    s.game_over = 0
     s.game_winner = NOBODY
     s.phase = v.phase
     s.turn = me
@@ -100,16 +97,14 @@ def base_world(v, s):
     s.drawn = v.drawn
     s.upcards = v.upcards
     s.echoed = _echoed(v)
-    s.end = 0
     s.winner = NOBODY
     s.knocker = NOBODY if v.knocker == NOBODY else (me if v.knocker == 0 else other)
-    s.warned = 0
     s.num_history = v.num_history
 
 
 @kernel
 def _echoed(v):
-    """Whether the opponent's last turn took an upcard and threw it again (only a rule that draws such hands asks)."""
+    """Whether the opponent's last turn took an upcard and discarded it again, for rules under which that draws the hand."""
     taken = np.int64(NO_CARD)
     echoed = 0
     if not v.rules.repeated_upcard_draw:
@@ -125,7 +120,7 @@ def _echoed(v):
 
 @kernel
 def fill_world(s, v, cards, stream):
-    """Puts an opponent's hand into a world and the other unseen cards, shuffled, into its stock; returns the stream's new state."""
+    """Writes an opponent's hand and a shuffled stock of the other unseen cards into a world; returns the stream's new state."""
     s.hands[1 - v.seat] = cards
     rest = v.unseen & ~cards
     first = np.int64(s.position)
@@ -143,22 +138,22 @@ def fill_world(s, v, cards, stream):
 
 @kernel
 def draw_worlds(v, hands, weights, worlds, stream):
-    """Worlds from particles by weight, in no order, each with a stock of its own.
+    """Draws worlds from particles by weight, in random order, each with its own stock.
 
     Args:
         v: the view.
         hands: ``int64[N]``.
-        weights: ``float64[N]``, adding up to 1.
-        worlds: ``STATE[W]``, written.
+        weights: ``float64[N]``, summing to 1.
+        worlds: ``STATE[W]`` of zeros or of other worlds, written.
         stream: state of the random stream (uint64).
 
     Returns:
         The stream's new state.
     """
     count = worlds.shape[0]
-    # Stratified: one draw in each W-th of the weights; a stride without common factor puts the strata out of order.
+    # Stratified: one draw in each W-th of the weights; a coprime stride scatters the strata.
     stride = max(1, int(0.618 * count)) | 1
-    while _common(stride, count) != 1:
+    while math.gcd(stride, count) != 1:
         stride += 2
     cumulative = 0.0
     particle = -1
@@ -174,10 +169,3 @@ def draw_worlds(v, hands, weights, worlds, stream):
         stream = fill_world(s, v, hands[particle], stream)
         place = (place + stride) % count
     return stream
-
-
-@kernel
-def _common(a, b):
-    while b:
-        a, b = b, a % b
-    return a
