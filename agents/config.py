@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -191,7 +192,7 @@ def parse_config(values: dict[str, Any], model: type[Config] = TrainConfig, sour
         raise ConfigError(_sentence(error, model, source)) from None
 
 
-def load_config(path: str | Path, overrides: list[str] | None = None, model: type[Config] = TrainConfig) -> Any:
+def load_config(path: str | Path, overrides: Sequence[str] = (), model: type[Config] = TrainConfig) -> Any:
     """A configuration of a YAML file, changed by ``key=value`` overrides (``network.actor=[512,512]``).
 
     Raises:
@@ -210,21 +211,30 @@ def load_config(path: str | Path, overrides: list[str] | None = None, model: typ
         raise ConfigError(f"configuration {path} is no YAML: {' '.join(str(error).split())}") from None
     if not isinstance(values, dict):
         raise ConfigError(f"configuration {path} is a {type(values).__name__}; allowed is a mapping of keys to values")
-    for override in overrides or []:
-        key, separator, text = override.partition("=")
+    return parse_config(override(values, overrides), model, str(path))
+
+
+def override(values: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
+    """Plain values changed by ``key=value`` overrides, in place.
+
+    Raises:
+        ConfigError: if an override is not written so, or its value is not YAML.
+    """
+    for text in overrides:
+        key, separator, written = text.partition("=")
         if not separator:
-            raise ConfigError(f"override {override!r} has no value; overrides are written key=value")
+            raise ConfigError(f"override {text!r} has no value; overrides are written key=value")
         try:
-            value = yaml.safe_load(text)
+            value = yaml.safe_load(written)
         except _NO_YAML as error:
             raise ConfigError(
-                f"override {override!r} has a value that is no YAML: {' '.join(str(error).split())}"
+                f"override {text!r} has a value that is no YAML: {' '.join(str(error).split())}"
             ) from None
         target = values
         *parents, last = key.split(".")
         for parent in parents:
             target = target.setdefault(parent, {})
             if not isinstance(target, dict):
-                raise ConfigError(f"override {override!r}: {parent} is {target!r}, which has no keys")
+                raise ConfigError(f"override {text!r}: {parent} is {target!r}, which has no keys")
         target[last] = value
-    return parse_config(values, model, str(path))
+    return values

@@ -136,5 +136,5 @@ def test_a_match_stops_when_the_question_is_answered():
     assert (same.games == result.games).all()
     short = play_match("simple", "simple", pairs=50, settings=settings)
     assert short.pairs == 50 and short.verdict.startswith("not decided")
-    with pytest.raises(GinError, match=r"margin is 0\.7"):
+    with pytest.raises(GinError, match=r"margin must be a number between 0 and 0\.5, got 0\.7"):
         SequentialTest(margin=0.7)
