@@ -19,7 +19,6 @@ from agents.reports.terminal import progress_bar, standings_table, this_command
 from agents.reports.tournament import report
 from ginenv.errors import GinError
 
-
 _CHANGES = f"keys of it changed on the command line:{str(inspect.getdoc(TournamentConfig)).partition('Attributes:')[2]}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from tyro.conf import Positional
@@ -58,14 +59,19 @@ def curves(
         names: what the runs are called in the legend, in their order; after their directories when left out.
         title: of the picture.
     """
-    from agents.reports.curves import curves_svg, halves, read_curve, rename
+    from agents.reports.charts import svg_file
+    from agents.reports.curves import curves_figure, halves, read_curve
 
     if not runs:
         raise GinError("no run is named; name the directory or the curve.json of at least one")
-    found = rename([read_curve(path) for path in runs], names)
+    if names and len(names) != len(runs):
+        raise GinError(f"{len(names)} names for {len(runs)} runs; there must be one for each, or none")
+    found = [read_curve(path) for path in runs]
+    if names:
+        found = [replace(run, name=name) for run, name in zip(found, names, strict=True)]
     check_writable(out)
     with writing(out):
-        write_text(out, curves_svg(found, title))
+        write_text(out, svg_file(curves_figure(found, title)))
     print("\n".join([*halves(found), f"picture: {out}"]))
 
 
