@@ -23,7 +23,7 @@ STAGES = (
     ({"preset": "openspiel", "knock_limit": 0}, "random", "the wall: the last upcard may be taken to knock"),
     ("dg-standard", "formula", "bonuses and a long game"),
 )
-# A check is no measurement of strength: it is the same every time, so that what was found is found again.
+# A check does not measure strength: it is the same every time, so that what was found is found again.
 _SALT = "0" * 32
 _PHASES = ("upcard", "draw", "discard", "spread", "layoff", "wall")
 

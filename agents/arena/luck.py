@@ -128,11 +128,10 @@ class LuckMeter(Observer):
         chance: ``float[jobs]``, the same as a change of the chance to win the job.
     """
 
-    def __init__(self, jobs: int, hands_only: bool, values: ValueFunction = deadwood_value):
+    def __init__(self, jobs: int, hands_only: bool):
         self.points = np.zeros(jobs)
         self.chance = np.zeros(jobs)
         self.hands_only = hands_only
-        self.values = values
         self._positions = np.zeros(0, np.int64)
 
     def before_actions(self, play: Lockstep, side: int, rows: np.ndarray, views: np.ndarray) -> None:
@@ -145,7 +144,7 @@ class LuckMeter(Observer):
         if not len(drew):
             return
         drawn, slots = play.states[drew], play.slots[drew]
-        points = np.where((drawn["turn"] ^ slots["first_seat"]) == 0, 1.0, -1.0) * draw_luck(drawn, self.values)
+        points = np.where((drawn["turn"] ^ slots["first_seat"]) == 0, 1.0, -1.0) * draw_luck(drawn)
         in_game = 0 if self.hands_only else 1
         score, target = drawn["score"] * in_game, drawn["rules"][:, R_TARGET] * in_game
         # A slot holds one job, so no job comes twice here.

@@ -21,7 +21,7 @@ import numpy as np
 
 from agents.arena.lockstep import Lockstep, mirrored_jobs
 from agents.arena.lockstep_kernels import GAME, HAND
-from agents.arena.luck import LuckMeter, ValueFunction, deadwood_value
+from agents.arena.luck import LuckMeter
 from agents.arena.results import MatchResult, add_stats
 from agents.arena.sequential import LOOK_EVERY, SequentialTest
 from agents.deals import Domain, new_salt, salted
@@ -47,7 +47,6 @@ class MatchSettings:
         forfeit_points: what the opponent scores for a forfeited hand.
         limits: on the time and the restarts of programs from outside.
         luck: whether luck with the cards is measured, for estimates without it.
-        values: what luck is measured with; any function is right, a better one takes off more.
         until: stops the match before its length as soon as this test has an answer.
         salt: mixed into the seed (``agents.deals``); never empty where a program plays.
     """
@@ -61,7 +60,6 @@ class MatchSettings:
     forfeit_points: int = 50
     limits: BotLimits = field(default_factory=BotLimits)
     luck: bool = False
-    values: ValueFunction = deadwood_value
     until: SequentialTest | None = None
     salt: str = ""
 
@@ -125,7 +123,7 @@ def play_pairs(
     settings = settings.guarded(*players)
     jobs = mirrored_jobs(settings.domain, settings.mixed_seed("deals", 64), first, pairs)
     unit = HAND if settings.unit == "hands" else GAME
-    meter = LuckMeter(len(jobs), unit == HAND, settings.values) if settings.luck else None
+    meter = LuckMeter(len(jobs), unit == HAND) if settings.luck else None
     play = Lockstep(
         players,
         settings.rules,
@@ -232,17 +230,6 @@ def _parts_of_workers(
             yield part
 
 
-def _check_for_workers(specs: tuple[str | Player, str | Player], settings: MatchSettings) -> tuple[str, str]:
-    """The players' names, if all can be sent to other processes."""
-    a, b = specs
-    if not isinstance(a, str) or not isinstance(b, str):
-        raise GinError("with several workers players must be given by their names")
-    if settings.values is not deadwood_value:
-        raise GinError("with several workers luck must be measured with the default values")
-    check_names(a, b)
-    return a, b
-
-
 def play_match(
     a: str | Player,
     b: str | Player,
@@ -286,7 +273,10 @@ def play_match(
         own = [_make(spec, settings) for spec in (a, b)]
         parts = _parts_here((own[0], own[1]), settings, pairs, tick)
     else:
-        parts = _parts_of_workers(_check_for_workers((a, b), settings), settings, pairs, workers, tick)
+        if not isinstance(a, str) or not isinstance(b, str):
+            raise GinError("with several workers players must be given by their names")
+        check_names(a, b)
+        parts = _parts_of_workers((a, b), settings, pairs, workers, tick)
     names = (a if isinstance(a, str) else a.name, b if isinstance(b, str) else b.name)
     try:
         result = _collect(names, settings, parts, pairs)

@@ -57,7 +57,7 @@ def _made_of(spec: str) -> dict[str, str]:
         hashes[spec if Path(spec).is_dir() else name] = str(level.digest)
     for place in (spec, *(option.partition("=")[2] for option in options.split(","))):
         if place not in hashes and place and (Path(place) / "checkpoint.json").is_file():
-            # Whoever plays from a directory has loaded torch already; other tournaments do without it.
+            # Players from a directory have loaded torch already; other tournaments do without it.
             from agents.network.checkpoint import read_metadata
 
             hashes[place] = str(read_metadata(place).get("weights_sha256"))
@@ -134,7 +134,7 @@ class Tournament:
         return self.directory / "blocks" / block.file_name
 
     def play(self, tick: Callable[[int], None] = lambda done: None) -> None:
-        """Plays this process's share of what is missing."""
+        """Plays this process's share of the missing blocks."""
         mine = self.blocks()[self.rank :: self.world]
         waiting = [block for block in mine if not self._path(block).exists()]
         done = len(mine) - len(waiting)

@@ -16,7 +16,7 @@ from ginenv.errors import GinError, unknown_name
 
 
 class Command(NamedTuple):
-    """Something that can be asked for.
+    """A command.
 
     Attributes:
         function: ``"module:function"``, whose parameters are the command's arguments and whose docstring is its help.

@@ -46,7 +46,7 @@ def learned(level: Positional[str], home: Path, opponent: str | None = None) -> 
     Args:
         level: name or directory.
         home: directory that holds what levels learned.
-        opponent: of whom; everybody when left out.
+        opponent: name of one opponent; all when left out.
     """
     return what_did_you_learn(home, load_level(level), opponent)
 

@@ -42,7 +42,7 @@ def tournament(
     config: Annotated[Path, Positional, arg(metavar="CONFIG.yaml")],
     changes: Annotated[list[str], Positional, arg(metavar="[KEY=VALUE ...]", help=_CHANGES)],
 ) -> None:
-    """Plays everyone against everyone, or what is missing of that, and writes results and a report.
+    """Plays the missing blocks of a tournament, everyone against everyone, and writes results and a report.
 
     Args:
         config: YAML file of the tournament.
@@ -73,5 +73,5 @@ def _publish(standings: Standings, out: Path, console: Console) -> None:
     for circle in standings.circles():
         console.print(f"warning: a circle: {' beats '.join([*circle, circle[0]])}", markup=False)
     if standings.missing:
-        console.print(f"{standings.missing} blocks have not been played; the same command goes on with them")
+        console.print(f"{standings.missing} blocks have not been played; the same command continues with them")
     console.print(f"results: {out / 'results.json'}, report: {out / 'report.html'}", markup=False, soft_wrap=True)

@@ -29,7 +29,7 @@ from agents.levels.level import (
     write_level_json,
 )
 from agents.levels.player import LevelPlayer
-from agents.network.checkpoint import METADATA, WEIGHTS, drop_context
+from agents.network.checkpoint import CRITIC, METADATA, WEIGHTS, drop_context, read_metadata
 from ginenv.errors import GinError
 from ginenv.rules import PRESETS
 
@@ -69,14 +69,16 @@ def build_level(directory: Path, settings: LevelSettings, source: Path) -> Level
         _refuse_full(directory)
     checkpoint = source / "best" if (source / "best" / METADATA).is_file() else source
     with _made_beside(directory) as made:
-        for file in (WEIGHTS, METADATA):
-            if not (checkpoint / file).is_file():
+        for file in (WEIGHTS, METADATA, CRITIC):
+            if (checkpoint / file).is_file():
+                shutil.copyfile(checkpoint / file, made / file)
+            elif file != CRITIC:
                 raise LevelError(f"{source} is not the directory of a run or of a checkpoint: it has no {file}")
-            shutil.copyfile(checkpoint / file, made / file)
-        # A level judges nothing, so its network's critic stays behind.
-        write_json(made / METADATA, _read_metadata(made) | {"critic": None})
         drop_context(made)
-        metadata = _read_metadata(made)
+        # A level has no use for its network's critic.
+        metadata: dict[str, Any] = read_metadata(made) | {"critic": None}
+        write_json(made / METADATA, metadata)
+        (made / CRITIC).unlink(missing_ok=True)
         trained = metadata.get("about") or {}
         about = {key: trained.get(key) for key in ("decisions", "minutes", "command", "parent", "versions")}
         about["seed"] = (trained.get("config") or {}).get("seed")
@@ -108,9 +110,9 @@ def convert_level(directory: Path) -> str:
     with _made_beside(directory) as made:
         shutil.copytree(directory, made, dirs_exist_ok=True)
         drop_context(made)
-        digest = _read_metadata(made)["weights_sha256"]
         checked = parse_config(settings, LevelSettings, f"level {directory}")
-        write_level_json(made, str(values.get("name")), checked, digest, values.get("about") or {})
+        digest, about = read_metadata(made)["weights_sha256"], values.get("about") or {}
+        write_level_json(made, str(values.get("name")), checked, digest, about)
         level = load_level(str(made))
         rating = json.loads((made / RATING).read_text(encoding="utf-8")) if (made / RATING).is_file() else {}
         if rating.get("sha256") == before and not {"heeds", "insight"} & set(used):
@@ -118,16 +120,6 @@ def convert_level(directory: Path) -> str:
             write_json(made / RATING, rating | {"sha256": level.digest})
     lost = f"; what it did by {' and '.join(used)} is gone" if used else ", and plays as before"
     return f"{level.name} now has format {FORMAT_VERSION} (sha256 {level.digest}){lost}."
-
-
-def _read_metadata(directory: Path) -> dict[str, Any]:
-    try:
-        values = json.loads((directory / METADATA).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise LevelError(f"{directory}: {METADATA} cannot be read ({error})") from None
-    if not isinstance(values, dict) or not isinstance(values.get("weights_sha256"), str):
-        raise LevelError(f"{directory}: {METADATA} does not describe a network")
-    return values
 
 
 def check_plays(level: Level, presets: list[str] | None = None) -> None:
@@ -158,7 +150,7 @@ def export_level(level: str, directory: Path) -> Level:
 
 
 def import_level(source: Path, directory: Path) -> Level:
-    """Takes in a level that somebody else made, after checking that every file is sound and that it plays every preset.
+    """Copies a level that somebody else made, after checking that every file is sound and that it plays every preset.
 
     Args:
         source: the level's directory.
@@ -189,7 +181,7 @@ def _copy(source: Path, directory: Path) -> Level:
 
 @contextmanager
 def _made_beside(directory: Path) -> Iterator[Path]:
-    """An empty directory that takes the place of another once it is filled; what breaks off leaves nothing half-written."""
+    """An empty directory that replaces another once it is filled; an error leaves nothing half-written."""
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=directory.parent) as beside:

@@ -69,7 +69,7 @@ class Learned:
     """The content of a profile's file.
 
     Attributes:
-        prior: what was learned from everybody.
+        prior: learned from all opponents.
         opponents: ``RECORD[1]`` by name.
     """
 
@@ -77,7 +77,7 @@ class Learned:
     opponents: dict[str, np.ndarray] = field(default_factory=dict)
 
     def record_of(self, opponent: str) -> np.ndarray:
-        """A copy of what is known of an opponent; for a stranger what the level begins with: ``RECORD[1]``."""
+        """A copy of the record of an opponent, ``RECORD[1]``; an empty one for a stranger."""
         record = self.opponents.get(opponent)
         return self.prior.stranger() if record is None else record.copy()
 
@@ -126,29 +126,6 @@ def _from_format_1(values: dict[str, Any]) -> dict[str, Any]:
     return whole | {"prior": values["whole"] or None, "opponents": opponents}
 
 
-def write_learned(path: Path, learned: Learned, level: Level) -> None:
-    """Replaces a profile's file.
-
-    Raises:
-        LevelError: if it cannot be written (a full disk); the old one stays.
-    """
-    values = {
-        "format": FORMAT_VERSION,
-        "level": level.name,
-        "prior": learned.prior.to_json(),
-        "opponents": {
-            opponent: {name: [round(float(x), 6) for x in record[name].reshape(-1)] for name in RECORD.names or ()}
-            for opponent, record in learned.opponents.items()
-        },
-    }
-    values["checksum"] = _checksum(values)
-    try:
-        write_json(path, values)
-    except OSError as error:
-        reason = error.strerror or error
-        raise LevelError(f"what {level.name} learned of this hand cannot be written to {path}: {reason}") from None
-
-
 class Profile:
     """What a level has learned of one opponent, and of everybody, kept on disk; empty where there is no file yet.
 
@@ -158,8 +135,8 @@ class Profile:
         opponent: name of the opponent.
 
     Attributes:
-        prior: what was learned from everybody.
-        record: what is known of the opponent, ``RECORD[1]``.
+        prior: learned from all opponents.
+        record: of the opponent, ``RECORD[1]``.
 
     Raises:
         LevelError: if the file is damaged, or its directory cannot be made.
@@ -177,8 +154,17 @@ class Profile:
     def _take(self, learned: Learned) -> None:
         self.record, self.prior = learned.record_of(self.opponent), learned.prior
 
+    def _values(self, learned: Learned) -> dict[str, Any]:
+        opponents = {
+            opponent: {name: [round(float(x), 6) for x in record[name].reshape(-1)] for name in RECORD.names or ()}
+            for opponent, record in learned.opponents.items()
+        }
+        prior = learned.prior.to_json()
+        values = {"format": FORMAT_VERSION, "level": self.level.name, "prior": prior, "opponents": opponents}
+        return values | {"checksum": _checksum(values)}
+
     def update(self, add: Callable[[np.ndarray, Prior], None]) -> None:
-        """Learns: ``add`` changes the opponent's record and the prior as they stand on disk.
+        """Learns: ``add`` changes the opponent's record and the prior as they are on disk.
 
         Raises:
             LevelError: if the file is damaged or cannot be written; it is left as it was.
@@ -189,26 +175,26 @@ class Profile:
                 record = learned.record_of(self.opponent)
                 add(record, learned.prior)
                 learned.opponents[self.opponent] = record
-                write_learned(self.path, learned, self.level)
+                write_json(self.path, self._values(learned))
         except OSError as error:
-            raise LevelError(f"{self.path.parent} cannot be used ({error.strerror or error})") from None
+            reason = f"cannot be written to {self.path}: {error.strerror or error}"
+            raise LevelError(f"what {self.level.name} learned of this hand {reason}") from None
         self._take(learned)
 
 
 def reset_level(home: Path, level: Level) -> str:
-    """Puts a level back to how it was installed; returns a sentence with the hash that proves it.
+    """Resets a level to how it was installed; returns a sentence with its hash.
 
     Raises:
         LevelError: if the file cannot be removed.
     """
     path = profile_path(home, level.name)
-    if not path.parent.is_dir():
-        return f"{level.name} is as installed (sha256 {level.digest}); it had learned nothing."
+    what = "it had learned nothing"
     try:
-        with FileLock(path.with_suffix(".lock")):
-            had = path.exists()
-            path.unlink(missing_ok=True)
+        if path.exists():
+            with FileLock(path.with_suffix(".lock")):
+                path.unlink(missing_ok=True)
+            what = "what it had learned is gone"
     except OSError as error:
         raise LevelError(f"{path} cannot be removed ({error.strerror or error})") from None
-    what = "what it had learned is gone" if had else "it had learned nothing"
     return f"{level.name} is as installed (sha256 {level.digest}); {what}."

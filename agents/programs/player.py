@@ -45,7 +45,7 @@ class OutsidePlayer:
 
     Args:
         command: the program and its arguments.
-        seed: the program is told a number that follows from it and from the salt.
+        seed: the program gets a number that follows from it and from the salt.
         limits: of time and restarts.
         salt: the program's seed and the numbers of its slots are made with it; a new one when left out.
 
@@ -159,7 +159,7 @@ class OutsidePlayer:
         self._batch = min(batch, self.limits.batch)
         self.split = bool(answer.get("split", False))
         self._rules = rules
-        # A new process is told everything that happened in the hands in play.
+        # A new process is sent everything that happened in the hands in play.
         for teller in self._tellers.values():
             teller.told = 0
         self._closing.clear()
@@ -192,7 +192,7 @@ class OutsidePlayer:
         start = 0
         while start < len(views):
             if self._process is None and self._starts > self.limits.restarts:
-                # It may not be started again: what is left is lost to the fault that ended it.
+                # It may not be started again: the rest is lost to the fault that ended it.
                 assert self._last_fault is not None
                 self._fail(self._last_fault, len(views) - start, times=0)
                 break

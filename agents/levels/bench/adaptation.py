@@ -205,10 +205,34 @@ def best_plans(config: AdaptationConfig, level: Level, opponents: Sequence[Playe
 
 def results(config: AdaptationConfig, level: Level, measured: Measured) -> dict[str, Any]:
     """All figures as plain values."""
-    windows = [(low, min(high, config.hands)) for low, high in WINDOWS if low < config.hands]
-    leaning = range(len(LEANERS))
-    gains = [a - f for a, f in zip(measured.adapted, measured.frozen, strict=True)]
-    document: dict[str, Any] = {
+    windows = {f"{low + 1}_{min(high, config.hands)}": (low, high) for low, high in WINDOWS if low < config.hands}
+    count = len(LEANERS)
+    gains = [adapted - frozen for adapted, frozen in zip(measured.adapted, measured.frozen, strict=True)]
+
+    def by_window(parts: Sequence[np.ndarray]) -> dict[str, dict[str, Any]]:
+        return {
+            key: mean_estimate([mean_over(part, *window) for part in parts]).to_dict()
+            for key, window in windows.items()
+        }
+
+    mean_gain = by_window(gains[:count])
+    for key, window in windows.items():
+        lows = [estimate(mean_over(part, *window)).low for part in gains[:count]]
+        mean_gain[key]["opponents_above_0"] = sum(low > 0 for low in lows)
+    controls: dict[str, Any] = {
+        name: by_window([part - frozen for part, frozen in zip(points, measured.frozen, strict=False)])
+        for name, points in measured.controls.items()
+    }
+    captured = {}
+    if _CEILING in controls:
+        # The share of the ceiling's gain in the last window.
+        last = list(windows)[-1]
+        most = controls[_CEILING][last]["mean"]
+        captured[_CEILING] = round(mean_gain[last]["mean"] / most, 3) if most > 0 else None
+    if measured.afterwards:
+        after = mean_estimate([part.mean(1) for part in measured.afterwards])
+        controls["adapted to one opponent, then another (first 100 hands)"] = after.to_dict()
+    return {
         "level": level.name,
         "sha256": level.digest,
         "settings": level.settings.model_dump(mode="json"),
@@ -217,44 +241,23 @@ def results(config: AdaptationConfig, level: Level, measured: Measured) -> dict[
         "seed": config.seed,
         "seconds": round(measured.seconds, 1),
         "versions": versions(),
-        "opponents": {},
-        "mean_gain": {},
-        "controls": {},
-        "no_harm": {},
+        "opponents": {
+            name: {"frozen": estimate(frozen.mean(1)).to_dict()}
+            | {f"gain_{key}": estimate(mean_over(gain, *window)).to_dict() for key, window in windows.items()}
+            for name, frozen, gain in zip(measured.names[:count], measured.frozen, gains, strict=False)
+        },
+        "mean_gain": mean_gain,
+        "controls": controls,
+        "captured": captured,
+        "no_harm": {
+            name: estimate(gain.mean(1)).to_dict()
+            for name, gain in zip(measured.names[count:], gains[count:], strict=True)
+        },
         "gain_by_hand": [
-            float(np.mean([gains[k][:, at : at + BIN].mean() for k in leaning])) for at in range(0, config.hands, BIN)
+            float(np.mean([gain[:, at : at + BIN].mean() for gain in gains[:count]]))
+            for at in range(0, config.hands, BIN)
         ],
     }
-    for k in leaning:
-        document["opponents"][measured.names[k]] = {
-            "frozen": estimate(measured.frozen[k].mean(1)).to_dict(),
-            **{f"gain_{low + 1}_{high}": estimate(mean_over(gains[k], low, high)).to_dict() for low, high in windows},
-        }
-    for low, high in windows:
-        parts = [mean_over(gains[k], low, high) for k in leaning]
-        document["mean_gain"][f"{low + 1}_{high}"] = mean_estimate(parts).to_dict()
-        above = sum(estimate(part).low > 0 for part in parts)
-        document["mean_gain"][f"{low + 1}_{high}"]["opponents_above_0"] = above
-    for name, points in measured.controls.items():
-        over_frozen = [part - frozen for part, frozen in zip(points, measured.frozen, strict=False)]
-        document["controls"][name] = {
-            f"{low + 1}_{high}": mean_estimate([mean_over(part, low, high) for part in over_frozen]).to_dict()
-            for low, high in windows
-        }
-    if measured.afterwards:
-        document["controls"]["adapted to one opponent, then another (first 100 hands)"] = mean_estimate(
-            [part.mean(1) for part in measured.afterwards]
-        ).to_dict()
-    document["captured"] = {}
-    if _CEILING in document["controls"]:
-        # The share of the ceiling's gain in the last window.
-        last = f"{windows[-1][0] + 1}_{windows[-1][1]}"
-        most = document["controls"][_CEILING][last]["mean"]
-        share = round(document["mean_gain"][last]["mean"] / most, 3) if most > 0 else None
-        document["captured"][_CEILING] = share
-    for k in range(len(LEANERS), len(measured.names)):
-        document["no_harm"][measured.names[k]] = estimate(gains[k].mean(1)).to_dict()
-    return document
 
 
 def run(config: AdaptationConfig, progress: Progress = lambda words: None) -> dict[str, Any]:
