@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -194,8 +195,8 @@ def parse_config(values: dict[str, Any], model: type[Config] = TrainConfig, sour
         raise ConfigError(_sentence(error, model, source)) from None
 
 
-def load_config(path: str | Path, overrides: list[str] | None = None, model: type[Config] = TrainConfig) -> Any:
-    """A configuration from a YAML file and ``key=value`` overrides (``network.actor=[512,512]``).
+def load_config(path: str | Path, overrides: Sequence[str] = (), model: type[Config] = TrainConfig) -> Any:
+    """A configuration from a YAML file, changed by ``key=value`` overrides (``network.actor=[512,512]``).
 
     Raises:
         ConfigError: if the file cannot be read, or a key or value does not exist.
@@ -212,16 +213,25 @@ def load_config(path: str | Path, overrides: list[str] | None = None, model: typ
     values = _parse_yaml(text, f"configuration {path}") or {}
     if not isinstance(values, dict):
         raise ConfigError(must_be(f"configuration {path}", "a mapping of keys to values", type(values).__name__))
-    for override in overrides or []:
-        key, separator, text = override.partition("=")
+    return parse_config(override(values, overrides), model, str(path))
+
+
+def override(values: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
+    """Plain values changed by ``key=value`` overrides, in place.
+
+    Raises:
+        ConfigError: if an override is not written so, or its value is not YAML.
+    """
+    for text in overrides:
+        key, separator, written = text.partition("=")
         if not separator:
-            raise ConfigError(f"override {override!r} has no value; overrides are written key=value")
-        value = _parse_yaml(text, f"the value of override {override!r}")
+            raise ConfigError(f"override {text!r} has no value; overrides are written key=value")
+        value = _parse_yaml(written, f"the value of override {text!r}")
         target = values
         *parents, last = key.split(".")
         for parent in parents:
             target = target.setdefault(parent, {})
             if not isinstance(target, dict):
-                raise ConfigError(f"override {override!r}: {parent} is {target!r}, which has no keys")
+                raise ConfigError(f"override {text!r}: {parent} is {target!r}, which has no keys")
         target[last] = value
-    return parse_config(values, model, str(path))
+    return values

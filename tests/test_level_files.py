@@ -20,13 +20,13 @@ from safetensors.torch import load_file, save_file
 
 from agents.arena.series import play_series
 from agents.bots.heuristics import make_formula, make_simple
+from agents.cli.levels import levels
 from agents.levels import profile as profiles
 from agents.levels.bench.opponents import leaner
 from agents.levels.bench.rating import RATING, read_rating
 from agents.levels.level import LEVEL, NAMES, Level, LevelError, digest_of, load_level
 from agents.levels.package import (
     build_level,
-    build_levels,
     check_plays,
     convert_level,
     export_level,
@@ -53,7 +53,7 @@ def learned_hands(home: Path, level: Level, opponent: str = "anna") -> int:
 
 
 def play_with_profile(level: Level, home: Path, hands: int, opponent: str = "anna", seed: int = 5) -> np.ndarray:
-    player = LevelPlayer(level, 1, profile=Profile.open(home, level, opponent))
+    player = LevelPlayer(level, 1, profile=Profile(home, level, opponent))
     return play_series(player, leaner("collector", 2), series=1, hands=hands, seed=seed)
 
 
@@ -71,7 +71,7 @@ def test_what_was_learned_is_found_again_told_in_words_and_reset(level: Level, t
 
 
 def test_two_writers_both_count(level: Level, tmp_path: Path) -> None:
-    players = [LevelPlayer(level, k, profile=Profile.open(tmp_path, level, name)) for k, name in enumerate("aab")]
+    players = [LevelPlayer(level, k, profile=Profile(tmp_path, level, name)) for k, name in enumerate("aab")]
     views = np.array(hands_of(make_simple(1), make_formula(2), 4), VIEW)
     for k in range(4):
         for player in players:
@@ -89,7 +89,7 @@ from agents.levels.player import LevelPlayer
 from agents.levels.profile import Profile
 from agents.arena.series import play_series
 level = load_level(sys.argv[1])
-player = LevelPlayer(level, 1, profile=Profile.open(Path(sys.argv[2]), level, "anna"))
+player = LevelPlayer(level, 1, profile=Profile(Path(sys.argv[2]), level, "anna"))
 print("ready", flush=True)
 play_series(player, make_simple(2), series=1, hands=100000, seed=5)
 """
@@ -145,11 +145,11 @@ def test_a_damaged_profile_is_one_sentence_and_stays_as_it_is(level: Level, tmp_
     }[damage]  # fmt: skip
     path.write_text(broken)
     with pytest.raises(LevelError) as raised:
-        Profile.open(tmp_path, level, "anna")
+        Profile(tmp_path, level, "anna")
     assert path.name in str(raised.value) and "\n" not in str(raised.value)
     assert path.read_text() == broken
     reset_level(tmp_path, level)
-    assert Profile.open(tmp_path, level, "anna").record["hands"][0] == 0
+    assert Profile(tmp_path, level, "anna").record["hands"][0] == 0
 
 
 # --- export and import ----------------------------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def test_a_level_travels_as_a_directory(directory: Path, level: Level, tmp_path:
     [
         ({"format": 9}, "format"),
         ({"weights_sha256": "0"}, "other weights"),
-        ({"settings": {"title": "x", "plans": [0, -1]}}, "allowed are 5, or none"),
+        ({"settings": {"title": "x", "plans": [0, -1]}}, "must be 5 numbers, or none"),
         ({"settings": {"title": "x", "memory": 99}}, "memory"),
         ({"settings": {"title": "x", "memorie": 3}}, "did you mean"),
         ({"secret": 1}, "unknown key"),
@@ -211,12 +211,12 @@ def test_a_level_is_built_of_any_checkpoint_plays_and_travels(tmp_path: Path) ->
     torch.manual_seed(1)
     checkpoint = tmp_path / "run" / "last"
     save_checkpoint(checkpoint, Actor((16,), 0, NUM_HEURISTIC_FEATURES), (16,), {"decisions": 5, "config": {"seed": 7}})
-    levels = {"mine": {"checkpoint": str(checkpoint), "settings": {"title": "own"}, "about": {"by": "me"}}}
-    (tmp_path / "levels.yaml").write_text(json.dumps({"levels": levels}))
-    (built,) = build_levels(tmp_path / "levels.yaml", tmp_path / "out")
-    assert built.directory == tmp_path / "out" / "mine"
-    assert built.name == "mine" and built.about["decisions"] == 5
-    assert built.about["seed"] == 7 and built.about["by"] == "me"
+    levels(
+        ["build", str(checkpoint), "--out", str(tmp_path / "out" / "mine"), "--like", "level-2", "--set", "worlds=0"]
+    )
+    built = load_level(str(tmp_path / "out" / "mine"))
+    assert built.name == "mine" and built.settings == load_level("level-2").settings
+    assert built.about["decisions"] == 5 and built.about["seed"] == 7
     check_plays(built, ["eaai"])
     export_level(str(built.directory), tmp_path / "exported")
     import_level(tmp_path / "exported", tmp_path / "imported")
@@ -226,12 +226,12 @@ def test_a_level_is_built_of_any_checkpoint_plays_and_travels(tmp_path: Path) ->
     ]
     assert (points[0] == points[1]).all() and points[0].any()
     # Built again it takes the place of the old one, and of nothing else.
-    assert build_levels(tmp_path / "levels.yaml", tmp_path / "out")[0].digest == built.digest
+    assert build_level(built.directory, built.settings, checkpoint).digest == built.digest
     for place, words in ((tmp_path / "run", "not an empty directory"), (tmp_path / "new", "is not the directory of a")):
         source = checkpoint if place.exists() else tmp_path / "nowhere"
         with pytest.raises(LevelError, match=words):
-            build_level(place, "mine", built.settings, source, {})
-    assert sorted(os.listdir(tmp_path)) == ["exported", "imported", "levels.yaml", "out", "run"]
+            build_level(place, built.settings, source)
+    assert sorted(os.listdir(tmp_path)) == ["exported", "imported", "out", "run"]
 
 
 HABITS = 40
@@ -261,7 +261,7 @@ def in_format_1(level: Level, directory: Path, **settings: object) -> None:
 def test_a_level_of_format_1_is_converted_once_and_plays_as_before(level: Level, tmp_path: Path) -> None:
     torch.manual_seed(2)
     save_checkpoint(tmp_path / "network", Actor((16,), 0, NUM_HEURISTIC_FEATURES), (16,), {})
-    level = build_level(tmp_path / "new", "new", level.settings, tmp_path / "network", {})
+    level = build_level(tmp_path / "new", level.settings, tmp_path / "network")
     in_format_1(level, tmp_path / "old")
     with pytest.raises(LevelError, match="gin convert"):
         load_level(str(tmp_path / "old"))
@@ -291,7 +291,7 @@ def test_what_a_converted_level_does_no_longer_is_said(level: Level, tmp_path: P
 def test_a_profile_of_format_1_is_read_as_far_as_its_plans_are_turns(level: Level, tmp_path: Path, plans: str) -> None:
     play_with_profile(level, tmp_path, 5)
     path = profile_path(tmp_path, level.name)
-    kept = Profile.open(tmp_path, level, "anna")
+    kept = Profile(tmp_path, level, "anna")
     values = json.loads(path.read_text())
     values |= {"format": 1, "plans": plans, "whole": values.pop("prior")}
     for record in values["opponents"].values():
@@ -299,7 +299,7 @@ def test_a_profile_of_format_1_is_read_as_far_as_its_plans_are_turns(level: Leve
         record["failures"] = [2]
     values["checksum"] = checksum(values)
     path.write_text(json.dumps(values))
-    again = Profile.open(tmp_path, level, "anna")
+    again = Profile(tmp_path, level, "anna")
     assert (again.record == kept.record).all() == (plans == "turns")
     assert (again.prior.hands, learned_hands(tmp_path, level)) == ((5, 5) if plans == "turns" else (0, 0))
     play_with_profile(level, tmp_path, 1)

@@ -180,14 +180,14 @@ def test_an_interval_is_that_of_the_clusters():
 
 def test_what_does_not_fit_is_refused_in_one_sentence():
     for arguments, message in (
-        ({"unit": "matches"}, "unit is 'matches'"),
-        ({"pairs": 0}, "pairs is 0"),
+        ({"unit": "matches"}, "unit must be one of 'games', 'hands', got 'matches'"),
+        ({"pairs": 0}, "pairs must be a whole number of at least 1, got 0"),
         ({"rules": "eaia"}, "did you mean 'eaai'"),
         ({"rules": {"preset": []}}, r"unknown preset '\[\]'"),
     ):
         with pytest.raises(GinError, match=message):
             play_match("random", "random", **arguments)
-    with pytest.raises(GinError, match="forfeit is 'match'"):
+    with pytest.raises(GinError, match="forfeit must be one of 'game', 'hand', got 'match'"):
         MatchSettings(forfeit="match")
     with pytest.raises(GinError, match="did you mean 'simple'"):
         play_match("simpel", "random")

@@ -282,7 +282,7 @@ ASKED_FIRST = {"starter": 1, "seat": 0}
 
 def test_a_program_that_fails_in_an_environment_is_an_error_in_its_own_words():
     for kind, words in (
-        ("no-json", "rubbish: answered with what is no JSON"),
+        ("no-json", "rubbish: answered with what is not JSON"),
         ("illegal", "illegal move: in slot [0-9]+: .* is not legal; legal are: "),
         ("crash-at-start", "crash: the program ended with status"),
     ):
@@ -424,7 +424,7 @@ def test_conformance_says_in_words_what_is_wrong(logger):
     bad = check(bad_bot("illegal").removeprefix("cmd:"), hands=2)
     assert len(bad.wrong) == 1 and "illegal move" in bad.wrong[0] and '"legal" list' in bad.wrong[0]
     late = check(bad_bot("wrong-protocol").removeprefix("cmd:"), hands=2)
-    assert len(late.wrong) == 1 and "spoken here is 1" in late.wrong[0]
+    assert len(late.wrong) == 1 and "it must be 1" in late.wrong[0]
 
 
 def test_many_bad_bots_at_once_leave_nothing_behind():

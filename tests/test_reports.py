@@ -13,7 +13,7 @@ from rich.console import Console
 
 from agents.arena import play_match
 from agents.arena.series import counting_hands, play_series
-from agents.cli.curves import curves
+from agents.cli.train import curves
 from agents.levels.bench.adaptation import AdaptationConfig, hands_to_play
 from agents.levels.bench.adaptation import run as adaptation
 from agents.reports import terminal
@@ -50,7 +50,7 @@ def runs(tmp_path: Path) -> list[Path]:
 def test_curves_are_drawn_over_decisions_and_minutes(runs: list[Path], tmp_path: Path, capsys) -> None:
     """Runs are named by their directories, and the same runs give the same bytes."""
     for out in ("a.svg", "b.svg"):
-        curves([*map(str, runs), "--out", str(tmp_path / out)], "gin curves")
+        curves(runs, tmp_path / out)
     text = (tmp_path / "a.svg").read_text(encoding="utf-8")
     assert text == (tmp_path / "b.svg").read_text(encoding="utf-8")
     words = {"".join(element.itertext()).strip() for element in ElementTree.fromstring(text).iter(f"{SVG}text")}
@@ -80,7 +80,7 @@ def test_a_curve_is_read_from_a_run_and_from_a_checkpoint(runs: list[Path], tmp_
 
 def test_without_a_place_curves_go_where_runs_do(runs: list[Path], tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    curves([str(runs[0])], "gin curves")
+    curves(runs[:1])
     assert (tmp_path / "runs" / "curves.svg").is_file() and not (tmp_path / "docs").exists()
 
 
@@ -91,7 +91,7 @@ def test_what_is_no_curve_is_refused(tmp_path: Path) -> None:
             read_curve(tmp_path / "curve.json")
     with pytest.raises(GinError, match="2 names for 1 runs"):
         (tmp_path / "curve.json").write_text(json.dumps(points(0.1)))
-        curves([str(tmp_path), "--names", "a", "b"], "gin curves")
+        curves([tmp_path], names=("a", "b"))
 
 
 def test_pictures_are_pixels_that_differ_with_what_they_show() -> None:

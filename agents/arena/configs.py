@@ -1,4 +1,4 @@
-"""What tournaments and best responses are asked for with, as configurations."""
+"""Configurations of tournaments and best responses."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import tyro
 from pydantic import Field
 
 from agents.config import Config
-from ginenv.errors import GinError, RulesError
+from ginenv.errors import GinError, RulesError, must_be
 from ginenv.rules import Rules, get_rules
 
 
 def parse_rules(text: str) -> Rules:
-    """Rules of a preset's name, with changes or without, or of a JSON object.
+    """Rules from a preset's name, with changes or without, or from a JSON object.
 
     Raises:
-        RulesError: if they are neither, or name something that does not exist.
+        RulesError: if the text is neither, or names something that does not exist.
     """
     if not text.lstrip().startswith("{"):
         return get_rules(text)
@@ -35,18 +35,18 @@ class TournamentConfig(Config):
 
     Attributes:
         title: of the report.
-        players: what each player is called, and what it is: a name, a checkpoint's directory, or cmd:PROGRAM.
+        players: the players by what they are called: a name, a checkpoint's directory, or cmd:PROGRAM.
         rules: a preset, or rules as JSON.
         unit: whole games, or single hands.
         pairs: mirrored deals of every two players.
-        block: pairs that are played in one go; what is lost at an interruption is at most one of these.
-        seed: of deals and players. Where a program plays, each block has deals of its own besides; the results say by which salt.
+        block: pairs that are played in one go; an interruption loses at most one block.
+        seed: of deals and players. Where a program plays, each block has deals of its own; the results hold their salts.
         workers: processes.
         batch: games at once in each process.
         luck: rate with luck subtracted.
         forfeit: what a program from outside loses when it fails.
         bot_seconds: time of a program from outside for one line of questions.
-        bot_restarts: how often such a program is started again within a block.
+        bot_restarts: how often it is started again within a block.
         resamples: bootstrap tables behind the intervals of the ratings.
         out: directory of blocks, results and report.
     """
@@ -72,7 +72,7 @@ def parse_count(text: str) -> int:
     """A number written as 20000000, 20_000_000, 500k or 20m.
 
     Raises:
-        GinError: if it is none.
+        GinError: if it is not such a number.
     """
     scale = {"k": 1_000, "m": 1_000_000}.get(text[-1:].lower(), 1)
     try:
@@ -80,23 +80,23 @@ def parse_count(text: str) -> int:
     except ValueError:
         number = 0
     if number < 1:
-        raise GinError(f"{text!r} is no number of decisions; allowed are forms such as 500000, 500k and 20m")
+        raise GinError(must_be("decisions", "a number such as 500000, 500k or 20m", text))
     return number
 
 
 class ExploitConfig(Config):
-    """Trains best responses against a frozen player and says how much they win: a lower bound of how much can be won.
+    """Best responses to a frozen player.
 
     Attributes:
         agent: the frozen player: a name, or a checkpoint's directory.
-        decisions: decisions of the best response to train with, for each seed; 500k and 20m are understood.
+        decisions: decisions of the best response to train with, for each seed, such as 500k or 20m.
         seeds: how many best responses to train; the one that does best on deals kept for choosing is reported.
         rules: a preset.
-        games: games on fresh deals behind the figure.
+        games: games on fresh deals that the result is measured with.
         base: training configuration to start from.
         start: checkpoint whose weights every response begins with (``network``: the one that ships); a new network that imitates a
             bot at first when left empty.
-        points: times that the curve is measured on the way.
+        points: how often the curve is measured.
         out: where the results go, as JSON.
     """
 

@@ -1,4 +1,4 @@
-"""Does a program keep to the line protocol? Played through every phase, and told in words what is wrong."""
+"""Does a program keep to the line protocol? It is played through every phase, and what is wrong is said in words."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ STAGES = (
     ({"preset": "openspiel", "knock_limit": 0}, "random", "the wall: the last upcard may be taken to knock"),
     ("dg-standard", "formula", "bonuses and a long game"),
 )
-# A check is no measurement of strength: it is the same every time, so that what was found is found again.
+# A check does not measure strength: it is the same every time, so that what was found is found again.
 _SALT = "0" * 32
 _PHASES = ("upcard", "draw", "discard", "spread", "layoff", "wall")
 
 _ADVICE = {
     "cannot start": "Check the command; it is split as a shell would, but no shell runs it.",
     "handshake": 'Answer the first line with {"type": "ready", "protocol": 1}, and flush your output.',
-    "crash": "The program has to read lines until its input ends or it is told bye.",
+    "crash": "The program has to read lines until its input ends or a bye comes.",
     "timeout": "Answer every act line with one line, and flush your output after each.",
     "rubbish": 'Answer with {"type": "answers", "id": ID OF THE QUESTION, "answers": [{"slot": N, "action": TEXT}, ...]}.',
     "flood": "One line of answer for one line of question; debugging output belongs on standard error.",
@@ -42,13 +42,13 @@ _ADVICE = {
 
 @dataclass
 class Conformance:
-    """What came of it.
+    """The findings of a check.
 
     Attributes:
         wrong: sentences; none for a program that conforms.
-        notes: what is worth knowing and not wrong.
+        notes: sentences about what is not wrong but worth knowing.
         asked: decisions by phase.
-        ms_per_decision: wall-clock, both processes.
+        ms_per_decision: wall-clock time of both processes.
     """
 
     wrong: list[str] = field(default_factory=list)
@@ -65,8 +65,8 @@ def check(
     Args:
         command: the program and its arguments, without ``cmd:``.
         hands: hands in each stage.
-        limits: what it is allowed.
-        tick: told how many stages are done.
+        limits: of time.
+        tick: called with the number of stages that are done.
     """
     found = Conformance(asked=dict.fromkeys(_PHASES, 0))
     seconds = decisions = 0.0
@@ -94,9 +94,9 @@ def check(
     found.ms_per_decision = 1000 * seconds / max(1.0, decisions)
     for phase in _PHASES:
         if any(found.asked.values()) and not found.asked[phase]:
-            found.notes.append(f"was never asked in the phase {phase!r}: its own play did not lead there")
+            found.notes.append(f"was not asked in the phase {phase!r}: its own play did not lead there")
     if not found.wrong and not _same_alone(command, limits):
-        found.notes.append("plays otherwise when games come one at a time: it draws its own luck, or mixes up games")
+        found.notes.append("plays differently when games come one at a time: it uses its own luck, or mixes up games")
     return found
 
 

@@ -1,6 +1,6 @@
-"""Hands written down with both sides' cards: for measuring what a seat believes, never for playing.
+"""Hands logged with both sides' cards: for measuring what a seat believes, never for playing.
 
-Players see views only. The log is told, beside every view, the hand that was hidden from it.
+Players see views only. The log gets, beside every view, the hand that was hidden from it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ginenv.rules import Rules
 
 @dataclass(frozen=True)
 class Decisions:
-    """Decisions of one side, a few for each tick of the play.
+    """Decisions of one side in one tick of the play.
 
     Attributes:
         side: 0 or 1.
@@ -37,8 +37,6 @@ class Decisions:
 
 
 class _Log(Observer):
-    """Hands on every decision with what was hidden from it."""
-
     def __init__(self, log: Callable[[Decisions], None]):
         self.log = log
 
@@ -64,7 +62,7 @@ def watch_hands(
         pairs: deals, each played twice with seats exchanged.
         seed: of deals and luck.
         domain: which stream the deals come from.
-        log: told every decision before it is played.
+        log: called with every decision before it is played.
         scores: ``int[2 * pairs, 2]`` at which the hands begin, by hand and seat; all 0 when left out.
 
     Returns:

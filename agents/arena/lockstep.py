@@ -1,7 +1,7 @@
 """Two sides play many jobs in lock-step: the loop around the engine that matches, series and the hand log share.
 
-Everybody who is to move is asked at once, all actions are played, and slots whose job is done take the next one. What is done besides
-with a tick's decisions and finished hands (luck, logs, points by hand) is an ``Observer``'s business.
+Everybody who is to move is asked at once, all actions are played, and slots whose job is done take the next one. Whatever else is done
+with decisions and finished hands (luck, logs, points by hand) is up to an ``Observer``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from agents.arena.lockstep_kernels import (
     SLOT,
     advance,
     close_hands,
-    gather,
+    gather_views,
     go_on,
     start_jobs,
 )
@@ -33,7 +33,7 @@ from ginenv.view import VIEW
 
 
 class Observer:
-    """Hears of everything in a lock-step; what it does not override, it ignores. Views are valid during the call."""
+    """Is called for everything that happens in lock-step play. Views are valid during the call."""
 
     def before_actions(self, play: Lockstep, side: int, rows: np.ndarray, views: np.ndarray) -> None:
         """A side has chosen ``play.actions`` for ``VIEW[k]`` in the slots ``rows``; they have not been played."""
@@ -42,11 +42,11 @@ class Observer:
         """The actions in these slots have been played."""
 
     def after_hands(self, play: Lockstep, views: np.ndarray, rows: np.ndarray) -> None:
-        """Hands are over, with ``VIEW[2, k]`` as final views of both sides; the players know, the slots have not gone on."""
+        """Hands are over, with ``VIEW[2, k]`` as final views of both sides; the next hands have not been dealt."""
 
 
 class Lockstep:
-    """Some jobs while they are played.
+    """Jobs while they are played.
 
     Args:
         players: side 0 and side 1; one object may be both.
@@ -57,7 +57,7 @@ class Lockstep:
         hands: length of a series.
         forfeit_game: whether a forfeited hand loses the game.
         forfeit_points: what the other side scores for a forfeited hand; below 0 nothing can be forfeited.
-        observers: told in their order.
+        observers: called in their order.
 
     Attributes:
         states: ``STATE[size]``.
@@ -109,7 +109,7 @@ class Lockstep:
         Raises:
             IllegalActionError: if a player answers with an action that is not legal.
         """
-        gather(self.states, self.slots, self._views, self._rows, self._counts)
+        gather_views(self.states, self.slots, self._views, self._rows, self._counts)
         for side in range(2):
             if self._counts[side]:
                 self._decide(side, int(self._counts[side]))

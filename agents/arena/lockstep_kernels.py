@@ -1,4 +1,4 @@
-"""What a lock-step does, compiled: who is to move, what they may see, what their action does, what is counted.
+"""The steps of lock-step play, compiled: who is to move, what they may see, what their action does, what is counted.
 
 A *job* is one game, one hand, or a series of hands; ``SLOT`` says where and how it is played. Side 0 is the first player, whatever seat
 it has in a job.
@@ -27,13 +27,13 @@ _GIN = int(End.GIN)
 _KNOCKED = int(End.KNOCK)
 _UNDERCUT = int(End.UNDERCUT)
 
-# A place of the batch and the job that is played in it.
+# A slot of the batch and the job that is played in it.
 SLOT = np.dtype(
     [
         ("job", np.int64),  # its number, from 0; or FREE
         ("first_seat", np.int64),  # seat of side 0
         ("hand", np.int64),  # number of the hand within the job
-        ("ids", np.int64, (2,)),  # what side 0 and side 1 are told to tell this game from others
+        ("ids", np.int64, (2,)),  # the slot numbers that side 0 and side 1 are given
         ("key", np.uint64),  # of the deals
         ("luck", np.uint64, (2,)),  # private randomness of both sides
     ],
@@ -80,7 +80,7 @@ PLAY_STATS = np.dtype(
 
 @kernel
 def _deal_of_series(s, slot):
-    """The hand whose turn it is in a series: the seats begin in turn, and what is dealt depends on no hand before."""
+    """Deals the next hand of a series: the seats start in turn, and no deal depends on an earlier hand."""
     word = mix(np.uint64(slot.hand))
     s.key = mix(slot.key ^ word)
     s.luck[0] = mix(slot.luck[slot.first_seat] ^ word)
@@ -92,14 +92,7 @@ def _deal_of_series(s, slot):
 
 @kernel
 def start_jobs(states, slots, rows, unit):
-    """Deals the first hand of the jobs in some slots.
-
-    Args:
-        states: ``STATE[m]``, the rules set.
-        slots: ``SLOT[m]``.
-        rows: ``int64[k]`` slots with a new job.
-        unit: ``GAME``, ``HAND`` or ``SERIES``.
-    """
+    """Deals the first hand of the new jobs in the slots ``rows`` (``int64[k]``): ``STATE[m]`` with the rules set, ``SLOT[m]``."""
     for i in rows:
         s, slot = states[i], slots[i]
         if unit == SERIES:
@@ -112,18 +105,9 @@ def start_jobs(states, slots, rows, unit):
 
 
 @kernel
-def gather(states, slots, views, rows, counts):
-    """Views of all slots with a job, sorted by the side that is to move.
-
-    Args:
-        states: ``STATE[m]``.
-        slots: ``SLOT[m]``.
-        views: ``VIEW[2, m]``, written: one row for each side.
-        rows: ``int64[2, m]``, written: the slot of each view.
-        counts: ``int64[2]``, written.
-    """
-    counts[0] = 0
-    counts[1] = 0
+def gather_views(states, slots, views, rows, counts):
+    """Writes for each side the views in which it is to move (``VIEW[2, m]``), their slots (``int64[2, m]``) and their number."""
+    counts[:] = 0
     for i in range(states.shape[0]):
         if slots[i].job != FREE:
             seat = np.int64(states[i].turn)
@@ -163,13 +147,13 @@ def _count_chance_to_knock(t, s, knocks, action):
 
 @kernel
 def advance(states, views, rows, actions, stats, forfeit_points):
-    """Plays the actions of one side.
+    """Plays the actions of one side (``int64[k]``), chosen for ``VIEW[k]`` in the slots ``rows``.
 
     Args:
         states: ``STATE[m]``.
-        views: ``VIEW[k]``, what the side saw.
-        rows: ``int64[k]``, its slots.
-        actions: ``int64[k]``.
+        views: what the side saw.
+        rows: ``int64[k]``.
+        actions: the side's.
         stats: ``PLAY_STATS[1]`` of the side; empty where nothing is counted.
         forfeit_points: what the other side scores for a forfeited hand; below 0 nothing can be forfeited.
 
@@ -219,25 +203,10 @@ def _count_hand(t, s, seat):
 
 
 @kernel
-def _add_hand(result, s, seat, side):
-    """Adds a hand that the side in a seat has won to the job's result."""
-    result.won[side] += 1
-    result.points[side] += s.points
-    if s.end == 0:
-        result.forfeits[1 - side] += 1
-
-
-@kernel
 def close_hands(states, slots, views, rows, results, stats):
-    """Counts the hands that are over and shows them: final views of both sides.
+    """Counts the hands that are over; writes their final views of both sides (``VIEW[2, m]``) and their slots (``int64[m]``).
 
-    Args:
-        states: ``STATE[m]``.
-        slots: ``SLOT[m]``.
-        views: ``VIEW[2, m]``, written.
-        rows: ``int64[m]``, written: slots whose hand is over.
-        results: ``GAME_RESULT[jobs]``; empty where no results are kept.
-        stats: ``PLAY_STATS[2]``; empty where nothing is counted.
+    ``results`` (``GAME_RESULT[jobs]``) and ``stats`` (``PLAY_STATS[2]``) are empty where they are not kept.
 
     Returns:
         How many hands are over.
@@ -253,7 +222,11 @@ def close_hands(states, slots, views, rows, results, stats):
             if stats.shape[0]:
                 _count_hand(stats[side], s, seat)
             if results.shape[0] and s.winner == seat:
-                _add_hand(results[slot.job], s, seat, side)
+                result = results[slot.job]
+                result.won[side] += 1
+                result.points[side] += s.points
+                if s.end == 0:
+                    result.forfeits[1 - side] += 1
         if results.shape[0]:
             results[slot.job].hands += 1
         rows[count] = i
@@ -272,7 +245,7 @@ def _finish(result, s, slot, winner):
 
 @kernel
 def go_on(states, slots, rows, results, unit, hands, forfeit_game):
-    """After finished hands: the next hand of a job, or its result and a free slot.
+    """After finished hands: deals the next hand of a job, or writes its result and frees its slot.
 
     Args:
         states: ``STATE[m]``.

@@ -1,8 +1,8 @@
-"""Luck adjustment: what the cards of the stock gave is measured and taken off the result.
+"""Luck adjustment: the luck with the cards of the stock is measured and subtracted from the result.
 
 At each draw from the stock the luck is the value after the card drawn less the mean of the values after each card that is
 still in the stock, both hands known. Its expectation is zero whatever the values are, so subtracting it never biases a result;
-the better the values, the more variance goes (the idea of AIVAT, Burch et al. 2018, with chance nodes alone).
+the better the values, the more variance is removed (the idea of AIVAT, Burch et al. 2018, with chance nodes alone).
 """
 
 from __future__ import annotations
@@ -104,10 +104,10 @@ def draw_luck(states: np.ndarray, values: ValueFunction = deadwood_value) -> np.
 
 
 def chance_per_point(score: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """How much one more point in a hand changes the chance to win the game, roughly.
+    """Roughly how much one more point in a hand changes the chance to win the game.
 
-    From the scores before the hand, so that luck in points times this number is still zero on average. The model: what
-    comes until the end of the game is a normal sum over the hands that it takes the leader to get there.
+    It follows from the scores before the hand, so luck in points times this number is still zero on average. The model: the points
+    until the end of the game are a normal sum over the hands that it takes the leader to get there.
 
     Args:
         score: ``int[n, 2]``.
@@ -127,11 +127,10 @@ class LuckMeter(Observer):
         chance: ``float[jobs]``, the same as a change of the chance to win the job.
     """
 
-    def __init__(self, jobs: int, hands_only: bool, values: ValueFunction = deadwood_value):
+    def __init__(self, jobs: int, hands_only: bool):
         self.points = np.zeros(jobs)
         self.chance = np.zeros(jobs)
         self.hands_only = hands_only
-        self.values = values
         self._positions = np.zeros(0, np.int64)
 
     def before_actions(self, play: Lockstep, side: int, rows: np.ndarray, views: np.ndarray) -> None:
@@ -144,9 +143,9 @@ class LuckMeter(Observer):
         if not len(drew):
             return
         drawn, slots = play.states[drew], play.slots[drew]
-        points = np.where((drawn["turn"] ^ slots["first_seat"]) == 0, 1.0, -1.0) * draw_luck(drawn, self.values)
-        score = drawn["score"] * (0 if self.hands_only else 1)
-        target = drawn["rules"]["target"] * (0 if self.hands_only else 1)
+        points = np.where((drawn["turn"] ^ slots["first_seat"]) == 0, 1.0, -1.0) * draw_luck(drawn)
+        in_game = 0 if self.hands_only else 1
+        score, target = drawn["score"] * in_game, drawn["rules"]["target"] * in_game
         # A slot holds one job, so no job comes twice here.
         self.points[slots["job"]] += points
         self.chance[slots["job"]] += points * chance_per_point(score, target)

@@ -20,18 +20,15 @@ from typing import Any
 import numpy as np
 
 from agents.arena.lockstep import Lockstep, mirrored_jobs
-from agents.arena.lockstep_kernels import GAME, HAND, PLAY_STATS
-from agents.arena.luck import LuckMeter, ValueFunction, deadwood_value
-from agents.arena.results import MatchResult
+from agents.arena.lockstep_kernels import GAME, HAND
+from agents.arena.luck import LuckMeter
+from agents.arena.results import MatchResult, add_stats
 from agents.arena.sequential import LOOK_EVERY, SequentialTest
 from agents.deals import Domain, new_salt, salted
 from agents.programs.player import BotLimits, OutsidePlayer
-from ginenv.errors import GinError
+from ginenv.errors import GinError, check_choice, check_whole
 from ginenv.players import Player, make_player, parse_player
 from ginenv.rules import Rules, get_rules
-
-UNITS = ("games", "hands")
-FORFEITS = ("game", "hand")
 
 Progress = Callable[[int], None]
 
@@ -47,10 +44,9 @@ class MatchSettings:
         domain: which stream the deals come from; what is reported comes from ``Domain.EVAL``.
         batch: games at once in a process; changes the speed, never the result.
         forfeit: what a program from outside loses when it fails: the ``game`` or the ``hand``.
-        forfeit_points: what the other scores for a forfeited hand.
-        limits: what programs from outside are allowed.
+        forfeit_points: what the opponent scores for a forfeited hand.
+        limits: on the time and the restarts of programs from outside.
         luck: whether luck with the cards is measured, for estimates without it.
-        values: what luck is measured with; any function is right, a better one takes off more.
         until: stops the match before its length as soon as this test has an answer.
         salt: mixed into the seed (``agents.deals``); never empty where a program plays.
     """
@@ -64,33 +60,20 @@ class MatchSettings:
     forfeit_points: int = 50
     limits: BotLimits = field(default_factory=BotLimits)
     luck: bool = False
-    values: ValueFunction = deadwood_value
     until: SequentialTest | None = None
     salt: str = ""
 
     def __post_init__(self) -> None:
-        """Refuses what no match can be played with."""
+        """Checks the values."""
         object.__setattr__(self, "rules", get_rules(self.rules))
-        if self.unit not in UNITS:
-            raise GinError(f"unit is {self.unit!r}; allowed is one of: {', '.join(UNITS)}")
-        if self.forfeit not in FORFEITS:
-            raise GinError(f"forfeit is {self.forfeit!r}; allowed is one of: {', '.join(FORFEITS)}")
-        if self.batch < 1:
-            raise GinError(f"batch is {self.batch}; allowed is a whole number from 1")
-        self._mixed("deals", 64)
+        check_choice("unit", self.unit, ("games", "hands"))
+        check_choice("forfeit", self.forfeit, ("game", "hand"))
+        check_whole("batch", self.batch, 1)
+        self.mixed_seed("deals", 64)
 
-    def _mixed(self, purpose: str, bits: int) -> int:
+    def mixed_seed(self, purpose: str, bits: int) -> int:
+        """The seed of the ``deals`` or of the ``players``: with the salt mixed in where there is one."""
         return salted(self.salt, purpose, self.seed, bits) if self.salt else self.seed
-
-    @property
-    def deal_seed(self) -> int:
-        """What deals and luck follow from."""
-        return self._mixed("deals", 64)
-
-    @property
-    def player_seed(self) -> int:
-        """The seed of players in this process."""
-        return self._mixed("players", 31)
 
     def guarded(self, *players: str | Player) -> MatchSettings:
         """These settings with a new salt if a program plays and there is none."""
@@ -115,7 +98,7 @@ class Part:
 
 
 def _programs(players: Iterable[Player]) -> list[OutsidePlayer]:
-    """Those that run in other processes: they may forfeit, have limits, and are closed."""
+    """Those that run in other processes."""
     return [player for player in players if isinstance(player, OutsidePlayer)]
 
 
@@ -129,19 +112,19 @@ def play_pairs(
         settings: what is played.
         first: number of the first pair.
         pairs: how many.
-        progress: told now and then how many jobs have been finished.
+        progress: called with the number of finished jobs.
 
     Returns:
         The part. After an interrupt it ends before the first pair that is not finished: the games that happened to end
-        early would be no fair sample.
+        early would not be a fair sample.
 
     Raises:
         IllegalActionError: if a player answers with an action that is not legal.
     """
     settings = settings.guarded(*players)
-    jobs = mirrored_jobs(settings.domain, settings.deal_seed, first, pairs)
+    jobs = mirrored_jobs(settings.domain, settings.mixed_seed("deals", 64), first, pairs)
     unit = HAND if settings.unit == "hands" else GAME
-    meter = LuckMeter(len(jobs), unit == HAND, settings.values) if settings.luck else None
+    meter = LuckMeter(len(jobs), unit == HAND) if settings.luck else None
     play = Lockstep(
         players,
         settings.rules,
@@ -172,14 +155,14 @@ def play_pairs(
 
 
 def _make(spec: str | Player, settings: MatchSettings) -> Player:
-    """A player of a name, with a seed of the match's; a program gets the match's limits and salt."""
+    """A player by its name, with a seed of the match's; a program gets the match's limits and salt."""
     if isinstance(spec, str) and (parsed := parse_player(spec)).kind == "cmd":
         return OutsidePlayer(parsed.argument, settings.seed, settings.limits, settings.salt)
-    return make_player(spec, settings.player_seed)
+    return make_player(spec, settings.mixed_seed("players", 31))
 
 
 def _close(players: Iterable[Player]) -> list[dict[str, Any]]:
-    """Ends programs from outside; returns what they did wrong at it."""
+    """Ends programs from outside; returns their faults."""
     faults = []
     for program in _programs(players):
         program.close()
@@ -188,7 +171,7 @@ def _close(players: Iterable[Player]) -> list[dict[str, Any]]:
 
 
 def play_part(specs: tuple[str, str], settings: MatchSettings, first: int, pairs: int) -> Part:
-    """Plays some pairs between players of these names, made for it and closed after it."""
+    """Plays some pairs between players of these names, which are made for it and closed after it."""
     settings = settings.guarded(*specs)
     players = (_make(specs[0], settings), _make(specs[1], settings))
     try:
@@ -200,7 +183,7 @@ def play_part(specs: tuple[str, str], settings: MatchSettings, first: int, pairs
 
 
 def _start_worker() -> None:
-    """The parent hears an interrupt and ends its workers; these close their players on the way out."""
+    """The parent catches interrupts and ends its workers; these close their players on the way out."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
 
@@ -226,10 +209,8 @@ def _parts_here(
     players: tuple[Player, Player], settings: MatchSettings, pairs: int, tick: Progress
 ) -> Generator[Part, None, None]:
     size = LOOK_EVERY if settings.until else min(pairs, max(500, settings.batch))
-    before = 0
     for first, count in _chunks(pairs, size):
-        part = play_pairs(players, settings, first, count, lambda done, before=before: tick(before + done))
-        before += 2 * count
+        part = play_pairs(players, settings, first, count, lambda done, first=first: tick(2 * first + done))
         yield part
         if not part.complete:
             return
@@ -248,17 +229,6 @@ def _parts_of_workers(
             done += len(part.games)
             tick(done)
             yield part
-
-
-def _check_for_workers(specs: tuple[str | Player, str | Player], settings: MatchSettings) -> tuple[str, str]:
-    """Refuses what cannot be sent to other processes; returns the players' names."""
-    a, b = specs
-    if not isinstance(a, str) or not isinstance(b, str):
-        raise GinError("several processes need the names of players, not players that exist already")
-    if settings.values is not deadwood_value:
-        raise GinError("several processes measure luck with the default values; allowed is workers=1 for others")
-    check_names(a, b)
-    return a, b
 
 
 def play_match(
@@ -283,18 +253,17 @@ def play_match(
         unit: ``games`` or ``hands``, in place of that of the settings.
         seed: of deals and players, in place of that of the settings.
         workers: processes; more than one needs names for players.
-        progress: told how many games (or hands) are finished.
-        settings: everything else that a match can be; the default ones when left out.
+        progress: called with the number of finished games (or hands).
+        settings: everything else; the default ones when left out.
 
     Returns:
         The result; after an interrupt from the keyboard what had been finished by then.
 
     Raises:
-        GinError: if something asked for does not exist or does not fit.
+        GinError: if a name does not exist or a value is out of range.
         KeyboardInterrupt: after an interrupt before anything was finished.
     """
-    if pairs < 1:
-        raise GinError(f"pairs is {pairs}; allowed is a whole number from 1")
+    check_whole("pairs", pairs, 1)
     given = {"rules": rules, "unit": unit, "seed": seed}
     settings = replace(settings or MatchSettings(), **{key: value for key, value in given.items() if value is not None})
     settings = settings.guarded(a, b)
@@ -305,7 +274,10 @@ def play_match(
         own = [_make(spec, settings) for spec in (a, b)]
         parts = _parts_here((own[0], own[1]), settings, pairs, tick)
     else:
-        parts = _parts_of_workers(_check_for_workers((a, b), settings), settings, pairs, workers, tick)
+        if not isinstance(a, str) or not isinstance(b, str):
+            raise GinError("with several workers players must be given by their names")
+        check_names(a, b)
+        parts = _parts_of_workers((a, b), settings, pairs, workers, tick)
     names = (a if isinstance(a, str) else a.name, b if isinstance(b, str) else b.name)
     try:
         result = _collect(names, settings, parts, pairs)
@@ -318,7 +290,7 @@ def play_match(
 
 
 def _collect(names: tuple[str, str], settings: MatchSettings, parts: Iterator[Part], pairs: int) -> MatchResult:
-    """Joins parts as they come, until the last of them, an interrupt, or an answer of the sequential test."""
+    """Joins parts until the last of them, an interrupt, or a verdict of the sequential test."""
     finished: list[Part] = []
     test, verdict = settings.until, ""
     interrupted = False
@@ -344,17 +316,14 @@ def _collect(names: tuple[str, str], settings: MatchSettings, parts: Iterator[Pa
 
 
 def check_names(*specs: str) -> None:
-    """Makes each player once here, so that a wrong name is said before processes start."""
+    """Makes each player once, so that a wrong name raises before processes start."""
     for spec in specs:
         if parse_player(spec).kind != "cmd":
             make_player(spec)
 
 
 def join_parts(names: tuple[str, str], settings: MatchSettings, parts: list[Part], wanted: int) -> MatchResult:
-    """The result of a match from its parts."""
-    stats = np.zeros(2, PLAY_STATS)
-    for key in PLAY_STATS.names or ():
-        stats[key] = sum(part.stats[key] for part in parts)
+    """The result of a match of ``wanted`` pairs from its parts."""
     seconds = sum((part.seconds for part in parts), np.zeros(2))
     return MatchResult(
         names=names,
@@ -362,7 +331,7 @@ def join_parts(names: tuple[str, str], settings: MatchSettings, parts: list[Part
         unit=settings.unit,
         seed=settings.seed,
         games=np.concatenate([part.games for part in parts]),
-        stats=stats,
+        stats=add_stats(part.stats for part in parts),
         seconds=(float(seconds[0]), float(seconds[1])),
         luck=np.concatenate([part.luck for part in parts if part.luck is not None]) if settings.luck else None,
         faults=summed(fault for part in parts for fault in part.faults),
@@ -372,7 +341,7 @@ def join_parts(names: tuple[str, str], settings: MatchSettings, parts: list[Part
 
 
 def summed(faults: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Faults of all parts, one entry for each player and kind."""
+    """Faults with their counts added up by player and kind."""
     entries: dict[tuple[str, str], dict[str, Any]] = {}
     for fault in faults:
         entry = entries.setdefault((fault["player"], fault["kind"]), {**fault, "count": 0, "forfeits": 0})

@@ -14,7 +14,7 @@ _ROUNDS = 500
 
 
 def fit(wins: np.ndarray) -> np.ndarray:
-    """Ratings that explain who won how much against whom best.
+    """The ratings that best explain who won how much against whom.
 
     Args:
         wins: ``float[..., n, n]``, points of row against column (a win 1, a draw a half); any number of tables at once.
@@ -71,9 +71,9 @@ def circles(beats: np.ndarray) -> list[tuple[int, int, int]]:
     Args:
         beats: ``bool[n, n]``, whether row beats column beyond doubt.
     """
-    found = []
-    for a, b, c in combinations(range(len(beats)), 3):
-        for i, j, k in ((a, b, c), (a, c, b)):
-            if beats[i, j] and beats[j, k] and beats[k, i]:
-                found.append((i, j, k))
-    return found
+    return [
+        (i, j, k)
+        for a, b, c in combinations(range(len(beats)), 3)
+        for i, j, k in ((a, b, c), (a, c, b))
+        if beats[i, j] and beats[j, k] and beats[k, i]
+    ]

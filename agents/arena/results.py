@@ -1,12 +1,13 @@
-"""What a match says: shares and points with intervals, and how each side played.
+"""Results of matches: shares and points with intervals, and how each side played.
 
-Both legs of a pair are played on the same deals, so they are no independent results: every interval is clustered by pair.
+Both legs of a pair are played on the same deals, so they are not independent: every interval is clustered by pair.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
 import platform
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,8 +74,17 @@ def ratio(numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
     return Estimate(mean, Z95 * float(error))
 
 
+def add_stats(parts: Iterable[np.ndarray]) -> np.ndarray:
+    """The sum of ``PLAY_STATS`` arrays of one shape, field by field."""
+    parts = list(parts)
+    total = np.zeros_like(parts[0])
+    for key in PLAY_STATS.names or ():
+        total[key] = sum(part[key] for part in parts)
+    return total
+
+
 def rates(stats: Any, seconds: float) -> dict[str, Any]:
-    """How a side played, of its ``PLAY_STATS`` and the seconds it took; ``None`` where there was no occasion."""
+    """How a side played, from its ``PLAY_STATS`` and its seconds; ``None`` where there was no occasion."""
 
     def per(key: str, of: str) -> float | None:
         return round(float(stats[key]) / float(stats[of]), 4) if stats[of] else None
@@ -105,7 +115,7 @@ class MatchResult:
     """A match between two sides.
 
     Attributes:
-        names: the players as they were asked for.
+        names: of the players.
         rules: what was played.
         unit: ``games`` or ``hands``.
         seed: of the deals and of the players.
@@ -114,11 +124,11 @@ class MatchResult:
         seconds: time spent in each side's decisions.
         luck: ``float[2 * pairs, 2]``, what luck with the cards gave side 0 in each job: points, and chance to win the job; or
             ``None`` where it was not measured.
-        faults: what went wrong with programs from outside: name, job, kind and words.
-        wanted: pairs asked for; fewer are there after an interrupt or an early stop.
-        verdict: what a sequential test concluded, else empty.
+        faults: of programs from outside: player, kind, count, forfeits, and the first case in words.
+        wanted: pairs asked for; there are fewer after an interrupt or an early stop.
+        verdict: of a sequential test, else empty.
         elapsed: seconds of the whole match.
-        interrupted: whether somebody stopped it from outside.
+        interrupted: whether it was interrupted.
         salts: mixed into the seed where programs from outside played; several where a tournament's blocks were played apart.
     """
 
@@ -165,19 +175,19 @@ class MatchResult:
         """Side 0's share of the hands that somebody won."""
         return ratio(self._by_pair(self.games["won"][:, 0]), self._by_pair(self.games["won"].sum(axis=1)))
 
+    def _points(self, luck: np.ndarray | float) -> Estimate:
+        margin = self.games["points"][:, 0] - self.games["points"][:, 1]
+        return ratio(self._by_pair(margin - luck), self._by_pair(self.games["hands"]))
+
     @property
     def points(self) -> Estimate:
-        """Side 0's points a hand, less the other's."""
-        margin = self.games["points"][:, 0] - self.games["points"][:, 1]
-        return ratio(self._by_pair(margin), self._by_pair(self.games["hands"]))
+        """Side 0's points a hand, less its opponent's."""
+        return self._points(0.0)
 
     @property
     def adjusted_points(self) -> Estimate | None:
         """The same with luck subtracted; ``None`` where it was not measured."""
-        if self.luck is None:
-            return None
-        margin = self.games["points"][:, 0] - self.games["points"][:, 1]
-        return ratio(self._by_pair(margin - self.luck[:, 0]), self._by_pair(self.games["hands"]))
+        return None if self.luck is None else self._points(self.luck[:, 0])
 
     @property
     def best_pair_scores(self) -> np.ndarray:
@@ -189,9 +199,7 @@ class MatchResult:
     @property
     def adjusted_share(self) -> Estimate | None:
         """Side 0's share of the games with luck subtracted; ``None`` where it was not measured."""
-        if self.luck is None:
-            return None
-        return ratio(self.best_pair_scores, np.ones(self.pairs))
+        return None if self.luck is None else ratio(self.best_pair_scores, np.ones(self.pairs))
 
     def rates_of(self, side: int) -> dict[str, Any]:
         """How a side played, as rates."""

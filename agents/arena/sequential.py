@@ -1,4 +1,4 @@
-"""A test that stops a match as soon as its question is answered.
+"""A sequential test: it stops a match as soon as one player is shown to be better, or neither.
 
 Two generalised sequential probability ratio tests on the scores of pairs run side by side (as fishtest does it: the variance is
 the sample's): is side 0 better by the margin rather than equal, and is it worse by the margin rather than equal? The match
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ginenv.errors import GinError
+from ginenv.errors import GinError, must_be
 
 # Pairs before the first look (a variance from fewer says little), and between two looks.
 LOOK_EVERY = 100
@@ -33,11 +33,10 @@ class SequentialTest:
     beta: float = 0.05
 
     def __post_init__(self) -> None:
-        """Refuses what no test can be made of."""
-        for name, high in (("margin", 0.5), ("alpha", 0.5), ("beta", 0.5)):
-            value = getattr(self, name)
-            if not 0 < value < high:
-                raise GinError(f"{name} is {value}; allowed is a number between 0 and {high}")
+        """Checks the values."""
+        for name in ("margin", "alpha", "beta"):
+            if not 0 < getattr(self, name) < 0.5:
+                raise GinError(must_be(name, "a number between 0 and 0.5", getattr(self, name)))
 
     def ratios(self, scores: np.ndarray) -> tuple[float, float]:
         """Logarithms of the likelihood ratios for "better by the margin" and "worse by the margin" against "equal".

@@ -17,7 +17,7 @@ from agents.deals import Domain, deal_keys, luck_words
 from ginenv.players import Player
 from ginenv.rules import Rules, get_rules
 
-# Is told the player's final views, the series, and the numbers of the hands that ended.
+# Called with the player's final views, the series, and the numbers of the hands that ended.
 AfterHands = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
 
 
@@ -26,7 +26,7 @@ _counters: list[Callable[[int], None]] = []
 
 @contextmanager
 def counting_hands(tick: Callable[[int], None]) -> Iterator[None]:
-    """Tells how many hands of series have ended since it was entered, whoever plays them: the progress of a benchmark of many."""
+    """Within it, ``tick`` is called with the number of hands that have ended in all series: the progress of a benchmark of many."""
     done = 0
 
     def count(hands: int) -> None:
@@ -42,8 +42,6 @@ def counting_hands(tick: Callable[[int], None]) -> Iterator[None]:
 
 
 class _Points(Observer):
-    """Writes down the points of every hand."""
-
     def __init__(self, series: int, hands: int, after: AfterHands | None):
         self.points = np.zeros((series, hands), np.int16)
         self.after = after
@@ -70,7 +68,7 @@ def play_series(
     first: int = 0,
     same_deal: bool = False,
 ) -> np.ndarray:
-    """Plays series of hands; each player is told of every hand that ends, with the series as slot.
+    """Plays series of hands; each player observes every hand that ends, with the series as slot.
 
     Args:
         player: sits in seat 0.
@@ -80,7 +78,7 @@ def play_series(
         seed: of the deals; series ``i`` is the same whatever the others.
         rules: what is played.
         domain: which stream the deals come from.
-        after: called with the player's final views, the series and the numbers of the hands that ended.
+        after: called after hands that ended (see ``AfterHands``).
         first: number of the first series.
         same_deal: every series gets the deals of the first and the same luck of the opponent; only the player's own luck differs.
 

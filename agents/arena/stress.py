@@ -23,13 +23,13 @@ _LIMITS = BotLimits(start_seconds=6.0, seconds=2.0, restarts=0, end_seconds=2.0)
 
 @dataclass
 class StressResult:
-    """What became of the bots.
+    """The result of a stress test.
 
     Attributes:
-        faults: for each kind of bot, how often which fault was named.
-        unnamed: bots with no fault named.
+        faults: how often each fault was named, by kind of bot.
+        unnamed: kinds of the bots with no fault named.
         left_behind: processes that outlived their match.
-        seconds: all in all.
+        seconds: of the whole test.
     """
 
     faults: dict[str, Counter[str]]
@@ -46,7 +46,7 @@ def run(script: Path, kinds: list[str], bots: int, threads: int, tick: Callable[
         kinds: kinds of bots, taken in turn.
         bots: how many.
         threads: matches at once.
-        tick: told how many are done.
+        tick: called with the number of bots that are done.
     """
     began = time.perf_counter()
     token = secrets.token_hex(8)

@@ -1,8 +1,7 @@
 """Everyone against everyone, in blocks of pairs that are kept as files.
 
-So a long tournament can be stopped, resumed, and shared between machines. Every block is one file, written beside its place and
-renamed. Whoever starts the same tournament in the same directory goes on where it stopped; with ``torchrun`` each rank plays its
-share of the blocks, and whoever finds all of them there writes the report.
+So a long tournament can be stopped, resumed, and shared between machines. The same tournament started again in the same directory
+continues; with ``torchrun`` each rank plays its share of the blocks, and the one that finds all of them played writes the report.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from agents.arena.configs import TournamentConfig, parse_rules
 from agents.arena.lockstep_kernels import GAME_RESULT, PLAY_STATS
 from agents.arena.matches import MatchSettings, Part, check_names, join_parts, play_part, workers_pool
 from agents.arena.ratings import circles, ratings
-from agents.arena.results import MatchResult, rates, versions
+from agents.arena.results import MatchResult, add_stats, rates, versions
 from agents.files import write_atomic, write_json, writing
 from agents.programs.player import BotLimits
 from ginenv.errors import GinError
@@ -42,12 +41,12 @@ class Block:
 
     @property
     def file_name(self) -> str:
-        """Where it is kept."""
+        """The file that it is kept in."""
         return f"{self.a:03}-{self.b:03}-{self.first:07}.npz"
 
 
 def _made_of(spec: str) -> dict[str, str]:
-    """Hashes of what lies in the directories that a player's name leads to: tomorrow they may hold another player."""
+    """Hashes of the files in the directories that a player's name leads to: tomorrow they may hold another player."""
     parsed = parse_player(spec)
     if parsed.kind == "cmd":
         return {}
@@ -58,7 +57,7 @@ def _made_of(spec: str) -> dict[str, str]:
         hashes[parsed.argument or parsed.kind] = str(level.digest)
     for place in (parsed.argument, *parsed.options.values()):
         if place not in hashes and place and (Path(place) / "checkpoint.json").is_file():
-            # Whoever plays from a directory has loaded torch already; other tournaments do without it.
+            # Players from a directory have loaded torch already; other tournaments do without it.
             from agents.network.checkpoint import read_metadata
 
             hashes[place] = str(read_metadata(place).get("weights_sha256"))
@@ -99,7 +98,7 @@ class Tournament:
         self._claim()
 
     def _claim(self) -> None:
-        """Refuses a directory with another tournament: blocks of both would be mixed."""
+        """Raises for a directory with another tournament: blocks of both would be mixed."""
         played = {key: value for key, value in self.config.model_dump(mode="json").items() if key not in _FREE}
         played["rules_hash"] = self.settings.rules.hash
         self.made_of = {place: made for spec in self.specs for place, made in _made_of(spec).items()}
@@ -113,7 +112,7 @@ class Tournament:
                 others = [key for key in sorted({*held, *played}) if held.get(key) != played.get(key)]
                 raise GinError(
                     f"{self.directory} holds another tournament ({known['hash']}, not {digest}; "
-                    f"other: {', '.join(others) or 'nothing that is named'}); choose another out"
+                    f"other: {', '.join(others)}); choose another out"
                 )
         else:
             with writing(path):
@@ -134,8 +133,8 @@ class Tournament:
     def _path(self, block: Block) -> Path:
         return self.directory / "blocks" / block.file_name
 
-    def play(self, tick: Callable[[int], None] | None = None) -> None:
-        """Plays this process's share of what is missing."""
+    def play(self, tick: Callable[[int], None] = lambda done: None) -> None:
+        """Plays this process's share of the missing blocks."""
         mine = self.blocks()[self.rank :: self.world]
         waiting = [block for block in mine if not self._path(block).exists()]
         done = len(mine) - len(waiting)
@@ -144,19 +143,17 @@ class Tournament:
                 return
             self._save(block, part)
             done += 1
-            if tick is not None:
-                tick(done)
+            tick(done)
 
-    def _task(self, block: Block) -> tuple[tuple[str, str], MatchSettings, int, int]:
-        return (self.specs[block.a], self.specs[block.b]), self.settings, block.first, block.pairs
+    def _play(self, block: Block) -> Part:
+        return play_part((self.specs[block.a], self.specs[block.b]), self.settings, block.first, block.pairs)
 
     def _parts(self, waiting: list[Block]) -> Iterator[tuple[Block, Part]]:
         if self.config.workers == 1:
-            for block in waiting:
-                yield block, play_part(*self._task(block))
+            yield from ((block, self._play(block)) for block in waiting)
             return
         with workers_pool(self.config.workers) as pool:
-            futures = {pool.submit(play_part, *self._task(block)): block for block in waiting}
+            futures = {pool.submit(self._play, block): block for block in waiting}
             for future in as_completed(futures):
                 yield futures[future], future.result()
 
@@ -191,7 +188,7 @@ class Tournament:
         return part
 
     def standings(self) -> Standings:
-        """What the blocks that are there come to."""
+        """The results of the blocks that have been played."""
         parts: dict[tuple[int, int], list[Part]] = {}
         missing = 0
         for block in self.blocks():
@@ -211,7 +208,7 @@ def _read_claim(path: Path) -> dict[str, Any]:
         known = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(known["hash"], str) and isinstance(known["config"], dict):
             return known
-        reason = "its hash or its config is none"
+        reason = "its hash or its config is missing"
     except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
         reason = str(error)
     raise GinError(f"{path} cannot be read, so its blocks may be of any tournament ({reason}); choose another out")
@@ -230,8 +227,8 @@ class Standings:
         specs: players as ``evaluate.py`` takes them.
         matches: results by (a, b) with a < b.
         missing: blocks that have not been played.
-        config: what was asked for.
-        made_of: hashes of what the players' names lead to.
+        config: of the tournament.
+        made_of: hashes of the files that the players' names lead to.
     """
 
     names: list[str]
@@ -266,14 +263,11 @@ class Standings:
 
     def rates(self, player: int) -> dict[str, Any]:
         """How a player plays, over all its matches; empty for one without a match."""
-        stats, seconds = np.zeros(1, PLAY_STATS), 0.0
-        for (a, b), result in self.matches.items():
-            if player in (a, b):
-                side = 0 if player == a else 1
-                for key in PLAY_STATS.names or ():
-                    stats[key][0] += result.stats[key][side]
-                seconds += result.seconds[side]
-        return rates(stats[0], seconds) if stats["hands"][0] else {}
+        played = [(pair.index(player), result) for pair, result in self.matches.items() if player in pair]
+        if not played:
+            return {}
+        stats = add_stats(result.stats[side : side + 1] for side, result in played)
+        return rates(stats[0], sum(result.seconds[side] for side, result in played))
 
     def faults(self) -> list[dict[str, Any]]:
         """What went wrong, with the match in which it did."""

@@ -16,32 +16,36 @@ from ginenv.errors import GinError, unknown_name
 
 
 class Command(NamedTuple):
-    """Something that can be asked for.
+    """A command.
 
     Attributes:
-        function: ``"module:function"``, called with the arguments and the program's name for its help.
+        function: ``"module:function"``, whose parameters are the command's arguments and whose docstring is its help.
         summary: what it does, in a few words.
         one_thread: whether matrix products keep to one thread. Players meet small batches, for which threads that wait for each other
             take longer than one; more work is for more processes.
+        reads_arguments: whether the function is given the words after the command instead, and reads them itself.
     """
 
     function: str
     summary: str
     one_thread: bool = True
+    reads_arguments: bool = False
 
 
 COMMANDS = {
-    "play": Command("agents.cli.play:play", "a table to play at in the terminal"),
+    "play": Command("agents.play.terminal.app:run", "a table to play at in the terminal"),
     "evaluate": Command("agents.cli.evaluate:evaluate", "A B: a match; A: one player against the panel"),
     "tournament": Command("agents.cli.tournament:tournament", "CONFIG.yaml: everyone against everyone"),
     "exploit": Command("agents.cli.measure:exploit", "PLAYER: trains best responses against a player", False),
     "adaptation": Command("agents.cli.measure:adaptation", "LEVEL: what a level gains by learning"),
     "conform": Command("agents.cli.programs:conform", "PROGRAM: does a program keep to the line protocol?"),
     "stress": Command("agents.cli.programs:stress", "matches against many bad programs"),
-    "explain": Command("agents.cli.play:explain", "POSITION: why the search plays what it plays"),
-    "levels": Command("agents.cli.levels:levels", "show, export, import, reset, rate or build levels"),
+    "explain": Command("agents.search.explain:main", "POSITION: why the search plays as it does", reads_arguments=True),
+    "levels": Command(
+        "agents.cli.levels:levels", "show, export, import, reset, rate or build levels", reads_arguments=True
+    ),
     "train": Command("agents.cli.train:train", "trains an agent by self-play and exports it", False),
-    "curves": Command("agents.cli.curves:curves", "RUN ...: draws the learning curves of runs"),
+    "curves": Command("agents.cli.train:curves", "RUN ...: draws the learning curves of runs"),
     "average": Command("agents.cli.train:average", "CHECKPOINT ...: averages the weights of checkpoints", False),
     "convert": Command("agents.cli.train:convert", "DIRECTORY: an older checkpoint or level to the present format"),
     "fit-hand-model": Command("agents.cli.train:fit_hand_model", "CHECKPOINT: trains its model of whole hands", False),
@@ -55,7 +59,7 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
     """Runs a command; an error is one sentence and a non-zero exit.
 
     Args:
-        program: how the program was called; ``evaluate.py`` says of its command ``evaluate`` nothing more.
+        program: how the program was called, such as ``gin`` or ``evaluate.py``.
         command: one of ``COMMANDS``.
         arguments: the words after it.
     """
@@ -66,9 +70,8 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         signal.signal(stop, signal.default_int_handler)
     if chosen.one_thread:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
-    module, _, function = chosen.function.partition(":")
     try:
-        status = getattr(importlib.import_module(module), function)(list(arguments), name)
+        status = _call(chosen, name, arguments)
     except GinError as error:
         sys.exit(f"{name}: {error}")
     except KeyboardInterrupt:
@@ -82,13 +85,29 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         sys.exit(status)
 
 
+def _call(command: Command, name: str, arguments: Sequence[str]) -> int | None:
+    module, _, attribute = command.function.partition(":")
+    function = getattr(importlib.import_module(module), attribute)
+    if command.reads_arguments:
+        return function(arguments)
+    import tyro
+
+    about = None
+    if name == "evaluate.py":
+        others = [f"{name} {other}, {COMMANDS[other].summary}" for other in BESIDE_MATCHES]
+        about = "\n\n".join(
+            [str(function.__doc__).partition("\n")[0], "Other commands, each with its own --help:", *others]
+        )
+    return tyro.cli(function, prog=name, args=arguments, description=about, config=(tyro.conf.OmitArgPrefixes,))
+
+
 def main() -> None:
     """The program ``gin``."""
     command, *rest = sys.argv[1:] or ["--help"]
     if command in ("-h", "--help"):
         print("usage: gin COMMAND ...\n")
         print("\n".join(f"  {name:15} {chosen.summary}" for name, chosen in COMMANDS.items()))
-        print("\nEach has a --help of its own.")
+        print("\nEach has its own --help.")
     elif command in COMMANDS:
         run("gin", command, rest)
     else:

@@ -13,7 +13,6 @@ from agents.arena.configs import parse_rules
 from agents.arena.matches import MatchSettings, play_match
 from agents.arena.results import MatchResult
 from agents.arena.sequential import SequentialTest
-from agents.cli import BESIDE_MATCHES, COMMANDS
 from agents.config import Config
 from agents.files import check_writable, write_json, writing
 from agents.reports.terminal import match_tables, panel_table, progress_bar, results_document
@@ -23,7 +22,7 @@ PANEL = ("random", "easy", "simple", "formula")
 
 
 class MatchConfig(Config):
-    """Plays two players against each other on mirrored deals; or one against the panel (random, easy, simple, formula).
+    """A match of two players, or of one against each of the panel.
 
     Attributes:
         players: names, checkpoint directories, or cmd:"PROGRAM ARGUMENTS" for a program that speaks the line protocol.
@@ -74,20 +73,10 @@ class MatchConfig(Config):
         )
 
 
-def _description(program: str) -> str:
-    """What the help begins with; behind ``evaluate.py`` it names the commands that stand in the players' place."""
-    about = "Plays two players against each other on mirrored deals, or one against the panel: " + ", ".join(PANEL)
-    if program != "evaluate.py":
-        return about
-    others = [f"{program} {name}, {COMMANDS[name].summary}" for name in BESIDE_MATCHES]
-    return "\n\n".join([about, "Other commands, each with a --help of its own:", *others])
-
-
-def evaluate(arguments: list[str], program: str) -> None:
-    """Plays a match, or one player against the panel; writes a results file and prints tables."""
-    config = tyro.cli(MatchConfig, prog=program, args=arguments, description=_description(program))
+def evaluate(config: MatchConfig) -> None:
+    """Plays two players against each other on mirrored deals, or one against the panel: random, easy, simple, formula."""
     if not 1 <= len(config.players) <= 2:
-        raise GinError(f"{len(config.players)} players were named; allowed are one (it meets the panel) or two")
+        raise GinError(f"{len(config.players)} players were named; name one (it meets the panel) or two")
     settings = config.settings
     check_writable(config.out)
     console = Console()

@@ -1,4 +1,4 @@
-"""``gin levels``: what a level is and has learned, how it is put back, exported, imported, rated and built."""
+"""``gin levels``: shows, resets, exports, imports, rates and builds levels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agents.bots.heuristics import make_formula
 from agents.levels.bench.rating import rate_levels, read_rating
 from agents.levels.bench.variety import measure_variety
 from agents.levels.level import NAMES, load_level
-from agents.levels.package import build_levels, export_level, import_level
+from agents.levels.package import build_level, export_level, import_level, read_settings
 from agents.levels.profile import reset_level
 from agents.levels.words import what_did_you_learn
 from agents.reports.terminal import progress_bar
@@ -46,7 +46,7 @@ def learned(level: Positional[str], home: Path, opponent: str | None = None) -> 
     Args:
         level: name or directory.
         home: directory that holds what levels learned.
-        opponent: of whom; everybody when left out.
+        opponent: name of one opponent; all when left out.
     """
     return what_did_you_learn(home, load_level(level), opponent)
 
@@ -76,10 +76,10 @@ def export(level: Positional[str], directory: Positional[Path]) -> str:
 
 @app.command(name="import")
 def take_in(source: Positional[Path], directory: Positional[Path]) -> str:
-    """Takes in a level that somebody else made, after checking it.
+    """Copies a level that somebody else made, after checking it.
 
     Args:
-        source: the other's directory.
+        source: its directory.
         directory: to write.
     """
     found = import_level(source, directory)
@@ -109,7 +109,7 @@ def variety(level: Positional[str], deals: int = 100, plays: int = 1000, hands: 
 
 @app.command
 def rate(results: Positional[Path]) -> str:
-    """Keeps what a tournament told of the installed levels beside them.
+    """Writes the ratings of the installed levels by a tournament beside them.
 
     Args:
         results: of ``gin tournament configs/levels_tournament.yaml``.
@@ -118,22 +118,19 @@ def rate(results: Positional[Path]) -> str:
 
 
 @app.command
-def build(config: Path, out: Path) -> str:
-    """Makes levels of a training run.
+def build(source: Positional[Path], out: Path, like: str = "", set: tuple[str, ...] = ()) -> str:
+    """Makes a level of a training run or of any checkpoint.
 
     Args:
-        config: YAML file.
-        out: directory of the levels.
+        source: directory of the run, whose best checkpoint is taken, or of the checkpoint.
+        out: directory of the level, which is called after it.
+        like: name or directory of a level whose settings it gets; the default ones when left out.
+        set: settings that differ from these, as key=value (``temperature=2 plans=[0,-1,-2,-3,-4]``).
     """
-    built = build_levels(config, out)
-    return "\n".join(f"{level.name}: {level.directory} (sha256 {level.digest})" for level in built)
+    level = build_level(out, read_settings(out.name, like, set), source)
+    return f"{level.name} is in {out} (sha256 {level.digest})."
 
 
-def run(arguments: Sequence[str], program: str = "gin levels") -> str:
-    """Carries out a command line; returns what there is to say."""
-    return app.cli(args=list(arguments), prog=program, description="Levels: what they are and have learned.")
-
-
-def levels(arguments: list[str], program: str) -> None:
-    """Carries out a command line and prints what there is to say."""
-    print(run(arguments, program))
+def levels(arguments: Sequence[str]) -> None:
+    """Runs a command line and prints its answer."""
+    print(app.cli(args=arguments, prog="gin levels", description="Levels: what they are and have learned."))

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import tyro
 from rich.console import Console
 
+from agents.arena.configs import ExploitConfig
+from agents.arena.series import counting_hands
 from agents.files import check_writable, write_json, write_text, writing
+from agents.levels.bench.adaptation import AdaptationConfig, hands_to_play, run
+from agents.reports.adaptation import adaptation_tables, report_adaptation
 from agents.reports.terminal import match_tables, progress_bar, results_document, this_command
 
 
-def exploit(arguments: list[str], program: str) -> None:
-    """Trains best responses against a frozen player and reports what the best of them wins on fresh deals."""
-    from agents.arena.configs import ExploitConfig
+def exploit(config: ExploitConfig) -> None:
+    """Trains best responses against a frozen player and prints how much the best of them wins: a lower bound of what can be won."""
     from agents.learning.exploit import exploit as train_and_measure
 
-    config = tyro.cli(ExploitConfig, prog=program, args=arguments)
     check_writable(config.out)
     console = Console()
     with progress_bar(console, config.seeds * config.budget, "training best responses, decisions") as tick:
@@ -36,13 +37,8 @@ def exploit(arguments: list[str], program: str) -> None:
     console.print(f"results: {config.out}", markup=False, soft_wrap=True)
 
 
-def adaptation(arguments: list[str], program: str) -> None:
-    """Measures what a level gains by learning, and writes figures and a report."""
-    from agents.arena.series import counting_hands
-    from agents.levels.bench.adaptation import AdaptationConfig, hands_to_play, run
-    from agents.reports.adaptation import adaptation_tables, report_adaptation
-
-    config = tyro.cli(AdaptationConfig, prog=program, args=arguments)
+def adaptation(config: AdaptationConfig) -> None:
+    """Measures what a level gains by learning from its opponents."""
     check_writable(config.out / "results.json")
     console = Console()
     with progress_bar(console, hands_to_play(config), f"{config.level}, hands") as tick, counting_hands(tick):

@@ -21,7 +21,7 @@ BAD_BOTS = Path(__file__).parents[2] / "examples" / "bad_bots.py"
 
 
 class ConformConfig(Config):
-    """Checks whether a program keeps to the line protocol.
+    """A check of a program.
 
     Attributes:
         program: the program and its arguments, with or without cmd: in front.
@@ -35,7 +35,7 @@ class ConformConfig(Config):
 
 
 class StressConfig(Config):
-    """Plays matches against bad programs of every kind that examples/bad_bots.py knows.
+    """Matches against bad programs.
 
     Attributes:
         bots: how many.
@@ -46,9 +46,8 @@ class StressConfig(Config):
     threads: int = Field(8, gt=0)
 
 
-def conform(arguments: list[str], program: str) -> None:
-    """Plays a program through every phase and says what is wrong."""
-    config = tyro.cli(ConformConfig, prog=program, args=arguments)
+def conform(config: ConformConfig) -> None:
+    """Plays a program through every phase of the line protocol and prints what is wrong."""
     limits = BotLimits(start_seconds=config.seconds, seconds=config.seconds)
     console = Console()
     with progress_bar(console, len(STAGES), "playing through every phase") as tick:
@@ -64,9 +63,8 @@ def conform(arguments: list[str], program: str) -> None:
     console.print("the program conforms")
 
 
-def stress(arguments: list[str], program: str) -> None:
-    """Plays matches against many bad programs and says whether all were survived."""
-    config = tyro.cli(StressConfig, prog=program, args=arguments)
+def stress(config: StressConfig) -> None:
+    """Plays matches against bad programs of every kind in examples/bad_bots.py and checks that all are survived."""
     if not BAD_BOTS.is_file():
         raise GinError(f"{BAD_BOTS.name} is missing; it comes with the sources, in examples/")
     kinds = [kind for kind in runpy.run_path(str(BAD_BOTS))["KINDS"] if kind != "noise"]

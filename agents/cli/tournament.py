@@ -5,12 +5,11 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-import tyro
 from rich.console import Console
+from tyro.conf import Positional, arg
 
 from agents.arena.configs import TournamentConfig
 from agents.arena.tournament import Standings, Tournament
@@ -20,20 +19,7 @@ from agents.reports.terminal import progress_bar, standings_table, this_command
 from agents.reports.tournament import report
 from ginenv.errors import GinError
 
-
-@dataclass
-class Arguments:
-    """Command line.
-
-    Attributes:
-        config: YAML file of the tournament.
-        changes: keys of it changed on the command line.
-    """
-
-    config: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="CONFIG.yaml")]
-    changes: Annotated[list[str], tyro.conf.Positional, tyro.conf.arg(metavar="KEY=VALUE ...")] = field(
-        default_factory=list
-    )
+_CHANGES = f"keys of it changed on the command line:{str(inspect.getdoc(TournamentConfig)).partition('Attributes:')[2]}"
 
 
 def _rank() -> tuple[int, int]:
@@ -42,7 +28,7 @@ def _rank() -> tuple[int, int]:
     for name, usual in (("RANK", "0"), ("WORLD_SIZE", "1")):
         text = os.environ.get(name, usual)
         if not re.fullmatch("[0-9]{1,6}", text):
-            raise GinError(f"the environment's {name} is {text!r}; allowed is a whole number from 0")
+            raise GinError(f"the environment's {name} is {text!r}; it must be a whole number from 0")
         values.append(int(text))
     rank, world = values
     if rank >= world:
@@ -52,15 +38,22 @@ def _rank() -> tuple[int, int]:
     return rank, world
 
 
-def tournament(arguments: list[str], program: str) -> None:
-    """Plays what is missing of a tournament and writes its results and its report."""
-    asked = tyro.cli(Arguments, prog=program, args=arguments, description=inspect.getdoc(TournamentConfig))
-    config = load_config(asked.config, asked.changes, TournamentConfig)
+def tournament(
+    config: Annotated[Path, Positional, arg(metavar="CONFIG.yaml")],
+    changes: Annotated[list[str], Positional, arg(metavar="[KEY=VALUE ...]", help=_CHANGES)],
+) -> None:
+    """Plays the missing blocks of a tournament, everyone against everyone, and writes results and a report.
+
+    Args:
+        config: YAML file of the tournament.
+        changes: see ``_CHANGES``.
+    """
+    settings = load_config(config, changes, TournamentConfig)
     rank, world = _rank()
-    played = Tournament(config, rank, world)
+    played = Tournament(settings, rank, world)
     share = len(played.blocks()[rank::world])
     console = Console()
-    with progress_bar(console, share, f"{config.title}, blocks") as tick:
+    with progress_bar(console, share, f"{settings.title}, blocks") as tick:
         played.play(tick)
     standings = played.standings()
     if standings.missing and world > 1:
@@ -68,7 +61,7 @@ def tournament(arguments: list[str], program: str) -> None:
         return
     if not standings.matches:
         raise KeyboardInterrupt
-    _publish(standings, config.out, console)
+    _publish(standings, settings.out, console)
 
 
 def _publish(standings: Standings, out: Path, console: Console) -> None:
@@ -80,5 +73,5 @@ def _publish(standings: Standings, out: Path, console: Console) -> None:
     for circle in standings.circles():
         console.print(f"warning: a circle: {' beats '.join([*circle, circle[0]])}", markup=False)
     if standings.missing:
-        console.print(f"{standings.missing} blocks have not been played; the same command goes on with them")
+        console.print(f"{standings.missing} blocks have not been played; the same command continues with them")
     console.print(f"results: {out / 'results.json'}, report: {out / 'report.html'}", markup=False, soft_wrap=True)

@@ -1,26 +1,32 @@
-"""``gin train`` and what makes checkpoints of checkpoints: ``gin average``, ``gin fit-hand-model``."""
+"""``gin train``, the curves of its runs, and what makes checkpoints of checkpoints."""
 
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 
-import tyro
+from tyro.conf import Positional
 
 from agents.config import load_config
-from agents.learning.run import TrainingRun
+from agents.files import check_writable, write_text, writing
 from agents.reports.terminal import this_command
 from ginenv.errors import GinError
 
 
-@dataclass
-class TrainArguments:
+def train(
+    config: Path = Path("configs/quick.yaml"),
+    out: Path = Path("runs/quick"),
+    set: tuple[str, ...] = (),
+    start: Path | None = None,
+    fresh: bool = False,
+    export: Path | None = None,
+) -> None:
     """Trains an agent by self-play, or continues a run.
 
     The run's directory gets ``best`` and ``last``, checkpoints whose path is a player's name.
 
-    Attributes:
+    Args:
         config: YAML file with the settings of the run.
         out: directory of the run; one with a resume file is continued.
         set: settings changed on the command line, as key=value.
@@ -28,94 +34,85 @@ class TrainArguments:
         fresh: begin anew even if there is a resume file.
         export: copy the best checkpoint here at the end.
     """
+    from agents.learning.run import TrainingRun
 
-    config: Path = Path("configs/quick.yaml")
-    out: Path = Path("runs/quick")
-    set: list[str] = field(default_factory=list)
-    start: Path | None = None
-    fresh: bool = False
-    export: Path | None = None
-
-
-def train(arguments: list[str], program: str) -> None:
-    """Trains, and exports the best checkpoint where that is asked for."""
-    asked = tyro.cli(TrainArguments, prog=program, args=arguments)
-    config = load_config(asked.config, asked.set)
-    start = str(asked.start) if asked.start else None
-    run = TrainingRun(config, asked.out, this_command(), start, resume=not asked.fresh)
+    settings = load_config(config, set)
+    run = TrainingRun(settings, out, this_command(), str(start) if start else None, resume=not fresh)
     run.train()
-    if asked.export and run.main:
-        asked.export.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(asked.out / "best", asked.export, dirs_exist_ok=True)
-        print(f"exported {asked.out / 'best'} to {asked.export}")
+    if export and run.main:
+        export.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(out / "best", export, dirs_exist_ok=True)
+        print(f"exported {out / 'best'} to {export}")
 
 
-@dataclass
-class ConvertArguments:
-    """Brings a checkpoint or a level that an older version wrote to the present format.
+def curves(
+    runs: Positional[list[Path]],
+    out: Path = Path("runs/curves.svg"),
+    names: tuple[str, ...] = (),
+    title: str = "Games won against the panel",
+) -> None:
+    """Draws games won against the panel, over decisions and over minutes, and prints when each run first won half of them.
 
-    Attributes:
-        directory: of the checkpoint or level; it is changed in place.
+    Args:
+        runs: directories of runs or of checkpoints, or the JSON file in them that holds the curve.
+        out: SVG to write.
+        names: what the runs are called in the legend, in their order; after their directories when left out.
+        title: of the picture.
     """
+    from agents.reports.charts import svg_file
+    from agents.reports.curves import curves_figure, halves, read_curve
 
-    directory: tyro.conf.Positional[Path]
+    if not runs:
+        raise GinError("no run is named; name the directory or the curve.json of at least one")
+    if names and len(names) != len(runs):
+        raise GinError(f"{len(names)} names for {len(runs)} runs; there must be one for each, or none")
+    found = [read_curve(path) for path in runs]
+    if names:
+        found = [replace(run, name=name) for run, name in zip(found, names, strict=True)]
+    check_writable(out)
+    with writing(out):
+        write_text(out, svg_file(curves_figure(found, title)))
+    print("\n".join([*halves(found), f"picture: {out}"]))
 
 
-@dataclass
-class AverageArguments:
+def average(checkpoints: Positional[list[str]], out: Path) -> None:
     """Averages the weights of checkpoints of one ancestry; the critic is the last one's.
 
-    Attributes:
+    Args:
         checkpoints: directories of networks.
         out: directory to write.
     """
-
-    checkpoints: tyro.conf.Positional[list[str]]
-    out: Path
-
-
-def average(arguments: list[str], program: str) -> None:
-    """Averages checkpoints."""
     from agents.learning.average import average as write_average
 
-    asked = tyro.cli(AverageArguments, prog=program, args=arguments)
-    write_average(asked.checkpoints, asked.out, this_command())
+    write_average(checkpoints, out, this_command())
 
 
-@dataclass
-class HandModelArguments:
-    """Trains the model of whole hands that the search draws worlds with.
+def fit_hand_model(checkpoint: Positional[str], rounds: int = 24, seed: int = 1) -> None:
+    """Trains the model of whole hands that the search samples worlds with.
 
-    Attributes:
+    Args:
         checkpoint: directory of a network; the model is written into it.
         rounds: how often everything is sampled anew and learned from.
         seed: of hands and weights.
     """
-
-    checkpoint: tyro.conf.Positional[str]
-    rounds: int = 24
-    seed: int = 1
-
-
-def fit_hand_model(arguments: list[str], program: str) -> None:
-    """Trains the model of whole hands that stands beside a network."""
     from agents.learning.hand_model_fit import fit_and_save
 
-    asked = tyro.cli(HandModelArguments, prog=program, args=arguments)
-    if asked.rounds < 1:
-        raise GinError(f"--rounds is {asked.rounds}; it must be 1 or more")
-    fit_and_save(asked.checkpoint, asked.rounds, asked.seed)
+    if rounds < 1:
+        raise GinError(f"--rounds is {rounds}; it must be 1 or more")
+    fit_and_save(checkpoint, rounds, seed)
 
 
-def convert(arguments: list[str], program: str) -> None:
-    """Brings a checkpoint or a level that an older version wrote to the present format, in place."""
+def convert(directory: Positional[Path]) -> None:
+    """Converts a checkpoint or a level that an older version wrote to the present format.
+
+    Args:
+        directory: of the checkpoint or level; it is changed in place.
+    """
     from agents.levels.level import LEVEL
     from agents.levels.package import convert_level
     from agents.network.checkpoint import drop_context
 
-    asked = tyro.cli(ConvertArguments, prog=program, args=arguments)
-    if (asked.directory / LEVEL).is_file():
-        print(convert_level(asked.directory))
+    if (directory / LEVEL).is_file():
+        print(convert_level(directory))
     else:
-        changed = drop_context(asked.directory)
-        print(f"{asked.directory}: {'converted, and plays as before' if changed else 'nothing to convert'}")
+        print(f"{directory}: {'converted, and plays as before' if drop_context(directory) else 'nothing to convert'}")

@@ -1,1 +1,1 @@
-"""Levels: players of four strengths that adapt to whoever sits across, and can be put back to how they were installed."""
+"""Levels: players of four strengths that adapt to their opponents, and can be reset to how they were installed."""

@@ -1,8 +1,8 @@
-"""How a level chooses: its network's preferences, its leanings, and errors as large as the choices are close.
+"""How a level chooses: by its network's policy, its leanings, and chance among choices that are close.
 
-Nothing here is a random blunder: a weak level is weak by its leanings, such as taking too many upcards. What it leaves to chance are
-choices that are close, most of all among discards, where variety costs least: an action is drawn from the policy at a temperature, what
-it likes much less than its best choice is never played, and neither is a discard that throws away more than a few points.
+There are no random blunders: a weak level is weak by its leanings, such as taking too many upcards. Chance decides among choices that are
+close, most of all among discards, where variety costs least: an action is drawn from the policy at a temperature, but neither one that
+is much less likely than the best, nor a discard that leaves much more deadwood.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def draw_leanings(views, behaviour, seed, leanings):
 
 @kernel
 def prepare(views, behaviour, turns, seed, rows, conditions, legal, words):
-    """Writes what the network sees of a batch, and what it may do; after its plan's turns a seat plays for gin.
+    """Writes the network's inputs for a batch of views, and the legal actions; after its plan's turns a seat plays for gin.
 
     Args:
         views: ``VIEW[n]``.
@@ -78,7 +78,7 @@ def prepare(views, behaviour, turns, seed, rows, conditions, legal, words):
 
 @kernel
 def _prefer(v, behaviour, leaning, legal0, legal1, row):
-    """Adds leanings to a row of logits, and rules out discards that cost too many points; the network's first choice stays."""
+    """Adds leanings to a row of logits, and rules out discards that leave too much deadwood; the best logit stays."""
     first = -1
     least = np.int64(1000)
     rest = legal0
@@ -91,13 +91,12 @@ def _prefer(v, behaviour, leaning, legal0, legal1, row):
     rest = legal0
     while rest:
         card = ctz(rest)
-        bit = np.int64(1) << card
         rest &= rest - 1
-        if card != first and deadwood(v.hand & ~bit) > least + behaviour.most_points:
+        others = v.hand & ~(np.int64(1) << card)
+        if card != first and deadwood(others) > least + behaviour.most_points:
             row[card] = _NEVER
             continue
         row[card] -= behaviour.hoards * card_points(card) / 10
-        others = v.hand & ~bit
         if others & (RANK_COLUMN << (card % 13)):
             row[card] -= leaning.sets
         if has_neighbour(card, others):
@@ -111,7 +110,7 @@ def _prefer(v, behaviour, leaning, legal0, legal1, row):
 
 @kernel
 def _draw(row, legal, reach, temperature, word):
-    """Draws a legal action from the logits of a row within the reach, at a temperature."""
+    """Draws a legal action whose logit is within the reach of the best one, at a temperature."""
     best = -1
     for action in range(NUM_ACTIONS):
         # Actions stand in three masks of 52: discards, knocks, the others.

@@ -1,4 +1,4 @@
-"""A level on disk: a checkpoint's directory with one more file, ``level.json``, that says what the level is and how it came about."""
+"""A level on disk: a checkpoint's directory with one more file, ``level.json``, that says what the level is and how it was made."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import hashlib
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field, field_validator
 
-from agents.config import Config, ConfigError, parse_config
+from agents.config import Config, parse_config
+from agents.files import write_json
 from agents.levels.choice import BEHAVIOUR
 from agents.levels.plans import NUM_PLANS
 from agents.levels.prior import Prior
@@ -25,7 +26,6 @@ LEVEL = "level.json"
 FILES = (WEIGHTS, METADATA, LEVEL)
 INSTALLED = Path(__file__).resolve().parent / "installed"
 NAMES = ("level-1", "level-2", "level-3", "level-4")
-_KEYS = ("format", "name", "settings", "about", "weights_sha256")
 
 
 class LevelError(GinError):
@@ -41,17 +41,17 @@ class LevelSettings(Config):
         notices: 0 nothing of the opponent's choices, 1 what it took, 2 everything.
         temperature: of its discards: 0 plays the most probable action, 1 the network's policy, more errs more.
         draw_temperature: the same for its draws, where errors cost the most.
-        reach: what it prefers this much less than its best choice (in logits, leanings included) is never played.
-        most_points: deadwood that a discard may throw away beyond the best one.
+        reach: actions whose logits (leanings included) are this much below the best one are never played.
+        most_points: by how much more deadwood than the best discard a discard may leave.
         leaning: largest leaning of a hand to sets, runs or early knocks, in logits.
-        hoards: taken off the logit of a discard for every ten points of the card.
+        hoards: subtracted from the logit of a discard for every ten points of the card.
         grabs: added to the logit of taking the upcard.
         early_knock: added to the logit of a knock within the turns of the hand's plan.
-        plans: what it believes, as installed, that each plan brings, in points a hand; empty where it learns nothing.
-        doubt: standard deviation of that belief.
-        boldness: factor on it when a plan is drawn; 0 takes what is believed to be best.
-        worlds: worlds that it searches for each choice, which its network and its plan then leave to the search; 0 searches nothing.
-        slack: of that search: how freely it takes what is nearly as good (see ``agents.search.SearchConfig``).
+        plans: points a hand that it expects of each plan as installed; empty where it learns nothing.
+        doubt: standard deviation of that expectation.
+        boldness: factor on it when a plan is drawn; 0 takes the plan with the highest expectation.
+        worlds: worlds of the search that makes its choices; 0 for none, its network and its plan make them then.
+        slack: temperature of that search (see ``agents.search.SearchConfig``).
     """
 
     title: str = Field(min_length=1, max_length=40)
@@ -75,9 +75,7 @@ class LevelSettings(Config):
     @classmethod
     def _one_for_each_plan(cls, plans: tuple[float, ...]) -> tuple[float, ...]:
         if len(plans) not in (0, NUM_PLANS):
-            raise ValueError(
-                f"{len(plans)} numbers are given; allowed are {NUM_PLANS}, or none for a level that learns nothing"
-            )
+            raise ValueError(f"must be {NUM_PLANS} numbers, or none for a level that learns nothing, not {len(plans)}")
         return plans
 
     @property
@@ -89,17 +87,35 @@ class LevelSettings(Config):
         return record
 
 
+class LevelFile(Config):
+    """What ``level.json`` holds.
+
+    Attributes:
+        format: of the file.
+        name: such as ``level-2``.
+        settings: what the level is (``LevelSettings``); what is left out has its default.
+        weights_sha256: of the network's weights.
+        about: how it was made.
+    """
+
+    format: Literal[2] = FORMAT_VERSION
+    name: str
+    settings: dict[str, Any] = Field(default_factory=dict)
+    weights_sha256: str
+    about: dict[str, Any]
+
+
 @dataclass(frozen=True)
 class Level:
     """A level as installed; nothing that it learns changes it.
 
     Attributes:
         name: such as ``level-2``.
-        directory: where its files are.
+        directory: of its files.
         settings: what it is.
         actor: its network.
-        about: how it was made; how strong it is stands beside it (``agents.levels.bench.rating``).
-        digest: SHA-256 over its files: two levels are the same if and only if this is.
+        about: how it was made.
+        digest: SHA-256 over its files: levels with the same digest are the same.
     """
 
     name: str
@@ -111,11 +127,11 @@ class Level:
 
     @property
     def learns(self) -> bool:
-        """Whether there is anything that it could learn: a search leaves its plans without effect."""
+        """Whether it can learn: its plans have no effect where it searches."""
         return bool(self.settings.plans) and not self.settings.worlds
 
     def with_settings(self, **changes: Any) -> Level:
-        """The same level with some settings changed, for measurements and for players who ask for more or fewer worlds.
+        """The same level with some settings changed.
 
         Raises:
             ConfigError: if one does not exist or is out of range.
@@ -128,7 +144,7 @@ class Level:
         return self.with_settings(plans=tuple(0.0 if k == plan else -100.0 for k in range(NUM_PLANS)))
 
     def nothing_learned(self) -> Prior:
-        """What it expects of strangers when it is installed."""
+        """Its prior as installed."""
         return Prior.installed(np.array(self.settings.plans or (0.0,) * NUM_PLANS), self.settings.doubt)
 
 
@@ -144,27 +160,11 @@ def digest_of(directory: Path) -> str:
     return digest.hexdigest()
 
 
-def level_directory(name: str | int) -> Path:
-    """The directory of a level: an installed one's name or number, or a path.
-
-    Raises:
-        LevelError: if there is no such level.
-    """
-    text = f"level-{name}" if str(name).isdecimal() else str(name)
-    if text in NAMES and (INSTALLED / text / LEVEL).is_file():
-        return INSTALLED / text
-    if (Path(text) / LEVEL).is_file():
-        return Path(text)
-    raise LevelError(
-        f"level {str(name)!r} does not exist{did_you_mean(text, NAMES)}; known: {', '.join(NAMES)}, or a level's directory"
-    )
-
-
 def read_level_json(directory: Path) -> dict[str, Any]:
-    """What ``level.json`` of a directory holds, of whatever format.
+    """What ``level.json`` of a directory holds, whatever its format.
 
     Raises:
-        LevelError: if it is missing or no JSON object.
+        LevelError: if it is missing or does not hold a JSON object.
     """
     try:
         values = json.loads((directory / LEVEL).read_text(encoding="utf-8"))
@@ -183,38 +183,31 @@ def load_level(name: str | int) -> Level:
     Raises:
         GinError: if there is no such level, or a file of it is missing, damaged or of another version.
     """
-    directory = level_directory(name)
+    text = f"level-{name}" if str(name).isdecimal() else str(name)
+    directory = INSTALLED / text if text in NAMES else Path(text)
+    if not (directory / LEVEL).is_file():
+        hint = did_you_mean(text, NAMES)
+        raise LevelError(f"level {str(name)!r} does not exist{hint}; known: {', '.join(NAMES)}, or a level's directory")
+    source = f"level {directory}"
     values = read_level_json(directory)
-    if values.get("format") == 1:
-        raise LevelError(f"level {directory}: format is 1, which gin convert {directory} brings to {FORMAT_VERSION}")
     if values.get("format") != FORMAT_VERSION:
-        raise LevelError(f"level {directory}: format is {values.get('format')!r}; this version reads {FORMAT_VERSION}")
-    if unknown := sorted(set(values) - set(_KEYS)):
-        raise LevelError(
-            f"level {directory}: {LEVEL} has unknown key {unknown[0]!r}; known: {', '.join(sorted(_KEYS))}"
-        )
-    if not isinstance(values.get("name"), str) or not isinstance(values.get("about"), dict):
-        raise LevelError(f"level {directory}: {LEVEL} must hold a name (text) and about (how the level was made)")
-    try:
-        settings = parse_config(values.get("settings") or {}, LevelSettings, f"level {directory}")
-    except ConfigError as error:
-        raise LevelError(str(error)) from None
+        hint = f"; gin convert {directory} converts it" if values.get("format") == 1 else ""
+        raise LevelError(f"{source}: format is {values.get('format')!r}, but this version reads {FORMAT_VERSION}{hint}")
+    file: LevelFile = parse_config(values, LevelFile, source)
+    settings = parse_config(file.settings, LevelSettings, source)
     actor, metadata = load_checkpoint(directory)
-    if metadata["weights_sha256"] != values.get("weights_sha256"):
-        raise LevelError(f"level {directory}: {LEVEL} belongs to other weights than those beside it")
+    if metadata["weights_sha256"] != file.weights_sha256:
+        raise LevelError(f"{source}: {LEVEL} belongs to other weights than those beside it")
     if actor.context:
         raise LevelError(
-            f"level {directory}: its network reads {actor.context} numbers about its opponent; a level's network must read none"
+            f"{source}: its network reads {actor.context} numbers about its opponent; a level's network must read none"
         )
-    return Level(values["name"], directory, settings, actor, values["about"], digest_of(directory))
+    return Level(file.name, directory, settings, actor, file.about, digest_of(directory))
 
 
-def level_json(name: str, settings: LevelSettings, weights_sha256: str, about: dict[str, Any]) -> dict[str, Any]:
-    """The content of ``level.json``."""
-    return {
-        "format": FORMAT_VERSION,
-        "name": name,
-        "settings": settings.model_dump(mode="json"),
-        "weights_sha256": weights_sha256,
-        "about": about,
-    }
+def write_level_json(
+    directory: Path, name: str, settings: LevelSettings, weights_sha256: str, about: dict[str, Any]
+) -> None:
+    """Writes the file that makes a checkpoint's directory a level's."""
+    file = LevelFile(name=name, settings=settings.model_dump(mode="json"), weights_sha256=weights_sha256, about=about)
+    write_json(directory / LEVEL, file.model_dump())

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
-
 from agents.arena.series import play_series
 from agents.bots.heuristics import make_formula
-from agents.config import Config, load_config, parse_config
+from agents.config import override, parse_config
 from agents.deals import Domain
 from agents.files import write_json
 from agents.levels.bench.rating import RATING, read_rating
@@ -26,104 +24,77 @@ from agents.levels.level import (
     LevelError,
     LevelSettings,
     digest_of,
-    level_json,
     load_level,
     read_level_json,
+    write_level_json,
 )
 from agents.levels.player import LevelPlayer
-from agents.network.checkpoint import METADATA, WEIGHTS, drop_context
+from agents.network.checkpoint import CRITIC, METADATA, WEIGHTS, drop_context, read_metadata
 from ginenv.errors import GinError
 from ginenv.rules import PRESETS
 
 # Hands that a level plays under every preset before it is taken in.
 _CHECK_HANDS = 4
-# Settings of format 1 that went.
+# Settings of format 1 that no longer exist.
 _GONE = ("answers", "heeds", "insight", "bot", "noise")
 
 
-class BuiltLevel(Config):
-    """One level.
-
-    Attributes:
-        checkpoint: directory of its network; of any run.
-        settings: what it is.
-        about: whatever else is to be known of how it was made.
-    """
-
-    checkpoint: str
-    settings: LevelSettings
-    about: dict[str, Any] = Field(default_factory=dict)
-
-
-class BuildConfig(Config):
-    """Levels to be built.
-
-    Attributes:
-        levels: by name.
-    """
-
-    levels: dict[str, BuiltLevel]
-
-
-def build_levels(config: Path, out: Path) -> list[Level]:
-    """Makes levels of checkpoints.
+def read_settings(title: str, like: str = "", changes: Sequence[str] = ()) -> LevelSettings:
+    """Settings for a level to be built.
 
     Args:
-        config: which checkpoints, and what each level is; see configs/levels_installed.yaml.
-        out: directory in which each gets its own.
+        title: of a level that is like no other.
+        like: name or directory of a level that they are taken from; the default ones when empty.
+        changes: settings that differ, as ``key=value``.
 
     Raises:
-        GinError: if the configuration or a checkpoint cannot be used.
+        GinError: if there is no such level, or a setting does not exist or is out of range.
     """
-    wanted: BuildConfig = load_config(config, model=BuildConfig)
-    return [
-        build_level(out / name, name, level.settings, Path(level.checkpoint), level.about)
-        for name, level in wanted.levels.items()
-    ]
+    values = load_level(like).settings.model_dump() if like else {"title": title}
+    return parse_config(override(values, changes), LevelSettings, f"level {title}")
 
 
-def build_level(directory: Path, name: str, settings: LevelSettings, checkpoint: Path, about: dict[str, Any]) -> Level:
+def build_level(directory: Path, settings: LevelSettings, source: Path) -> Level:
     """Makes a level of a checkpoint, best of one that was trained under the level's bounds.
 
     Args:
-        directory: of the level; a level that is there already is replaced.
-        name: such as ``level-2``.
+        directory: of the level, which gets its name; a level that is there already is replaced.
         settings: what it is.
-        checkpoint: directory of the network.
-        about: added to what the checkpoint says of how it was made.
+        source: directory of the network, or of a training run, whose best checkpoint is taken.
 
     Raises:
         GinError: if the checkpoint cannot be used or the directory holds anything but a level; nothing is written then.
     """
     if directory.exists() and not (directory / LEVEL).is_file():
         _refuse_full(directory)
+    checkpoint = source / "best" if (source / "best" / METADATA).is_file() else source
     with _made_beside(directory) as made:
-        for file in (WEIGHTS, METADATA):
-            if not (checkpoint / file).is_file():
-                raise LevelError(f"{checkpoint} is not the directory of a checkpoint: it has no {file}")
-            shutil.copyfile(checkpoint / file, made / file)
-        # A level judges nothing, so its network's critic stays behind.
-        write_json(made / METADATA, _read_metadata(made) | {"critic": None})
+        for file in (WEIGHTS, METADATA, CRITIC):
+            if (checkpoint / file).is_file():
+                shutil.copyfile(checkpoint / file, made / file)
+            elif file != CRITIC:
+                raise LevelError(f"{source} is not the directory of a run or of a checkpoint: it has no {file}")
         drop_context(made)
-        metadata = _read_metadata(made)
+        # A level has no use for its network's critic.
+        metadata: dict[str, Any] = read_metadata(made) | {"critic": None}
+        write_json(made / METADATA, metadata)
+        (made / CRITIC).unlink(missing_ok=True)
         trained = metadata.get("about") or {}
-        origin = {key: trained.get(key) for key in ("decisions", "minutes", "command", "parent", "versions")}
-        origin["seed"] = (trained.get("config") or {}).get("seed")
-        write_json(made / LEVEL, level_json(name, settings, metadata["weights_sha256"], origin | about))
+        about = {key: trained.get(key) for key in ("decisions", "minutes", "command", "parent", "versions")}
+        about["seed"] = (trained.get("config") or {}).get("seed")
+        write_level_json(made, directory.name, settings, metadata["weights_sha256"], about)
         load_level(str(made))
     return load_level(str(directory))
 
 
 def convert_level(directory: Path) -> str:
-    """Brings a level of format 1 to the present one; returns a sentence that says what changed.
-
-    Format 1 kept what is typical of opponents' habits, which moved no card of the installed levels, and networks with inputs for them.
+    """Converts a level of format 1 to the present one; returns a sentence that says what changed.
 
     Args:
         directory: of the level.
 
     Raises:
-        GinError: if it is no level, or one that this version cannot play; nothing is changed then.
+        GinError: if it is not a level, or one that this version cannot play; nothing is changed then.
     """
     values = read_level_json(directory)
     if values.get("format") != 1:
@@ -132,33 +103,23 @@ def convert_level(directory: Path) -> str:
     settings = dict(values.get("settings") or {})
     used = [name for name in _GONE if settings.pop(name, 0)]
     if "bot" in used:
-        raise LevelError(f"level {directory}: bot is true; levels are played by their network or by a search alone")
+        raise LevelError(f"level {directory}: bot is true, but a level must be played by its network or by a search")
     if "answers" in used:
-        # What its plans told of were no turns: it plays its default.
+        # Its plans were not numbers of turns: it plays its default.
         settings["plans"] = []
     with _made_beside(directory) as made:
         shutil.copytree(directory, made, dirs_exist_ok=True)
         drop_context(made)
-        digest = _read_metadata(made)["weights_sha256"]
         checked = parse_config(settings, LevelSettings, f"level {directory}")
-        write_json(made / LEVEL, level_json(str(values.get("name")), checked, digest, values.get("about") or {}))
+        digest, about = read_metadata(made)["weights_sha256"], values.get("about") or {}
+        write_level_json(made, str(values.get("name")), checked, digest, about)
         level = load_level(str(made))
         rating = json.loads((made / RATING).read_text(encoding="utf-8")) if (made / RATING).is_file() else {}
         if rating.get("sha256") == before and not {"heeds", "insight"} & set(used):
-            # As installed it plays every card as before, so what matches told of it still holds.
+            # As installed it plays every card as before, so its rating still holds.
             write_json(made / RATING, rating | {"sha256": level.digest})
     lost = f"; what it did by {' and '.join(used)} is gone" if used else ", and plays as before"
     return f"{level.name} now has format {FORMAT_VERSION} (sha256 {level.digest}){lost}."
-
-
-def _read_metadata(directory: Path) -> dict[str, Any]:
-    try:
-        values = json.loads((directory / METADATA).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise LevelError(f"{directory}: {METADATA} cannot be read ({error})") from None
-    if not isinstance(values, dict) or not isinstance(values.get("weights_sha256"), str):
-        raise LevelError(f"{directory}: {METADATA} does not describe a network")
-    return values
 
 
 def check_plays(level: Level, presets: list[str] | None = None) -> None:
@@ -189,14 +150,14 @@ def export_level(level: str, directory: Path) -> Level:
 
 
 def import_level(source: Path, directory: Path) -> Level:
-    """Takes in a level that somebody else made, after checking that every file is sound and that it plays every preset.
+    """Copies a level that somebody else made, after checking that every file is sound and that it plays every preset.
 
     Args:
         source: the level's directory.
         directory: where it goes, new or empty.
 
     Raises:
-        GinError: says what is wrong with it; nothing is written then.
+        GinError: if anything is wrong with it; nothing is written then.
     """
     level = load_level(str(source))
     read_rating(level)
@@ -220,7 +181,7 @@ def _copy(source: Path, directory: Path) -> Level:
 
 @contextmanager
 def _made_beside(directory: Path) -> Iterator[Path]:
-    """An empty directory that takes the place of another once it is filled; what breaks off leaves nothing half-written."""
+    """An empty directory that replaces another once it is filled; an error leaves nothing half-written."""
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=directory.parent) as beside:

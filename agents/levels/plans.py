@@ -1,11 +1,11 @@
 """How long to knock early: the plan of a hand, what a level believes its plans are worth, and the record it keeps of one opponent.
 
-A plan is a number of own turns: within them the level knocks as soon as it may, after them it plays for gin. No single decision shows
-which plan is better, whole hands do. So a level holds a belief about the points a hand that each plan brings against an opponent: a
-normal distribution over all plans at once, in which neighbouring plans are alike, updated by the score of every hand (a Kalman filter
-of five numbers). Each hand's plan is drawn by that belief (Thompson sampling): what is uncertain is tried, what fails is dropped.
+A plan is a number of own turns: within them the level knocks as soon as it may, after them it plays for gin. Which plan is better shows
+in the results of whole hands. So a level holds a belief about the points a hand that each plan brings against an opponent: a normal
+distribution over all plans at once, in which neighbouring plans are correlated, updated by the score of every hand (a Kalman filter of
+five numbers). Each hand's plan is drawn by that belief (Thompson sampling): what is uncertain is tried, what fails is dropped.
 
-As installed a level believes in the plan of its strength: a beginner knocks whenever it can. Experience may change its mind.
+As installed a level believes in the plan of its strength: a beginner knocks whenever it can.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ RECORD = np.dtype([("hands", np.int32), ("plans", np.float64, (NUM_PLANS, 2)), *
 HAND_NOISE = 27.0
 # How much better or worse an opponent may be than expected, whatever the plan, in points a hand.
 OPPONENT_SPREAD = 8.0
-# Plans this far apart in the list are half alike.
+# Length scale of the correlation between plans, in places of the list.
 _REACH = 1.2
-# Opponents change: what is known of a plan grows uncertain by this much a hand (points, standard deviation).
+# Opponents change: a belief grows uncertain by this much a hand (points, standard deviation).
 DRIFT = 0.06
 
 
@@ -49,20 +49,18 @@ def first_belief(mean: np.ndarray, doubt: float) -> np.ndarray:
 
 @kernel
 def observe(b, plan, points, noise, drift):
-    """Updates a belief (``BELIEF`` or ``RECORD``) by the points of a hand that was played by a plan.
+    """Updates a belief (a ``BELIEF`` or ``RECORD``) by the points of a hand that was played by a plan.
 
     Args:
         b: the belief.
         plan: of the hand.
         points: of the hand.
         noise: standard deviation of a hand's points around what its plan is worth.
-        drift: by how many points a hand the worth of plans may change (standard deviation).
+        drift: standard deviation of how much a plan's worth changes from hand to hand, in points.
     """
     total = b.cov[plan, plan] + noise * noise
     miss = (points - b.mean[plan]) / total
-    column = np.empty(NUM_PLANS)
-    for k in range(NUM_PLANS):
-        column[k] = b.cov[k, plan]
+    column = b.cov[:, plan].copy()
     for k in range(NUM_PLANS):
         b.mean[k] += column[k] * miss
         for j in range(NUM_PLANS):
@@ -73,7 +71,7 @@ def observe(b, plan, points, noise, drift):
 
 @kernel
 def learn_hands(views, records, rows, plans):
-    """Adds finished hands to what is known of opponents: final view ``k``, played by ``plans[k]``, goes to ``records[rows[k]]``."""
+    """Adds finished hands to records: final view ``k``, of a hand played by ``plans[k]``, to ``records[rows[k]]``."""
     for k in range(views.shape[0]):
         record = records[rows[k]]
         points = np.float64(views[k].points)
@@ -128,15 +126,14 @@ def draw_plan(b, boldness, word):
 
 @kernel
 def draw_plans(seed, views, records, rows, boldness, plans):
-    """Writes the plan of each hand in play: it follows from the hand's luck and from what was known when the hand began."""
+    """Writes the plan of each hand in play, which follows from the hand's luck and from the record when the hand began."""
     for i in range(views.shape[0]):
-        record = records[rows[i]]
         word = mix(views[i].hand_luck ^ mix(np.uint64(seed)))
-        plans[i] = draw_plan(record, boldness, word)
+        plans[i] = draw_plan(records[rows[i]], boldness, word)
 
 
 def better(belief: np.ndarray, plan: int, other: int) -> tuple[float, float]:
-    """By how many points a hand a plan is believed to beat another, and the standard deviation of that (``BELIEF[1]``)."""
+    """By how many points a hand a belief (``BELIEF[1]``) puts a plan above another, and the standard deviation of that."""
     mean, cov = belief["mean"][0], belief["cov"][0]
     variance = cov[plan, plan] + cov[other, other] - 2 * cov[plan, other]
     return float(mean[plan] - mean[other]), float(max(variance, 1e-9)) ** 0.5

@@ -1,4 +1,4 @@
-"""A level as a player: bounded, a little different every time, and learning from every hand that it is shown."""
+"""A level as a player: it learns from every hand that it observes."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _TURNS = np.array(TURNS, np.int64)
 class LevelPlayer(BasePlayer):
     """Plays a level.
 
-    What it has learned lives in this object, apart for each slot, until ``forget`` or ``reset``; or in a profile on disk, where it
-    belongs to an opponent with a name.
+    It keeps a record of the opponent in each slot until ``forget`` or ``reset``; or in a profile on disk, where the record belongs to an
+    opponent with a name.
 
     Args:
         level: as installed.
         seed: of its choices.
-        learn: whether it learns and plays what it learned; ``False`` is the frozen default.
+        learn: whether it learns; ``False`` is the frozen default.
         profile: where it keeps what it learns of a named opponent and of everybody.
 
     Attributes:
-        reads: for measurements, whose record each slot reads, ``int64[slots]``; ``None``: its own.
+        reads: for measurements, the slot whose record each slot reads, ``int64[slots]``; ``None``: its own.
     """
 
     def __init__(self, level: Level, seed: int = 0, learn: bool = True, profile: Profile | None = None) -> None:
@@ -55,13 +55,11 @@ class LevelPlayer(BasePlayer):
         if profile is not None:
             self.records[0] = profile.record[0]
 
-    # --- what is known of whom --------------------------------------------------------------------------------------------------
-
     def rows_of(self, slots: np.ndarray | None, n: int) -> np.ndarray:
-        """Which record belongs to each slot; a profile's opponent sits at every table."""
+        """The row of each slot's record; with a profile all slots share one."""
         if slots is None or self.profile is not None:
             return np.zeros(n, np.int64)
-        # Row 0 is for callers who do not say which game they ask about: nothing is learned there.
+        # Row 0 is for callers without slots: nothing is learned there.
         rows = np.empty(n, np.int64)
         for i, slot in enumerate(np.asarray(slots).tolist()):
             row = self._rows.get(slot)
@@ -82,12 +80,10 @@ class LevelPlayer(BasePlayer):
             self.records[:] = self.prior.stranger()[0]
 
     def forget(self, slots: np.ndarray) -> None:
-        """Forgets the opponents at some tables, unless a profile keeps them."""
+        """Forgets the opponents in some slots, unless a profile keeps them."""
         if self.profile is None:
             rows = [row for slot in np.asarray(slots).tolist() if (row := self._rows.get(slot)) is not None]
             self.records[rows] = self.prior.stranger()[0]
-
-    # --- play -------------------------------------------------------------------------------------------------------------------
 
     def plans_of(self, views: np.ndarray, slots: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """The plan of each hand in play: ``int64[n]``."""
@@ -101,16 +97,16 @@ class LevelPlayer(BasePlayer):
         """Chooses for every view (see ``ginenv.players.Player``).
 
         Raises:
-            GinError: if ``views`` are no views.
+            GinError: if ``views`` has another dtype than ``VIEW``.
         """
         views = np.atleast_1d(views)
         if views.dtype != VIEW:
-            raise GinError(f"views have dtype {views.dtype}; allowed is VIEW")
+            raise GinError(f"views must have dtype VIEW, not {views.dtype}")
         n = len(views)
-        tables = np.zeros(n, np.int64) if slots is None else np.asarray(slots, np.int64)
+        known = np.zeros(n, np.int64) if slots is None else np.asarray(slots, np.int64)
         if self.search is not None:
-            return self.search.act(views, tables)
-        plans = self.plans_of(views, tables, self.rows_of(slots, n))
+            return self.search.act(views, known)
+        plans = self.plans_of(views, known, self.rows_of(slots, n))
         observations = np.empty((n, OBSERVATION_SIZE), np.uint8)
         conditions = np.empty(n, np.uint8)
         legal, words = np.empty((n, 3), np.int64), np.empty(n, np.uint64)
@@ -125,10 +121,8 @@ class LevelPlayer(BasePlayer):
         choose(views, self.behaviour, leanings, logits, legal, words, actions)
         return actions
 
-    # --- learning ---------------------------------------------------------------------------------------------------------------
-
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
-        """Learns from finished hands; with a profile, what it learned is on disk when this returns."""
+        """Learns from finished hands; a profile has been written when this returns."""
         if not self.learns or slots is None:
             return
         views = np.atleast_1d(views)
@@ -146,7 +140,7 @@ class LevelPlayer(BasePlayer):
         try:
             self.profile.update(add)
         except LevelError as error:
-            # A full disk must not end a game: what was learned until now stays, on disk and here.
+            # A full disk must not end a game: what was learned before stays, on disk and here.
             warnings.warn(str(error), stacklevel=2)
             return
         self.records[0], self.prior = self.profile.record[0], self.profile.prior
@@ -156,8 +150,7 @@ def _search(level: Level) -> Player:
     # A level that does not search need not wait for the search to load.
     from agents.search.player import make_search
 
-    # The strongest search there is, on the shipped network; as it comes but for its choice among what is nearly as good.
-    # Few worlds need no more hands to be drawn from than these (LOG.md).
+    # With few worlds more particles than these bring nothing (LOG.md).
     worlds = level.settings.worlds
     return make_search(worlds=worlds, particles=min(1024, 16 * worlds), temperature=level.settings.slack)
 
@@ -177,7 +170,7 @@ def make_level(
         level: name, number or directory.
         learn: ``False`` for the frozen default.
         profile: directory in which it keeps what it learns.
-        opponent: name of whoever sits across, for the profile.
+        opponent: the opponent's name in the profile.
         worlds: worlds of its search, instead of the level's own number.
 
     Raises:
@@ -185,8 +178,8 @@ def make_level(
     """
     found = load_level(level)
     if worlds >= 0:
-        found = found.with_settings(worlds=int(worlds))
+        found = found.with_settings(worlds=worlds)
     if opponent and not profile:
-        raise GinError("an opponent's name needs a profile, the directory in which a level keeps what it learns of it")
-    kept = Profile.open(Path(str(profile)), found, str(opponent) or "anybody") if profile else None
-    return LevelPlayer(found, seed, bool(learn), kept)
+        raise GinError("opponent needs profile, the directory in which a level keeps what it learns")
+    kept = Profile(Path(profile), found, opponent or "anybody") if profile else None
+    return LevelPlayer(found, seed, learn, kept)

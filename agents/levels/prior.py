@@ -1,8 +1,8 @@
-"""The prior: what a level has learned of its plans from everybody, and so expects of a stranger.
+"""The prior: what a level has learned of its plans from all opponents, and so expects of a new one (a stranger).
 
-Every hand against anybody counts here too, with more doubt than against that one opponent, since others differ. What is learned becomes
-the first belief about a stranger only once a sequential test on these fresh hands says so: as long as the plan that would take the
-default's place is not believed better with near certainty, a stranger meets the level as installed.
+Every hand against anybody counts here too, with more noise than against that opponent, since others differ. The prior becomes the first
+belief about a stranger only once a plan is believed to be better than the default with near certainty; until then a stranger meets the
+level as installed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from agents.levels.plans import HAND_NOISE, NUM_PLANS, RECORD, better, first_belief, observe
 
-# A hand says less about everybody than about the one it was played against.
+# A hand tells less about everybody than about the opponent that it was played against.
 _NOISE = 1.5 * HAND_NOISE
 # Standard deviations by which the better plan must be believed better.
 PROMOTION = 2.5
@@ -27,7 +27,7 @@ class Prior:
         belief: ``BELIEF[1]``.
         default: the plan as installed.
         first: ``BELIEF[1]`` as installed.
-        hands: that it was learned from.
+        hands: how many it was learned from.
     """
 
     belief: np.ndarray
@@ -37,7 +37,7 @@ class Prior:
 
     @classmethod
     def installed(cls, mean: np.ndarray, doubt: float) -> Prior:
-        """Nothing learned (see ``plans.first_belief``)."""
+        """A prior without experience (see ``plans.first_belief``)."""
         first = first_belief(np.asarray(mean, np.float64), doubt)
         return cls(first.copy(), int(np.argmax(mean)), first)
 
@@ -53,7 +53,7 @@ class Prior:
         record = np.zeros(1, RECORD)
         record["mean"], record["cov"] = self.first["mean"], self.first["cov"]
         if self.promoted != self.default:
-            # Strangers differ from each other as much as they were thought to before, so the covariance stays.
+            # Strangers still differ from each other as much as before, so the covariance stays.
             record["mean"] = self.belief["mean"]
         return record
 
@@ -63,7 +63,7 @@ class Prior:
         self.hands += 1
 
     def to_json(self) -> dict[str, list[float]]:
-        """What was learned, as plain values."""
+        """Plain values for ``restore``."""
         return {
             "hands": [self.hands],
             "mean": [round(float(x), 6) for x in self.belief["mean"][0]],
@@ -71,7 +71,7 @@ class Prior:
         }
 
     def restore(self, values: dict[str, list[float]]) -> None:
-        """Takes what ``to_json`` gave, once it has been checked to be numbers."""
+        """Takes the values of ``to_json``."""
         self.hands = int(values["hands"][0])
         self.belief["mean"] = np.array(values["mean"])
         self.belief["cov"] = np.array(values["cov"]).reshape(NUM_PLANS, NUM_PLANS)

@@ -1,4 +1,4 @@
-"""What a level has learned, on disk beside its frozen default: one file for each level, written after every hand.
+"""What a level has learned, on disk: one file for each level, written after every hand.
 
 The file is replaced as a whole, under a lock, from what stood in it a moment before: a process that is killed loses at most the hand in
 play, and two that play at the same time both count.
@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from filelock import FileLock
+from pydantic import Field, FiniteFloat
 
+from agents.config import Config, ConfigError, parse_config
 from agents.files import write_json
 from agents.levels.level import Level, LevelError
 from agents.levels.plans import NUM_PLANS, RECORD
@@ -24,36 +25,38 @@ from agents.levels.prior import Prior
 
 FORMAT_VERSION = 2
 DIRECTORY = "levels"
-# What files of format 1 kept besides, and what the plans of which they told were called where they were numbers of turns.
+# What records of format 1 kept besides, and what the plans of files of that format were called where they were numbers of turns.
 _GONE = {"hits", "chances", "gain", "scatter", "failures"}
 _TURNS = "turns"
+
+
+class _Belief(Config):
+    """A belief as lists of numbers."""
+
+    hands: list[FiniteFloat] = Field(min_length=1, max_length=1)
+    mean: list[FiniteFloat] = Field(min_length=NUM_PLANS, max_length=NUM_PLANS)
+    cov: list[FiniteFloat] = Field(min_length=NUM_PLANS**2, max_length=NUM_PLANS**2)
+
+
+class _Record(_Belief):
+    """A ``RECORD`` as lists of numbers."""
+
+    plans: list[FiniteFloat] = Field(min_length=2 * NUM_PLANS, max_length=2 * NUM_PLANS)
+
+
+class _File(Config):
+    """A profile's file."""
+
+    format: Literal[2] = FORMAT_VERSION
+    level: str
+    prior: _Belief | None
+    opponents: dict[str, _Record]
+    checksum: str = ""
 
 
 def profile_path(home: Path, level: str) -> Path:
     """Where a level keeps what it learns under a home directory."""
     return home / DIRECTORY / f"{Path(level).name}.json"
-
-
-def _numbers(name: str, values: Any, size: int, path: Path) -> np.ndarray:
-    if not isinstance(values, list) or len(values) != size:
-        raise LevelError(f"{path.name}: {name} must be {size} numbers, not {str(values)[:40]!r}")
-    if not all(isinstance(x, int | float) and math.isfinite(x) for x in values):
-        raise LevelError(f"{path.name}: {name} must hold finite numbers alone")
-    return np.array(values, np.float64)
-
-
-def _record_of(values: Any, path: Path) -> np.ndarray:
-    if not isinstance(values, dict) or set(values) != set(RECORD.names or ()):
-        raise LevelError(f"{path.name}: an opponent must have {', '.join(RECORD.names or ())}")
-    record = np.zeros(1, RECORD)
-    for name in RECORD.names or ():
-        shape = RECORD[name].shape
-        record[name] = _numbers(name, values[name], int(np.prod(shape)), path).reshape((1, *shape))
-    return record
-
-
-def _plain(record: np.ndarray) -> dict[str, Any]:
-    return {name: [round(float(x), 6) for x in record[name].reshape(-1)] for name in RECORD.names or ()}
 
 
 def _checksum(values: dict[str, Any]) -> str:
@@ -66,7 +69,7 @@ class Learned:
     """The content of a profile's file.
 
     Attributes:
-        prior: what was learned from everybody.
+        prior: learned from all opponents.
         opponents: ``RECORD[1]`` by name.
     """
 
@@ -74,7 +77,7 @@ class Learned:
     opponents: dict[str, np.ndarray] = field(default_factory=dict)
 
     def record_of(self, opponent: str) -> np.ndarray:
-        """A copy of what is known of an opponent; for a stranger what the level begins with: ``RECORD[1]``."""
+        """A copy of the record of an opponent, ``RECORD[1]``; an empty one for a stranger."""
         record = self.opponents.get(opponent)
         return self.prior.stranger() if record is None else record.copy()
 
@@ -82,7 +85,7 @@ class Learned:
 def read_learned(path: Path, level: Level) -> Learned:
     """What a file holds for a level; nothing where there is none.
 
-    A file of format 1 is read as far as its plans are numbers of turns; what it counted besides moved no card.
+    A file of format 1 is read as far as its plans are numbers of turns; what else it counted affected no action.
 
     Raises:
         LevelError: if it is damaged or of another version. It is left as it is.
@@ -95,96 +98,73 @@ def read_learned(path: Path, level: Level) -> Learned:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise LevelError(f"{path} cannot be read ({reason}); reset the level, or remove the file") from None
-    advice = f"reset the level ({path.stem}) to begin anew, or put an older copy of {path} in its place"
     try:
         values = json.loads(text)
-    except ValueError:
-        raise LevelError(f"{path.name} is damaged (not JSON); {advice}") from None
-    if not isinstance(values, dict) or values.get("checksum") != _checksum(values):
-        raise LevelError(f"{path.name} is damaged (its checksum does not match); {advice}")
-    if values.get("format") not in (1, FORMAT_VERSION):
-        raise LevelError(
-            f"{path.name} has format {values.get('format')!r}; this version reads {FORMAT_VERSION}; {advice}"
-        )
-    if values["format"] == 1:
-        values = _from_format_1(values)
-    learned.opponents = {str(name): _record_of(record, path) for name, record in values["opponents"].items()}
-    if values["prior"]:
-        for name, size in (("hands", 1), ("mean", NUM_PLANS), ("cov", NUM_PLANS**2)):
-            _numbers(name, values["prior"].get(name), size, path)
-        learned.prior.restore(values["prior"])
+        if values["checksum"] != _checksum(values):
+            raise ConfigError("its checksum does not match")
+        file: _File = parse_config(_from_format_1(values) if values["format"] == 1 else values, _File, path.name)
+    except (ValueError, TypeError, KeyError) as error:
+        advice = f"reset the level ({path.stem}) to begin anew, or put an older copy of {path} in its place"
+        raise LevelError(f"{path.name} is damaged or of another version ({error}); {advice}") from None
+    for name, lists in file.opponents.items():
+        record = learned.opponents[name] = np.zeros(1, RECORD)
+        for key, numbers in lists.model_dump().items():
+            record[key] = np.reshape(numbers, record[key].shape)
+    if file.prior:
+        learned.prior.restore(file.prior.model_dump())
     return learned
 
 
 def _from_format_1(values: dict[str, Any]) -> dict[str, Any]:
+    whole = {"format": FORMAT_VERSION, "level": values["level"], "prior": None, "opponents": {}}
     if values.get("plans", _TURNS) != _TURNS:
-        return {"prior": {}, "opponents": {}}
+        return whole
     opponents = {
-        name: {key: value for key, value in record.items() if key not in _GONE} if isinstance(record, dict) else record
+        name: {key: numbers for key, numbers in record.items() if key not in _GONE}
         for name, record in values["opponents"].items()
     }
-    return {"prior": values["whole"], "opponents": opponents}
-
-
-def write_learned(path: Path, learned: Learned, level: Level) -> None:
-    """Replaces a profile's file.
-
-    Raises:
-        LevelError: if it cannot be written (a full disk); the old one stays.
-    """
-    values = {
-        "format": FORMAT_VERSION,
-        "level": level.name,
-        "prior": learned.prior.to_json(),
-        "opponents": {name: _plain(record) for name, record in learned.opponents.items()},
-    }
-    values["checksum"] = _checksum(json.loads(json.dumps(values)))
-    try:
-        write_json(path, values)
-    except OSError as error:
-        reason = error.strerror or error
-        raise LevelError(f"what {level.name} learned of this hand cannot be written to {path}: {reason}") from None
+    return whole | {"prior": values["whole"] or None, "opponents": opponents}
 
 
 class Profile:
-    """What a level has learned of one opponent, and of everybody, kept on disk.
+    """What a level has learned of one opponent, and of everybody, kept on disk; empty where there is no file yet.
 
     Args:
         home: directory of all profiles.
         level: the level.
-        opponent: name of whoever sits across.
+        opponent: name of the opponent.
 
     Attributes:
-        prior: what was learned from everybody.
-        record: what is known of the opponent, ``RECORD[1]``.
+        prior: learned from all opponents.
+        record: of the opponent, ``RECORD[1]``.
+
+    Raises:
+        LevelError: if the file is damaged, or its directory cannot be made.
     """
 
     def __init__(self, home: Path, level: Level, opponent: str) -> None:
         self.level, self.opponent = level, opponent
         self.path = profile_path(home, level.name)
-        self.prior = level.nothing_learned()
-        self.record = self.prior.stranger()
-
-    @classmethod
-    def open(cls, home: Path, level: Level, opponent: str) -> Profile:
-        """A profile read from disk, empty where there is none yet.
-
-        Raises:
-            LevelError: if it is damaged, or its directory cannot be made.
-        """
-        profile = cls(home, level, opponent)
         try:
-            profile.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise LevelError(f"{profile.path.parent} cannot be made ({error.strerror})") from None
-        profile._take(read_learned(profile.path, profile.level))
-        return profile
+            raise LevelError(f"{self.path.parent} cannot be made ({error.strerror})") from None
+        self._take(read_learned(self.path, level))
 
     def _take(self, learned: Learned) -> None:
         self.record, self.prior = learned.record_of(self.opponent), learned.prior
 
+    def _values(self, learned: Learned) -> dict[str, Any]:
+        opponents = {
+            opponent: {name: [round(float(x), 6) for x in record[name].reshape(-1)] for name in RECORD.names or ()}
+            for opponent, record in learned.opponents.items()
+        }
+        prior = learned.prior.to_json()
+        values = {"format": FORMAT_VERSION, "level": self.level.name, "prior": prior, "opponents": opponents}
+        return values | {"checksum": _checksum(values)}
+
     def update(self, add: Callable[[np.ndarray, Prior], None]) -> None:
-        """Learns: ``add`` changes the opponent's record and the prior as they stand on disk.
+        """Learns: ``add`` changes the opponent's record and the prior as they are on disk.
 
         Raises:
             LevelError: if the file is damaged or cannot be written; it is left as it was.
@@ -195,26 +175,26 @@ class Profile:
                 record = learned.record_of(self.opponent)
                 add(record, learned.prior)
                 learned.opponents[self.opponent] = record
-                write_learned(self.path, learned, self.level)
+                write_json(self.path, self._values(learned))
         except OSError as error:
-            raise LevelError(f"{self.path.parent} cannot be used ({error.strerror or error})") from None
+            reason = f"cannot be written to {self.path}: {error.strerror or error}"
+            raise LevelError(f"what {self.level.name} learned of this hand {reason}") from None
         self._take(learned)
 
 
 def reset_level(home: Path, level: Level) -> str:
-    """Puts a level back to how it was installed; returns a sentence with the hash that proves it.
+    """Resets a level to how it was installed; returns a sentence with its hash.
 
     Raises:
         LevelError: if the file cannot be removed.
     """
     path = profile_path(home, level.name)
-    if not path.parent.is_dir():
-        return f"{level.name} is as installed (sha256 {level.digest}); it had learned nothing."
+    what = "it had learned nothing"
     try:
-        with FileLock(path.with_suffix(".lock")):
-            had = path.exists()
-            path.unlink(missing_ok=True)
+        if path.exists():
+            with FileLock(path.with_suffix(".lock")):
+                path.unlink(missing_ok=True)
+            what = "what it had learned is gone"
     except OSError as error:
         raise LevelError(f"{path} cannot be removed ({error.strerror or error})") from None
-    what = "what it had learned is gone" if had else "it had learned nothing"
     return f"{level.name} is as installed (sha256 {level.digest}); {what}."

@@ -1,4 +1,4 @@
-"""What a level has learned, in words and numbers."""
+"""What a level has learned, in words."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ def plan_in_words(plan: int) -> str:
     return "knocks as soon as it may" if turns > 20 else f"knocks in its first {turns} turns, then plays for gin"
 
 
-def plans_in_words(belief: np.ndarray, default: int) -> str:
-    """What is believed of plans (a ``BELIEF[1]`` or ``RECORD[1]``)."""
+def _plans_in_words(belief: np.ndarray, default: int) -> str:
     best = int(np.argmax(belief["mean"][0]))
     if best == default:
         return f"the level {plan_in_words(default)}, as installed"
@@ -31,20 +30,19 @@ def plans_in_words(belief: np.ndarray, default: int) -> str:
     )
 
 
-def opponent_in_words(level: Level, name: str, record: np.ndarray) -> list[str]:
-    """What is known of one opponent (``RECORD[1]``), and what the level does differently because of it."""
+def _opponent_in_words(level: Level, name: str, record: np.ndarray) -> list[str]:
     hands = int(record["hands"][0])
     if hands == 0:
         return [f"{name}: no hand seen yet."]
     counted, points = record["plans"][0].sum(0)
     return [
         f"{name}: {hands} hand{'s' if hands != 1 else ''} seen, {points / max(counted, 1):+.1f} points a hand.",
-        f"  {plans_in_words(record, level.nothing_learned().default)}",
+        f"  {_plans_in_words(record, level.nothing_learned().default)}",
     ]
 
 
 def what_did_you_learn(home: Path, level: Level, opponent: str | None = None) -> str:
-    """What a level has learned of an opponent (of everybody when left out), and what it expects of strangers.
+    """What a level has learned of an opponent (of all when left out), and what it expects of strangers.
 
     Raises:
         LevelError: if the file that holds it is damaged.
@@ -53,13 +51,13 @@ def what_did_you_learn(home: Path, level: Level, opponent: str | None = None) ->
         return f"{level.name} learns nothing: it plays everybody as installed."
     learned = read_learned(profile_path(home, level.name), level)
     names = [opponent] if opponent is not None else sorted(learned.opponents)
-    lines = [line for name in names for line in opponent_in_words(level, name, learned.record_of(name))]
+    lines = [line for name in names for line in _opponent_in_words(level, name, learned.record_of(name))]
     if not names:
         lines.append(f"{level.name} has learned nothing yet; it plays as installed.")
     prior = learned.prior
     if prior.hands:
         lines.append(
-            f"From {prior.hands} hands in all: against a stranger {plans_in_words(prior.belief, prior.default)}."
+            f"From {prior.hands} hands in all: against a stranger {_plans_in_words(prior.belief, prior.default)}."
         )
         if prior.promoted == prior.default and int(np.argmax(prior.belief["mean"][0])) != prior.default:
             lines.append("  not certain enough yet: strangers meet the level as installed")

@@ -117,7 +117,7 @@ def _levels() -> Any:
 def _level_player(spec: str, seed: int, person: str, home: Path, learns: bool) -> Player:
     levels = _levels()
     plain: Any = make_player(spec, seed)
-    profile = levels.profile.Profile.open(home, plain.level, person)
+    profile = levels.profile.Profile(home, plain.level, person)
     return levels.player.LevelPlayer(plain.level, seed, learns and plain.learns, profile)
 
 

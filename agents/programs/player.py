@@ -1,4 +1,4 @@
-"""Players in other processes: programs that speak the line protocol (docs/protocol.md), taken as ``cmd:PROGRAM ARGUMENTS``."""
+"""Players in other processes: programs that speak the line protocol (docs/protocol.md), named ``cmd:PROGRAM ARGUMENTS``."""
 
 from __future__ import annotations
 
@@ -10,25 +10,24 @@ from typing import Any
 import numpy as np
 
 from agents.deals import new_salt, salted
-from agents.programs.process import FORFEIT, BotFault, LineProcess, _excerpt
+from agents.programs.process import FORFEIT, BotFault, LineProcess, excerpt
 from agents.programs.protocol import VERSION, Reader, Teller, arrangements, hello, legal_texts, may_play, question
 from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_SPREAD, action_name, parse_action
 from ginenv.cards import parse_card
-from ginenv.errors import GinError, did_you_mean
+from ginenv.errors import GinError, unknown_name
 from ginenv.rules import Rules
 
 
 @dataclass(frozen=True)
 class BotLimits:
-    """What a program outside is allowed.
+    """The limits of a program from outside.
 
     Attributes:
         start_seconds: until it is ready.
         seconds: until it has answered a line, however many decisions that holds.
         batch: decisions in one line at most.
-        restarts: how often it is started again in a match after it crashed, stalled or talked rubbish. Then it forfeits all that
-            is left.
-        end_seconds: for going when it is told to; then it is ended.
+        restarts: how often it is started again in a match after it crashed, timed out or sent rubbish; then it forfeits the rest.
+        end_seconds: to end by itself after a ``bye``; then it is killed.
     """
 
     start_seconds: float = 20.0
@@ -41,18 +40,19 @@ class BotLimits:
 class OutsidePlayer:
     """A program that plays over the line protocol.
 
-    It is started at the first decision. What it does wrong is an error, and is written down for ``take_faults``; in a match, which
-    can score it, it costs the hand or the game instead (``FORFEIT``). A program that cannot go on is started again as often as
-    the limits allow.
+    It is started at the first decision. A fault of the program raises, and is kept for ``take_faults``; in a match it costs the hand
+    or the game instead (``FORFEIT``). A program that cannot go on is started again as often as the limits allow.
 
     Args:
         command: the program and its arguments.
-        seed: another one tells the program another seed, which says nothing about this one.
-        limits: what it is allowed.
-        salt: what the program's seed and the numbers of its slots are made with; another every time when left out.
+        seed: the program gets a number that follows from it and from the salt.
+        limits: of time and restarts.
+        salt: the program's seed and the numbers of its slots are made with it; a new one when left out.
 
     Attributes:
         forfeits: whether it answers ``FORFEIT`` for what the program failed to answer; the arena sets this while it plays.
+        split: whether the program wants to be asked about discards and knocks one after the other.
+        asked: decisions by phase.
     """
 
     def __init__(self, command: str, seed: int = 0, limits: BotLimits | None = None, salt: str = ""):
@@ -72,7 +72,6 @@ class OutsidePlayer:
         self._rules: Rules | None = None
         self._faults: dict[str, dict[str, Any]] = {}
         self._last_fault: BotFault | None = None
-        # Decisions by phase, for the conformance check.
         self.asked: Counter[str] = Counter()
 
     def reset(self, seed: int = 0) -> None:
@@ -82,42 +81,34 @@ class OutsidePlayer:
         self._tellers.clear()
 
     def forget(self, slots: np.ndarray) -> None:
-        """Hears that other hands are dealt in these slots, whatever became of the last ones."""
+        """Forgets the hands in these slots, which other hands take the place of."""
         for number in self._numbers(slots):
             self._tellers.pop(number, None)
 
     def _numbers(self, slots: np.ndarray) -> list[int]:
-        """The numbers that the program knows slots by. The slots themselves tell in a match who plays which deal."""
+        """The numbers that the program knows slots by. The slots themselves would tell which deals belong together."""
         return [salted(self._salt, "slot", slot, 52) for slot in slots.tolist()]
 
     def close(self) -> None:
-        """Ends the program and everything that it started.
-
-        The next decision starts it again; it is told then what happened in the hands that are still in play.
-        """
+        """Ends the program and everything that it started; the next decision starts it again, and tells it the hands in play."""
         self._starts = 0
         if self._process is not None:
             process, self._process = self._process, None
             told, self._closing = self._closing, []
             status = process.close(_line({"type": "bye", "games": told}), self.limits.end_seconds)
             if status is None:
-                words = f"was still running {self.limits.end_seconds:g} s after it had been told to go"
-                self._blame(BotFault("ending", words), 0)
+                self._blame(BotFault("ending", f"was still running {self.limits.end_seconds:g} s after a bye"), 0)
             elif status:
-                self._blame(BotFault("ending", f"ended with status {status} when it was told to go"), 0)
+                self._blame(BotFault("ending", f"ended with status {status} after a bye"), 0)
 
     def take_faults(self) -> list[dict[str, Any]]:
-        """What went wrong since this was asked last: player, kind, count, and the first case in words."""
+        """Returns the faults since the last call: player, kind, count, forfeits, and the first case in words."""
         faults = list(self._faults.values())
         self._faults = {}
         return faults
 
     def _fail(self, fault: BotFault, forfeits: int, times: int = 1) -> None:
-        """Writes down a fault that answers are missing for.
-
-        Raises:
-            GinError: where they cannot be forfeited.
-        """
+        """Keeps a fault that left answers missing; raises where they cannot be forfeited."""
         self._blame(fault, forfeits if self.forfeits else 0, times)
         if not self.forfeits:
             raise GinError(f"player {self.name!r} cannot go on; {fault}")
@@ -131,10 +122,10 @@ class OutsidePlayer:
         self._last_fault = fault
 
     def start(self, rules: Rules) -> None:
-        """Starts the program now and not at the first decision, so that one that cannot play is told of at once.
+        """Starts the program now and not at the first decision.
 
         Raises:
-            GinError: if it cannot.
+            GinError: if it cannot be started, or does not speak the protocol.
         """
         try:
             if self._process is None:
@@ -156,20 +147,19 @@ class OutsidePlayer:
         greeting = hello(rules, salted(self._salt, "seed", self.seed, 31), self.limits.seconds, self.limits.batch)
         answer = _parsed(self._process.exchange(_line(greeting), self.limits.start_seconds), "handshake")
         if answer.get("type") != "ready":
-            raise BotFault("handshake", f"answered hello with type {answer.get('type')!r}; expected is 'ready'")
+            raise BotFault("handshake", f"answered hello with type {answer.get('type')!r}; it must be 'ready'")
         if answer.get("protocol") != VERSION:
-            raise BotFault("handshake", f"speaks protocol {answer.get('protocol')!r}; spoken here is {VERSION}")
+            raise BotFault("handshake", f"protocol is {answer.get('protocol')!r}; it must be {VERSION}")
         known = ("type", "protocol", "name", "split", "max_batch")
-        for key in answer:
-            if key not in known:
-                raise BotFault("handshake", f"unknown key {key!r}{did_you_mean(key, known)}; known: {', '.join(known)}")
+        if unknown := [key for key in answer if key not in known]:
+            raise BotFault("handshake", unknown_name("key", unknown[0], known))
         batch = answer.get("max_batch", self.limits.batch)
         if isinstance(batch, bool) or not isinstance(batch, int) or batch < 1:
-            raise BotFault("handshake", f"max_batch is {batch!r}; allowed is a whole number from 1")
+            raise BotFault("handshake", f"max_batch is {batch!r}; it must be a whole number from 1")
         self._batch = min(batch, self.limits.batch)
         self.split = bool(answer.get("split", False))
         self._rules = rules
-        # Whoever begins anew is told all that happened in the hands in play.
+        # A new process is sent everything that happened in the hands in play.
         for teller in self._tellers.values():
             teller.told = 0
         self._closing.clear()
@@ -202,7 +192,7 @@ class OutsidePlayer:
         start = 0
         while start < len(views):
             if self._process is None and self._starts > self.limits.restarts:
-                # It may not be started again: what is left is lost to the fault that ended it.
+                # It may not be started again: the rest is lost to the fault that ended it.
                 assert self._last_fault is not None
                 self._fail(self._last_fault, len(views) - start, times=0)
                 break
@@ -214,7 +204,7 @@ class OutsidePlayer:
                 actions[start:end] = self._ask(numbers[start:end], asked[start:end])
             except BotFault as fault:
                 dropped = self._drop()
-                # A program that never got ready has failed nowhere yet; what it would have played is lost with the last start.
+                # A program that never got ready has failed at no decision yet; the last start loses what it would have played.
                 lost = end - start if dropped and fault.kind not in ("cannot start", "handshake") else 0
                 self._fail(fault, lost)
                 start += lost
@@ -226,7 +216,6 @@ class OutsidePlayer:
 
     def _ask(self, slots: list[int], views: list[dict[str, Any]]) -> list[int]:
         """One line with the question of some games, and a second one about knocking for programs that split it."""
-        answers: list[int] = []
         games = []
         for slot, view in zip(slots, views, strict=True):
             asked = question(slot, self._tellers[slot].news(), view)
@@ -236,8 +225,8 @@ class OutsidePlayer:
             games.append(asked)
             self.asked[asked["phase"]] += 1
         told, self._closing = self._closing, []
-        for slot, view, answer in zip(slots, views, self._answers(told + games, slots), strict=True):
-            answers.append(self._read_action(slot, view, answer))
+        replies = self._answers(told + games, slots)
+        answers = [self._read_action(*each) for each in zip(slots, views, replies, strict=True)]
         if self.split:
             self._ask_knocks(slots, views, answers)
         return answers
@@ -268,19 +257,16 @@ class OutsidePlayer:
         request = {"type": "act", "id": self._lines, "games": games}
         message = _parsed(self._process.exchange(_line(request), self.limits.seconds), "rubbish")
         if message.get("type") != "answers" or message.get("id") != self._lines:
-            raise BotFault(
-                "rubbish",
-                f"answered with type {message.get('type')!r} and id {message.get('id')!r}; expected are 'answers' and {self._lines}",
-            )
+            got = f"type {message.get('type')!r} and id {message.get('id')!r}"
+            raise BotFault("rubbish", f"answered with {got}; they must be 'answers' and {self._lines}")
         answers = message.get("answers")
         if not isinstance(answers, list) or not all(isinstance(answer, dict) for answer in answers):
-            raise BotFault("rubbish", "'answers' is no list of objects")
+            raise BotFault("rubbish", "'answers' is not a list of objects")
         by_slot = {answer["slot"]: answer for answer in answers if isinstance(answer.get("slot"), int)}
         missing = [slot for slot in slots if slot not in by_slot]
         if missing:
-            raise BotFault(
-                "rubbish", f"slot {missing[0]} was asked and not answered ({len(missing)} of {len(slots)} missing)"
-            )
+            count = f"{len(missing)} of {len(slots)} missing"
+            raise BotFault("rubbish", f"slot {missing[0]} was asked and not answered ({count})")
         return [by_slot[slot] for slot in slots]
 
     def _read_action(
@@ -292,11 +278,13 @@ class OutsidePlayer:
                 return _arrangement(view, answer["melds"])
             text = answer.get("action")
             if not isinstance(text, str):
-                raise GinError(f"the answer holds no action: {_excerpt(json.dumps(answer).encode())}")
+                raise GinError(f"the answer holds no action: {excerpt(json.dumps(answer).encode())}")
             action = parse_action(text)
-            split = self.split and view["phase"] == PHASE_DISCARD and legal is None
-            fits = bool((view["legal"][0] | view["legal"][1]) >> action & 1) if split and action < KNOCK else None
-            if not (may_play(view, action) if fits is None else fits):
+            if self.split and view["phase"] == PHASE_DISCARD and legal is None and action < KNOCK:
+                fits = bool((view["legal"][0] | view["legal"][1]) >> action & 1)
+            else:
+                fits = may_play(view, action)
+            if not fits:
                 raise GinError(f"{text!r} is not legal; legal are: {', '.join(legal or legal_texts(view))}")
         except GinError as error:
             fault = BotFault("illegal move", f"in slot {slot}: {error}")
@@ -324,24 +312,20 @@ def _parsed(line: bytes, kind: str) -> dict[str, Any]:
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
-        raise BotFault(kind, f"answered with what is no JSON: {_excerpt(line)}") from None
+        raise BotFault(kind, f"answered with what is not JSON: {excerpt(line)}") from None
     if not isinstance(message, dict):
-        raise BotFault(kind, f"answered with a {type(message).__name__}; expected is a JSON object")
+        raise BotFault(kind, f"answered with a {type(message).__name__}; it must be a JSON object")
     return message
 
 
 def _arrangement(view: dict[str, Any], melds: Any) -> int:
-    """The number of the arrangement with these melds.
-
-    Raises:
-        GinError: if there is none, or the melds are no lists of cards.
-    """
+    """The number of the arrangement with these melds; raises if there is none, or they are not lists of cards."""
     try:
         chosen = {frozenset(parse_card(card) for card in meld) for meld in melds}
     except (TypeError, AttributeError):
-        raise GinError(f"melds are lists of cards, not {_excerpt(json.dumps(melds).encode())}") from None
+        raise GinError(f"melds are lists of cards, not {excerpt(json.dumps(melds).encode())}") from None
     listed = arrangements(view)
     for number, arrangement in enumerate(listed):
         if {frozenset(parse_card(card) for card in meld) for meld in arrangement} == chosen:
             return number
-    raise GinError(f"no arrangement has these melds; allowed is one of the {len(listed)} listed")
+    raise GinError(f"no arrangement has these melds; they must be one of the {len(listed)} listed")

@@ -1,7 +1,6 @@
-"""Programs in other processes, talked to line by line, with time limits and without trust.
+"""Programs in other processes: lines are exchanged with them under time limits and without trust.
 
-A program may crash, stall, flood its output or ignore that it should end; none of it blocks the caller, and no process is
-left behind.
+A program may crash, stall, flood its output or refuse to end; nothing of that blocks the caller, and no process is left behind.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import Any
 
 import psutil
 
-# What a player answers that cannot go on: where a match is played, it loses the hand or the game.
+# The action of a player that cannot go on: in a match it loses the hand or the game.
 FORFEIT = -1
 
 # A full batch is answered in some 15 kB. A line longer than the first is a flood at once, longer than the second when time is up.
@@ -28,12 +27,12 @@ _LONG_LINE = 65_536
 _STDERR_KEPT = 2000
 # How often a silent program is looked at: is it there at all?
 _LOOK_SECONDS = 0.25
-# Inherited by all that the program starts, and so what finds those that left its process group.
+# An environment variable that everything that the program starts inherits, by which those that left its process group are found.
 _MARK = "GINENV_BOT"
 
 
 class BotFault(Exception):
-    """What a program did wrong.
+    """Something that a program did wrong.
 
     Attributes:
         kind: one of ``KINDS``.
@@ -52,12 +51,12 @@ class BotFault(Exception):
 class LineProcess:
     """A program that gets lines on its standard input and answers with lines on its standard output.
 
-    It ends when it is closed, and otherwise when nobody refers to it any more or the interpreter ends.
+    It ends when it is closed, when nothing refers to it any more, or when the interpreter ends.
 
     Args:
         command: the program and its arguments, split as a shell would.
-        farewell: what it is told when it ends without being closed.
-        seconds: how long it has to go then.
+        farewell: the last line that it is sent if it was not closed.
+        seconds: how long it has to end then.
 
     Raises:
         BotFault: if the program cannot be started.
@@ -82,9 +81,7 @@ class LineProcess:
             raise BotFault("cannot start", f"{command!r} cannot be started: {reason}") from None
         process: Any = self._process
         self._stdin, self._stdout, self._stderr = (
-            process.stdin.fileno(),
-            process.stdout.fileno(),
-            process.stderr.fileno(),
+            stream.fileno() for stream in (process.stdin, process.stdout, process.stderr)
         )
         self._poll = select.poll()
         for fd in (self._stdin, self._stdout, self._stderr):
@@ -97,7 +94,7 @@ class LineProcess:
 
     @property
     def pid(self) -> int:
-        """Number of the process; also of its process group."""
+        """Id of the process and of its process group."""
         return self._process.pid
 
     def _read_errors(self) -> None:
@@ -125,11 +122,11 @@ class LineProcess:
         """Sends a line and waits for one line of answer.
 
         Raises:
-            BotFault: if the program had already said something, ends, sends too much, or takes too long.
+            BotFault: if the program has said something unasked, ends, sends too much, or takes too long.
         """
         deadline = time.monotonic() + seconds
         if self._buffer:
-            raise BotFault("unasked", f"said without being asked: {_excerpt(self._buffer)}")
+            raise BotFault("unasked", f"said without being asked: {excerpt(self._buffer)}")
         rest = memoryview(line + b"\n")
         self._poll.register(self._stdin, select.POLLOUT)
         writing = True
@@ -137,20 +134,11 @@ class LineProcess:
         try:
             while True:
                 left = deadline - time.monotonic()
-                if left <= 0 and len(self._buffer) > _LONG_LINE:
-                    raise BotFault("flood", f"{len(self._buffer):,} bytes without an end of the line in {seconds:g} s")
                 if left <= 0:
-                    state = (
-                        "did not read its input"
-                        if writing
-                        else f"said {_excerpt(self._buffer)} without ending the line"
-                    )
-                    raise BotFault(
-                        "timeout", f"no answer in {seconds:g} s" + (f"; {state}" if self._buffer or writing else "")
-                    )
+                    raise self._late(seconds, writing)
                 ready = self._poll.poll(min(left, _LOOK_SECONDS) * 1000)
                 if not ready and self._process.poll() is not None:
-                    # What it left behind may hold its output open, so the end of the output is not waited for.
+                    # What it left behind may hold its output open, so no end of the output comes.
                     raise self._crash()
                 for fd, _ in ready:
                     if fd == self._stdin:
@@ -171,7 +159,7 @@ class LineProcess:
                 searched = len(self._buffer)
                 if end >= 0:
                     if writing:
-                        raise BotFault("unasked", f"answered before the question was read: {_excerpt(self._buffer)}")
+                        raise BotFault("unasked", f"answered before the question was read: {excerpt(self._buffer)}")
                     answer, self._buffer = self._buffer[:end], self._buffer[end + 1 :]
                     return answer
                 if len(self._buffer) > MAX_LINE:
@@ -180,6 +168,12 @@ class LineProcess:
             if writing:
                 with contextlib.suppress(KeyError):
                     self._poll.unregister(self._stdin)
+
+    def _late(self, seconds: float, writing: bool) -> BotFault:
+        if len(self._buffer) > _LONG_LINE:
+            return BotFault("flood", f"{len(self._buffer):,} bytes without an end of the line in {seconds:g} s")
+        said = f"; said {excerpt(self._buffer)} without ending the line" if self._buffer else ""
+        return BotFault("timeout", f"no answer in {seconds:g} s{'; did not read its input' if writing else said}")
 
     def _receive(self) -> None:
         try:
@@ -191,10 +185,10 @@ class LineProcess:
         self._buffer += text
 
     def close(self, farewell: bytes = b"", seconds: float = 0.0) -> int | None:
-        """Ends the program and all that it started: politely if there is time, then by force.
+        """Ends the program and everything that it started: politely within the seconds, then by force.
 
         Returns:
-            The program's status; None if it had to be forced.
+            The program's status; ``None`` if it had to be killed.
         """
         self._finalizer.detach()
         return _end(self._process, self._token, farewell, seconds)
@@ -237,34 +231,30 @@ _DYING_SECONDS = 5.0
 
 
 def marked(name: str, token: str) -> list[psutil.Process]:
-    """Processes that inherited this variable of the environment, whoever their parent is by now.
+    """Processes that inherited this environment variable, whatever their parent is by now.
 
-    This process is none of them: what it sets itself was not there when it was started.
+    This process is not among them: what it sets itself was not there when it was started.
     """
     found = []
     for process in psutil.process_iter():
-        # What ends while it is looked at, or belongs to somebody else, is none of ours.
+        # A process that ends meanwhile, or belongs to another user, cannot be one of them.
         with contextlib.suppress(psutil.Error, OSError):
             if process.environ().get(name) == token:
                 found.append(process)
     return found
 
 
-def kill_marked(token: str) -> int:
-    """Ends processes that inherited a program's mark but left its process group; returns how many there were, once they are gone."""
-    killed: set[int] = set()
+def kill_marked(token: str) -> None:
+    """Kills processes that inherited a program's mark but left its process group, and waits until they are gone."""
     deadline = time.monotonic() + _DYING_SECONDS
-    while True:
-        left = marked(_MARK, token)
+    while (left := marked(_MARK, token)) and time.monotonic() < deadline:
         for process in left:
             with contextlib.suppress(psutil.Error):
                 process.kill()
-                killed.add(process.pid)
-        if not left or time.monotonic() > deadline:
-            return len(killed)
         time.sleep(0.005)
 
 
-def _excerpt(text: bytes, length: int = 80) -> str:
+def excerpt(text: bytes, length: int = 80) -> str:
+    """The beginning of what a program said, for messages."""
     shown = text[:length].decode("utf-8", "replace")
     return repr(shown) + ("…" if len(text) > length else "")

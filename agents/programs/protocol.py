@@ -1,7 +1,7 @@
-"""The line protocol for players in other processes: what is said, as plain values (docs/protocol.md is the specification).
+"""The line protocol for players in other processes: its messages as plain values (docs/protocol.md is the specification).
 
-Everything is derived from views, so a program outside sees exactly what a player inside may see: each new entry of the history
-becomes an event, and an own draw from the stock carries its card.
+Everything is derived from views, so a program sees exactly what any player may see: each new entry of the history becomes an
+event, and an own draw from the stock carries its card.
 """
 
 from __future__ import annotations
@@ -11,16 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ginenv.actions import (
-    KNOCK,
-    PHASE_DISCARD,
-    PHASE_LAYOFF,
-    PHASE_NAMES,
-    PHASE_OVER,
-    PHASE_SPREAD,
-    STOCK,
-    action_name,
-)
+from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_LAYOFF, PHASE_NAMES, PHASE_OVER, PHASE_SPREAD, STOCK, action_name
 from ginenv.cards import NUM_CARDS, card_name, cards_of
 from ginenv.engine import NO_CARD, NOBODY, End, among
 from ginenv.history import (
@@ -83,10 +74,6 @@ class Reader:
         self.counts = counts.tolist()
         self.rules = views["rules"]
 
-    def __len__(self) -> int:
-        """How many views there are."""
-        return len(self.counts)
-
     def view(self, i: int) -> dict[str, Any]:
         """One view."""
         view = {name: column[i] for name, column in self.columns.items()}
@@ -97,11 +84,11 @@ class Reader:
 
 
 class Teller:
-    """Turns the views of one seat in one hand into events, each told once.
+    """Turns the views of one seat in one hand into events, each sent once.
 
     Attributes:
         events: all events of the hand so far.
-        told: how many of them the program has been told.
+        told: how many of them have been sent.
     """
 
     def __init__(self, view: dict[str, Any]):
@@ -118,32 +105,30 @@ class Teller:
         self._deal(view)
 
     def _deal(self, view: dict[str, Any]) -> None:
-        event = {
-            "event": "deal",
-            "hand": self.hand_no + 1,
-            "seat": view["seat"],
-            # Index 0 is the seat that is told.
-            "starts": _WHO[0 if view["started"] else 1],
-            "cards": card_names(self.hand),
-            "upcard": None if self.first_upcard == NO_CARD else _CARDS[self.first_upcard],
-            "limit": view["limit"],
-            "doubled": bool(view["doubled"]),
-            "score": view["score"],
-            "boxes": view["boxes"],
-        }
-        self.events.append(event)
+        self.events.append(
+            {
+                "event": "deal",
+                "hand": self.hand_no + 1,
+                "seat": view["seat"],
+                # Index 0 is the seat that is told.
+                "starts": _WHO[0 if view["started"] else 1],
+                "cards": card_names(self.hand),
+                "upcard": None if self.first_upcard == NO_CARD else _CARDS[self.first_upcard],
+                "limit": view["limit"],
+                "doubled": bool(view["doubled"]),
+                "score": view["score"],
+                "boxes": view["boxes"],
+            }
+        )
 
     def continues(self, view: dict[str, Any]) -> bool:
         """Whether a view can be of this hand; one that was broken off is followed by another with the same number."""
         history = view["history"]
         if view["hand_no"] != self.hand_no or self.seat != (view["seat"], view["started"]):
             return False
-        if not history.startswith(self.history):
+        if not history.startswith(self.history) or view["first_upcard"] != self.first_upcard:
             return False
-        new = history[len(self.history) :]
-        if view["first_upcard"] != self.first_upcard:
-            return False
-        thrown = sum({1 << action % NUM_CARDS for action in new if action < STOCK})
+        thrown = sum({1 << action % NUM_CARDS for action in history[len(self.history) :] if action < STOCK})
         return not self.hand & ~(_own_cards(view) | thrown)
 
     def update(self, view: dict[str, Any]) -> None:
@@ -163,7 +148,7 @@ class Teller:
         self.events.append({"event": event, "who": _WHO[who], **values})
 
     def _tell(self, move: Move, last: bool, view: dict[str, Any]) -> None:
-        """Says one move. A draw that reaches a limit ends the hand before a card moves."""
+        """Adds one move. A draw that reaches a limit ends the hand before a card moves."""
         who, kind = move.seat, move.kind
         if kind == M_TAKE:
             if not (last and view["end"] == End.UPCARD_LIMIT):
@@ -175,10 +160,8 @@ class Teller:
                 self._say("draw", who)
         elif kind == M_PASS:
             self._say("pass", who)
-        elif kind == M_DISCARD:
-            self._say("discard", who, card=_CARDS[move.card])
-        elif kind == M_KNOCK:
-            self._say("knock", who, card=_CARDS[move.card])
+        elif kind == M_DISCARD or kind == M_KNOCK:
+            self._say("knock" if kind == M_KNOCK else "discard", who, card=_CARDS[move.card])
         else:
             self._tell_spread(view)
             if kind == M_DONE:
@@ -193,8 +176,7 @@ class Teller:
         self.spread_told = True
         knocker = view["knocker"]
         melds = [meld & ~view["laid"] for meld in view["spread"] if meld]
-        cards = view["hand"] if knocker == 0 else view["shown"]
-        loose = cards & ~(melds[0] if melds else 0)
+        loose = view["hand"] if knocker == 0 else view["shown"]
         for meld in melds:
             loose &= ~meld
         self._say("spread", knocker, melds=[card_names(meld) for meld in melds], deadwood=card_names(loose))
@@ -223,7 +205,7 @@ class Teller:
         )
 
     def news(self) -> list[dict[str, Any]]:
-        """The events that have not been told yet; from now on they have."""
+        """Returns the events that have not been sent yet, and counts them as sent."""
         events = self.events[self.told :]
         self.told = len(self.events)
         return events
@@ -235,7 +217,7 @@ def _own_cards(view: dict[str, Any]) -> int:
 
 
 def legal_texts(view: dict[str, Any]) -> list[str]:
-    """What the seat may answer, in readable form."""
+    """Names of the legal actions."""
     discards, knocks, others = view["legal"]
     phase = view["phase"]
     if phase == PHASE_DISCARD:

@@ -1,4 +1,4 @@
-"""The report of the adaptation benchmark, as tables in the terminal and as one HTML file with everything in it."""
+"""The report of the adaptation benchmark, as tables in the terminal and as one HTML file."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from agents.reports.pages import page
 def _number(value: dict[str, Any]) -> str:
     if value["mean"] is None:
         return "–"
-    if value["low"] is None:
-        return f"{value['mean']:+.2f}"
     return f"{value['mean']:+.2f} ({value['low']:+.2f} to {value['high']:+.2f})"
 
 
@@ -50,12 +48,9 @@ def adaptation_tables(document: dict[str, Any]) -> list[Table]:
     table.add_section()
     table.add_row("mean", "", *(_number(document["mean_gain"][window]) for window in windows))
     for name, control in document["controls"].items():
-        if "largest difference" in control:
-            cells = [f"{control['largest difference']:.0f}"]
-        else:
-            cells = [_number(control)] if "mean" in control else [_number(control[window]) for window in windows]
-        table.add_row(escape(name), "", *cells)
-    harm = Table("opponent", title="no harm: gain over all hands")
+        cells = [control] if "mean" in control else [control[window] for window in windows]
+        table.add_row(escape(name), "", *map(_number, cells))
+    harm = Table("opponent", title="opponents against which nothing can be gained: gain over all hands")
     harm.add_column("gain", justify="right")
     for name, value in document["no_harm"].items():
         harm.add_row(escape(name), _number(value))
@@ -63,20 +58,16 @@ def adaptation_tables(document: dict[str, Any]) -> list[Table]:
 
 
 def report_adaptation(document: dict[str, Any], command: str) -> str:
-    """The report of ``adaptation.results``."""
-    mean = {"all opponents with habits": {f"gain_{key}": value for key, value in document["mean_gain"].items()}}
-    controls = document["controls"]
+    """The report of the figures of ``agents.levels.bench.adaptation``."""
+    mean = {"mean": {f"gain_{key}": value for key, value in document["mean_gain"].items()}}
     return page(
         "adaptation.html",
         document=document,
         opponents=mean | document["opponents"],
         harm={name: {"all hands": value} for name, value in document["no_harm"].items()},
         controls={
-            name: {"all hands": value} if "mean" in value else value
-            for name, value in controls.items()
-            if "largest difference" not in value
+            name: {"all hands": value} if "mean" in value else value for name, value in document["controls"].items()
         },
-        blanked=[value["largest difference"] for value in controls.values() if "largest difference" in value],
         curve=_curve(document["gain_by_hand"], document["hands"]),
         columns=_columns,
         number=_number,

@@ -1,9 +1,8 @@
-"""What a network knows of its opponent's hand beyond what counting cards tells anybody: log-loss by turn.
+"""What a network knows of its opponent's hand beyond counting cards: log-loss by turn.
 
-Measured over the cards that a seat cannot place: in its own hand, in the pile, or taken by the opponent from the pile and still
-held are known to anybody who watched, and count for neither side. Of the others, as many as the opponent holds unknown cards are in its
-hand, the rest in the stock; a counter gives each the same chance, number hidden over number unseen, which is the best that can be said
-without reading the opponent's choices.
+It is measured over the unseen cards: not in the own hand, nor in the pile, nor taken by the opponent from the pile and still held. Some
+of them are in the opponent's hand, the others in the stock; counting gives each the same chance to be in the hand, which is the best
+that can be said without reading the opponent's choices.
 
 Deals are those kept for reports; intervals are 95 %, clustered by deal (each is played twice, with seats exchanged).
 """
@@ -35,10 +34,8 @@ def card_rows(masks: np.ndarray) -> np.ndarray:
 
 
 def belief_logits(actor: FrozenActor, views: np.ndarray) -> np.ndarray:
-    """What an actor guesses of the opponent's hand: ``VIEW[n]`` to logits ``float32[n, 52]``.
-
-    A seat that declined a knock plays for gin, and is told so, as ``NetworkPlayer`` does.
-    """
+    """An actor's belief over the opponent's hand: ``VIEW[n]`` to logits ``float32[n, 52]``."""
+    # A seat that declined a knock plays for gin, as with ``NetworkPlayer``.
     inputs = actor_inputs(actor, views, encode_views(views), (views["declined"] > 0).astype(np.uint8))
     return actor(inputs, "belief").numpy()
 
@@ -50,10 +47,10 @@ def counting_chances(views: np.ndarray) -> np.ndarray:
 
 
 def log_losses(chances: np.ndarray, views: np.ndarray, hidden: np.ndarray) -> np.ndarray:
-    """Surprise at the true hand, summed over the unseen cards of each view: ``float64[n]``, in nats.
+    """Log-loss of the true hand, summed over the unseen cards of each view: ``float64[n]``, in nats.
 
     Args:
-        chances: ``[n, 52]`` that the opponent holds each card, or ``[n, 1]`` the same for all.
+        chances: that the opponent holds each card, ``[n, 52]``, or ``[n, 1]`` for all the same.
         views: ``VIEW[n]``.
         hidden: ``int64[n]`` the opponent's true hand.
     """
@@ -90,7 +87,7 @@ class BeliefMeter:
         np.add.at(self.views, place[0], 1)
 
     def loss(self, turn: int) -> Estimate:
-        """The network's loss a card in its ``turn``-th turn (from 1)."""
+        """The network's loss a card in a turn (from 1)."""
         return ratio(self.network[turn - 1], self.cards[turn - 1])
 
     def counted(self, turn: int) -> Estimate:

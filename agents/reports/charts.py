@@ -44,7 +44,7 @@ _NOTHING = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
 @contextmanager
 def drawing(width: float, height: float, columns: int = 1) -> Iterator[tuple[Figure, list[Axes]]]:
-    """A figure in the style of the reports, for what is drawn within.
+    """A figure and its axes in the style of the reports, while something is drawn.
 
     Args:
         width: in inches.
@@ -69,10 +69,10 @@ def svg_of_page(figure: Figure, label: str) -> str:
 
     Args:
         figure: the figure.
-        label: what it shows, for those who do not see it; no markup.
+        label: what it shows, for screen readers; no markup.
     """
     text = svg_file(figure, "none")
-    # In a page the name spaces are known, and the width is the page's.
+    # Within a page the name spaces are known, and the width is the page's.
     head, rest = text[text.index("<svg") :].split(">", 1)
     box = re.search(r'viewBox="[^"]*"', head)
     assert box is not None

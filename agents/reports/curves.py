@@ -1,13 +1,14 @@
 """Learning curves of runs as one picture: games won against the panel, over decisions and over minutes.
 
-A run is called after its directory. Lines end where the run does; the band is the 95 % interval of each measurement.
+A run is named after its directory. The band around a line is the 95 % interval of each measurement.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter
 
-from agents.reports.charts import INK, SOFT, drawing, svg_file
+from agents.reports.charts import INK, SOFT, drawing
 from ginenv.errors import GinError
 
 # Distinct also for most who see few colours (Okabe and Ito 2008).
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_DASHES = ("-", (0, (5, 3)), (0, (1.5, 2)), (0, (6, 2, 1.5, 2)))
+_DASHES: tuple[Any, ...] = ("-", (0, (5, 3)), (0, (1.5, 2)), (0, (6, 2, 1.5, 2)))
 # Where a run's directory, or a checkpoint's, holds a curve.
 _FILES = ("curve.json", "checkpoint.json")
 
@@ -41,7 +42,7 @@ class RunCurve:
 
     @property
     def opponents(self) -> list[str]:
-        """Whom it was measured against."""
+        """The opponents that it was measured against."""
         return list(dict.fromkeys(name for point in self.points for name in point["panel"]))
 
     def line(self, opponent: str, axis: str) -> np.ndarray:
@@ -61,7 +62,7 @@ def read_curve(path: Path) -> RunCurve:
         path: a directory of either, or its ``curve.json`` or ``checkpoint.json``.
 
     Raises:
-        GinError: if there is no curve, or it cannot be read.
+        GinError: if there is none, or it cannot be read.
     """
     if path.is_dir():
         found = [path / name for name in _FILES if (path / name).is_file()]
@@ -74,29 +75,14 @@ def read_curve(path: Path) -> RunCurve:
         raise GinError(f"{path} cannot be read as a curve ({error})") from None
     points = document.get("about", {}).get("curve") if isinstance(document, dict) else document
     wanted = {"decisions", "minutes", "panel"}
-    if (
-        not isinstance(points, list)
-        or not points
-        or not all(isinstance(p, dict) and wanted <= p.keys() for p in points)
-    ):
+    if not isinstance(points, list) or not points or any(not isinstance(p, dict) or wanted - {*p} for p in points):
         raise GinError(f"{path} holds no curve; a curve is a list of measurements with {', '.join(sorted(wanted))}")
     return RunCurve(path.resolve().parent.name, points)
 
 
-def rename(runs: Sequence[RunCurve], names: Sequence[str]) -> list[RunCurve]:
-    """Runs under other names, one for each, or none for all.
-
-    Raises:
-        GinError: for another number of names.
-    """
-    if names and len(names) != len(runs):
-        raise GinError(f"{len(names)} names for {len(runs)} runs; allowed is one for each, or none")
-    return [replace(run, name=name) for run, name in zip(runs, names or [run.name for run in runs], strict=True)]
-
-
 def _panel(axes: Axes, runs: Sequence[RunCurve], opponents: Sequence[str], axis: str) -> None:
-    for run, dash in zip(runs, _cycled(_DASHES, len(runs)), strict=True):
-        for opponent, colour in zip(opponents, _cycled(_COLOURS, len(opponents)), strict=True):
+    for run, dash in zip(runs, cycle(_DASHES), strict=False):
+        for opponent, colour in zip(opponents, cycle(_COLOURS), strict=False):
             at, share, half = run.line(opponent, axis)
             if not len(at):
                 continue
@@ -112,10 +98,6 @@ def _panel(axes: Axes, runs: Sequence[RunCurve], opponents: Sequence[str], axis:
     axes.grid()
 
 
-def _cycled(values: Sequence[Any], count: int) -> list[Any]:
-    return [values[k % len(values)] for k in range(count)]
-
-
 def curves_figure(runs: Sequence[RunCurve], title: str = "Games won against the panel") -> Figure:
     """The picture: a colour for each opponent, a dash for each run; over decisions, and over minutes."""
     opponents = list(dict.fromkeys(name for run in runs for name in run.opponents))
@@ -126,22 +108,17 @@ def curves_figure(runs: Sequence[RunCurve], title: str = "Games won against the 
         figure.suptitle(title, fontsize=13, fontweight="bold", x=0.01, ha="left")
         colours = [
             Line2D([], [], color=colour, linewidth=2.5, label=f"against {opponent}")
-            for opponent, colour in zip(opponents, _cycled(_COLOURS, len(opponents)), strict=True)
+            for opponent, colour in zip(opponents, cycle(_COLOURS), strict=False)
         ]
         dashes = [
             Line2D([], [], color=INK, linestyle=dash, label=run.name)
-            for run, dash in zip(runs, _cycled(_DASHES, len(runs)), strict=True)
+            for run, dash in zip(runs, cycle(_DASHES), strict=False)
         ]
         below = {"loc": "upper left", "bbox_to_anchor": (0, -0.16)}
         left.legend(handles=colours, **below)
         if len(runs) > 1:
             right.legend(handles=dashes, **below)
     return figure
-
-
-def curves_svg(runs: Sequence[RunCurve], title: str = "Games won against the panel") -> str:
-    """The picture as an SVG file."""
-    return svg_file(curves_figure(runs, title))
 
 
 def halves(runs: Sequence[RunCurve]) -> list[str]:

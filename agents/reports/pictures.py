@@ -16,8 +16,7 @@ _TRUE = "#c82828"
 def belief_picture(titles: Sequence[str], chances: np.ndarray, unseen: np.ndarray, hidden: np.ndarray) -> np.ndarray:
     """Heat-maps of where the opponent's cards are thought to be, suits by ranks, side by side.
 
-    The darker, the likelier in the opponent's hand; cards that are placed already are left blank; a red frame stands around those that
-    it does hold.
+    The darker, the likelier in the opponent's hand; seen cards are left blank; the cards that it does hold have a red frame.
 
     Args:
         titles: one line for each map.

@@ -18,7 +18,7 @@ from rich.table import Table
 
 from agents.arena.results import RESULTS_VERSION, MatchResult, versions
 from agents.arena.tournament import Standings
-from ginenv.rules import PRESETS, Rules
+from ginenv.rules import PRESETS
 
 # How players play: heading, key of ``results.rates``, form.
 RATES = (
@@ -40,7 +40,7 @@ LINE_SECONDS = 60.0
 
 
 def rate_texts(rates: dict[str, Any]) -> list[str]:
-    """How a player plays, in the order of ``RATES``; a dash where there was no occasion."""
+    """The rates of a player in the order of ``RATES``; a dash where there was no occasion."""
     return ["–" if rates.get(key) is None else form.format(rates[key]) for _, key, form in RATES]
 
 
@@ -49,12 +49,12 @@ def progress_bar(console: Console, total: int, text: str) -> Iterator[Callable[[
     """Progress and time left: a bar in a terminal, elsewhere one line a minute.
 
     Args:
-        console: where it is shown.
+        console: to show it on.
         total: how much there is to do.
-        text: what is done.
+        text: what is being done.
 
     Yields:
-        A function that is told how much of ``total`` is done.
+        A function to be called with how much of ``total`` is done.
     """
     if not console.is_terminal:
         yield _lines(console, total, text)
@@ -73,14 +73,13 @@ def progress_bar(console: Console, total: int, text: str) -> Iterator[Callable[[
 
 
 def _lines(console: Console, total: int, text: str) -> Callable[[int], None]:
-    """Prints how much is done and how long the rest will take, once a minute."""
     last = time.monotonic()
     first: tuple[float, int] | None = None
 
     def tick(done: int) -> None:
         nonlocal last, first
         now = time.monotonic()
-        # Speed is counted from the first call on: what was there before, of a tournament that goes on, took no time.
+        # Speed counts from the first call: what was done before it, in a continued tournament, took no time.
         first = first or (now, done)
         if now - last >= LINE_SECONDS:
             last = now
@@ -89,11 +88,6 @@ def _lines(console: Console, total: int, text: str) -> Callable[[int], None]:
             console.print(f"{text}: {done:,} of {total:,}{left}", markup=False, highlight=False, soft_wrap=True)
 
     return tick
-
-
-def _name_of(rules: Rules) -> str:
-    """A preset's name, or else the hash of the rules."""
-    return next((name for name, preset in PRESETS.items() if preset == rules), rules.hash)
 
 
 def match_tables(result: MatchResult) -> list[Table]:
@@ -105,18 +99,16 @@ def match_tables(result: MatchResult) -> list[Table]:
     table.add_column()
     hands = int(result.games["hands"].sum())
     what = f"{len(result.games):,} {result.unit}" + (f", {hands:,} hands" if result.unit == "games" else "")
-    table.add_row(
-        "played", what, f"{result.pairs:,} mirrored deals, rules {_name_of(result.rules)}, seed {result.seed}"
-    )
+    rules = next((name for name, preset in PRESETS.items() if preset == result.rules), result.rules.hash)
+    table.add_row("played", what, f"{result.pairs:,} mirrored deals, rules {rules}, seed {result.seed}")
     table.add_row(f"{result.unit} won", result.share.text(percent=True), "draws count half")
     if result.unit == "games":
         table.add_row("hands won", result.hand_share.text(percent=True), "of those that somebody won")
     table.add_row("points a hand", result.points.text(), "")
     if result.adjusted_points is not None and result.adjusted_share is not None:
-        table.add_row(
-            f"{result.unit} won, luck off", result.adjusted_share.text(percent=True), "luck with the stock subtracted"
-        )
-        table.add_row("points a hand, luck off", result.adjusted_points.text(), "")
+        share = result.adjusted_share.text(percent=True)
+        table.add_row(f"{result.unit} won, without luck", share, "luck with the stock subtracted")
+        table.add_row("points a hand, without luck", result.adjusted_points.text(), "")
     if result.verdict:
         table.add_row("verdict", escape(result.verdict), "")
     for name, forfeits in zip(names, result.games["forfeits"].sum(axis=0), strict=True):
@@ -135,19 +127,13 @@ def panel_table(results: list[MatchResult]) -> Table:
     """One player against several."""
     title = f"{escape(results[0].names[0])}, {results[0].pairs:,} mirrored deals each"
     table = Table("against", title=title, title_justify="left")
-    for heading in ("games won", "hands won", "points a hand", "hands drawn", "gin", "knock deadwood"):
+    headings = ("hands drawn", "gin", "deadwood at a knock")
+    for heading in ("games won", "hands won", "points a hand", *headings):
         table.add_column(heading, justify="right")
     for result in results:
-        own = result.rates_of(0)
-        table.add_row(
-            escape(result.names[1]),
-            result.share.text(percent=True),
-            result.hand_share.text(percent=True),
-            result.points.text(),
-            f"{own['hands_drawn']:.1%}",
-            f"{own['gin_rate']:.1%}",
-            "–" if own["knock_deadwood"] is None else f"{own['knock_deadwood']:.2f}",
-        )
+        texts = dict(zip((heading for heading, _, _ in RATES), rate_texts(result.rates_of(0)), strict=True))
+        won = (result.share.text(percent=True), result.hand_share.text(percent=True), result.points.text())
+        table.add_row(escape(result.names[1]), *won, *(texts[heading] for heading in headings))
     return table
 
 
@@ -176,7 +162,7 @@ def this_command() -> str:
 
 
 def results_document(results: list[MatchResult]) -> dict[str, Any]:
-    """A results file: the matches and everything that is needed to repeat them."""
+    """The content of a results file: the matches, and what is needed to repeat them."""
     return {
         "format": RESULTS_VERSION,
         "command": this_command(),

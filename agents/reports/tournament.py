@@ -32,14 +32,10 @@ def _rating_chart(standings: Standings) -> Markup:
         axes.tick_params(axis="y", length=0, labelcolor=INK)
         axes.invert_yaxis()
         axes.margins(0.06, 0.1)
-        _grid(axes)
+        axes.grid(axis="x", clip_on=False)
+        axes.set_axisbelow(True)
+        axes.spines[:].set_visible(False)
         return Markup(svg_of_page(figure, "Ratings with intervals"))
-
-
-def _grid(axes: Any) -> None:
-    axes.grid(axis="x", clip_on=False)
-    axes.set_axisbelow(True)
-    axes.spines[:].set_visible(False)
 
 
 def _knock_chart(name: str, rates: dict[str, Any]) -> Markup:

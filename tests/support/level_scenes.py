@@ -13,8 +13,7 @@ import torch
 import ginenv  # noqa: F401  (registers the environments)
 from agents.arena.series import play_series
 from agents.config import parse_config
-from agents.files import write_json
-from agents.levels.level import LEVEL, LevelSettings, level_json
+from agents.levels.level import LevelSettings, write_level_json
 from agents.network.checkpoint import save_checkpoint
 from agents.network.nets import Actor
 from ginenv.players import Player
@@ -36,7 +35,7 @@ def write_small_level(path: Path) -> None:
         actor.policy.weight.mul_(100)
     save_checkpoint(path, actor, (16,), {"command": "a test"})
     digest = json.loads((path / "checkpoint.json").read_text())["weights_sha256"]
-    write_json(path / LEVEL, level_json("small", parse_config(SETTINGS, LevelSettings), digest, {}))
+    write_level_json(path, "small", parse_config(SETTINGS, LevelSettings), digest, {})
 
 
 def hands_of(player: Player, opponent: Player, hands: int, seed: int = 1, series: int = 1) -> list[np.void]:

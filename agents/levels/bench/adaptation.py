@@ -1,11 +1,10 @@
-"""The adaptation benchmark: does a level gain by learning, how soon, how much of what there is to gain, and does it ever lose?
+"""The adaptation benchmark: does a level gain by learning, how soon, how much of what can be gained, and does it ever lose?
 
-Every series is played by the level that learns and by its frozen default, on the same deals against the same opponent; what is reported
-is the difference in points a hand, with intervals by series. All series of all opponents run in lock-step.
+Every series is played by the level that learns and by its frozen default, on the same deals against the same opponent; the difference in
+points a hand is reported, with intervals by series. All series of all opponents run in lock-step.
 
-Controls: a history shuffled among the opponents (what is gained without knowing whom one plays), and a level that learned one opponent
-and then meets another. Ceiling: the level itself when it plays, from the first hand, the plan that did best against this opponent on
-other deals, an estimate of what learning can bring within its bounds.
+Controls: records shuffled among the opponents (what is gained without knowing the opponent), and a level that learned one opponent and
+then meets another. Ceiling: the level when it plays, from the first hand, the plan that did best against this opponent on other deals.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ BIN = 25
 _AFTERWARDS = 100
 # Series against every opponent in which the best plan is chosen.
 _CHOOSING = 40
-# Opponents against which nothing is to be gained, only lost.
+# Opponents against which nothing can be gained, only lost.
 _HARMFUL = 4
 _CEILING = "best plan from the first hand"
 
@@ -51,8 +50,8 @@ class AdaptationConfig(Config):
         level: name or directory of a level.
         series: independent series against every opponent.
         hands: of each series.
-        harm_series: series against the opponents that must do no harm (0: as many).
-        strong: the strong opponent.
+        harm_series: series against each opponent against which nothing can be gained (0: as many).
+        strong: the strong one of them.
         ceiling_hands: hands for each plan, to find the best one for the ceiling (0: no ceiling).
         controls: whether the controls are played.
         seed: of deals and players.
@@ -92,12 +91,12 @@ class Measured:
     """Points of every hand, ``[series, hands]`` by opponent.
 
     Attributes:
-        names: of the opponents: those with leanings, then those that must do no harm.
+        names: of the opponents: those with leanings, then those against which nothing can be gained.
         frozen: of the default.
         adapted: of the level that learns.
-        controls: of other ways to play, by name, for the opponents with leanings.
+        controls: of the controls and the ceiling, by name, against the opponents with leanings.
         afterwards: adapted less frozen against the next opponent of the list, after having learned another.
-        seconds: it took.
+        seconds: that the benchmark took.
     """
 
     names: list[str]
@@ -136,15 +135,15 @@ def measure(config: AdaptationConfig, level: Level, progress: Progress = lambda 
     """Plays the benchmark.
 
     Args:
-        config: what is asked for.
-        level: who is measured.
-        progress: told in words what is played next.
+        config: of the benchmark.
+        level: the level.
+        progress: called with a description of what is played next.
 
     Raises:
         LevelError: if the level learns nothing.
     """
     if not level.learns:
-        raise LevelError(f"{level.name} learns nothing, so it plays as frozen; measure one that learns")
+        raise LevelError(f"{level.name} learns nothing; measure a level that learns")
     began = time.perf_counter()
     names = list(LEANERS)
     opponents: list[Player] = [leaner(name, config.seed + 101 + k) for k, name in enumerate(names)]
@@ -191,7 +190,7 @@ def _controls(
 
 
 def best_plans(config: AdaptationConfig, level: Level, opponents: Sequence[Player]) -> PlayersBySeries:
-    """The frozen level with the plan that is best against each opponent on deals for choosing, one of them for each opponent's series."""
+    """Frozen levels, for each opponent's series one with the plan that is best against it on deals for choosing."""
     for opponent in opponents:
         opponent.reset(config.seed)
     players = [LevelPlayer(level.with_plan(plan), config.seed, learn=False) for plan in range(NUM_PLANS)]
@@ -206,10 +205,34 @@ def best_plans(config: AdaptationConfig, level: Level, opponents: Sequence[Playe
 
 def results(config: AdaptationConfig, level: Level, measured: Measured) -> dict[str, Any]:
     """All figures as plain values."""
-    windows = [(low, min(high, config.hands)) for low, high in WINDOWS if low < config.hands]
-    leaning = range(len(LEANERS))
-    gains = [a - f for a, f in zip(measured.adapted, measured.frozen, strict=True)]
-    document: dict[str, Any] = {
+    windows = {f"{low + 1}_{min(high, config.hands)}": (low, high) for low, high in WINDOWS if low < config.hands}
+    count = len(LEANERS)
+    gains = [adapted - frozen for adapted, frozen in zip(measured.adapted, measured.frozen, strict=True)]
+
+    def by_window(parts: Sequence[np.ndarray]) -> dict[str, dict[str, Any]]:
+        return {
+            key: mean_estimate([mean_over(part, *window) for part in parts]).to_dict()
+            for key, window in windows.items()
+        }
+
+    mean_gain = by_window(gains[:count])
+    for key, window in windows.items():
+        lows = [estimate(mean_over(part, *window)).low for part in gains[:count]]
+        mean_gain[key]["opponents_above_0"] = sum(low > 0 for low in lows)
+    controls: dict[str, Any] = {
+        name: by_window([part - frozen for part, frozen in zip(points, measured.frozen, strict=False)])
+        for name, points in measured.controls.items()
+    }
+    captured = {}
+    if _CEILING in controls:
+        # The share of the ceiling's gain in the last window.
+        last = list(windows)[-1]
+        most = controls[_CEILING][last]["mean"]
+        captured[_CEILING] = round(mean_gain[last]["mean"] / most, 3) if most > 0 else None
+    if measured.afterwards:
+        after = mean_estimate([part.mean(1) for part in measured.afterwards])
+        controls["adapted to one opponent, then another (first 100 hands)"] = after.to_dict()
+    return {
         "level": level.name,
         "sha256": level.digest,
         "settings": level.settings.model_dump(mode="json"),
@@ -218,46 +241,23 @@ def results(config: AdaptationConfig, level: Level, measured: Measured) -> dict[
         "seed": config.seed,
         "seconds": round(measured.seconds, 1),
         "versions": versions(),
-        "opponents": {},
-        "mean_gain": {},
-        "controls": {},
-        "no_harm": {},
+        "opponents": {
+            name: {"frozen": estimate(frozen.mean(1)).to_dict()}
+            | {f"gain_{key}": estimate(mean_over(gain, *window)).to_dict() for key, window in windows.items()}
+            for name, frozen, gain in zip(measured.names[:count], measured.frozen, gains, strict=False)
+        },
+        "mean_gain": mean_gain,
+        "controls": controls,
+        "captured": captured,
+        "no_harm": {
+            name: estimate(gain.mean(1)).to_dict()
+            for name, gain in zip(measured.names[count:], gains[count:], strict=True)
+        },
         "gain_by_hand": [
-            float(np.mean([gains[k][:, at : at + BIN].mean() for k in leaning])) for at in range(0, config.hands, BIN)
+            float(np.mean([gain[:, at : at + BIN].mean() for gain in gains[:count]]))
+            for at in range(0, config.hands, BIN)
         ],
     }
-    for k in leaning:
-        document["opponents"][measured.names[k]] = {
-            "frozen": estimate(measured.frozen[k].mean(1)).to_dict(),
-            **{f"gain_{low + 1}_{high}": estimate(mean_over(gains[k], low, high)).to_dict() for low, high in windows},
-        }
-    for low, high in windows:
-        parts = [mean_over(gains[k], low, high) for k in leaning]
-        document["mean_gain"][f"{low + 1}_{high}"] = mean_estimate(parts).to_dict()
-        above = sum(estimate(part).low > 0 for part in parts)
-        document["mean_gain"][f"{low + 1}_{high}"]["opponents_above_0"] = above
-    for name, points in measured.controls.items():
-        over_frozen = [part - frozen for part, frozen in zip(points, measured.frozen, strict=False)]
-        document["controls"][name] = {
-            f"{low + 1}_{high}": mean_estimate([mean_over(part, low, high) for part in over_frozen]).to_dict()
-            for low, high in windows
-        }
-    if measured.afterwards:
-        document["controls"]["adapted to one opponent, then another (first 100 hands)"] = mean_estimate(
-            [part.mean(1) for part in measured.afterwards]
-        ).to_dict()
-    document["captured"] = _captured(document, f"{windows[-1][0] + 1}_{windows[-1][1]}")
-    for k in range(len(LEANERS), len(measured.names)):
-        document["no_harm"][measured.names[k]] = estimate(gains[k].mean(1)).to_dict()
-    return document
-
-
-def _captured(document: dict[str, Any], window: str) -> dict[str, float | None]:
-    """Share of the ceiling's gain in the last window."""
-    if _CEILING not in document["controls"]:
-        return {}
-    most = document["controls"][_CEILING][window]["mean"]
-    return {_CEILING: round(document["mean_gain"][window]["mean"] / most, 3) if most > 0 else None}
 
 
 def run(config: AdaptationConfig, progress: Progress = lambda words: None) -> dict[str, Any]:

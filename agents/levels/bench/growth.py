@@ -1,8 +1,7 @@
-"""Does a level get better with experience? Histories of thousands of hands, then fresh opponents, with and without what was learned.
+"""Does a level get better with experience? Histories of thousands of hands, then new opponents, with and without what was learned.
 
-A history is what one level lives through: it meets many opponents, one after the other or several at once, learns each, and learns from
-all of them what to expect of strangers (``agents.levels.prior``). Afterwards it meets opponents that it has never seen, beside the level
-as installed, on the same deals; both learn during these hands.
+In a history a level meets many opponents, learns each, and learns from all of them what to expect of strangers (``agents.levels.prior``).
+Afterwards it and the level as installed meet opponents that neither has seen, on the same deals; both learn during these hands.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from agents.levels.level import Level
 from agents.levels.player import LevelPlayer
 from agents.levels.prior import Prior
 
-# Hands against one opponent, how many sit at the tables of a history at once, and how many styles there are to meet.
+# Hands against one opponent, opponents of a history at a time, and styles that they are drawn from.
 STAY = 100
 TABLES = 5
 STYLES = 50
-# Seeds of the populations: none of them is trained on, and nobody met later was met before.
+# Seeds of the populations: none is trained on, and the second holds nobody of the first.
 _MET, _FRESH = 301, 302
 
 
@@ -70,20 +69,20 @@ class Growth:
 
 
 def measure_growth(level: Level, histories: int = 20, hands: int = 5000, fresh: int = 2000, seed: int = 0) -> Growth:
-    """Lets a level live through histories, and measures each on fresh hands.
+    """Plays histories, and measures each against new opponents.
 
     Args:
-        level: who learns.
+        level: the level.
         histories: independent ones.
         hands: of each history.
-        fresh: hands against opponents not met before.
+        fresh: hands against new opponents.
         seed: of deals and players.
     """
     priors = [level.nothing_learned() for _ in range(histories)]
     for block in range(max(1, hands // (STAY * TABLES))):
         player = Experienced(level, priors, TABLES, seed + block)
         strangers = PopulationPlayer(seed + block, STYLES, _MET)
-        # Every block other styles sit down.
+        # Other styles in every block.
         strangers.styles = np.roll(strangers.styles, 7 * block)
         play_series(
             player, strangers, series=histories * TABLES, hands=STAY, seed=seed + 1 + block, domain=Domain.SELECT

@@ -1,4 +1,4 @@
-"""The opponents of the adaptation benchmark, held back from training, and the ones that must do no harm.
+"""The opponents of the adaptation benchmark, held back from training, and those against which nothing can be gained.
 
 The ten with leanings combine what people lean to as ``sample_styles`` never does. Levels and settings are chosen on other styles.
 """
@@ -34,7 +34,7 @@ class PlayersBySeries(BasePlayer):
     """Several players, each at its own series: series ``i`` is played by player ``i // series``.
 
     Args:
-        players: who plays.
+        players: the players.
         series: series of each.
     """
 
@@ -47,7 +47,7 @@ class PlayersBySeries(BasePlayer):
     def _shares(self, slots: np.ndarray | None) -> list[tuple[Player, np.ndarray]]:
         """Each player with the rows of a batch that are its own."""
         if slots is None:
-            raise GinError("slots are missing; players by series must be told whose series each view is of")
+            raise GinError("slots are missing; players by series need the series of each view")
         numbers = np.asarray(slots) // self.series
         shares = [(player, np.flatnonzero(numbers == k)) for k, player in enumerate(self.players)]
         return [(player, rows) for player, rows in shares if rows.size]
@@ -113,5 +113,5 @@ def switcher(hands: int, seed: int = 0) -> Switcher:
 
 
 def baiter(hands: int, seed: int = 0) -> Switcher:
-    """Seems to dream of gin only until it is believed, then knocks as early as the best bot."""
+    """Plays for gin only until the level may have learned that, then knocks as early as the best bot."""
     return Switcher(style(**LEANERS["dreamer"]), style("knocker"), min(60, hands // 3), seed, "baiter")

@@ -1,4 +1,4 @@
-"""How strong a level is and how it plays, as matches tell: a file beside the level and no part of it."""
+"""How strong a level is and how it plays, by a tournament: a file beside the level that is not part of it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from agents.files import write_json, writing
 from agents.levels.level import NAMES, Level, LevelError, load_level
 
 RATING = "rating.json"
-# What is kept of how it plays, of all that matches tell.
+# The rates that are kept.
 FIGURES = (
     "gin_rate", "knock_rate", "knock_deadwood", "knocked_when_possible", "turns_per_hand", "upcards_taken", "deadwood_when_caught",
 )  # fmt: skip
 
 
 def read_rating(level: Level) -> dict[str, Any] | None:
-    """What matches told of a level; ``None`` where nothing did, or where it was told of another one.
+    """The rating of a level; ``None`` where there is none, or where it is of another level.
 
     Raises:
         LevelError: if the file is damaged.
@@ -25,28 +25,23 @@ def read_rating(level: Level) -> dict[str, Any] | None:
     path = level.directory / RATING
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
+        return found if found.get("sha256") == level.digest else None
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
-        raise LevelError(
-            f"level {level.directory}: {RATING} cannot be read ({error}); delete it or rate the level anew"
-        ) from None
-    if not isinstance(found, dict):
-        raise LevelError(
-            f"level {level.directory}: {RATING} does not hold a JSON object; delete it or rate the level anew"
-        )
-    return found if found.get("sha256") == level.digest else None
+    except (OSError, ValueError, AttributeError) as error:
+        reason = f"{RATING} cannot be read ({error}); delete it or rate the level again"
+        raise LevelError(f"level {level.directory}: {reason}") from None
 
 
 def rate_levels(results: Path) -> list[str]:
-    """Keeps beside each installed level what a tournament told of it; returns one line for each.
+    """Writes the rating of each installed level of a tournament beside the level; returns one line for each.
 
     Args:
         results: results.json of a tournament, such as that of configs/levels_tournament.yaml.
 
     Raises:
-        GinError: if these are no results of a whole tournament of games, no installed level is among the players, one was not played
-            as installed or has changed since, or a file cannot be written.
+        GinError: if these are not the results of a whole tournament of games, no installed level is among the players, one was not
+            played as installed or has changed since, or a file cannot be written.
     """
     try:
         document = json.loads(results.read_text(encoding="utf-8"))
@@ -86,7 +81,6 @@ def _names(specs: list[str]) -> set[str]:
 
 
 def _rating_of(document: dict[str, Any], player: str, level: str) -> dict[str, Any]:
-    """What a tournament tells of one of its players."""
     return {
         "sha256": document["made_of"][level],
         "command": document.get("command"),

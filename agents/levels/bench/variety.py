@@ -1,7 +1,7 @@
-"""Never the same way twice: how many different hands a level plays on the same deal, and what that costs.
+"""Variety: how many different hands a level plays on the same deal, and what that costs.
 
-A level is as weak as its leanings make it; what it leaves to chance should cost nothing. So the cost is counted against the same level
-with its most probable choice every time, leanings to keep high cards or take upcards included.
+A level is as weak as its leanings make it; variety should cost nothing. So the cost is measured against the same level with its most
+probable choice every time, leanings to keep high cards or take upcards included.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ginenv.players import BasePlayer, Player
 
 @dataclass(frozen=True)
 class Variety:
-    """What was seen.
+    """A level's variety.
 
     Attributes:
         different: ``int64[deals]``, different hands on each deal.
@@ -48,7 +48,7 @@ def _settle(views):
 
 
 class Settled(BasePlayer):
-    """A player that decides the same way whenever it sees the same: its random words follow from what it sees.
+    """A player that always acts the same in the same position: its random words follow from the view.
 
     Args:
         player: whose choices these are.
@@ -70,12 +70,12 @@ class Settled(BasePlayer):
         return self.player.act(views, slots)
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
-        """Passes on how hands ended."""
+        """Passes finished hands on."""
         self.player.observe_hands(views, slots)
 
 
 def without_variety(level: Level, seed: int) -> Player:
-    """The frozen level with its most probable choice every time; where it searches, with the same worlds at the same position."""
+    """The frozen level with its most probable choice every time; a search gets the same worlds in the same position."""
     calm = level.with_settings(temperature=0.0, draw_temperature=0.0, leaning=0.0, slack=0.0)
     return Settled(LevelPlayer(calm, seed, learn=False))
 
@@ -92,7 +92,7 @@ def _different_hands(player: Player, opponent: Player, plays: int, seed: int) ->
 
 
 def measure_variety(level: Level, opponent: Player, deals: int, plays: int, cost_hands: int, seed: int = 0) -> Variety:
-    """Plays the same deals again and again, then compares with the level without variety on many.
+    """Plays the same deals again and again, then others beside the level without variety.
 
     Args:
         level: played frozen, as a stranger meets it.
