@@ -141,7 +141,7 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
         if not self._ready:
             raise ResetNeeded("step is called before reset, or after the end of the episode; call reset first")
         try:
-            batch.take(np.array([operator.index(action)], np.int64))
+            batch.take(operator.index(action))
         except (TypeError, OverflowError):
             raise IllegalActionError(must_be("action", f"a whole number from 0 to {NUM_ACTIONS - 1}", action)) from None
         rows, masks = _buffers()

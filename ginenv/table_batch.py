@@ -266,14 +266,12 @@ class TableBatch:
                 state["deck"][: len(deck)] = deck
             deal(state, int(state["starter"]) if starter is None else starter)
 
-    def take(self, actions: np.ndarray) -> None:
-        """Sets the learner's next actions; where an illegal one is an error, none of them is set.
-
-        Callers do so before they give up the arrays of the step before, which stand as long as nothing is played.
+    def check_actions(self, actions: Any) -> np.ndarray:
+        """The learner's actions as an array.
 
         Raises:
-            IllegalActionError: names the first illegal action and lists what is legal.
             ResetNeeded: before the first reset.
+            IllegalActionError: if they are not one whole number for each table.
         """
         if not self.is_seeded:
             raise ResetNeeded("step is called before reset; call reset first")
@@ -281,6 +279,16 @@ class TableBatch:
         if actions.shape != (self.num_tables,) or actions.dtype.kind not in "iu":
             expected = f"{self.num_tables} whole numbers, one for each environment"
             raise IllegalActionError(f"actions must be {expected}, not {actions.dtype} {actions.shape}")
+        return actions
+
+    def take(self, actions: np.ndarray | int) -> None:
+        """Sets the learner's next actions; where an illegal one is an error, none of them is set.
+
+        Callers do so before they give up the arrays of the step before, which stand as long as nothing is played.
+
+        Raises:
+            IllegalActionError: names the first illegal action and lists what is legal.
+        """
         self.actions[:] = actions
         if not self.strict:
             return
