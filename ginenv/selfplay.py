@@ -9,7 +9,7 @@
     >>> sum(game.rewards)
     0.0
 
-``SelfPlay`` is one table, ``SelfPlayBatch`` many in lock-step, each dealt anew when its episode ends. Deals are those of the
+``SelfPlay`` is one table, ``SelfPlayBatch`` many in lock-step with autoreset. Deals are those of the
 environments: table ``i`` with seed ``s`` plays what ``Gin/Hand-v0`` deals with seed ``s + i``.
 """
 
