@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Bots that do wrong what can be done wrong; the arena has to survive all of them.
+"""Bots that break the line protocol, each in its own way; the arena has to survive all of them.
 
     python examples/bad_bots.py KIND [SEED]
 
@@ -18,19 +18,19 @@ KINDS = {
     "crash-at-start": "ends with a traceback before it is ready",
     "exit-at-start": "ends with status 0 before it is ready",
     "silent-at-start": "never gets ready",
-    "wrong-protocol": "is ready for another version",
+    "wrong-protocol": "is ready for another version of the protocol",
     "wrong-key": "is ready with a key that does not exist",
     "crash": "ends with a traceback in the middle",
     "exit": "ends with status 0 in the middle",
     "killed": "ends itself by a signal",
-    "crash-on-exit": "plays well, and fails when it is told to go",
+    "crash-on-exit": "plays well, and fails when it should exit",
     "stall": "stops answering",
     "partial": "answers half a line and stops",
     "deaf": "stops reading its input",
     "no-json": "answers with words",
     "no-object": "answers with a list",
     "nested": "answers with a hundred thousand brackets",
-    "binary": "answers with bytes that are no text",
+    "binary": "answers with bytes that are not text",
     "wrong-type": "answers with another type of message",
     "old-id": "answers the question before",
     "missing": "leaves a slot out",

@@ -64,7 +64,7 @@ def main() -> None:
     """Parses the command line, trains, and prints how much it helped."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=200_000, help="decisions to learn from")
-    parser.add_argument("--opponent", default="random", help="who sits across")
+    parser.add_argument("--opponent", default="random", help="name of the opponent")
     parser.add_argument("--hands", type=int, default=2000, help="hands to measure with")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()

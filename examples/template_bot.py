@@ -53,7 +53,7 @@ def choose(game):
     legal, hand, upcard = game["legal"], game["hand"], game["upcard"]
     if game["phase"] == "discard":
         left = {action: without(hand, action.split()[1]) for action in legal}
-        # Of equal ones the knock, and the dearest card.
+        # Ties go to a knock, then to the card of most points.
         return min(legal, key=lambda a: (left[a], not a.startswith("knock"), -value(a.split()[1])))
     if "take" in legal:
         useful = min(without([*hand, upcard], out) for out in hand) < deadwood(hand, melds(hand)) - 2

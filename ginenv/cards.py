@@ -89,11 +89,11 @@ def parse_cards(text: str) -> list[int]:
     return cards
 
 
-def check_deck(deck: Sequence[int], ranks: int = 13, suits: int = 4) -> list[int]:
+def check_deck(deck: Sequence[int] | str, ranks: int = 13, suits: int = 4) -> list[int]:
     """A deck as a list of numbers, or an error that names missing and duplicate cards.
 
     Args:
-        deck: the cards in the order dealt, as numbers.
+        deck: the cards in the order dealt, as numbers or as text.
         ranks: ranks in play (13 for the full deck).
         suits: suits in play.
 
@@ -102,8 +102,8 @@ def check_deck(deck: Sequence[int], ranks: int = 13, suits: int = 4) -> list[int
     """
     expected = [13 * suit + rank for suit in range(suits) for rank in range(ranks)]
     try:
-        cards = [operator.index(card) for card in deck]
-    except (TypeError, ValueError) as error:
+        cards = [operator.index(card) for card in (parse_cards(deck) if isinstance(deck, str) else deck)]
+    except TypeError as error:
         raise CardError(f"expected a deck as a sequence of card numbers: {error}") from None
     wrong = sorted(set(cards) - set(expected))
     doubled = sorted({card for card in cards if cards.count(card) > 1} - set(wrong))

@@ -1,4 +1,4 @@
-"""Compiled players inside compiled loops: asking one costs nanoseconds instead of a call through Python.
+"""Compiled players inside compiled loops: a decision costs nanoseconds instead of a call through Python.
 
 A player whose decisions are one kernel has an attribute ``compiled``, a pair of
 
@@ -39,7 +39,7 @@ def write_opponent(player: Any, seed: int, listens: bool, record: np.void) -> ob
     """Writes a player (``ginenv.players.Player``) into an ``OPPONENT`` record.
 
     Returns:
-        Whatever must stay alive as long as the record is used: addresses in it point there.
+        What must stay alive as long as the record is used: addresses in it point there.
     """
     record["seed"] = seed
     record["listens"] = listens

@@ -226,7 +226,7 @@ def _take_upcard(s, seat):
 
 @kernel
 def _score(s):
-    """Scores a knock once the spread lies out and the defender has laid off what it will."""
+    """Scores a knock after the spread and the lay-offs."""
     knocker = s.knocker
     other = 1 - knocker
     mine = np.int64(s.deadwood[knocker])
@@ -291,7 +291,7 @@ def _defend(s):
 
 @kernel
 def unseen_by(s, seat):
-    """Cards that a seat cannot place: neither in its hand nor in the pile nor spread out nor known to be the opponent's."""
+    """Cards that a seat cannot place: neither in its hand nor in the pile nor in the spread nor known to be the opponent's."""
     in_play = np.int64(ALL_CARDS)
     if s.rules.ranks < 13 or s.rules.suits < 4:
         column = (np.int64(1) << s.rules.ranks) - 1

@@ -53,11 +53,11 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
         reward: how the learner is rewarded; see the classes.
         on_illegal: ``"terminate"``, the default: an illegal action ends the episode with a loss and ``info["illegal_action"]``;
             ``"raise"``: it is an error that names the action and lists the legal ones, and nothing is lost.
-        opponent_memory: of an opponent that learns: ``"none"``, the default, it forgets at every reset; ``"env"``, it remembers until a
-            reset with a seed; ``"profile"``, it is never told to forget.
+        opponent_memory: what an opponent that learns remembers: ``"none"``, the default, it forgets at every reset; ``"env"``, until a
+            reset with a seed; ``"profile"``, it never forgets.
 
     Raises:
-        GinError: for a value that an argument cannot have; the message names what is allowed.
+        GinError: for an invalid argument; the message says what is allowed.
     """
 
     metadata = METADATA
@@ -120,7 +120,7 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
                 learner's first move is dealt again, at the same seat; the deal and who starts are then new.
 
         Raises:
-            GinError: for an option that does not exist or a value that it cannot have.
+            GinError: for an unknown option or an invalid value.
         """
         super().reset(seed=seed)
         if seed is not None or not self._batch.is_seeded:
@@ -141,7 +141,7 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
         if not self._ready:
             raise ResetNeeded("step is called before reset, or after the end of the episode; call reset first")
         try:
-            batch.take(np.array([operator.index(action)], np.int64))
+            batch.take(operator.index(action))
         except (TypeError, OverflowError):
             raise IllegalActionError(must_be("action", f"a whole number from 0 to {NUM_ACTIONS - 1}", action)) from None
         rows, masks = _buffers()
@@ -186,7 +186,7 @@ class HandEnv(TableEnv):
 
 
 class GameEnv(TableEnv):
-    """``Gin/Game-v0``: an episode is a game to the points that the rules' ``target`` asks for.
+    """``Gin/Game-v0``: an episode is a game to the rules' ``target``.
 
     ``reward``: ``"points"``, each hand's points when it ends; ``"scaled"``, a hundredth of that; ``"win"``, the game's result
     at its end as 1, 0 or -1; ``"win+points"``, both ``win`` and ``scaled``; ``"total"``, the difference of the final totals, bonuses

@@ -1,4 +1,4 @@
-"""The errors that bad input raises, and the checks of values; each message is one sentence: what was expected, what was given."""
+"""The errors that bad input raises, and checks of values; each message is one sentence: what was expected, what was given."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class CardError(GinError):
 
 
 class RulesError(GinError):
-    """A rule set to a value that it cannot have, or an unknown rule or preset."""
+    """A rule with an invalid value, or an unknown rule or preset."""
 
 
 class IllegalActionError(GinError):
@@ -45,7 +45,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
 
 
 def must_be(name: str, expected: str, value: object) -> str:
-    """One sentence for a value that cannot be: whose it is, what was expected, and what was given."""
+    """One sentence for an invalid value: its name, what was expected, and what was given."""
     return f"{name} must be {expected}, got {value!r}"
 
 
@@ -53,7 +53,7 @@ def check_choice(name: str, value: Any, allowed: Sequence[Any], error: type[GinE
     """The position of a value among those allowed.
 
     Raises:
-        GinError: (or the error given) if it is none of them; names them, and the nearest.
+        GinError: (or the error given) if it is not one of them; the message lists them, and the nearest.
     """
     if isinstance(value, str | Integral):
         for position, candidate in enumerate(allowed):
@@ -68,7 +68,7 @@ def check_whole(name: str, value: Any, least: int, most: int | None = None, erro
     """A whole number in a range, as an ``int``.
 
     Raises:
-        GinError: (or the error given) if it is none.
+        GinError: (or the error given) if it is not a whole number in the range.
     """
     number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else least - 1
     if number < least or (most is not None and number > most):

@@ -22,7 +22,7 @@ _CUT = np.uint64(0x5EED_0F_7E_C07)
 
 
 def set_keys(states: np.ndarray, rng: np.random.Generator) -> None:
-    """Gives games their key and their players' luck from a generator; the same on every face, so the same seed deals alike.
+    """Gives games their key and their players' luck from a generator; in every environment the same seed gives the same deals.
 
     Args:
         states: ``[n]`` records with a ``key`` and ``luck``, such as ``STATE[n]``; game ``i`` takes words ``3 i`` to ``3 i + 2``.

@@ -28,7 +28,7 @@ from ginenv.actions import (
     illegal_action,
     parse_action,
 )
-from ginenv.cards import check_deck, parse_cards
+from ginenv.cards import check_deck
 from ginenv.engine import NOBODY, STATE, apply, deal, is_legal, legal
 from ginenv.errors import GinError, IllegalActionError, check_choice, check_whole, must_be
 from ginenv.game import next_hand, next_starter, score_hand, set_keys, start_game
@@ -137,7 +137,7 @@ class Hand:
 
     @property
     def phase(self) -> str:
-        """What is to be done: upcard, draw, discard, spread, layoff, wall or over."""
+        """The phase of the hand: upcard, draw, discard, spread, layoff, wall or over."""
         return PHASE_NAMES[self._phase]
 
     @property
@@ -330,8 +330,7 @@ class Match:
 
 
 def _put_deck(states: np.ndarray, deck: Sequence[int] | str, rules: Rules) -> None:
-    cards = parse_cards(deck) if isinstance(deck, str) else deck
-    checked = check_deck(cards, rules.ranks, rules.suits)
+    checked = check_deck(deck, rules.ranks, rules.suits)
     states["deck"] = 0
     states["deck"][0, : len(checked)] = checked
 

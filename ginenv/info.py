@@ -113,8 +113,8 @@ def info_of(tables: TableBatch, mask: np.ndarray) -> dict[str, Any]:
 class Reporter:
     """Writes the ``info`` of a batch.
 
-    What never changes (who is asked about where all are, the name of a single opponent, that nothing was skipped) is one read-only
-    array for all steps.
+    What never changes (the mask of all tables, the name of a single opponent, empty lists of skipped hands) is one read-only array
+    for all steps.
     """
 
     def __init__(self, tables: TableBatch) -> None:
@@ -128,7 +128,7 @@ class Reporter:
         """The ``info`` of a batch, in the form of Gymnasium's vector environments.
 
         Args:
-            records: ``[n]`` records with the fields of ``INFO``: of the tables themselves, or what was set aside of ended episodes.
+            records: ``[n]`` records with the fields of ``INFO``: of the tables themselves, or the final ones of episodes that ended.
             masks: ``int8[n, 107]``, kept.
             slots: ``[k]`` the tables that it is about; all when left out.
         """
@@ -200,7 +200,6 @@ def _columns(names: tuple[str, ...], numbers: np.ndarray, where: np.ndarray) -> 
 
 def _constant(count: int, value: Any) -> np.ndarray:
     column = np.empty(count, bool if isinstance(value, bool) else object)
-    for i in range(count):
-        column[i] = value
+    column.fill(value)
     column.flags.writeable = False
     return column

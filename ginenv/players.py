@@ -4,7 +4,7 @@ A player turns a batch of views into actions. ``ginenv`` never imports ``agents`
 ``"module:attribute"`` and imported when used, as Gymnasium does with its entry points.
 
 A player's name may carry options: ``search:worlds=128,belief=uniform``. A directory that holds a player (a checkpoint, a level) is a
-name too, told by a marker file in it, and so is ``cmd:PROGRAM ARGUMENTS`` for a program that speaks the line protocol.
+name too, recognised by a marker file in it, and so is ``cmd:PROGRAM ARGUMENTS`` for a program that speaks the line protocol.
 """
 
 from __future__ import annotations
@@ -71,20 +71,20 @@ class BasePlayer:
 
 @dataclass(frozen=True)
 class _Entry:
-    """What is registered: where a player comes from, what that needs, and which arguments are no options.
+    """What is registered: where a player comes from, what it needs, and which arguments are not options.
 
     ``argument`` is what the callable calls the directory or the program; a registered name has none.
     """
 
     target: str
     extra: str = ""
-    settled: dict[str, Any] = field(default_factory=dict)
+    fixed: dict[str, Any] = field(default_factory=dict)
     argument: str = ""
 
 
 @dataclass(frozen=True)
 class PlayerSpec:
-    """A player's name, taken apart.
+    """A parsed player name.
 
     Attributes:
         text: the name as it was written.
@@ -104,7 +104,7 @@ _DIRECTORIES: dict[str, _Entry] = {}
 _PROGRAM = _Entry("agents.programs.player:OutsidePlayer", argument="command")
 
 
-def register_player(name: str, target: str, extra: str = "", **settled: Any) -> None:
+def register_player(name: str, target: str, extra: str = "", **fixed: Any) -> None:
     """Registers a player under a name.
 
     Args:
@@ -112,16 +112,16 @@ def register_player(name: str, target: str, extra: str = "", **settled: Any) -> 
         target: ``"module:attribute"`` of a callable that takes ``seed`` and the player's options as keyword arguments and returns a
             ``Player``. Options are checked against its signature and annotations (``bool``, ``int``, ``float``, ``str``).
         extra: the extra of this package that brings what the player needs, for the message where something is missing.
-        settled: arguments of the callable that this name decides; they are no options of the player.
+        fixed: arguments of the callable that this name fixes; they are not options of the player.
     """
-    _NAMES[name] = _Entry(target, extra, settled)
+    _NAMES[name] = _Entry(target, extra, fixed)
 
 
 def register_directory(marker: str, target: str, extra: str = "", argument: str = "path") -> None:
     """Registers a kind of directory that holds a player.
 
     Args:
-        marker: name of the file by which such a directory is told. Of several markers in one, the one registered first counts.
+        marker: name of the file that such a directory contains. Where a directory has several markers, the one registered first counts.
         target: as for ``register_player``.
         extra: as for ``register_player``.
         argument: the callable's argument that takes the directory.
@@ -135,7 +135,7 @@ def player_names() -> list[str]:
 
 
 def parse_player(text: str) -> PlayerSpec:
-    """Takes a player's name apart, without making the player.
+    """Parses a player's name without making the player.
 
     Raises:
         UnknownNameError: if nothing of that name is registered, and it is neither a player's directory nor ``cmd:PROGRAM``.
@@ -179,7 +179,7 @@ def make_player(spec: str | Player, seed: int = 0) -> Player:
 
     Raises:
         UnknownNameError: if nothing of that name is registered and no such directory exists.
-        GinError: if an option does not exist or has a value that it cannot have, or if something the player needs is not installed.
+        GinError: if an option is unknown or has an invalid value, or if something the player needs is not installed.
     """
     if not isinstance(spec, str):
         if not callable(getattr(spec, "act", None)):
@@ -187,7 +187,7 @@ def make_player(spec: str | Player, seed: int = 0) -> Player:
         return spec
     parsed = parse_player(spec)
     entry = _PROGRAM if parsed.kind == "cmd" else {**_NAMES, **_DIRECTORIES}[parsed.kind]
-    given = {entry.argument: parsed.argument} if entry.argument else entry.settled
+    given = {entry.argument: parsed.argument} if entry.argument else entry.fixed
     module, _, attribute = entry.target.partition(":")
     try:
         factory = getattr(importlib.import_module(module), attribute)

@@ -5,7 +5,9 @@ Both are drawn from a view alone, so a card that the seat may not see cannot be 
 
 from __future__ import annotations
 
+import re
 import sys
+from functools import cache
 from typing import Any
 
 import gymnasium as gym
@@ -13,7 +15,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from ginenv.actions import PHASE_OVER
-from ginenv.cards import RANKS, card_name
+from ginenv.cards import RANKS, SUIT_SYMBOLS, card_name
 from ginenv.engine import NO_CARD
 from ginenv.wording import Holding, my_holding, opponent_holding, status_words, taken_words
 
@@ -99,9 +101,9 @@ _PAPER, _INK, _HEART = (250, 248, 240), (32, 34, 40), (190, 36, 44)
 _TEXT, _FAINT, _GOLD = (240, 244, 238), (172, 202, 184), (240, 200, 96)
 _BACK, _BACK_LINE = (52, 78, 134), (134, 158, 206)
 _KIND_RGB = {"run": (112, 214, 130), "set": (110, 176, 250)}
-# The signs of spades, clubs, diamonds and hearts: discs (centre and radius) and polygons.
+# The shapes of spades, clubs, diamonds and hearts: discs (centre and radius) and polygons.
 _STEM = ((-0.4, 1.05), (0.4, 1.05), (0, 0.1))
-_SIGNS = (
+_SHAPES = (
     (((-0.43, 0.2, 0.47), (0.43, 0.2, 0.47)), (((-0.88, 0.05), (0.88, 0.05), (0, -1.05)), _STEM)),
     (((0, -0.5, 0.46), (-0.5, 0.25, 0.46), (0.5, 0.25, 0.46)), (((-0.4, 1.05), (0.4, 1.05), (0, -0.1)),)),
     ((), (((0, -1.1), (0.8, 0), (0, 1.1), (-0.8, 0)),)),
@@ -110,36 +112,30 @@ _SIGNS = (
 _SCALE = 2  # drawn larger and scaled down, for smooth edges
 
 
+@cache
+def _font(size: int) -> ImageFont.ImageFont | ImageFont.FreeTypeFont:
+    return ImageFont.load_default(size * _SCALE)
+
+
 class _Canvas:
     """A picture of which positions are given in final pixels."""
 
     def __init__(self) -> None:
         self.image = Image.new("RGB", (WIDTH * _SCALE, HEIGHT * _SCALE), _FELT)
         self.draw = ImageDraw.Draw(self.image)
-        self._fonts: dict[int, ImageFont.ImageFont | ImageFont.FreeTypeFont] = {}
-
-    def _font(self, size: int) -> ImageFont.ImageFont | ImageFont.FreeTypeFont:
-        if size not in self._fonts:
-            self._fonts[size] = ImageFont.load_default(size * _SCALE)
-        return self._fonts[size]
 
     def text(self, x: float, y: float, words: str, size: int = 16, fill: tuple = _TEXT, anchor: str = "lm") -> float:
-        """Writes words, with a drawn sign for each suit symbol; returns where they end."""
-        font = self._font(size)
-        pieces: list[str] = []
-        for letter in words:
-            if letter in "♠♣♦♥" or not pieces or pieces[-1] in "♠♣♦♥":
-                pieces.append(letter)
-            else:
-                pieces[-1] += letter
-        widths = [size * 0.95 if piece in "♠♣♦♥" else font.getlength(piece) / _SCALE for piece in pieces]
+        """Writes words, with a drawn shape for each suit symbol; returns where they end."""
+        font = _font(size)
+        pieces = [piece for piece in re.split(f"([{SUIT_SYMBOLS}])", words) if piece]
+        widths = [size * 0.95 if piece in SUIT_SYMBOLS else font.getlength(piece) / _SCALE for piece in pieces]
         if anchor[0] == "m":
             x -= sum(widths) / 2
         elif anchor[0] == "r":
             x -= sum(widths)
         for piece, width in zip(pieces, widths, strict=True):
-            if piece in "♠♣♦♥":
-                suit = "♠♣♦♥".index(piece)
+            if piece in SUIT_SYMBOLS:
+                suit = SUIT_SYMBOLS.index(piece)
                 self.suit(x + width / 2, y, size * 0.42, suit, (250, 130, 130) if suit >= 2 else fill)
             else:
                 self.draw.text((x * _SCALE, y * _SCALE), piece, fill, font, "lm")
@@ -154,9 +150,9 @@ class _Canvas:
         self.draw.rounded_rectangle(corners, r * _SCALE, fill, outline, _SCALE)
 
     def suit(self, x: float, y: float, r: float, suit: int, fill: tuple) -> None:
-        """A suit's sign around a point; fonts that everybody has do not hold the signs."""
+        """A suit symbol around a point, drawn because common fonts lack it."""
         x, y, r = x * _SCALE, y * _SCALE, r * _SCALE
-        discs, polygons = _SIGNS[suit]
+        discs, polygons = _SHAPES[suit]
         for dx, dy, radius in discs:
             left, top = x + (dx - radius) * r, y + (dy - radius) * r
             self.draw.ellipse([left, top, left + 2 * radius * r, top + 2 * radius * r], fill)
@@ -168,7 +164,7 @@ class _Canvas:
         self.box(x, y, _CARD_W, _CARD_H, _PAPER, outline)
         ink = _HEART if card // 13 >= 2 else _INK
         rank = RANKS[card % 13].replace("T", "10")
-        self.draw.text(((x + 8) * _SCALE, (y + 16) * _SCALE), rank, ink, self._font(22), "lm")
+        self.draw.text(((x + 8) * _SCALE, (y + 16) * _SCALE), rank, ink, _font(22), "lm")
         self.suit(x + 16, y + 38, 8, card // 13, ink)
         self.suit(x + _CARD_W - 23, y + _CARD_H - 27, 15, card // 13, ink)
 

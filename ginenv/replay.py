@@ -45,7 +45,7 @@ class Replay:
     """Public actions played on a state in which hidden cards are made up as they are needed.
 
     What a seat sees does not depend on what is hidden from it, so any hidden cards do; the cards that count (its own, and
-    the opponent's once they lie open) are put in before the knock is judged.
+    the opponent's once they are shown) are put in before the knock is checked.
     """
 
     def __init__(self, rules: Rules, starter: int, upcard: int, known: Known) -> None:
@@ -76,7 +76,7 @@ class Replay:
         if phase == PHASE_DISCARD:
             legal = self._may_discard(action, seat)
         elif phase == PHASE_WALL:
-            # Taking the upcard there asks for a knock, which is judged when it comes.
+            # Taking the upcard there requires a knock, which is checked when it comes.
             legal = action in (UPCARD, PASS)
         elif phase == PHASE_OVER:
             legal = False

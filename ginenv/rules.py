@@ -145,7 +145,7 @@ class Rules:
         """A copy with some rules changed.
 
         Raises:
-            RulesError: for an unknown rule or a value that it cannot have.
+            RulesError: for an unknown rule or an invalid value.
         """
         known = [field.name for field in dataclasses.fields(self)]
         for name in changes:
@@ -253,7 +253,7 @@ def get_rules(rules: str | Rules | dict[str, Any]) -> Rules:
     A name may bring changes: ``"eaai,target=50,gin_bonus=20"``.
 
     Raises:
-        RulesError: for an unknown preset or rule, or a value that a rule cannot have.
+        RulesError: for an unknown preset or rule, or an invalid value.
     """
     if isinstance(rules, Rules):
         return rules

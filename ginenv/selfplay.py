@@ -9,7 +9,7 @@
     >>> sum(game.rewards)
     0.0
 
-``SelfPlay`` is one table, ``SelfPlayBatch`` many in lock-step, each dealt anew when its episode ends. Deals are those of the
+``SelfPlay`` is one table, ``SelfPlayBatch`` many in lock-step with autoreset. Deals are those of the
 environments: table ``i`` with seed ``s`` plays what ``Gin/Hand-v0`` deals with seed ``s + i``.
 """
 
@@ -117,7 +117,7 @@ class SelfPlayBatch:
         Raises:
             IllegalActionError: names the first illegal action and lists the legal ones.
         """
-        self._batch.take(actions)
+        self._batch.take(self._batch.check_actions(actions))
         self._new_buffers()
         self._batch.step(self._rows, self._masks)
         return self._batch.paid.copy(), self._batch.done.astype(bool)

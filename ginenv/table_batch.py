@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from ginenv.actions import illegal_action
-from ginenv.cards import check_deck, parse_cards
+from ginenv.cards import check_deck
 from ginenv.compiled_players import OPPONENT, write_opponent
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.engine import STATE, deal
@@ -210,10 +210,10 @@ class TableBatch:
             options: ``deal`` (52 cards, as numbers or text: the starter's, the other's, the upcard, the stock), ``starter`` or
                 ``dealer`` (a seat), ``seat`` (the learner's, for this episode). Where an episode ends before the learner's first
                 move and is dealt again, the seat stays; the deal and who starts are new.
-            seeded: whether this reset came with a seed: the opponents begin anew.
+            seeded: whether this reset came with a seed: the opponents are reset too.
 
         Raises:
-            GinError: for an option that does not exist or a value that it cannot have.
+            GinError: for an unknown option or an invalid value.
         """
         slots = self._all if slots is None else slots
         checked = self.check_options(options)
@@ -233,7 +233,7 @@ class TableBatch:
         """The deck, the starter and the learner's seat that reset's options ask for.
 
         Raises:
-            GinError: for an option that does not exist or a value that it cannot have.
+            GinError: for an unknown option or an invalid value.
         """
         options = options or {}
         if not isinstance(options, dict):
@@ -250,7 +250,7 @@ class TableBatch:
             starter = 1 - seats["dealer"]
         deck = options.get("deal")
         if deck is not None:
-            deck = check_deck(parse_cards(deck) if isinstance(deck, str) else deck, self.rules.ranks, self.rules.suits)
+            deck = check_deck(deck, self.rules.ranks, self.rules.suits)
         return deck, starter, seats.get("seat")
 
     def _impose(self, slots: np.ndarray, deck: list[int] | None, starter: int | None, seat: int | None) -> None:
@@ -266,14 +266,12 @@ class TableBatch:
                 state["deck"][: len(deck)] = deck
             deal(state, int(state["starter"]) if starter is None else starter)
 
-    def take(self, actions: np.ndarray) -> None:
-        """Sets the learner's next actions; where an illegal one is an error, none of them is set.
-
-        Callers do so before they give up the arrays of the step before, which stand as long as nothing is played.
+    def check_actions(self, actions: Any) -> np.ndarray:
+        """The learner's actions as an array.
 
         Raises:
-            IllegalActionError: names the first illegal action and lists what is legal.
             ResetNeeded: before the first reset.
+            IllegalActionError: if they are not one whole number for each table.
         """
         if not self.is_seeded:
             raise ResetNeeded("step is called before reset; call reset first")
@@ -281,6 +279,16 @@ class TableBatch:
         if actions.shape != (self.num_tables,) or actions.dtype.kind not in "iu":
             expected = f"{self.num_tables} whole numbers, one for each environment"
             raise IllegalActionError(f"actions must be {expected}, not {actions.dtype} {actions.shape}")
+        return actions
+
+    def take(self, actions: np.ndarray | int) -> None:
+        """Sets the learner's next actions; where an illegal one is an error, none of them is set.
+
+        Callers do so before they give up the arrays of the step before, which stand as long as nothing is played.
+
+        Raises:
+            IllegalActionError: names the first illegal action and lists what is legal.
+        """
         self.actions[:] = actions
         if not self.strict:
             return

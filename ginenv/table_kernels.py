@@ -1,9 +1,9 @@
-"""Tables at which a learner sits across an opponent, played in lock-step: the compiled part of every environment.
+"""Tables at which a learner plays an opponent, in lock-step: the compiled part of every environment.
 
 One *table* is a hand or a game in play (``STATE``) and what an environment keeps about it (``TABLE``). The single
-environment is one table, the vector environment many, the self-play face tables at which the learner plays both seats. They all run
+environment is one table, the vector environment many, self-play tables at which the learner plays both seats. They all run
 ``_go_on``, which plays until the learner is to move, asks compiled opponents on the way, deals again where an episode has ended, and
-stops where Python has to ask somebody.
+stops where Python has to call a player.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ def _write_observation(s, t, v, r):
 
 @kernel
 def _close_episode(s, t, v):
-    """Ends the episode; where the next one begins in the same step, sets aside what belongs to this one."""
+    """Ends the episode; where the next one begins in the same step, keeps the final observation and info of this one."""
     t.done = 1
     t.finished = 1
     t.over = 1

@@ -22,10 +22,10 @@ check      at the end, CRC-32 of the line up to here, so that a damaged line is 
 
 A view (``ginview1``) holds what one seat knows, and nothing that is hidden from it: ``seat``; ``up``, the first upcard; ``hand``,
 its cards now (laid-off ones too); ``drawn``, the card it drew in this turn; the public ``actions``; ``shown``, the opponent's
-cards where they lie open; ``declined`` and ``warned``; score and boxes with its own first; ``luck``, the decision's random word. It
+cards where they are shown; ``declined`` and ``warned``; score and boxes with its own first; ``luck``, the decision's random word. It
 is written for a seat that is to move, and for both at the end of the hand.
 
-Reading replays every action; a line that cannot come up in play raises ``TextError`` with one sentence.
+Reading replays every action; a line that is not possible in play raises ``TextError`` with one sentence.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from __future__ import annotations
 import dataclasses
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache, lru_cache
 from typing import Any
 
@@ -88,7 +89,7 @@ def parse_rules(text: str) -> Rules:
     """Rules of ``rules_text``: ``PRESET,field=value,field=value@HASH``; the hash may be missing.
 
     Raises:
-        RulesError: for an unknown preset or rule, or a value that it cannot have.
+        RulesError: for an unknown preset or rule, or an invalid value.
         TextError: if the hash is another.
     """
     body, separator, digest = text.partition("@")
@@ -161,7 +162,7 @@ def _deck(state: np.ndarray, rules: Rules) -> list[int]:
 
 
 class _Fields:
-    """The fields of a line; every one is asked for once, and what is left over at the end was unknown."""
+    """The fields of a line; each is taken once, and what is left over at the end is unknown."""
 
     def __init__(self, text: str, version: str) -> None:
         words = text.split()
@@ -241,10 +242,11 @@ def _numbers(record: Any, fields: dict[str, str]) -> list[tuple[str, str, str]]:
     return lines
 
 
-def _parsing(parse: Callable[[str], Any], text: str, what: str) -> Any:
-    """Runs a parser and turns every error of bad input into one ``TextError``."""
+@contextmanager
+def _reading(what: str) -> Iterator[None]:
+    """Turns every error of bad input into one ``TextError``."""
     try:
-        return parse(text)
+        yield
     except GinError as error:
         raise TextError(f"cannot read the {what}: {error}") from None
 
@@ -272,16 +274,13 @@ def format_position(hand: Hand | np.ndarray) -> str:
     )
 
 
+@_reading("position")
 def parse_position(text: str) -> Hand:
     """The hand of a line that ``format_position`` wrote.
 
     Raises:
         TextError: if the line does not stand for a position that can come up in play.
     """
-    return _parsing(_parse_position, text, "position")
-
-
-def _parse_position(text: str) -> Hand:
     fields = _Fields(text, "gin1")
     rules = parse_rules(fields.take("rules"))
     starter = fields.seat("starter", "0")
@@ -317,7 +316,7 @@ def format_view(view: np.ndarray) -> str:
         raise TextError("a view is written for the seat to move, or at the end of a hand")
     seat = int(v["seat"])
     laid = int(v["laid"])
-    # The defender is whoever did not knock; what was laid off came out of its hand.
+    # The defender is the seat that did not knock; laid-off cards came out of its hand.
     mine = int(v["hand"]) | (laid if v["knocker"] == 1 else 0)
     shown = int(v["shown"]) | (laid if v["knocker"] == 0 else 0)
     line = _line(
@@ -335,7 +334,7 @@ def format_view(view: np.ndarray) -> str:
         ],
     )
     try:
-        read_back = same_records(_parse_view(line), view)
+        read_back = same_records(parse_view(line), view)
     except GinError:
         read_back = False
     if not read_back:
@@ -350,16 +349,13 @@ def _tokens_of(view: np.ndarray) -> Iterator[str]:
         yield _token(action, phases.get(move.kind, PHASE_DISCARD))
 
 
+@_reading("view")
 def parse_view(text: str) -> np.ndarray:
     """The view of a line that ``format_view`` wrote, ``VIEW[1]``.
 
     Raises:
         TextError: if the line does not stand for a view that can come up in play.
     """
-    return _parsing(_parse_view, text, "view")
-
-
-def _parse_view(text: str) -> np.ndarray:
     fields = _Fields(text, "ginview1")
     rules = parse_rules(fields.take("rules"))
     seat = fields.seat("seat")

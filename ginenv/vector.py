@@ -184,7 +184,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             IllegalActionError: for an illegal action where ``on_illegal`` is ``"raise"``.
         """
         batch = self._batch
-        batch.take(actions)
+        batch.take(batch.check_actions(actions))
         self._new_buffers()
         batch.step(self._rows, self._masks)
         done = batch.done.astype(bool)

@@ -20,10 +20,10 @@ VIEW = np.dtype(
         ("known", np.int64, (2,)),  # cards that I (the opponent) took from the pile and still hold
         ("thrown", np.int64, (2,)),  # every card that I (the opponent) have discarded in this hand
         ("refused", np.int64, (2,)),  # upcards that I (the opponent) could have taken and did not
-        ("spread", np.int64, (4,)),  # the knocker's melds once they lie out
+        ("spread", np.int64, (4,)),  # the knocker's melds once they are spread
         ("pile_cards", np.int64),  # the discard pile as a mask, the upcard included
         ("unseen", np.int64),  # cards in the stock or unknown in the opponent's hand
-        ("shown", np.int64),  # the opponent's hand where it lies open: a knocker's, and both after a knocked hand
+        ("shown", np.int64),  # the opponent's hand where it is shown: a knocker's, and both after a knocked hand
         ("laid", np.int64),  # cards laid off
         # What I may do: cards for ids 0-51, cards for ids 52-103, bits for 104-106; 0 unless I am to move.
         ("legal", np.int64, (3,)),
@@ -121,7 +121,7 @@ def look(s, seat, v):
     if s.knocker != NOBODY:
         v.knocker = 0 if s.knocker == seat else 1
         if s.phase == PHASE_LAYOFF and s.knocker == other:
-            # The spread lies open to the defender; the defender's hand stays closed to the knocker.
+            # The defender sees the knocker's hand; the knocker does not yet see the defender's.
             v.shown = s.hands[other]
             v.deadwood[1] = s.deadwood[other]
     if s.phase == PHASE_OVER:

@@ -1,4 +1,4 @@
-"""A view in a person's terms: melds by kind, who took what, what is to be done. Text and pictures are drawn from this."""
+"""A view in words for people: melds by kind, the last card taken, whose turn it is. Text and pictures are drawn from this."""
 
 from __future__ import annotations
 
@@ -73,7 +73,8 @@ def my_holding(view: np.void) -> Holding:
     """My cards in an arrangement of least deadwood; a knocker's as they lie spread out."""
     cards = int(view["hand"])
     if view["knocker"] == 0:
-        return _spread_out(view, cards)
+        # One that has yet to choose its spread has none.
+        return _arranged(cards, view["spread"])
     if view["laid"]:
         return _least_deadwood(cards, int(view["laid"]))
     return _least_deadwood(cards, 0, view["unseen"], view["known"][1], max(hidden_cards(view), 0))
@@ -85,14 +86,8 @@ def opponent_holding(view: np.void) -> Holding:
     if not shown:
         return Holding((), _by_rank(int(view["known"][1])), max(hidden_cards(view), 0))
     if view["knocker"] == 1:
-        return _spread_out(view, shown)
+        return _arranged(shown, view["spread"])
     return _least_deadwood(shown, int(view["laid"]))
-
-
-def _spread_out(view: np.void, cards: int) -> Holding:
-    """A knocker's cards; the melds with what was laid off on them."""
-    # A knocker that has yet to choose its spread has none.
-    return _arranged(cards, view["spread"])
 
 
 def last_draw(view: np.void) -> tuple[int, int] | None:

@@ -25,7 +25,7 @@ from ginenv.errors import UnknownNameError, unknown_name
 
 
 class Dialect(NamedTuple):
-    """How a library wants observation and mask: their keys, and the mask's type."""
+    """The keys of observation and mask that a library expects, and the mask's dtype."""
 
     observation: str
     mask: str

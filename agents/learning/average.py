@@ -36,7 +36,7 @@ def average(directories: list[str], out: Path, command: str) -> None:
         actor.load_state_dict({name: torch.stack([each[name] for each in weights]).mean(0) for name in weights[0]})
     parents = [{"weights_sha256": made["weights_sha256"], "about": made["about"]} for _, made in loaded]
     about = {"command": command, "rules": last["about"].get("rules"), "parents": parents}
-    told = last.get("critic") or {}
-    critic = load_critic(directories[-1]) if told else None
+    saved = last.get("critic") or {}
+    critic = load_critic(directories[-1]) if saved else None
     with writing(out):
-        save_checkpoint(out, actor, last["widths"], about, critic, told.get("widths", ()), told.get("reward", "game"))
+        save_checkpoint(out, actor, last["widths"], about, critic, saved.get("widths", ()), saved.get("reward", "game"))

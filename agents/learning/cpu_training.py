@@ -25,17 +25,8 @@ from agents.network.nets import Actor, Critic, Trunk
 CHUNK = 1024
 
 
-class _Sums:
-    """Float32 sums of the gradients of one thread's chunks."""
-
-    def __init__(self, count: int) -> None:
-        self.weights: list[Tensor | None] = [None] * count
-        self.biases: list[Tensor | None] = [None] * count
-
-    def add(self, layer: int, gradient: Tensor, inputs: Tensor) -> None:
-        for sums, new in ((self.weights, gradient.t() @ inputs), (self.biases, gradient.sum(0))):
-            old = sums[layer]
-            sums[layer] = new.float() if old is None else old.add_(new)
+# Float32 sums of the gradients of one thread's chunks: those of weights and biases, by layer.
+_Sums = dict[int, tuple[Tensor, Tensor]]
 
 
 class _Stack:
@@ -77,7 +68,7 @@ class _Stack:
             if not len(gradient):
                 continue
             gradient = gradient.to(self.kind)
-            sums.add(layer, gradient, kept[-1][: len(gradient)])
+            _add(sums, layer, gradient, kept[-1][: len(gradient)])
             part = gradient @ self.weights[layer]
             if back is None:
                 back = part
@@ -86,7 +77,7 @@ class _Stack:
         assert back is not None
         for layer in range(self.depth - 1, -1, -1):
             back = torch.ops.aten.threshold_backward(back, kept[layer + 1], 0)
-            sums.add(layer, back, kept[layer])
+            _add(sums, layer, back, kept[layer])
             if layer:
                 back = back @ self.weights[layer]
 
@@ -94,8 +85,12 @@ class _Stack:
     def set_gradients(self, threads: list[_Sums]) -> None:
         """Sets the gradients of the network's parameters to the total of the threads' sums."""
         for layer, group in enumerate(self.groups):
-            weight = _added([sums.weights[layer] for sums in threads], self.weights[layer])
-            bias = _added([sums.biases[layer] for sums in threads], self.biases[layer])
+            weight, bias = torch.zeros(self.weights[layer].shape), torch.zeros(self.biases[layer].shape)
+            for sums in threads:
+                # With few rows, threads may have none.
+                if layer in sums:
+                    weight += sums[layer][0]
+                    bias += sums[layer][1]
             if layer == 0:
                 weight = read_columns(weight, self.columns) * self.trunk.scale
             sizes = [len(module.bias) for module in group]
@@ -103,12 +98,13 @@ class _Stack:
                 module.weight.grad, module.bias.grad = one, other
 
 
-def _added(parts: list[Tensor | None], like: Tensor) -> Tensor:
-    """The sum of the parts that are there; with few rows, threads may have none."""
-    found = [part for part in parts if part is not None]
-    for part in found[1:]:
-        found[0].add_(part)
-    return found[0] if found else torch.zeros(like.shape)
+def _add(sums: _Sums, layer: int, gradient: Tensor, inputs: Tensor) -> None:
+    new = gradient.t() @ inputs, gradient.sum(0)
+    if layer in sums:
+        for old, part in zip(sums[layer], new, strict=True):
+            old.add_(part)
+    else:
+        sums[layer] = new[0].float(), new[1].float()
 
 
 class CpuBackend:
@@ -182,29 +178,29 @@ class CpuBackend:
         count = len(rows)
         guesses = guessing_rows(count)
         cards, actions = kernels.guess_totals(self.batch, rows[:guesses])
-        actor_sums = [_Sums(len(self.actor.groups)) for _ in range(self.threads)]
-        critic_sums = [_Sums(len(self.critic.groups)) for _ in range(self.threads)]
+        actor_sums: list[_Sums] = [{} for _ in range(self.threads)]
+        critic_sums: list[_Sums] = [{} for _ in range(self.threads)]
         sums = np.zeros((self.threads, kernels.NUM_SUMS))
 
         def work(thread: int, part: slice) -> None:
-            here, told = rows[part], sums[thread]
+            here, totals = rows[part], sums[thread]
             inputs = self._inputs(thread, here)
             kept = self.actor.run_trunk(inputs)
             logits = self.actor.run_head(0, kept[-1])
             push = torch.empty_like(logits)
-            kernels.policy_gradient(self.batch, here, logits.numpy(), count, weights, push.numpy(), told)
+            kernels.policy_gradient(self.batch, here, logits.numpy(), count, weights, push.numpy(), totals)
             guessing = min(max(0, guesses - part.start), len(here))
             guessed = self.actor.run_head(1, kept[-1][:guessing])
             pull = torch.empty_like(guessed)
             kernels.guess_gradient(
                 self.batch, here[:guessing], guessed.numpy(), weights.belief / cards, weights.next_action / actions,
-                pull.numpy(), told,
+                pull.numpy(), totals,
             )  # fmt: skip
             self.actor.go_back(kept, [push, pull], actor_sums[thread])
             kept = self.critic.run_trunk(inputs)
             values = self.critic.run_head(0, kept[-1])
             push = torch.empty_like(values)
-            kernels.value_gradient(self.batch, here, values.numpy(), count, push.numpy(), told)
+            kernels.value_gradient(self.batch, here, values.numpy(), count, push.numpy(), totals)
             self.critic.go_back(kept, [push], critic_sums[thread])
 
         self._each(count, work)

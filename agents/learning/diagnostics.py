@@ -15,9 +15,10 @@ import torch
 from agents.arena.hand_log import watch_hands
 from agents.deals import Domain
 from agents.learning.learner import Learner
+from agents.learning.losses import log_probabilities, relative_entropy
 from agents.learning.rollout import finished, generalised_advantages
 from agents.network.inputs import expand_legal
-from agents.network.nets import ILLEGAL, FrozenActor
+from agents.network.nets import FrozenActor
 from agents.network.player import NetworkPlayer
 from agents.reports.beliefs import TURNS, BeliefMeter, belief_logits, card_rows
 from agents.reports.pictures import belief_picture, calibration_picture, knock_picture
@@ -61,9 +62,8 @@ def entropies(learner: Learner) -> dict[str, float]:
         return {}
     legal = expand_legal(torch.from_numpy(batch.steps["legal"][rows]))
     learner.torch_backend.refresh()
-    logits = torch.from_numpy(learner.torch_backend.logits(rows)).masked_fill(~legal, ILLEGAL)
-    logps = torch.log_softmax(logits, 1)
-    entropy = (-(logps.exp() * logps).sum(1) / legal.sum(1).float().log()).numpy()
+    logps = log_probabilities(torch.from_numpy(learner.torch_backend.logits(rows)), legal)
+    entropy = relative_entropy(logps, legal).numpy()
     found = {}
     facts = batch.obs[rows, _FACTS_AT : _FACTS_AT + len(_PHASES)]
     for k, name in enumerate(_PHASES):

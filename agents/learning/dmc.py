@@ -16,9 +16,9 @@ import torch
 from torch.nn import functional
 
 from agents.learning.learner import AfterBatch, Learner
+from agents.learning.losses import log_probabilities, relative_entropy
 from agents.learning.rollout import finished, generalised_advantages
 from agents.network.inputs import expand_legal
-from agents.network.nets import ILLEGAL
 
 # An action whose result is better by this much (in rewards; 2 points of a hand) is played e times as often.
 TEMPERATURE = 0.04
@@ -57,22 +57,20 @@ def learn(learner: Learner) -> dict[str, float]:
 def _step(learner: Learner, rows: np.ndarray) -> dict[str, float]:
     """One gradient step towards the results of some rows of the batch."""
     part = learner.torch_backend.part(rows)
-    legal = expand_legal(part["legal"])
+    legal, action = expand_legal(part["legal"]), part["action"][:, None]
     logits = learner.torch_backend.outputs(rows, 1)[0][0].float()
-    predicted = logits.gather(1, part["action"][:, None]).squeeze(1) * TEMPERATURE
-    results = functional.smooth_l1_loss(predicted, part["returns"])
-    loss = results
-    if learner.cloning:
-        loss = results + IMITATION * functional.cross_entropy(logits.masked_fill(~legal, ILLEGAL), part["action"])
+    logps = log_probabilities(logits, legal)
+    logp = logps.gather(1, action).squeeze(1)
+    results = functional.smooth_l1_loss(logits.gather(1, action).squeeze(1) * TEMPERATURE, part["returns"])
+    loss = results - IMITATION * logp.mean() if learner.cloning else results
     learner.optimisers["actor"].zero_grad()
     loss.backward()
     learner.descend("actor")
     learner.average_weights()
     with torch.no_grad():
-        logps = functional.log_softmax(logits.masked_fill(~legal, ILLEGAL), 1)
-        log_ratio = logps.gather(1, part["action"][:, None]).squeeze(1) - part["logp"]
+        log_ratio = logp - part["logp"]
         return {
             "value_loss": results.item(),
-            "entropy": (-(logps.exp() * logps).sum(1) / legal.sum(1).float().log()).mean().item(),
+            "entropy": relative_entropy(logps, legal).mean().item(),
             "kl": (log_ratio.exp() - 1 - log_ratio).mean().item(),
         }

@@ -29,6 +29,16 @@ class Weights(NamedTuple):
     cloning: bool
 
 
+def log_probabilities(logits: Tensor, legal: Tensor) -> Tensor:
+    """Log-probabilities ``[B, 107]`` of a policy; those of illegal actions are below -40."""
+    return functional.log_softmax(logits.masked_fill(~legal, ILLEGAL), 1)
+
+
+def relative_entropy(logps: Tensor, legal: Tensor) -> Tensor:
+    """Entropy ``[B]`` of log-probabilities over the log of the number of legal actions."""
+    return -(logps.exp() * logps).sum(1) / legal.sum(1).float().log()
+
+
 def guessing_rows(count: int) -> int:
     """How many of a minibatch's first rows train the heads that guess the opponent's cards and next action."""
     return max(1, count // GUESSING_PART)
@@ -55,7 +65,7 @@ def actor_loss(
     """The actor's weighted loss over a minibatch ``part``, and its parts; ``outputs`` are ``Actor``'s logits."""
     logits, belief, following = (output.float() for output in outputs)
     guesses, legal = len(belief), expand_legal(part["legal"])
-    logps = functional.log_softmax(logits.masked_fill(~legal, ILLEGAL), 1)
+    logps = log_probabilities(logits, legal)
     logp = logps.gather(1, part["action"][:, None]).squeeze(1)
     log_ratio = logp - part["logp"]
     ratio = log_ratio.exp()
@@ -65,8 +75,7 @@ def actor_loss(
         clipped = ratio.clamp(1 - weights.clip, 1 + weights.clip)
         policy_loss = -torch.min(ratio * part["advantage"], clipped * part["advantage"]).mean()
     knock_loss = knock_decision_loss(logits, legal, part["waiting"])
-    # Illegal actions have probabilities below 1e-20 and add nothing.
-    entropy = (-(logps.exp() * logps).sum(1) / legal.sum(1).float().log()).mean()
+    entropy = relative_entropy(logps, legal).mean()
     # Only cards whose place the seat does not know are guessed.
     seen = part["obs"][:guesses]
     unknown = (seen[:, :52] + seen[:, 156:208] + seen[:, 208:260] == 0).float()

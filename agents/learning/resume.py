@@ -20,17 +20,18 @@ class ResumeFiles:
     """The resume files of one process of a run in directory ``out``; each of the workers has its own."""
 
     def __init__(self, out: Path, workers: Workers) -> None:
-        self.out, self.workers = out, workers
-        self.name = "resume.pt" if workers.rank == 0 else f"resume-{workers.rank}.pt"
+        self.workers = workers
+        name = "resume.pt" if workers.rank == 0 else f"resume-{workers.rank}.pt"
+        self.paths = [out / f"{name}{age}" for age in ("", *(f".{k}" for k in range(1, KEPT)))]
 
     def save(self, state: dict[str, Any]) -> None:
         """Writes the newest file and keeps two older ones."""
-        for age in range(KEPT - 1, 0, -1):
-            older = self.out / f"{self.name}.{age}"
-            newer = self.out / (f"{self.name}.{age - 1}" if age > 1 else self.name)
-            if newer.exists():
-                newer.replace(older) if age > 1 else older.unlink(missing_ok=True) or os.link(newer, older)
-        write_atomic(self.out / self.name, lambda temporary: torch.save(state, temporary))
+        newest, newer, oldest = self.paths
+        if newer.exists():
+            newer.replace(oldest)
+        if newest.exists():
+            os.link(newest, newer)
+        write_atomic(newest, lambda temporary: torch.save(state, temporary))
 
     def find(self) -> Path | None:
         """The file to continue from: the newest, or with several processes that of the latest batch which all of them have.
@@ -39,13 +40,11 @@ class ResumeFiles:
             GinError: if there are files but no batch is common to all processes.
         """
         if self.workers.world == 1:
-            newest = self.out / self.name
-            return newest if newest.exists() else None
-        paths = [self.out / f"{self.name}{age}" for age in ("", *(f".{k}" for k in range(1, KEPT)))]
-        kept = self.workers.gather([_batches_of(path) for path in paths])
+            return self.paths[0] if self.paths[0].exists() else None
+        kept = self.workers.gather([_batches_of(path) for path in self.paths])
         common = set.intersection(*(set(batches) for batches in kept)) - {NO_BATCHES}
         if common:
-            return paths[kept[self.workers.rank].index(max(common))]
+            return self.paths[kept[self.workers.rank].index(max(common))]
         if any(batches != [NO_BATCHES] * KEPT for batches in kept):
             raise GinError(
                 f"the resume files of {self.workers.world} processes have no batch in common; "

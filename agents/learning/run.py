@@ -14,7 +14,6 @@ from typing import Any
 from rich.console import Console
 
 from agents.arena.matches import MatchSettings, play_match
-from agents.arena.results import MatchResult
 from agents.config import TrainConfig
 from agents.deals import Domain
 from agents.files import write_json, writing
@@ -36,14 +35,6 @@ _LOOPS = {"ppo": ppo.train, "dmc": dmc.train}
 def train(learner: Learner, after_batch: AfterBatch) -> None:
     """Trains with the configured algorithm until the decisions are spent or ``after_batch`` returns ``False``."""
     _LOOPS[learner.config.algorithm](learner, after_batch)
-
-
-def measure(player: Any, opponent: str, config: TrainConfig, seed: int) -> MatchResult:
-    """Plays a member of the panel under the first of the training rules, on deals reserved for selection."""
-    rules, pairs = next(iter(config.rules)), max(1, config.panel_games // 2)
-    return play_match(
-        player, opponent, rules=rules, pairs=pairs, seed=seed, settings=MatchSettings(domain=Domain.SELECT)
-    )
 
 
 def begin(config: TrainConfig, out: Path | None, start: str | None) -> Learner:
@@ -189,8 +180,11 @@ class TrainingRun:
         learner, config = self.learner, self.config
         player = NetworkPlayer(FrozenActor(learner.average, learner.bfloat16), seed=7, temperature=PLAYED)
         point: dict[str, Any] = {"decisions": learner.decisions, "minutes": learner.seconds / 60, "panel": {}}
+        rules, pairs, settings = next(iter(config.rules)), config.panel_games // 2, MatchSettings(domain=Domain.SELECT)
         for opponent in config.panel:
-            result = measure(player, opponent, config, seed=len(self.curve))
+            result = play_match(
+                player, opponent, rules=rules, pairs=max(1, pairs), seed=len(self.curve), settings=settings
+            )
             share = result.share.mean
             point["panel"][opponent] = {"games_won": share, "half_width": result.share.half}
             self.writer.add_scalar(f"panel/{opponent}", share, learner.decisions)
@@ -210,8 +204,8 @@ class TrainingRun:
         network, learner = self.config.network, self.learner
         # Deep Monte Carlo trains no critic.
         critic = learner.critic if self.config.algorithm == "ppo" else None
-        reward = self.config.reward
-        save_checkpoint(self.out / name, learner.average, network.actor, about, critic, network.critic, reward)
+        out, reward = self.out / name, self.config.reward
+        save_checkpoint(out, learner.average, network.actor, about, critic, network.critic, reward)
 
     def _about(self, point: dict[str, Any]) -> dict[str, Any]:
         return {
