@@ -91,7 +91,7 @@ def _solve(scratch, points, weights, chances, bank):
                     chances[a, total - a, boxes_a, boxes_b] = chance
 
 
-def _frequencies(rules: Rules) -> tuple[np.ndarray, np.ndarray]:
+def point_frequencies(rules: Rules) -> tuple[np.ndarray, np.ndarray]:
     """Points of a scored hand and their frequencies under the preset whose hands are most alike."""
     try:
         measured = json.loads(DATA.read_text(encoding="utf-8"))["points"]
@@ -123,7 +123,7 @@ def equity_table(rules: Rules) -> np.ndarray:
     chances = np.full((target, target, tops, tops), 0.5, np.float32)
     scratch = np.zeros(1, STATE)
     scratch["rules"] = rules.block
-    points, weights = _frequencies(rules)
+    points, weights = point_frequencies(rules)
     _solve(scratch, points, weights, chances, EquityBank(chances.ravel(), np.array([[0, target, tops]])))
     return chances
 

@@ -102,7 +102,7 @@ def test_a_full_disk_is_told_and_the_old_file_stays(talk, monkeypatch):
 
     monkeypatch.setattr(os, "replace", full)
     shown = talk.say("resume", "k KC", "set memory on")
-    shown = shown.replace("\n  ", " ")
+    shown = " ".join(shown.split())
     for name in ("player.json", "prepared.gin"):
         assert f"{name} cannot be written: No space left on device; what was saved before is still there." in shown
     assert "knock by Ann" in shown and "memory is now on" in shown
