@@ -207,12 +207,21 @@ def test_a_level_that_does_not_exist_suggests_one() -> None:
 # --- built and converted ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_level_is_built_of_any_checkpoint_plays_and_travels(tmp_path: Path) -> None:
+def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(tmp_path: Path) -> None:
     torch.manual_seed(1)
-    checkpoint = tmp_path / "run" / "last"
+    checkpoint = tmp_path / "run" / "best"
     save_checkpoint(checkpoint, Actor((16,), 0, NUM_HEURISTIC_FEATURES), (16,), {"decisions": 5, "config": {"seed": 7}})
     levels(
-        ["build", str(checkpoint), "--out", str(tmp_path / "out" / "mine"), "--like", "level-2", "--set", "worlds=0"]
+        [
+            "build",
+            str(checkpoint.parent),
+            "--out",
+            str(tmp_path / "out" / "mine"),
+            "--like",
+            "level-2",
+            "--set",
+            "worlds=0",
+        ]
     )
     built = load_level(str(tmp_path / "out" / "mine"))
     assert built.name == "mine" and built.settings == load_level("level-2").settings

@@ -189,7 +189,7 @@ def test_a_split_decision_asks_for_the_discard_first_and_for_the_knock_after_it(
 
 def test_an_arrangement_may_be_answered_by_its_cards(logger):
     spec, lines = logger()
-    result = play_match(spec, "random", rules="ht1", pairs=150, unit="hands", settings=MatchSettings(salt=SALT))
+    result = play_match(spec, "random", rules="ht1", pairs=300, unit="hands", settings=MatchSettings(salt=SALT))
     assert not result.faults
     assert any("arrangements" in game for line in lines() for game in line.get("games", ()))
 
