@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from ginenv.errors import GinError, must_be, unknown_name
 
@@ -60,6 +60,11 @@ class Bounds(Config):
     memory: int = Field(32, ge=0, le=32)
     notices: int = Field(2, ge=0, le=2)
     share: float = Field(1.0, gt=0)
+
+
+def _yes_or_no(value: Any) -> Any:
+    """YAML reads a bare yes or no as true or false."""
+    return ("no", "yes")[value] if isinstance(value, bool) else value
 
 
 class TrainConfig(Config):
@@ -152,7 +157,7 @@ class TrainConfig(Config):
     panel_every: float = Field(5, gt=0)
     save_every: float = Field(5, gt=0)
     threads: int = Field(0, ge=0)
-    bfloat16: Literal["auto", "yes", "no"] = "auto"
+    bfloat16: Annotated[Literal["auto", "yes", "no"], BeforeValidator(_yes_or_no)] = "auto"
     device: str = "cpu"
 
     @model_validator(mode="after")
@@ -180,6 +185,8 @@ def _sentence(error: ValidationError, model: type[BaseModel], source: str) -> st
         return f"{source}: {first['msg'].removeprefix('Value error, ')}"
     if first["type"] == "extra_forbidden":
         return f"{source}: {unknown_name('key', where, model.model_fields)}"
+    if first["type"] == "missing":
+        return f"{source}: {where} is missing"
     return f"{source}: {where} is {first.get('input')!r}; {first['msg'].lower()}"
 
 

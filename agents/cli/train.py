@@ -37,11 +37,13 @@ def train(
     from agents.learning.run import TrainingRun
 
     settings = load_config(config, set)
+    if export:
+        check_writable(export / "checkpoint.json")
     run = TrainingRun(settings, out, this_command(), str(start) if start else None, resume=not fresh)
     run.train()
     if export and run.main:
-        export.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(out / "best", export, dirs_exist_ok=True)
+        with writing(export):
+            shutil.copytree(out / "best", export, dirs_exist_ok=True)
         print(f"exported {out / 'best'} to {export}")
 
 
@@ -111,8 +113,12 @@ def convert(directory: Positional[Path]) -> None:
     from agents.levels.level import LEVEL
     from agents.levels.package import convert_level
     from agents.network.checkpoint import drop_context
+    from agents.search.hand_model import keep_hand_model
 
     if (directory / LEVEL).is_file():
         print(convert_level(directory))
+    elif before := drop_context(directory):
+        keep_hand_model(directory, before)
+        print(f"{directory}: converted, and plays as before")
     else:
-        print(f"{directory}: {'converted, and plays as before' if drop_context(directory) else 'nothing to convert'}")
+        print(f"{directory}: nothing to convert")

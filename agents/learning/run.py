@@ -16,7 +16,7 @@ from rich.console import Console
 from agents.arena.matches import MatchSettings, play_match
 from agents.config import TrainConfig
 from agents.deals import Domain
-from agents.files import write_json, writing
+from agents.files import check_writable, write_json, writing
 from agents.learning import dmc, ppo
 from agents.learning.diagnostics import write_diagnostics
 from agents.learning.learner import AfterBatch, Learner
@@ -24,6 +24,8 @@ from agents.network.checkpoint import CheckpointError, load_checkpoint, load_cri
 from agents.network.inputs import NUM_HEURISTIC_FEATURES
 from agents.network.nets import FrozenActor, load_wider
 from agents.network.player import PLAYED, NetworkPlayer
+from agents.reports.terminal import LINE_SECONDS
+from ginenv.errors import GinError
 from ginenv.players import make_player
 from ginenv.rules import get_rules
 
@@ -102,6 +104,7 @@ class TrainingRun:
             check_start(config, start)
         with writing(out):
             out.mkdir(parents=True, exist_ok=True)
+            check_writable(out / "config.json")
         self.learner = begin(config, out, start)
         resumed = resume and self.learner.resume()
         self.main = self.learner.rank == 0
@@ -109,7 +112,12 @@ class TrainingRun:
         if self.main:
             write_json(out / "config.json", config.model_dump(mode="json"))
             if resumed and (out / "curve.json").exists():
-                self.curve = json.loads((out / "curve.json").read_text())
+                try:
+                    self.curve = json.loads((out / "curve.json").read_text(encoding="utf-8"))
+                except (OSError, ValueError) as error:
+                    raise GinError(
+                        f"{out / 'curve.json'} cannot be read ({error}); without it the curve begins anew"
+                    ) from None
                 self.console.print(f"resumed at {self.learner.decisions:,} decisions")
             self.writer = SummaryWriter(str(out / "tensorboard"))
         self.stopping = False
@@ -145,7 +153,7 @@ class TrainingRun:
                 self.writer.add_scalar(f"{group}/{name}", value, learner.decisions)
             speed = (learner.decisions - self.first_decisions) / max(1e-9, now - self.began)
             self.writer.add_scalar("charts/decisions_per_second", speed, learner.decisions)
-            if now - self.last_print > 10:
+            if now - self.last_print > (10 if self.console.is_terminal else LINE_SECONDS):
                 self.last_print = now
                 self._progress(figures, speed, minutes)
             if now - self.last_panel > self.config.panel_every * 60:

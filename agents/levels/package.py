@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -100,7 +99,12 @@ def convert_level(directory: Path) -> str:
     if values.get("format") != 1:
         return f"{load_level(str(directory)).name} has format {FORMAT_VERSION} already."
     before = digest_of(directory)
-    settings = dict(values.get("settings") or {})
+    settings = values.get("settings") or {}
+    if not isinstance(settings, dict):
+        raise LevelError(
+            f"level {directory}: settings must be a mapping of names to values, got {type(settings).__name__}"
+        )
+    settings = dict(settings)
     used = [name for name in _GONE if settings.pop(name, 0)]
     if "bot" in used:
         raise LevelError(f"level {directory}: bot is true, but a level must be played by its network or by a search")
@@ -114,8 +118,8 @@ def convert_level(directory: Path) -> str:
         digest, about = read_metadata(made)["weights_sha256"], values.get("about") or {}
         write_level_json(made, str(values.get("name")), checked, digest, about)
         level = load_level(str(made))
-        rating = json.loads((made / RATING).read_text(encoding="utf-8")) if (made / RATING).is_file() else {}
-        if rating.get("sha256") == before and not {"heeds", "insight"} & set(used):
+        rating = read_rating(level, before) or {}
+        if rating and not {"heeds", "insight"} & set(used):
             # As installed it plays every card as before, so its rating still holds.
             write_json(made / RATING, rating | {"sha256": level.digest})
     lost = f"; what it did by {' and '.join(used)} is gone" if used else ", and plays as before"

@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from agents.files import write_atomic, write_json
+from agents.files import write_atomic, write_json, writing
 from agents.network.nets import NUM_CONDITIONS, NUM_FUTURE, Actor, Critic, Network
 from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import OBSERVATION_SIZE, OBSERVATION_VERSION
@@ -187,26 +187,28 @@ def load_weights(path: Path, described: str, about: dict[str, Any], make: Callab
     return network.eval()
 
 
-def drop_context(directory: str | Path) -> bool:
+def drop_context(directory: str | Path) -> str:
     """Converts the checkpoint of a network that read habits of its opponent by dropping their columns; it plays as before.
 
     Returns:
-        Whether there was anything to convert.
+        The hash of the weights before; empty where there was nothing to convert.
 
     Raises:
-        CheckpointError: if the checkpoint cannot be read.
+        GinError: if the checkpoint cannot be read or written.
     """
     directory = Path(directory)
     metadata = _read_json(directory)
-    habits = metadata.pop("habits", 0)
-    if habits:
+    before, habits = str(metadata.get("weights_sha256")), metadata.pop("habits", 0)
+    if not habits:
+        return ""
+    with writing(directory):
         shown, features = OBSERVATION_SIZE + NUM_CONDITIONS, metadata.get("advice", 0)
         metadata["weights_sha256"] = _drop_columns(directory / WEIGHTS, shown, habits, features)
         if metadata.get("critic"):
             told = shown + NUM_CONDITIONS + 52 + NUM_FUTURE
             metadata["critic"]["weights_sha256"] = _drop_columns(directory / CRITIC, told, habits, features)
         write_json(directory / METADATA, metadata)
-    return bool(habits)
+    return before
 
 
 def _drop_columns(path: Path, first: int, count: int, after: int) -> str:

@@ -117,6 +117,22 @@ def save_hand_model(directory: Path, model: HandModel, network_sha256: str, abou
     )
 
 
+def keep_hand_model(directory: str | Path, before: str) -> None:
+    """Tells the model beside a converted network, which plays as before, the new hash of the network's weights.
+
+    Args:
+        directory: of the network.
+        before: the weights' hash before the conversion.
+    """
+    path = Path(directory) / METADATA
+    try:
+        metadata = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return
+    if isinstance(metadata, dict) and metadata.get("network_sha256") == before:
+        write_json(path, metadata | {"network_sha256": read_metadata(directory).get("weights_sha256")})
+
+
 def load_hand_model(directory: str | Path) -> HandModel | None:
     """The model beside a network; ``None`` if there is none.
 

@@ -16,8 +16,12 @@ FIGURES = (
 )  # fmt: skip
 
 
-def read_rating(level: Level) -> dict[str, Any] | None:
+def read_rating(level: Level, digest: str = "") -> dict[str, Any] | None:
     """The rating of a level; ``None`` where there is none, or where it is of another level.
+
+    Args:
+        level: beside which it lies.
+        digest: of the level that it has to be of; this level's own when left out.
 
     Raises:
         LevelError: if the file is damaged.
@@ -25,7 +29,7 @@ def read_rating(level: Level) -> dict[str, Any] | None:
     path = level.directory / RATING
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        return found if found.get("sha256") == level.digest else None
+        return found if found.get("sha256") == (digest or level.digest) else None
     except FileNotFoundError:
         return None
     except (OSError, ValueError, AttributeError) as error:
@@ -57,6 +61,8 @@ def rate_levels(results: Path) -> list[str]:
                         f"{results}: {player} is {spec!r}; a level is rated as installed, {level}:learn=false"
                     )
                 ratings[level] = _rating_of(document, player, level)
+    except LevelError:
+        raise
     except OSError as error:
         raise LevelError(f"{results} cannot be read ({error.strerror})") from None
     except (ValueError, TypeError, KeyError, AttributeError) as error:
