@@ -15,11 +15,12 @@ from rich.console import Console
 from agents.bots.heuristics import make_simple, make_style
 from agents.config import ConfigError
 from agents.learning import hand_model_fit
-from agents.network.checkpoint import read_metadata, save_checkpoint
+from agents.network.checkpoint import CheckpointError, read_metadata, save_checkpoint
 from agents.network.nets import Actor, Critic
+from agents.network.player import SHIPPED
 from agents.search import make_search
 from agents.search.hand_features import MAX_TURNS, TURN, read_turns
-from agents.search.hand_model import HandModel, save_hand_model
+from agents.search.hand_model import HandModel, keep_hand_model, load_hand_model, save_hand_model
 from agents.search.worlds import draw_hands, draw_worlds
 from ginenv.actions import KNOCK, PASS, PHASE_OVER, STOCK, UPCARD, parse_action
 from ginenv.cards import cards_of, mask_of, parse_card, parse_cards
@@ -409,3 +410,19 @@ def test_draws_are_searched_too():
     found = make_search(0, **JUDGED).examine(make_views(states[:1], int(states["turn"][0])))
     assert sorted(found.candidates["action"]) == [UPCARD, PASS]
     assert STOCK not in found.candidates["action"]
+
+
+def test_a_converted_network_keeps_its_hand_model(tmp_path: Path) -> None:
+    """It plays as before, so what the model learned of its hands still holds."""
+    directory = tmp_path / "net"
+    shutil.copytree(SHIPPED, directory)
+    before = read_metadata(directory)["weights_sha256"]
+    metadata = json.loads((directory / "checkpoint.json").read_text()) | {"weights_sha256": "another"}
+    (directory / "checkpoint.json").write_text(json.dumps(metadata))
+    with pytest.raises(CheckpointError, match="names other weights"):
+        load_hand_model(directory)
+    keep_hand_model(directory, "of no network")
+    with pytest.raises(CheckpointError, match="names other weights"):
+        load_hand_model(directory)
+    keep_hand_model(directory, before)
+    assert load_hand_model(directory) is not None

@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from agents.bots.heuristics import make_simple
+from agents.cli.train import train
 from agents.config import ConfigError, load_config, parse_config
 from agents.learning import ppo
 from agents.learning.learner import Learner
@@ -476,3 +477,18 @@ def test_a_checkpoint_that_reads_habits_is_converted_once(tmp_path: Path) -> Non
     inputs = torch.rand(5, 691)
     silent = torch.cat([inputs[:, :586], torch.zeros(5, 4), inputs[:, 586:]], 1)
     assert torch.allclose(load_critic(tmp_path)(inputs), critic(silent), atol=1e-2, rtol=0.02)
+
+
+def test_yes_and_no_are_words_to_the_command_line_too() -> None:
+    """YAML reads a bare yes as true."""
+    assert load_config("configs/smoke.yaml", ["bfloat16=no"]).bfloat16 == "no"
+    assert load_config("configs/smoke.yaml", ["bfloat16=yes"]).bfloat16 == "yes"
+    with pytest.raises(ConfigError, match="bfloat16"):
+        load_config("configs/smoke.yaml", ["bfloat16=maybe"])
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_the_training(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(GinError, match="cannot be written"):
+        train(Path("configs/smoke.yaml"), tmp_path / "run", export=tmp_path / "file" / "export")
+    assert not (tmp_path / "run").exists()
