@@ -19,8 +19,8 @@ from agents.network.checkpoint import CheckpointError, read_metadata, save_check
 from agents.network.nets import Actor, Critic
 from agents.network.player import SHIPPED
 from agents.search import make_search
+from agents.search.belief import HandModel, keep_hand_model, load_hand_model, save_hand_model
 from agents.search.hand_features import MAX_TURNS, TURN, read_turns
-from agents.search.hand_model import HandModel, keep_hand_model, load_hand_model, save_hand_model
 from agents.search.worlds import draw_hands, draw_worlds
 from ginenv.actions import KNOCK, PASS, PHASE_OVER, STOCK, UPCARD, parse_action
 from ginenv.cards import cards_of, mask_of, parse_card, parse_cards

@@ -113,7 +113,7 @@ def convert(directory: Positional[Path]) -> None:
     from agents.levels.level import LEVEL
     from agents.levels.package import convert_level
     from agents.network.checkpoint import drop_context
-    from agents.search.hand_model import keep_hand_model
+    from agents.search.belief import keep_hand_model
 
     if (directory / LEVEL).is_file():
         print(convert_level(directory))

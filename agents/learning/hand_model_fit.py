@@ -1,4 +1,4 @@
-"""Trains a network's hand model (``agents.search.hand_model``).
+"""Trains a network's hand model (``agents.search.belief``).
 
 gin fit-hand-model CHECKPOINT --rounds 24
 
@@ -23,8 +23,8 @@ from agents.files import writing
 from agents.network.checkpoint import read_metadata
 from agents.network.nets import has_bfloat16_units
 from agents.network.player import load_network
+from agents.search.belief import HandModel, save_hand_model
 from agents.search.hand_features import MAX_TURNS, NUM_FEATURES, TURN, write_features
-from agents.search.hand_model import HandModel, save_hand_model
 from agents.search.prior import NetworkPrior, read_views
 from agents.search.worlds import draw_hands
 from ginenv.actions import PHASE_DISCARD

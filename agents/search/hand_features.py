@@ -1,4 +1,4 @@
-"""Features of a whole hand that the opponent may hold, by which ``agents.search.hand_model`` weights drawn hands.
+"""Features of a whole hand that the opponent may hold, by which ``agents.search.belief`` weights drawn hands.
 
 The network's belief gives the probability of each card alone, and hands drawn from it are too scattered: a true hand has pairs and runs,
 and after eight turns half the deadwood of a drawn one.

@@ -10,8 +10,8 @@ import torch
 from agents.network.checkpoint import load_checkpoint
 from agents.network.inputs import actor_inputs
 from agents.network.nets import FrozenActor, has_bfloat16_units
+from agents.search.belief import FrozenHandModel, HandReading, load_hand_model
 from agents.search.hand_features import num_discards
-from agents.search.hand_model import FrozenHandModel, HandReading, load_hand_model
 from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import OBSERVATION_SIZE, encode
 from ginenv.jit import kernel
