@@ -83,6 +83,6 @@ def salted(salt: str, purpose: str, number: int, bits: int = 64) -> int:
         GinError: if the salt is none.
     """
     if not re.fullmatch("[0-9a-f]{32}", salt):
-        raise GinError(f"salt is {salt!r}; allowed are 32 hexadecimal digits, as they stand in a results file")
+        raise GinError(f"salt is {salt!r}; it must be 32 hexadecimal digits, as in a results file")
     digest = hashlib.blake2b(f"{purpose} {number}".encode(), key=bytes.fromhex(salt), digest_size=8).digest()
     return int.from_bytes(digest) >> (64 - bits)

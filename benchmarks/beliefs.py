@@ -18,7 +18,7 @@ from agents.arena.results import versions
 from agents.files import write_json
 from agents.network.checkpoint import load_checkpoint
 from agents.network.nets import FrozenActor, has_bfloat16_units
-from agents.reports.beliefs import TURNS, BeliefMeter, measure_belief
+from agents.reports.beliefs import NUM_TURNS, BeliefMeter, measure_belief
 from ginenv.errors import GinError
 from ginenv.rules import get_rules
 
@@ -82,7 +82,7 @@ def main() -> None:
     table.add_column("own turn", justify="right")
     for name in meters:
         table.add_column(f"against {name}", justify="right")
-    for turn in range(1, TURNS + 1):
+    for turn in range(1, NUM_TURNS + 1):
         gains = [meter.below(turn) for meter in meters.values()]
         table.add_row(str(turn), *(f"{100 * gain.mean:.1f} ± {100 * gain.half:.1f} %" for gain in gains))
     Console().print(table)

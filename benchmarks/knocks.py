@@ -18,7 +18,7 @@ from agents.arena.hand_log import watch_hands
 from agents.arena.results import versions
 from agents.deals import Domain
 from agents.files import write_json
-from agents.reports.knocks import DEADWOOD, TURNS, knock_shares
+from agents.reports.knocks import DEADWOOD, TURN_RANGES, knock_shares
 from ginenv.errors import GinError
 from ginenv.players import make_player
 from ginenv.rules import get_rules
@@ -68,7 +68,7 @@ def main() -> None:
     table = Table("own turn", title=title, title_justify="left")
     for low, high in DEADWOOD:
         table.add_column(f"deadwood {low}-{high}", justify="right")
-    for row, (first, last) in enumerate(TURNS):
+    for row, (first, last) in enumerate(TURN_RANGES):
         cells = entries[row * len(DEADWOOD) : (row + 1) * len(DEADWOOD)]
         shares = ("–" if c["knocked"] is None else f"{100 * c['knocked']:.0f} % of {c['chances']:,}" for c in cells)
         table.add_row(f"{first}-{last}", *shares)

@@ -39,7 +39,7 @@ from ginenv.sheet import ScoreSheet, pair_of, score_sheet
 from ginenv.view import make_views
 
 # Fields of a state that belong to the game or to the players and not to the hand: a replay does not make them.
-GAME_FIELDS = ("key", "luck", "score", "total", "hand_no", "boxes", "drawn_hands", "game_over", "game_winner")
+_GAME_FIELDS = ("key", "luck", "score", "total", "hand_no", "boxes", "drawn_hands", "game_over", "game_winner")
 
 
 # From Python a call with an array costs a tenth of one with a record, so what is done often is one such call.
@@ -217,6 +217,16 @@ class Hand:
     def copy(self) -> Hand:
         """An independent copy."""
         return Hand(self.state.copy(), self.rules)
+
+    def after(self, actions: int) -> Hand:
+        """This hand as it was after its first ``actions`` actions, at the same point of its game."""
+        state = self.state[0]
+        deck = state["deck"][: self.rules.num_cards].tolist()
+        earlier = Hand.deal(self.rules, deck=deck, starter=int(state["starter"]), seed=0)
+        for name in _GAME_FIELDS:
+            earlier.state[name] = self.state[name]
+        earlier.push_all(self.history[:actions])
+        return earlier
 
     def __repr__(self) -> str:
         now = str(self.outcome) if self.is_over else f"{self.phase} phase, seat {self.turn} to move"

@@ -322,3 +322,22 @@ def test_a_lenient_knock_is_for_the_discard_alone() -> None:
             with pytest.raises(IllegalActionError, match="not legal in the layoff phase"):
                 hand.copy().push(KNOCK + action)
     assert found > 0
+
+
+def test_a_hand_goes_back_to_what_it_was_after_any_number_of_actions() -> None:
+    rng = np.random.default_rng(4)
+    match = Match("dg-standard", seed=3)
+    while not match.hand.is_over:
+        match.push(int(rng.choice(match.hand.legal_actions())))
+    match.next_hand()
+    snapshots = []
+    while not match.hand.is_over:
+        snapshots.append(match.hand.copy())
+        match.push(int(rng.choice(match.hand.legal_actions())))
+    hand = match.hand
+    assert len(snapshots) == len(hand.history) > 20
+    for count, snapshot in enumerate(snapshots):
+        for seat in range(2):
+            assert hand.after(count).view(seat)["hand"] == snapshot.view(seat)["hand"]
+        assert hand.after(count).legal_actions() == snapshot.legal_actions()
+        assert hand.after(count).history == snapshot.history and hand.after(count).turn == snapshot.turn

@@ -119,7 +119,7 @@ def test_a_match_with_a_program_is_played_again_with_its_salt(program):
     other = play_match(spec, "random", pairs=3, seed=5)
     assert other.salts != first.salts and not (other.games == first.games).all()
     assert play_match("simple", "random", pairs=3, seed=5).salts == []
-    with pytest.raises(GinError, match="salt is 'abc'; allowed are 32 hexadecimal digits"):
+    with pytest.raises(GinError, match="salt is 'abc'; it must be 32 hexadecimal digits"):
         play_match(spec, "random", pairs=3, settings=MatchSettings(salt="abc"))
 
 

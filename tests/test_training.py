@@ -29,7 +29,7 @@ from agents.network.checkpoint import (
     save_checkpoint,
 )
 from agents.network.inputs import expand_cards, expand_legal
-from agents.network.nets import POINT, Actor, Critic, FrozenActor
+from agents.network.nets import POINT_REWARD, Actor, Critic, FrozenActor
 from agents.network.player import NetworkPlayer, load_network
 from agents.network.sampling import sample_action, sample_actions
 from ginenv.actions import PHASE_DISCARD
@@ -409,7 +409,7 @@ def test_where_there_is_no_game_points_are_the_reward():
         rollout.steps["action"][tick] = player.act(rollout.views)
         rollout.advance(tick)
     rewards = np.abs(rollout.steps["reward"][rollout.steps["done"] == 1])
-    points = rewards / POINT
+    points = rewards / POINT_REWARD
     assert len(np.unique(points.round(3))) > 5 and points.max() > 25
     assert np.allclose(points, points.round(), atol=1e-3)
 

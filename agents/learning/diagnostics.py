@@ -20,7 +20,7 @@ from agents.learning.rollout import finished, generalised_advantages
 from agents.network.inputs import expand_legal
 from agents.network.nets import FrozenActor
 from agents.network.player import NetworkPlayer
-from agents.reports.beliefs import TURNS, BeliefMeter, belief_logits, card_rows
+from agents.reports.beliefs import NUM_TURNS, BeliefMeter, belief_logits, card_rows
 from agents.reports.pictures import belief_picture, calibration_picture, knock_picture
 from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_NAMES, STOCK
 from ginenv.encoding import NUM_PLANES
@@ -173,7 +173,7 @@ def write_diagnostics(writer: SummaryWriter, learner: Learner) -> None:
     meter = BeliefMeter(actor, _PAIRS)
     style = watch_hands((player, NetworkPlayer(actor, seed=12)), rules, _PAIRS, 0, Domain.SELECT, meter)
     scalars("style", style_figures(style))
-    for turn in range(1, TURNS + 1):
+    for turn in range(1, NUM_TURNS + 1):
         if meter.views[turn - 1] >= 30:
             scalars(f"belief/turn_{turn:02}", {"network": meter.loss(turn).mean, "counting": meter.counted(turn).mean})
             scalars("belief_below_counting", {f"turn_{turn:02}": meter.below(turn).mean})

@@ -19,7 +19,7 @@ from agents.deals import Domain, deal_keys
 from agents.equity import EquityBank, chance_to_win, equity_bank
 from agents.network.bounds import BOUNDS, blank_all
 from agents.network.inputs import NUM_HEURISTIC_FEATURES, SEEN_FIELDS, HeuristicFeatures, observe_state
-from agents.network.nets import GAME, POINT
+from agents.network.nets import GAME_REWARD, POINT_REWARD
 from agents.network.sampling import sample_action
 from ginenv.actions import KNOCK, PASS, PHASE_LAYOFF, PHASE_OVER, PHASE_SPREAD
 from ginenv.encoding import OBSERVATION_SIZE
@@ -188,10 +188,10 @@ def _book_hand(s, rules, equity):
         score_hand(s)
         if s.winner == NOBODY:
             return 0.0
-        return s.points * POINT if s.winner == 0 else -s.points * POINT
+        return s.points * POINT_REWARD if s.winner == 0 else -s.points * POINT_REWARD
     before = chance_to_win(equity, rules, s, 0)
     score_hand(s)
-    return GAME * (chance_to_win(equity, rules, s, 0) - before)
+    return GAME_REWARD * (chance_to_win(equity, rules, s, 0) - before)
 
 
 @kernel

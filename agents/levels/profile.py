@@ -104,8 +104,8 @@ def read_learned(path: Path, level: Level) -> Learned:
             raise ConfigError("its checksum does not match")
         file: _File = parse_config(_from_format_1(values) if values["format"] == 1 else values, _File, path.name)
     except (ValueError, TypeError, KeyError) as error:
-        advice = f"reset the level ({path.stem}) to begin anew, or put an older copy of {path} in its place"
-        raise LevelError(f"{path.name} is damaged or of another version ({error}); {advice}") from None
+        remedy = f"reset the level ({path.stem}) to begin anew, or put an older copy of {path} in its place"
+        raise LevelError(f"{path.name} is damaged or of another version ({error}); {remedy}") from None
     for name, lists in file.opponents.items():
         record = learned.opponents[name] = np.zeros(1, RECORD)
         for key, numbers in lists.model_dump().items():
@@ -116,14 +116,14 @@ def read_learned(path: Path, level: Level) -> Learned:
 
 
 def _from_format_1(values: dict[str, Any]) -> dict[str, Any]:
-    whole = {"format": FORMAT_VERSION, "level": values["level"], "prior": None, "opponents": {}}
+    converted = {"format": FORMAT_VERSION, "level": values["level"], "prior": None, "opponents": {}}
     if values.get("plans", _TURNS) != _TURNS:
-        return whole
+        return converted
     opponents = {
         name: {key: numbers for key, numbers in record.items() if key not in _GONE}
         for name, record in values["opponents"].items()
     }
-    return whole | {"prior": values["whole"] or None, "opponents": opponents}
+    return converted | {"prior": values["whole"] or None, "opponents": opponents}
 
 
 class Profile:

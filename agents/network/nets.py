@@ -26,8 +26,8 @@ NUM_FUTURE = 12
 FUTURE_SCALE = 1 / 32
 # Units of the critics' values: one point of a hand (results have a standard deviation of 25 to 30 points), or a whole game, whose chance
 # to be won a hand changes by some 0.2.
-POINT = 1 / 50
-GAME = 2.5
+POINT_REWARD = 1 / 50
+GAME_REWARD = 2.5
 # Far below any logit of a legal action, yet not so far that exp() meets denormal numbers, which are slow.
 ILLEGAL = -60.0
 

@@ -12,7 +12,7 @@ from agents.play.kept import Kept
 from agents.play.options import opponent_name
 from ginenv.cards import card_name, parse_card
 from ginenv.errors import GinError
-from ginenv.hand import GAME_FIELDS, Hand, Match
+from ginenv.hand import Match
 from ginenv.records import format_record, parse_record
 from ginenv.rules import Rules
 
@@ -82,14 +82,3 @@ class Game(Kept):
     def to_json(self) -> dict[str, Any]:
         """The game as plain values, which ``read`` reads."""
         return self.model_dump(by_alias=True)
-
-
-def rewound(hand: Hand, actions: int) -> Hand:
-    """A hand as it was after its first ``actions`` actions, at the same point of its game."""
-    state = hand.state[0]
-    deck = state["deck"][: hand.rules.num_cards].tolist()
-    again = Hand.deal(hand.rules, deck=deck, starter=int(state["starter"]), seed=0)
-    for name in GAME_FIELDS:
-        again.state[name] = hand.state[name]
-    again.push_all(hand.history[:actions])
-    return again

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agents.play.arrange import kept_order, moved_card, shuffled_cards, sorted_cards
-from agents.play.game import OPPONENT, PERSON, Game, rewound
+from agents.play.game import OPPONENT, PERSON, Game
 from agents.play.moves import Turn, action_words, count
 from agents.play.options import variation
 from agents.play.store import PlayerFile
@@ -139,7 +139,7 @@ class LiveGame:
 
     def give_back(self) -> None:
         """Undoes the person's taking of the upcard, as if it had never been (see ``Turn.gives_back``)."""
-        self.match.hand = rewound(self.hand, len(self.hand.history) - 1)
+        self.match.hand = self.hand.after(len(self.hand.history) - 1)
         self._lay_out()
         self.save()
 

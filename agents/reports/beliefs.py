@@ -24,7 +24,7 @@ from ginenv.encoding import encode_views
 from ginenv.players import make_player
 from ginenv.rules import Rules
 
-TURNS = 12
+NUM_TURNS = 12
 _CARDS = np.arange(52)
 
 
@@ -69,13 +69,13 @@ class BeliefMeter:
 
     def __init__(self, actor: FrozenActor, pairs: int) -> None:
         self.actor = actor
-        self.network, self.counting, self.cards = (np.zeros((TURNS, pairs)) for _ in range(3))
-        self.views = np.zeros(TURNS, np.int64)
+        self.network, self.counting, self.cards = (np.zeros((NUM_TURNS, pairs)) for _ in range(3))
+        self.views = np.zeros(NUM_TURNS, np.int64)
 
     def __call__(self, decisions: Decisions) -> None:
         """Adds the decisions of a tick."""
         turns = card_rows(decisions.views["thrown"][:, 0]).sum(1)
-        rows = np.flatnonzero((decisions.views["phase"] == PHASE_DISCARD) & (turns < TURNS))
+        rows = np.flatnonzero((decisions.views["phase"] == PHASE_DISCARD) & (turns < NUM_TURNS))
         if decisions.side or not rows.size:
             return
         views, hidden = decisions.views[rows], decisions.hidden[rows]
@@ -109,7 +109,7 @@ class BeliefMeter:
                 "counting": self.counted(turn).to_dict(),
                 "below": self.below(turn).to_dict(),
             }
-            for turn in range(1, TURNS + 1)
+            for turn in range(1, NUM_TURNS + 1)
             if self.views[turn - 1] >= 30
         ]
 

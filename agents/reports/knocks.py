@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-TURNS = ((1, 2), (3, 4), (5, 6), (7, 8), (9, 10), (11, 12))
+TURN_RANGES = ((1, 2), (3, 4), (5, 6), (7, 8), (9, 10), (11, 12))
 DEADWOOD = ((1, 3), (4, 6), (7, 10))
 
 
@@ -21,7 +21,7 @@ def knock_shares(could: np.ndarray, did: np.ndarray) -> list[dict[str, Any]]:
         An entry for every group: turns, deadwood, chances, and the share that was used (``None`` where there were none).
     """
     entries = []
-    for first, last in TURNS:
+    for first, last in TURN_RANGES:
         for low, high in DEADWOOD:
             part = (slice(first - 1, last), slice(low, high + 1))
             chances, used = int(could[part].sum()), int(did[part].sum())

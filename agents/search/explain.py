@@ -29,7 +29,7 @@ from agents.search.player import SearchPlayer
 from ginenv.actions import KNOCK, PHASE_DISCARD, STOCK, action_name
 from ginenv.cards import RANKS, SUIT_SYMBOLS, format_cards
 from ginenv.errors import GinError, TextError
-from ginenv.hand import GAME_FIELDS, Hand
+from ginenv.hand import Hand
 from ginenv.melds import deadwood
 from ginenv.players import make_player
 from ginenv.records import read_record
@@ -102,12 +102,7 @@ def _moment(path: Path, number: int | None, move: int | None) -> Hand:
     move = last if move is None else move
     if move > last:
         raise TextError(f"hand {number} of {path} has no move {move}; its moves are 1 to {last}")
-    deck = played.state["deck"][0, : played.rules.num_cards].tolist()
-    hand = Hand.deal(played.rules, deck=deck, starter=int(played.state["starter"][0]), seed=0)
-    for name in GAME_FIELDS:
-        hand.state[name] = played.state[name]
-    hand.push_all(played.history[: move - 1])
-    return hand
+    return played.after(move - 1)
 
 
 def explain(view: np.ndarray, player: SearchPlayer) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import torch
 from agents.equity import EquityBank, chance_to_win, equity_bank
 from agents.network.checkpoint import CheckpointError, load_critic, read_metadata
 from agents.network.inputs import SEEN, HeuristicFeatures, expand_cards, observe_states
-from agents.network.nets import GAME, POINT, FrozenCritic, has_bfloat16_units
+from agents.network.nets import GAME_REWARD, POINT_REWARD, FrozenCritic, has_bfloat16_units
 from ginenv.actions import KNOCK, PHASE_OVER
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.engine import NOBODY, STATE, apply
@@ -154,7 +154,9 @@ class Judge:
         for start in range(0, len(in_play), _PASS):
             part = in_play[start : start + _PASS]
             worth = self._judge(branches, part)
-            values[part] = np.where(np.isnan(values[part]), worth / POINT / 100, values[part] + worth / GAME)
+            values[part] = np.where(
+                np.isnan(values[part]), worth / POINT_REWARD / 100, values[part] + worth / GAME_REWARD
+            )
         return values
 
     def _judge(self, branches: np.ndarray, index: np.ndarray) -> np.ndarray:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from rich.text import Text
 
 from agents.play.arrange import in_suits, melds_of_cards
-from agents.play.game import rewound
 from agents.play.moves import action_words
 from agents.play.terminal.screen import Terminal
 from agents.play.terminal.show import LABEL, Face, sheet_column
@@ -34,7 +33,7 @@ def steps_of(record: Record) -> list[Step]:
     if record.match is not None:
         hands = record.match.played + ([] if record.match.hand.is_over else [record.match.hand])
     return [
-        Step(number, rewound(hand, played), action)
+        Step(number, hand.after(played), action)
         for number, hand in enumerate(hands, 1)
         for played, action in enumerate([*hand.history, None])
     ]
