@@ -29,11 +29,14 @@ class NetworkConfig(Config):
         actor: widths of the actor's hidden layers.
         critic: widths of the critic's hidden layers.
         heuristic_features: whether both read the best built-in bot's evaluation (``agents.network.inputs``).
+        share_suits: whether their layers treat suits alike (``agents.network.suits``); a width then counts the numbers of each suit, and
+            as many that belong to none.
     """
 
     actor: tuple[int, ...] = (256, 256)
     critic: tuple[int, ...] = (256, 256)
     heuristic_features: bool = False
+    share_suits: bool = False
 
 
 class PoolMember(Config):
@@ -85,6 +88,7 @@ class TrainConfig(Config):
         target_kl: divergence per batch (Schulman's k3 estimate) to which the learning rate is adapted.
         clip: PPO's clip range.
         epochs: passes over each batch.
+        rows: share of a batch's decisions that are trained, those of the largest advantages (all while a teacher is imitated).
         minibatch: decisions in one gradient step.
         gae_lambda: of generalised advantage estimation over all half-moves.
         entropy: weight of the entropy bonus at the start (entropy is divided by the log of the number of legal actions).
@@ -102,6 +106,7 @@ class TrainConfig(Config):
         gin_teacher: the player to imitate in hands played for gin only.
         gin_only: share of hands that a seat plays for gin from the start.
         commit: chance that declining a knock commits the seat to gin for the rest of the hand.
+        commit_end: the same at the end of the run (default: as at the start); the knock decision's loss fades with it.
         pool: fixed opponents.
         pool_share: share of games in which one seat is a fixed opponent.
         selves_share: share of games in which one seat is an earlier self.
@@ -111,8 +116,8 @@ class TrainConfig(Config):
         panel_games: games against each of them per measurement.
         panel_every: minutes between two measurements.
         save_every: minutes between two resume files.
-        threads: number of threads on the CPU (0: torch's default).
-        bfloat16: matrix products in bfloat16 (``auto``: if the processor has units for it).
+        threads: number of threads that play and multiply (0: torch's default).
+        bfloat16: matrix products in bfloat16 (``auto``: if that is quicker, as measured at the start and kept when the run is resumed).
         device: torch device of the networks.
     """
 
@@ -130,6 +135,7 @@ class TrainConfig(Config):
     target_kl: float = Field(0.01, gt=0)
     clip: float = Field(0.15, gt=0)
     epochs: int = Field(1, gt=0)
+    rows: float = Field(1.0, gt=0, le=1)
     minibatch: int = Field(4096, gt=0)
     gae_lambda: float = Field(0.95, ge=0, le=1)
     entropy: float = Field(0.03, ge=0)
@@ -147,6 +153,7 @@ class TrainConfig(Config):
     gin_teacher: str = "camper"
     gin_only: float = Field(0.15, ge=0, le=1)
     commit: float = Field(0.85, ge=0, le=1)
+    commit_end: float | None = Field(None, ge=0, le=1)
     pool: tuple[PoolMember, ...] = ()
     pool_share: float = Field(0.15, ge=0, le=1)
     selves_share: float = Field(0.1, ge=0, le=1)

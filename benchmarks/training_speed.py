@@ -146,12 +146,12 @@ class Ours:
     def __call__(self) -> dict[str, float]:
         """Decisions a second of some batches, and what the time went into."""
         learner = self.learner
-        before, decisions = dict(learner.shares), learner.decisions
+        before, decisions = dict(learner.budget), learner.decisions
         began = time.perf_counter()
         self.play(self.batches)
         seconds = time.perf_counter() - began
         decisions = learner.decisions - decisions
-        spent = {name: (value - before[name]) / seconds for name, value in learner.shares.items()}
+        spent = {name: (value - before[name]) / seconds for name, value in learner.budget.items()}
         return {"decisions": decisions, "seconds": seconds, "per_second": decisions / seconds} | {
             f"share_{name}": value for name, value in spent.items()
         }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -15,7 +17,7 @@ from agents.learning.ppo import judge
 from agents.learning.rollout import Batch, Rollout
 from agents.network.nets import FrozenActor
 
-CONFIG = {
+CONFIG: dict[str, Any] = {
     "games": 48,
     "ticks": 24,
     "minibatch": 512,
@@ -35,16 +37,20 @@ class Known:
         out[:] = np.random.default_rng(tick).normal(size=out.shape)
 
 
-def prepared(context: Known | None, threads: int) -> tuple[Learner, CpuBackend, Batch, np.ndarray]:
+def prepared(
+    context: Known | None, threads: int, share_suits: bool = False
+) -> tuple[Learner, CpuBackend, Batch, np.ndarray]:
     """A learner whose policy is no longer that of its batch, its backend, the flat batch, and rows of it."""
-    learner = Learner(parse_config({**CONFIG, "threads": threads}), context=context)
+    config = {**CONFIG, "threads": threads, "network": CONFIG["network"] | {"share_suits": share_suits}}
+    learner = Learner(parse_config(config), context=context)
     learner.play()
     judge(learner)
     torch.manual_seed(3)
     with torch.no_grad():
         for parameter in (*learner.actor.parameters(), *learner.critic.parameters()):
             parameter += 0.03 * torch.randn_like(parameter)
-        learner.actor.policy.weight *= 30
+        for parameter in learner.actor.policy.parameters():
+            parameter *= (10 if share_suits else 30) if parameter.ndim > 1 else 1
     batch = learner.inputs.batch
     # Play that has not learned seldom comes to a choice between knocking and waiting, so such choices are made up.
     rng = np.random.default_rng(1)
@@ -55,7 +61,7 @@ def prepared(context: Known | None, threads: int) -> tuple[Learner, CpuBackend, 
     both = (legal[:, :2] != 0).all(1)
     batch.steps["legal"] = legal
     batch.steps["waiting"] = np.where(both, rng.normal(size=len(legal)), np.nan)
-    rows = np.random.default_rng(0).permutation(np.flatnonzero(learner.rollout.steps["learns"]))[:ROWS]
+    rows = np.random.default_rng(0).permutation(np.flatnonzero(learner.steps["learns"]))[:ROWS]
     assert len(rows) == ROWS and isinstance(learner.backend, CpuBackend)
     return learner, learner.backend, batch, rows
 
@@ -71,13 +77,14 @@ def gradients(learner: Learner) -> dict[str, torch.Tensor]:
 
 
 @pytest.mark.parametrize("context", [None, Known()])
+@pytest.mark.parametrize("share_suits", [False, True])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_compiled_passes_equal_automatic_differentiation(
-    context: Known | None, threads: int, monkeypatch: pytest.MonkeyPatch
+    context: Known | None, share_suits: bool, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Losses one by one, so that a large one hides no small one; chunks of a size that does not divide the rows."""
     monkeypatch.setattr(cpu_training, "CHUNK", 64)
-    learner, backend, batch, rows = prepared(context, threads)
+    learner, backend, batch, rows = prepared(context, threads, share_suits)
     assert np.isfinite(batch.steps["waiting"][rows]).any() and (batch.steps["next_action"][rows] < 0).any()
     nothing = {"clip": 0.15, "knock": 0.0, "entropy": 0.0, "belief": 0.0, "next_action": 0.0, "cloning": False}
     cases = [
@@ -102,9 +109,12 @@ def test_compiled_passes_equal_automatic_differentiation(
 
 
 @pytest.mark.parametrize("context", [None, Known()])
-def test_logits_and_values_are_the_networks(context: Known | None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("share_suits", [False, True])
+def test_logits_and_values_are_the_networks(
+    context: Known | None, share_suits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(cpu_training, "CHUNK", 64)
-    learner, backend, _, rows = prepared(context, 2)
+    learner, backend, _, rows = prepared(context, 2, share_suits)
     backend.refresh()
     logits = backend.logits(rows)
     assert logits == pytest.approx(FrozenActor(learner.actor, False)(learner.inputs.read(rows)[0]).numpy(), abs=1e-4)

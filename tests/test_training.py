@@ -17,7 +17,7 @@ from agents.cli.train import train
 from agents.config import ConfigError, load_config, parse_config
 from agents.learning import ppo
 from agents.learning.learner import Learner
-from agents.learning.rollout import STEP, Rollout, generalised_advantages, write_next_actions
+from agents.learning.rollout import STEP, Rollout, generalised_advantages, make_batch, write_next_actions
 from agents.learning.run import TrainingRun
 from agents.network.checkpoint import (
     METADATA,
@@ -60,10 +60,11 @@ def batches(learner: Learner, count: int) -> None:
     ppo.train(learner, lambda figures: learner.batches < target)
 
 
-def rollout_of(changes: dict, rank: int = 0) -> Rollout:
+def rollout_of(changes: dict, number: int = 0) -> Rollout:
     """Games without opponents that nobody binds to gin, unless the changes say so."""
     quiet = {"minibatch": 16, "gin_only": 0, "commit": 0, "rules": {"eaai": 1}, "seed": 3}
-    return Rollout(parse_config(quiet | changes), rank)
+    config = parse_config(quiet | changes)
+    return Rollout(config, make_batch(config), number)
 
 
 def weights(learner: Learner) -> torch.Tensor:
@@ -85,7 +86,7 @@ def test_stop_and_resume_equals_going_on_bit_for_bit(tmp_path: Path) -> None:
     batches(resumed, 3)
     assert resumed.decisions == straight.decisions
     assert torch.equal(weights(resumed), weights(straight))
-    assert resumed.rollout.states.tobytes() == straight.rollout.states.tobytes()
+    assert [r.states.tobytes() for r in resumed.rollouts] == [r.states.tobytes() for r in straight.rollouts]
 
 
 def test_training_changes_the_policy_and_the_seed_decides() -> None:
@@ -219,7 +220,8 @@ def test_rollout_rewards_are_the_hands_results() -> None:
     total = 0.0
     for tick in range(300):
         rollout.observe(tick)
-        rollout.sample(tick, np.zeros((64, 107), np.float32))
+        rows = rollout.choosing(tick)
+        rollout.sample(tick, rows, np.zeros((len(rows), 107), np.float32))
         scores = rollout.states["score"].astype(int).copy()
         count = rollout.slots["count"].copy()
         rollout.advance(tick)
@@ -238,7 +240,8 @@ def test_a_seat_bound_to_gin_is_offered_no_other_knock() -> None:
         rollout = rollout_of({"games": 256, "ticks": 120, "gin_only": share, "commit": share, "seed": 1})
         for tick in range(120):
             rollout.observe(tick)
-            rollout.sample(tick, eager)
+            rows = rollout.choosing(tick)
+            rollout.sample(tick, rows, eager[rows])
             rollout.advance(tick)
         knocks_and_gins.append((int(rollout.tally[2]), int(rollout.tally[1])))
     (free_knocks, free_gins), (bound_knocks, bound_gins) = knocks_and_gins
@@ -396,7 +399,8 @@ def test_the_critic_is_told_what_the_stock_will_bring() -> None:
                     exact += rows[side, turn] == least
                     seen += 1
                     cards |= 1 << int(s["deck"][int(s["position"]) + ahead + 2 * turn])
-        rollout.sample(0, rng.standard_normal((64, 107), np.float32))
+        rows = rollout.choosing(0)
+        rollout.sample(0, rows, rng.standard_normal((len(rows), 107), np.float32))
         rollout.advance(0)
     assert exact > 0.95 * seen
 
@@ -446,10 +450,11 @@ def test_a_context_is_read_by_both_networks_and_a_run_with_one_continues_bit_for
     straight, stopped = (Learner(config, out, context=Noise()) for out in (None, tmp_path))
     first = 521
     for network, column in ((straight.actor, first), (straight.critic, 586)):
-        assert network.context == 3 and network.trunk.linear_layers()[0].in_features == column + 3
-    before = straight.actor.trunk.linear_layers()[0].weight[:, first:].detach().clone()
+        assert network.context == 3 and len(network.state_dict()["trunk.layers.0.weight"][0]) == column + 3
+    weight = straight.actor.state_dict()["trunk.layers.0.weight"]
+    before = weight[:, first:].clone()
     batches(straight, 5)
-    assert not torch.equal(straight.actor.trunk.linear_layers()[0].weight[:, first:], before)
+    assert not torch.equal(weight[:, first:], before)
     batches(stopped, 2)
     stopped.save()
     resumed = Learner(config, tmp_path, context=Noise())

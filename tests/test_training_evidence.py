@@ -156,12 +156,11 @@ def test_calibration_compares_values_with_what_hands_brought() -> None:
     assert groups is not None
     predicted, real, errors = groups
     assert (np.diff(predicted) >= 0).all() and (errors > 0).all()
-    rollout = learner.rollout
-    steps = rollout.steps
+    steps = learner.steps
     slow = []
     for tick, game in np.argwhere(finished(steps["done"])[:50]):
         total = 0.0
-        for later in range(tick, rollout.ticks):
+        for later in range(tick, len(steps)):
             total += steps["reward"][later, game]
             if steps["done"][later, game]:
                 break
@@ -206,7 +205,7 @@ def test_the_whole_story_is_told_and_changes_nothing_of_the_run() -> None:
         batches(learner, 1)
     for one, other in zip(plain.actor.parameters(), told.actor.parameters(), strict=True):
         assert torch.equal(one, other)
-    assert plain.rollout.states.tobytes() == told.rollout.states.tobytes()
+    assert [r.states.tobytes() for r in plain.rollouts] == [r.states.tobytes() for r in told.rollouts]
     for name in (
         "entropy/discard",
         "calibration/error",
@@ -231,13 +230,13 @@ def test_deep_monte_carlo_begins_by_choosing_as_its_teacher_does() -> None:
     def likelihoods(clone: int, seed: int) -> tuple[list[float], list[float]]:
         """After every batch: how likely the learner is to do what the teacher would, and the loss of its results."""
         learner = Learner(parse_config(TINY | changes | {"clone_decisions": clone, "decisions": 10**6, "seed": seed}))
-        rollout, teacher = learner.rollout, make_player("knocker", 1)
+        teacher = make_player("knocker", 1)
         seen, losses = [], []
 
         def after(figures: dict[str, float]) -> bool:
-            wanted = teacher.act(rollout.views)
-            last = np.arange(rollout.ticks * rollout.games, (rollout.ticks + 1) * rollout.games)
-            legal = expand_legal(torch.from_numpy(rollout.batch.steps["legal"][-1]))
+            wanted = teacher.act(np.concatenate([rollout.views for rollout in learner.rollouts]))
+            last = np.arange(learner.steps.size, learner.batch.steps.size)
+            legal = expand_legal(torch.from_numpy(learner.batch.steps["legal"][-1]))
             learner.backend.refresh()
             logits = torch.from_numpy(learner.backend.logits(last)).masked_fill(~legal, -1e9)
             seen.append(float(torch.log_softmax(logits, 1)[np.arange(len(wanted)), wanted].mean()))

@@ -77,7 +77,7 @@ def test_two_processes_learn_what_one_learns_from_both_batches(together: Path) -
     first = [np.load(together / f"first-{rank}.npz") for rank in (0, 1)]
     count = 2 * int(first[0]["steps"]["learns"].sum())
     learner = Learner(parse_config({**CONFIG, "games": 2 * GAMES, "minibatch": count}))
-    for name, array in learner.rollout.batch._asdict().items():
+    for name, array in learner.batch._asdict().items():
         array[:] = np.concatenate([each[name] for each in first], axis=1)
     ppo.learn(learner)
     moments = [learner.optimisers[name].state[p]["exp_avg"].reshape(-1) for name in ("actor", "critic") for p in

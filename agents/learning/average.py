@@ -27,7 +27,9 @@ def average(directories: list[str], out: Path, command: str) -> None:
         CheckpointError: if one cannot be used, or their networks differ in form.
     """
     loaded = [load_checkpoint(directory) for directory in directories]
-    forms = {(tuple(made["widths"]), made["context"], made["heuristic_features"]) for _, made in loaded}
+    forms = {
+        (tuple(made["widths"]), made["context"], made["heuristic_features"], made["share_suits"]) for _, made in loaded
+    }
     if len(loaded) < 2 or len(forms) != 1:
         raise CheckpointError(f"averaging takes two or more networks of the same shape; these have {sorted(forms)}")
     actor, last = loaded[-1]

@@ -9,102 +9,41 @@ Threads take fixed chunks and their sums are added in a fixed order: a result de
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
 
 from agents.learning import cpu_kernels as kernels
-from agents.learning.batch_inputs import BatchInputs, Stretches, fill_inputs, read_columns, spread_columns
+from agents.learning.batch_inputs import BatchInputs
+from agents.learning.dense_stack import DenseInputs, DenseStack
 from agents.learning.losses import Weights, guessing_rows
+from agents.learning.suit_stack import SuitInputs, SuitStack
 from agents.network.nets import Actor, Critic, Trunk
+from agents.network.suits import SuitTrunk
+from ginenv.actions import NUM_ACTIONS
 
 # Rows in one chunk.
 CHUNK = 1024
 
 
-# Float32 sums of the gradients of one thread's chunks: those of weights and biases, by layer.
-_Sums = dict[int, tuple[Tensor, Tensor]]
-
-
-class _Stack:
-    """A trunk, which reads some columns of the inputs, and groups of heads on it; each group is one product in dtype ``kind``."""
-
-    def __init__(
-        self, trunk: Trunk, heads: list[list[nn.Linear]], columns: Stretches, width: int, kind: torch.dtype
-    ) -> None:
-        self.trunk, self.columns, self.width, self.kind = trunk, columns, width, kind
-        self.depth = len(trunk.layers)
-        self.groups: list[list[nn.Linear]] = [[layer] for layer in trunk.linear_layers()] + heads
-        self.weights: list[Tensor] = []
-        self.biases: list[Tensor] = []
-
-    @torch.no_grad()
-    def refresh(self) -> None:
-        """Copies the network's weights: cast, the inputs' scale folded in, zeros where the trunk does not read."""
-        weights = [torch.cat([layer.weight for layer in group]) for group in self.groups]
-        weights[0] = spread_columns(weights[0] * self.trunk.scale, self.columns, self.width)
-        self.weights = [weight.to(self.kind) for weight in weights]
-        self.biases = [torch.cat([layer.bias for layer in group]).to(self.kind) for group in self.groups]
-
-    def run_trunk(self, inputs: Tensor) -> list[Tensor]:
-        """The inputs and every layer's outputs."""
-        kept = [inputs]
-        for weight, bias in zip(self.weights[: self.depth], self.biases, strict=False):
-            kept.append(torch.addmm(bias, kept[-1], weight.t()).relu_())
-        return kept
-
-    def run_head(self, head: int, x: Tensor) -> Tensor:
-        """The outputs of a group of heads."""
-        at = self.depth + head
-        return torch.addmm(self.biases[at], x, self.weights[at].t()).float()
-
-    def go_back(self, kept: list[Tensor], gradients: list[Tensor], sums: _Sums) -> None:
-        """Backpropagates the heads' gradients, the first of all rows and others of the first few, into the sums."""
-        back = None
-        for layer, gradient in enumerate(gradients, self.depth):
-            if not len(gradient):
-                continue
-            gradient = gradient.to(self.kind)
-            _add(sums, layer, gradient, kept[-1][: len(gradient)])
-            part = gradient @ self.weights[layer]
-            if back is None:
-                back = part
-            else:
-                back[: len(part)] += part
-        assert back is not None
-        for layer in range(self.depth - 1, -1, -1):
-            back = torch.ops.aten.threshold_backward(back, kept[layer + 1], 0)
-            _add(sums, layer, back, kept[layer])
-            if layer:
-                back = back @ self.weights[layer]
-
-    @torch.no_grad()
-    def set_gradients(self, threads: list[_Sums]) -> None:
-        """Sets the gradients of the network's parameters to the total of the threads' sums."""
-        for layer, group in enumerate(self.groups):
-            weight, bias = torch.zeros(self.weights[layer].shape), torch.zeros(self.biases[layer].shape)
-            for sums in threads:
-                # With few rows, threads may have none.
-                if layer in sums:
-                    weight += sums[layer][0]
-                    bias += sums[layer][1]
-            if layer == 0:
-                weight = read_columns(weight, self.columns) * self.trunk.scale
-            sizes = [len(module.bias) for module in group]
-            for module, one, other in zip(group, weight.split(sizes), bias.split(sizes), strict=True):
-                module.weight.grad, module.bias.grad = one, other
-
-
-def _add(sums: _Sums, layer: int, gradient: Tensor, inputs: Tensor) -> None:
-    new = gradient.t() @ inputs, gradient.sum(0)
-    if layer in sums:
-        for old, part in zip(sums[layer], new, strict=True):
-            old.add_(part)
-    else:
-        sums[layer] = new[0].float(), new[1].float()
+def faster_in_bfloat16(device: torch.device) -> bool:
+    """Whether products of the size of a chunk take less time in bfloat16 than in float32 here: measured, in some milliseconds."""
+    if device.type != "cpu":
+        return True
+    seconds = {}
+    for kind in (torch.float32, torch.bfloat16):
+        x, weight = torch.ones((CHUNK, 128), dtype=kind), torch.ones((128, 128), dtype=kind)
+        times = []
+        for _ in range(5):
+            began = time.perf_counter()
+            x @ weight
+            times.append(time.perf_counter() - began)
+        seconds[kind] = min(times)
+    return seconds[torch.bfloat16] < seconds[torch.float32]
 
 
 class CpuBackend:
@@ -115,17 +54,31 @@ class CpuBackend:
         critic: its critic.
         inputs: of the batch.
         bfloat16: whether to multiply in bfloat16.
-        threads: how many to use.
+        pool: of threads.
+        threads: how many of them to use.
     """
 
-    def __init__(self, actor: Actor, critic: Critic, inputs: BatchInputs, bfloat16: bool, threads: int) -> None:
-        self.kind = torch.bfloat16 if bfloat16 else torch.float32
-        self.batch, self.threads = inputs.batch, threads
-        heads = [[actor.policy], [actor.belief, actor.next_action]]
-        self.actor = _Stack(actor.trunk, heads, inputs.actor, inputs.width, self.kind)
-        self.critic = _Stack(critic.trunk, [[critic.value]], inputs.critic, inputs.width, self.kind)
-        self.pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
-        self.inputs = [torch.zeros((CHUNK, inputs.width)) for _ in range(threads)]
+    def __init__(
+        self, actor: Actor, critic: Critic, inputs: BatchInputs, bfloat16: bool, pool: ThreadPoolExecutor, threads: int
+    ) -> None:
+        kind = torch.bfloat16 if bfloat16 else torch.float32
+        self.batch, self.pool, self.threads = inputs.batch, pool, threads
+        heads: list[Any] = [[actor.policy], [actor.belief, actor.next_action]]
+        value: list[Any] = [[critic.value]]
+        self.inputs: DenseInputs | SuitInputs
+        self.actor: Any
+        self.critic: Any
+        if isinstance(actor.trunk, SuitTrunk) and isinstance(critic.trunk, SuitTrunk):
+            self.actor, self.critic = (
+                SuitStack(actor.trunk, heads, kind),
+                SuitStack(critic.trunk, value, kind),
+            )
+            self.inputs = SuitInputs(self.batch, CHUNK, threads, kind)
+        else:
+            assert isinstance(actor.trunk, Trunk) and isinstance(critic.trunk, Trunk)
+            self.actor = DenseStack(actor.trunk, heads, inputs.actor, inputs.width, kind)
+            self.critic = DenseStack(critic.trunk, value, inputs.critic, inputs.width, kind)
+            self.inputs = DenseInputs(inputs, CHUNK, threads, kind)
 
     def refresh(self) -> None:
         """Copies the networks' present weights."""
@@ -145,20 +98,14 @@ class CpuBackend:
         else:
             list(self.pool.map(share, range(self.threads)))
 
-    def _inputs(self, thread: int, rows: np.ndarray, committed: bool = False) -> Tensor:
-        inputs = self.inputs[thread][: len(rows)]
-        fill_inputs(self.batch, rows, committed, inputs.numpy())
-        return inputs.to(self.kind)
-
-    def logits(self, rows: np.ndarray) -> np.ndarray:
-        """The policy's logits ``float32[B, 107]``."""
-        found = np.empty((len(rows), self.actor.groups[self.actor.depth][0].out_features), np.float32)
-
-        def work(thread: int, part: slice) -> None:
-            kept = self.actor.run_trunk(self._inputs(thread, rows[part]))
-            found[part] = self.actor.run_head(0, kept[-1]).numpy()
-
-        self._each(len(rows), work)
+    @torch.no_grad()
+    def logits(self, rows: np.ndarray, thread: int = 0) -> np.ndarray:
+        """The policy's logits ``float32[B, 107]``, computed in the calling thread, whose number is given."""
+        found = np.empty((len(rows), NUM_ACTIONS), np.float32)
+        for start in range(0, len(rows), CHUNK):
+            part = slice(start, start + CHUNK)
+            kept = self.actor.run_trunk(self.inputs.read(thread, rows[part]))
+            found[part] = self.actor.run_head(0, kept).numpy()
         return found
 
     def values(self, rows: np.ndarray, committed: bool = False) -> np.ndarray:
@@ -166,8 +113,8 @@ class CpuBackend:
         found = np.empty(len(rows), np.float32)
 
         def work(thread: int, part: slice) -> None:
-            kept = self.critic.run_trunk(self._inputs(thread, rows[part], committed))
-            found[part] = self.critic.run_head(0, kept[-1])[:, 0].numpy()
+            kept = self.critic.run_trunk(self.inputs.read(thread, rows[part], committed))
+            found[part] = self.critic.run_head(0, kept)[:, 0].numpy()
 
         self._each(len(rows), work)
         return found
@@ -178,19 +125,19 @@ class CpuBackend:
         count = len(rows)
         guesses = guessing_rows(count)
         cards, actions = kernels.guess_totals(self.batch, rows[:guesses])
-        actor_sums: list[_Sums] = [{} for _ in range(self.threads)]
-        critic_sums: list[_Sums] = [{} for _ in range(self.threads)]
+        actor_sums: list[dict[Any, Any]] = [{} for _ in range(self.threads)]
+        critic_sums: list[dict[Any, Any]] = [{} for _ in range(self.threads)]
         sums = np.zeros((self.threads, kernels.NUM_SUMS))
 
         def work(thread: int, part: slice) -> None:
             here, totals = rows[part], sums[thread]
-            inputs = self._inputs(thread, here)
+            inputs = self.inputs.read(thread, here)
             kept = self.actor.run_trunk(inputs)
-            logits = self.actor.run_head(0, kept[-1])
+            logits = self.actor.run_head(0, kept)
             push = torch.empty_like(logits)
             kernels.policy_gradient(self.batch, here, logits.numpy(), count, weights, push.numpy(), totals)
             guessing = min(max(0, guesses - part.start), len(here))
-            guessed = self.actor.run_head(1, kept[-1][:guessing])
+            guessed = self.actor.run_head(1, kept, guessing)
             pull = torch.empty_like(guessed)
             kernels.guess_gradient(
                 self.batch, here[:guessing], guessed.numpy(), weights.belief / cards, weights.next_action / actions,
@@ -198,7 +145,7 @@ class CpuBackend:
             )  # fmt: skip
             self.actor.go_back(kept, [push, pull], actor_sums[thread])
             kept = self.critic.run_trunk(inputs)
-            values = self.critic.run_head(0, kept[-1])
+            values = self.critic.run_head(0, kept)
             push = torch.empty_like(values)
             kernels.value_gradient(self.batch, here, values.numpy(), count, push.numpy(), totals)
             self.critic.go_back(kept, [push], critic_sums[thread])

@@ -57,7 +57,7 @@ def entropies(learner: Learner) -> dict[str, float]:
     ``knock`` is that of the choice whether to knock, in bits, where both are possible.
     """
     batch = learner.inputs.batch
-    rows = _some(np.flatnonzero(learner.rollout.steps["learns"]), learner.batches)
+    rows = _some(np.flatnonzero(learner.steps["learns"]), learner.batches)
     if not rows.size:
         return {}
     legal = expand_legal(torch.from_numpy(batch.steps["legal"][rows]))
@@ -89,7 +89,7 @@ def calibration(learner: Learner) -> tuple[np.ndarray, np.ndarray, np.ndarray] |
     """
     if learner.config.algorithm == "dmc":
         return None
-    played = learner.rollout.batch.steps.copy()
+    played = learner.batch.steps.copy()
     played["value"] = 0
     generalised_advantages(played, 1.0)
     results = played["returns"][:-1]

@@ -28,14 +28,14 @@ IMITATION = 0.1
 
 def train(learner: Learner, after_batch: AfterBatch) -> None:
     """Trains until the decisions are spent or ``after_batch`` returns ``False`` in a process."""
-    steps = learner.rollout.steps
+    steps = learner.steps
     going = learner.decisions < learner.config.decisions
     while going:
         began = time.perf_counter()
         learner.play()
         # With values of 0 and no discounting, returns are the hands' results.
-        learner.rollout.batch.steps["value"] = 0
-        generalised_advantages(learner.rollout.batch.steps, 1.0)
+        learner.batch.steps["value"] = 0
+        generalised_advantages(learner.batch.steps, 1.0)
         steps["learns"] &= finished(steps["done"])
         with learner.clock("learning"):
             figures = learn(learner)
@@ -44,7 +44,7 @@ def train(learner: Learner, after_batch: AfterBatch) -> None:
 
 def learn(learner: Learner) -> dict[str, float]:
     """Takes gradient steps towards a batch's results; returns mean losses and statistics of the batch."""
-    rows = np.flatnonzero(learner.rollout.steps["learns"].reshape(-1))
+    rows = np.flatnonzero(learner.steps["learns"].reshape(-1))
     number = learner.workers.total(len(rows))[0]
     learner.decisions += int(number)
     rate = learner.set_learning_rate()

@@ -6,10 +6,13 @@ The algorithms are loops over these parts: ``agents.learning.ppo``, ``agents.lea
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,23 +22,25 @@ from torch import nn
 
 from agents.config import TrainConfig
 from agents.learning.batch_inputs import BatchInputs
-from agents.learning.cpu_training import CpuBackend
+from agents.learning.cpu_training import CpuBackend, faster_in_bfloat16
 from agents.learning.distributed import Workers
 from agents.learning.opponents import Opponents
 from agents.learning.resume import ResumeFiles
-from agents.learning.rollout import ContextSource, Rollout
+from agents.learning.rollout import Batch, ContextSource, Rollout, make_batch
 from agents.learning.torch_training import TorchBackend
 from agents.network.inputs import NUM_HEURISTIC_FEATURES
-from agents.network.nets import Actor, Critic, has_bfloat16_units, load_wider
+from agents.network.nets import Actor, Critic, load_wider
 from ginenv.errors import GinError
 
 # A batch that moves the policy this far has broken it.
 COLLAPSE_KL = 0.5
+# The part of a run over which the commitment to gin moves from its first to its last value.
+COMMITMENT_FADES = 0.5, 0.85
 # Batches between two copies of what was learned, to which a broken run goes back.
 _COPY_EVERY = 20
 # What ``state_dict`` holds under their own names.
 _NETWORKS = ("actor", "critic", "average")
-_COUNTERS = ("decisions", "batches", "seconds", "speed", "steps")
+_COUNTERS = ("decisions", "batches", "seconds", "speed", "updates")
 AfterBatch = Callable[[dict[str, float]], bool]
 
 
@@ -62,11 +67,11 @@ class Learner:
         self.rank = self.workers.rank
         if config.threads:
             torch.set_num_threads(config.threads)
+        self.threads = min(config.games, config.threads or torch.get_num_threads())
         torch.manual_seed(config.seed)
         self.device = self.workers.device
-        units = config.device != "cpu" or has_bfloat16_units()
-        self.bfloat16 = config.bfloat16 == "yes" or (config.bfloat16 == "auto" and units)
-        extras = (context.width if context else 0, NUM_HEURISTIC_FEATURES * config.network.heuristic_features)
+        features = NUM_HEURISTIC_FEATURES * config.network.heuristic_features
+        extras = (context.width if context else 0, features, config.network.share_suits)
         self.actor = Actor(config.network.actor, *extras).to(self.device)
         if start is not None:
             load_wider(self.actor, start)
@@ -76,65 +81,110 @@ class Learner:
             name: torch.optim.AdamW(network.parameters(), lr=config.learning_rate, weight_decay=0, fused=True)
             for name, network in (("actor", self.actor), ("critic", self.critic))
         }
-        # Every process plays its own games; the permutations of minibatches are drawn from torch's generator.
-        self.opponents = Opponents(config, self.bfloat16)
-        self.rollout = Rollout(config, self.rank, context, self.opponents.shares())
-        self.inputs = BatchInputs(self.rollout.batch)
-        self.torch_backend = TorchBackend(self.actor, self.critic, self.inputs, self.bfloat16, self.device)
-        self.backend: CpuBackend | TorchBackend = self.torch_backend
-        if self.device.type == "cpu":
-            threads = config.threads or torch.get_num_threads()
-            self.backend = CpuBackend(self.actor, self.critic, self.inputs, self.bfloat16, threads)
+        self.batch = make_batch(config, context.width if context else 0)
+        self.steps = self.batch.steps[:-1]
+        self.inputs = BatchInputs(self.batch)
+        self.pool = ThreadPoolExecutor(self.threads, initializer=torch.set_num_threads, initargs=(1,))
+        bfloat16 = config.bfloat16 == "yes" or (config.bfloat16 == "auto" and faster_in_bfloat16(self.device))
+        self._set_arithmetic(bfloat16)
+        # Every thread of every process plays its own games; the permutations of minibatches are drawn from torch's generator.
+        self.opponents = Opponents(config, self.threads, bfloat16)
+        bounds = np.linspace(0, config.games, self.threads + 1).astype(int)
+        self.columns = [slice(a, b) for a, b in itertools.pairwise(bounds)]
+        self.rollouts = [
+            Rollout(
+                config,
+                Batch(*(array[:, games] for array in self.batch)),
+                self.rank * self.threads + thread,
+                context,
+                self.opponents.shares(),
+            )
+            for thread, games in enumerate(self.columns)
+        ]
         self.generator = torch.Generator().manual_seed(config.seed + 17 * self.rank)
         self.decisions = 0
         self.batches = 0
         self.seconds = 0.0
         self.speed = 1.0  # factor on the learning rate that follows the target divergence
         self.rollbacks = 0
-        self.steps = 0  # gradient steps
-        self.shares = {"engine": 0.0, "inference": 0.0, "learning": 0.0}
+        self.updates = 0  # gradient steps
+        self.budget: dict[str, float] = dict.fromkeys(("engine", "inference", "learning"), 0.0)
         self.cloning = False  # whether teachers played the present batch
         self._safe: dict[str, Any] | None = None
 
+    def _set_arithmetic(self, bfloat16: bool) -> None:
+        self.bfloat16 = bfloat16
+        self.torch_backend = TorchBackend(self.actor, self.critic, self.inputs, bfloat16, self.device)
+        self.backend: CpuBackend | TorchBackend = self.torch_backend
+        if self.device.type == "cpu":
+            self.backend = CpuBackend(self.actor, self.critic, self.inputs, bfloat16, self.pool, self.threads)
+
     @contextmanager
     def clock(self, name: str) -> Iterator[None]:
-        """Adds the time spent within to one of ``shares``."""
+        """Adds the seconds spent within to the ``budget``."""
         began = time.perf_counter()
         yield
-        self.shares[name] += time.perf_counter() - began
+        self.budget[name] += time.perf_counter() - began
 
     # --- playing ----------------------------------------------------------------------------------------------------------------
 
     @torch.no_grad()
     def play(self) -> None:
         """Plays ``ticks`` half-moves of every game into the rollout's batch, with the present policy."""
-        config, rollout, opponents = self.config, self.rollout, self.opponents
+        config, opponents = self.config, self.opponents
         if config.selves and config.selves_share and self.batches and self.batches % config.selves_every == 0:
             opponents.add_self(self.average, self.generator)
-            rollout.set_opponents(opponents.shares())
+            self._share_games()
         if self.batches % _COPY_EVERY == 0:
             self._safe = self.learned()
         self.cloning = self.decisions < config.clone_decisions
         self.backend.refresh()
         shaping = config.shaping * max(0.0, 1 - self.decisions / config.shaping_decisions)
+        each = self.pool.map if self.threads > 1 else map
+        for engine, inference in each(partial(self._play_games, shaping), range(self.threads)):
+            self.budget["engine"] += engine / self.threads
+            self.budget["inference"] += inference / self.threads
+
+    @torch.no_grad()
+    def _play_games(self, shaping: float, thread: int) -> tuple[float, float]:
+        """Plays one thread's games; kernels and products let the others run. Returns the seconds of the engine and of inference."""
+        config, rollout = self.config, self.rollouts[thread]
+        rollout.set_commitment(self.commitment())
+        first, spent = np.arange(config.games)[self.columns[thread]][0], [0.0, 0.0]
         rollout.tally[:] = 0
         for tick in range(config.ticks):
-            with self.clock("engine"):
-                rollout.observe(tick, shaping)
-            with self.clock("inference"):
-                rollout.sample(tick, self.backend.logits(np.arange(tick * config.games, (tick + 1) * config.games)))
-                opponents.act(rollout, tick)
+            began = time.perf_counter()
+            rollout.observe(tick, shaping)
+            rows = rollout.choosing(tick)
+            seen = time.perf_counter()
+            rollout.sample(tick, rows, self.backend.logits(tick * config.games + first + rows, thread))
+            self.opponents.act(rollout, tick, thread)
             if self.cloning:
-                opponents.teach(rollout, tick)
-            with self.clock("engine"):
-                rollout.advance(tick, shaping)
+                self.opponents.teach(rollout, tick, thread)
+            chosen = time.perf_counter()
+            rollout.advance(tick, shaping)
+            spent[0] += time.perf_counter() - chosen + seen - began
+            spent[1] += chosen - seen
         rollout.observe(config.ticks)
+        return spent[0], spent[1]
+
+    def _share_games(self) -> None:
+        for rollout in self.rollouts:
+            rollout.set_opponents(self.opponents.shares())
 
     # --- learning ---------------------------------------------------------------------------------------------------------------
 
     def progress(self) -> float:
         """The fraction of the run that is over."""
         return min(1.0, self.decisions / self.config.decisions)
+
+    def commitment(self) -> float:
+        """The chance at this point of the run that declining a knock commits a seat to gin."""
+        config = self.config
+        begun, over = COMMITMENT_FADES
+        faded = min(1.0, max(0.0, (self.progress() - begun) / (over - begun)))
+        end = config.commit if config.commit_end is None else config.commit_end
+        return config.commit + (end - config.commit) * faded
 
     def set_learning_rate(self) -> float:
         """Sets the optimisers' learning rate for this point of the run and returns it."""
@@ -183,14 +233,16 @@ class Learner:
     @torch.no_grad()
     def average_weights(self) -> None:
         """Moves the average towards the actor, faster early in a run."""
-        self.steps += 1
-        decay = min(self.config.average, self.steps / (self.steps + 10))
+        self.updates += 1
+        decay = min(self.config.average, self.updates / (self.updates + 10))
         for ours, theirs in zip(self.average.parameters(), self.actor.parameters(), strict=True):
             ours.lerp_(theirs, 1 - decay)
 
     def hand_figures(self) -> dict[str, float]:
         """Statistics of the batch's hands, over all processes."""
-        hands, gins, knocks, length, undercuts, deadwood = self.workers.total(*map(float, self.rollout.tally))
+        hands, gins, knocks, length, undercuts, deadwood = self.workers.total(
+            *np.sum([rollout.tally for rollout in self.rollouts], 0).tolist()
+        )
         return {
             "hands": hands,
             "gin_rate": gins / max(1, hands),
@@ -252,7 +304,8 @@ class Learner:
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to continue bit for bit: tensors and plain values only."""
         return self.learned() | {
-            "rollout": self.rollout.state_dict(),
+            "bfloat16": self.bfloat16,
+            "rollouts": [rollout.state_dict() for rollout in self.rollouts],
             "selves": self.opponents.state_dict(),
             "generator": self.generator.get_state(),
             "torch": torch.get_rng_state(),
@@ -262,9 +315,20 @@ class Learner:
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Continues from a saved ``state_dict``."""
         self._restore(saved)
-        self.rollout.load_state_dict(saved["rollout"])
+        if self.config.bfloat16 == "auto" and self.bfloat16 != saved["bfloat16"]:
+            # A run keeps the arithmetic that it began with.
+            self._set_arithmetic(saved["bfloat16"])
+            self.opponents.bfloat16 = self.bfloat16
         self.opponents.load_state_dict(saved["selves"], self.average)
-        self.rollout.set_opponents(self.opponents.shares())
+        self._share_games()
+        if len(saved["rollouts"]) == self.threads:
+            for rollout, state in zip(self.rollouts, saved["rollouts"], strict=True):
+                rollout.load_state_dict(state)
+        else:
+            print(
+                f"the run had {len(saved['rollouts'])} threads and has {self.threads} now: it goes on with new games",
+                flush=True,
+            )
         self.generator.set_state(saved["generator"])
         torch.set_rng_state(saved["torch"])
         for name in _COUNTERS:

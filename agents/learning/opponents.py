@@ -16,15 +16,22 @@ from ginenv.players import Player, make_player
 
 
 class Opponents:
-    """The players in training that do not learn; earlier selves multiply in bfloat16 if asked to."""
+    """The players in training that do not learn, a set of them for each thread that plays.
 
-    def __init__(self, config: TrainConfig, bfloat16: bool) -> None:
+    Args:
+        config: of the run.
+        threads: how many play; players of different threads share nothing but the weights of earlier selves.
+        bfloat16: whether earlier selves multiply in bfloat16.
+    """
+
+    def __init__(self, config: TrainConfig, threads: int, bfloat16: bool) -> None:
         self.config, self.bfloat16 = config, bfloat16
+        seeds = [config.seed + 100 * thread for thread in range(threads)]
         # The second one plays where the learner is committed to gin.
-        self.teachers = [make_player(name, seed=config.seed) for name in (config.teacher, config.gin_teacher)]
-        self.pool = [make_player(member.player, seed=config.seed + k) for k, member in enumerate(config.pool)]
+        self.teachers = [[make_player(name, seed) for name in (config.teacher, config.gin_teacher)] for seed in seeds]
+        self.pool = [[make_player(member.player, seed + k) for k, member in enumerate(config.pool)] for seed in seeds]
         self.selves: list[Actor] = []
-        self.self_players: list[Player] = []
+        self.self_players: list[list[Player]] = [[] for _ in seeds]
 
     def shares(self) -> list[float]:
         """Shares of the games against each opponent: the pool's members, then earlier selves."""
@@ -41,22 +48,23 @@ class Opponents:
         self._seat_selves()
 
     def _seat_selves(self) -> None:
+        frozen = [FrozenActor(actor, self.bfloat16) for actor in self.selves]
         self.self_players = [
-            NetworkPlayer(FrozenActor(actor, self.bfloat16), seed=1000 + k, name="self")
-            for k, actor in enumerate(self.selves)
+            [NetworkPlayer(actor, seed=1000 * (thread + 1) + k, name="self") for k, actor in enumerate(frozen)]
+            for thread in range(len(self.pool))
         ]
 
-    def act(self, rollout: Rollout, tick: int) -> None:
-        """Writes the opponents' actions where they are to move."""
-        for k, player in enumerate(self.pool + self.self_players):
+    def act(self, rollout: Rollout, tick: int, thread: int) -> None:
+        """Writes the opponents' actions where they are to move in a thread's games."""
+        for k, player in enumerate(self.pool[thread] + self.self_players[thread]):
             waiting = rollout.waiting_for(k)
             if waiting.size:
                 rollout.steps["action"][tick, waiting] = player.act(rollout.views[waiting], waiting)
 
-    def teach(self, rollout: Rollout, tick: int) -> None:
+    def teach(self, rollout: Rollout, tick: int, thread: int) -> None:
         """Writes the teachers' actions in place of the learner's."""
         steps = rollout.steps[tick]
-        for bound, teacher in enumerate(self.teachers):
+        for bound, teacher in enumerate(self.teachers[thread]):
             rows = np.flatnonzero((steps["learns"] == 1) & (steps["conditions"][:, 0] == bound))
             if rows.size:
                 steps["action"][rows] = teacher.act(rollout.views[rows], rows)

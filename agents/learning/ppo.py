@@ -38,8 +38,7 @@ def train(learner: Learner, after_batch: AfterBatch) -> None:
 
 def judge(learner: Learner) -> None:
     """Writes values, advantages, returns and the advantage of knocking over waiting into the batch."""
-    config, rollout = learner.config, learner.rollout
-    batch, steps = rollout.batch.steps, rollout.steps
+    config, batch, steps = learner.config, learner.batch.steps, learner.steps
     batch["value"] = learner.backend.values(np.arange(batch.size)).reshape(batch.shape)
     generalised_advantages(batch, config.gae_lambda)
     write_next_actions(steps)
@@ -55,7 +54,7 @@ def judge(learner: Learner) -> None:
 def learn(learner: Learner) -> dict[str, float]:
     """Takes gradient steps over a batch; returns mean losses and statistics of the batch."""
     config, workers = learner.config, learner.workers
-    steps = learner.rollout.steps.reshape(-1)
+    steps = learner.steps.reshape(-1)
     rows = np.flatnonzero(steps["learns"])
     number = workers.total(len(rows))[0]
     learner.decisions += int(number)
@@ -63,10 +62,11 @@ def learn(learner: Learner) -> dict[str, float]:
     entropy = config.entropy + (config.entropy_end - config.entropy) * learner.progress()
     about_knocks = _knock_figures(learner)
     _normalise(learner, rows)
-    weights = Weights(config.clip, config.knock, entropy, config.belief, config.next_action, learner.cloning)
+    knock = config.knock * (learner.commitment() / config.commit if config.commit else 1.0)
+    weights = Weights(config.clip, knock, entropy, config.belief, config.next_action, learner.cloning)
     sums: dict[str, float] = {}
     last_kl, count = 0.0, 0
-    for epoch, part in learner.minibatches(rows):
+    for epoch, part in learner.minibatches(_teaching(learner, rows)):
         losses = learner.backend.gradients(part, weights)
         learner.descend("actor")
         learner.descend("critic")
@@ -85,9 +85,21 @@ def learn(learner: Learner) -> dict[str, float]:
     return figures | about_knocks | about_run | learner.hand_figures()
 
 
+def _teaching(learner: Learner, rows: np.ndarray) -> np.ndarray:
+    """The rows that are trained: all while a teacher is imitated, then those of large advantage and all knock decisions."""
+    count = round(learner.config.rows * len(rows))
+    if learner.cloning or count == len(rows):
+        return rows
+    steps = learner.steps.reshape(-1)[rows]
+    largest = np.argpartition(-np.abs(steps["advantage"]), count)[:count]
+    kept = np.isfinite(steps["waiting"])
+    kept[largest] = True
+    return rows[kept]
+
+
 def _normalise(learner: Learner, rows: np.ndarray) -> None:
     """Normalises advantages to mean 0 and deviation 1 over all processes' rows, and scales ``waiting`` alike."""
-    steps = learner.rollout.steps.reshape(-1)
+    steps = learner.steps.reshape(-1)
     chosen = steps["advantage"][rows].astype(np.float64)
     sums = float(chosen.sum()), float(np.square(chosen).sum())
     number, total, squares = learner.workers.total(len(rows), *sums)
@@ -99,7 +111,7 @@ def _normalise(learner: Learner, rows: np.ndarray) -> None:
 
 def _knock_figures(learner: Learner) -> dict[str, float]:
     """How often the learner knocked where it could also wait, and how much worse waiting was on average."""
-    steps = learner.rollout.steps[np.isfinite(learner.rollout.steps["waiting"])]
+    steps = learner.steps[np.isfinite(learner.steps["waiting"])]
     knocked = int(((steps["action"] >= KNOCK) & (steps["action"] < STOCK)).sum())
     choices, knocked, cost = learner.workers.total(len(steps), knocked, float(steps["waiting"].sum()))
     return {"knock_share": knocked / choices, "waiting_cost": cost / choices} if choices else {}

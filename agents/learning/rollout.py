@@ -20,8 +20,8 @@ from agents.equity import EquityBank, chance_to_win, equity_bank
 from agents.network.bounds import BOUNDS, blank_all
 from agents.network.inputs import NUM_HEURISTIC_FEATURES, SEEN_FIELDS, HeuristicFeatures, observe_state
 from agents.network.nets import GAME_REWARD, POINT_REWARD
-from agents.network.sampling import sample_action
-from ginenv.actions import KNOCK, PASS, PHASE_LAYOFF, PHASE_OVER, PHASE_SPREAD
+from agents.network.sampling import list_actions, sample_action
+from ginenv.actions import KNOCK, NUM_ACTIONS, PASS, PHASE_LAYOFF, PHASE_OVER, PHASE_SPREAD
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.engine import NOBODY, STATE, End, apply, next_word
 from ginenv.game import next_hand, score_hand, start_game
@@ -222,11 +222,16 @@ def _observe(states, slots, views, batch, shaping, equity, scratch):
 
 
 @kernel
-def _sample(steps, logits, seed):
-    """Draws an action for every row and returns the seed of the next draws."""
+def _sample(steps, rows, logits, seed):
+    """Draws an action for some rows, takes the first legal one in all others, and returns the seed of the next draws."""
+    found = np.empty(NUM_ACTIONS, np.int64)
     for i in range(steps.shape[0]):
+        list_actions(steps[i].legal, found)
+        steps[i].action, steps[i].logp = found[0], 0.0
+    for k in range(rows.shape[0]):
         seed, word = next_word(seed)
-        steps[i].action, steps[i].logp = sample_action(logits[i], steps[i].legal, mix(word), False)
+        step = steps[rows[k]]
+        step.action, step.logp = sample_action(logits[k], step.legal, mix(word), False)
     return seed
 
 
@@ -319,6 +324,18 @@ def finished(done: np.ndarray) -> np.ndarray:
     return np.logical_or.accumulate(done[::-1] == 1)[::-1]
 
 
+def make_batch(config: TrainConfig, context: int = 0) -> Batch:
+    """An empty batch for a run whose networks read a context of so many numbers."""
+    shape = config.ticks + 1, config.games
+    features = NUM_HEURISTIC_FEATURES if config.network.heuristic_features else 0
+    return Batch(
+        np.zeros(shape, STEP),
+        np.zeros((*shape, OBSERVATION_SIZE), np.uint8),
+        np.zeros((*shape, context), np.float32),
+        np.zeros((*shape, features), np.uint8),
+    )
+
+
 def training_rules(names: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:
     """Rule blocks ``RULES[R]`` and cumulative shares of some presets, with spreads and lay-offs left to the engine."""
     blocks = []
@@ -334,7 +351,8 @@ class Rollout:
 
     Args:
         config: of the run.
-        rank: of the process; each plays its own deals.
+        batch: written to; its second dimension tells the number of games.
+        number: of this rollout among those of all threads and processes; each plays its own deals.
         context: source of the context, if there is one.
         opponents: shares of the games in which one seat is the k-th fixed opponent.
     """
@@ -342,13 +360,14 @@ class Rollout:
     def __init__(
         self,
         config: TrainConfig,
-        rank: int = 0,
+        batch: Batch,
+        number: int = 0,
         context: ContextSource | None = None,
         opponents: list[float] | None = None,
     ) -> None:
-        games, ticks = config.games, config.ticks
+        games, ticks = batch.steps.shape[1], config.ticks
         self.games, self.ticks, self.context = games, ticks, context
-        base = deal_keys(Domain.TRAIN, config.seed * 1009 + rank, 0, 1)[0]
+        base = deal_keys(Domain.TRAIN, config.seed * 1009 + number, 0, 1)[0]
         self.word_seed = np.uint64(mix(base ^ np.uint64(3)))
         self.deals = Deals(base, *training_rules(config.rules), np.zeros(1), config.gin_only, config.commit)
         self.set_opponents(opponents or [])
@@ -358,19 +377,18 @@ class Rollout:
         self.slots = np.zeros(games, SLOT)
         self.scratch = np.zeros(1, STATE)
         self.tally = np.zeros(6, np.int64)
-        self.bounds, self.features = _bounded(config) if config.bounds else (None, HeuristicFeatures())
-        self.batch = Batch(
-            np.zeros((ticks + 1, games), STEP),
-            np.zeros((ticks + 1, games, OBSERVATION_SIZE), np.uint8),
-            np.zeros((ticks + 1, games, 0 if context is None else context.width), np.float32),
-            np.zeros((ticks + 1, games, NUM_HEURISTIC_FEATURES if config.network.heuristic_features else 0), np.uint8),
-        )
-        self.steps = self.batch.steps[:-1]
+        self.bounds, self.features = _bounded(config, games) if config.bounds else (None, HeuristicFeatures())
+        self.batch = batch
+        self.steps = batch.steps[:-1]
         _begin_games(self.states, self.slots, self.deals)
 
     def set_opponents(self, shares: list[float]) -> None:
         """Sets the shares of the games from now on in which one seat is the k-th fixed opponent."""
         self.deals = self.deals._replace(opponents=np.cumsum(np.array(shares or [0.0], float)))
+
+    def set_commitment(self, chance: float) -> None:
+        """Sets the chance that declining a knock commits a seat to gin."""
+        self.deals = self.deals._replace(commit=chance)
 
     def observe(self, tick: int, shaping: float = 0.0) -> None:
         """Writes what the seats to move see, and what their knocks would be worth, into row ``tick`` of the batch."""
@@ -387,9 +405,13 @@ class Rollout:
         """Indices of the games in which the ``opponent``-th fixed opponent is to move."""
         return np.flatnonzero((self.slots["opponent"] == opponent) & (self.slots["seat"] != self.views["seat"]))
 
-    def sample(self, tick: int, logits: np.ndarray) -> None:
-        """Draws the learner's actions from logits ``float32[games, 107]``."""
-        self.word_seed = np.uint64(_sample(self.steps[tick], logits, self.word_seed))
+    def choosing(self, tick: int) -> np.ndarray:
+        """Indices of the games in which the learner is to choose among more than one action, once the tick was observed."""
+        return np.flatnonzero(self.steps["learns"][tick])
+
+    def sample(self, tick: int, rows: np.ndarray, logits: np.ndarray) -> None:
+        """Draws the learner's actions in games ``rows`` from logits ``float32[B, 107]``; in others the first legal one is taken."""
+        self.word_seed = np.uint64(_sample(self.steps[tick], rows, logits, self.word_seed))
 
     def advance(self, tick: int, shaping: float = 0.0) -> None:
         """Plays the actions of a tick and writes rewards and ends of hands into the batch."""
@@ -407,9 +429,9 @@ class Rollout:
         self.word_seed = np.uint64(int(saved["word_seed"]))
 
 
-def _bounded(config: TrainConfig) -> tuple[np.ndarray, HeuristicFeatures]:
+def _bounded(config: TrainConfig, games: int) -> tuple[np.ndarray, HeuristicFeatures]:
     """Every game's bounds, and heuristic features within them."""
     shares = np.array([each.share for each in config.bounds])
-    kinds = np.random.default_rng(config.seed).choice(len(shares), config.games, p=shares / shares.sum())
+    kinds = np.random.default_rng(config.seed).choice(len(shares), games, p=shares / shares.sum())
     bounds = [(each.memory, each.notices) for each in config.bounds]
     return np.array(bounds, BOUNDS)[kinds], HeuristicFeatures(bounds, kinds)

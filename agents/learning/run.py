@@ -69,8 +69,9 @@ def check_start(config: TrainConfig, start: str) -> None:
     found = read_metadata(start)
     allowed = {
         "widths": [list(config.network.actor)],
+        "share_suits": [config.network.share_suits],
         "context": [0],
-        "heuristic_features": [0, NUM_HEURISTIC_FEATURES] if config.network.heuristic_features else [0],
+        "heuristic_features": _readable_features(config),
     }
     for name, choices in allowed.items():
         if found[name] not in choices:
@@ -78,6 +79,13 @@ def check_start(config: TrainConfig, start: str) -> None:
             raise CheckpointError(
                 f"checkpoint {start}: {name} is {found[name]}; this configuration begins from {listed}"
             )
+
+
+def _readable_features(config: TrainConfig) -> list[int]:
+    network = config.network
+    if not network.heuristic_features:
+        return [0]
+    return [NUM_HEURISTIC_FEATURES] if network.share_suits else [0, NUM_HEURISTIC_FEATURES]
 
 
 class TrainingRun:
@@ -122,7 +130,7 @@ class TrainingRun:
             self.writer = SummaryWriter(str(out / "tensorboard"))
         self.stopping = False
         self.began = time.time()
-        self.first_decisions = self.learner.decisions
+        self.first_decisions, self.first_batches = self.learner.decisions, self.learner.batches
         self.last_print = self.last_save = time.time()
         self.last_panel = time.time() if self.curve else 0.0
 
@@ -153,6 +161,10 @@ class TrainingRun:
                 self.writer.add_scalar(f"{group}/{name}", value, learner.decisions)
             speed = (learner.decisions - self.first_decisions) / max(1e-9, now - self.began)
             self.writer.add_scalar("charts/decisions_per_second", speed, learner.decisions)
+            for name, seconds in learner.budget.items():
+                self.writer.add_scalar(
+                    f"budget/{name}", seconds / (learner.batches - self.first_batches), learner.decisions
+                )
             if now - self.last_print > (10 if self.console.is_terminal else LINE_SECONDS):
                 self.last_print = now
                 self._progress(figures, speed, minutes)
@@ -172,8 +184,8 @@ class TrainingRun:
         left = (config.decisions - learner.decisions) / max(1.0, speed) / 60
         if config.minutes:
             left = min(left, config.minutes - minutes)
-        total = sum(learner.shares.values()) or 1.0
-        shares = " ".join(f"{name} {100 * value / total:.0f}%" for name, value in learner.shares.items())
+        total = sum(learner.budget.values()) or 1.0
+        shares = " ".join(f"{name} {100 * value / total:.0f}%" for name, value in learner.budget.items())
         print(
             f"{learner.decisions / 1e6:8.1f}M decisions  {speed / 1e3:5.1f}k/s  {max(0.0, left):5.1f} min left  "
             f"kl {figures['kl']:.4f}  entropy {figures['entropy']:.3f}  gin {figures['gin_rate']:.2f}  "

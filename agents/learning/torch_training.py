@@ -42,7 +42,7 @@ class TorchBackend:
         found = {name: batch.steps[name][rows] for name in _LOSS_FIELDS} | {"obs": batch.obs[rows]}
         return {name: torch.from_numpy(array).to(self.device) for name, array in found.items()}
 
-    def logits(self, rows: np.ndarray) -> np.ndarray:
+    def logits(self, rows: np.ndarray, thread: int = 0) -> np.ndarray:
         """The policy's logits ``float32[B, 107]``."""
         return self.policy(self._read(rows)[0]).cpu().numpy()
 

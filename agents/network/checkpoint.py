@@ -80,6 +80,7 @@ def save_checkpoint(
     metadata: dict[str, Any] = _VERSION | {
         "context": actor.context,
         "heuristic_features": actor.heuristic_features,
+        "share_suits": actor.share_suits,
         "widths": list(widths),
         "weights_sha256": save_weights(directory / WEIGHTS, actor),
         "critic": None,
@@ -114,6 +115,8 @@ def read_metadata(directory: str | Path) -> dict[str, Any]:
         width = metadata.setdefault(key, 0)
         if not isinstance(width, int) or not 0 <= width <= 1024:
             raise CheckpointError(must_be(f"checkpoint {directory}: {key}", "a whole number from 0 to 1024", width))
+    if not isinstance(metadata.setdefault("share_suits", False), bool):
+        raise CheckpointError(must_be(f"checkpoint {directory}: share_suits", "true or false", metadata["share_suits"]))
     widths = metadata.get("widths")
     if not isinstance(widths, list) or not widths or not all(isinstance(w, int) and 0 < w <= 8192 for w in widths):
         raise CheckpointError(must_be(f"checkpoint {directory}: widths", "a list of widths from 1 to 8192", widths))
@@ -156,7 +159,7 @@ def load_critic(directory: str | Path) -> Critic:
 
 
 def _make(kind: type[Network], widths: list[int], metadata: dict[str, Any]) -> Network:
-    return kind(widths, metadata["context"], metadata["heuristic_features"])
+    return kind(widths, metadata["context"], metadata["heuristic_features"], metadata["share_suits"])
 
 
 def load_weights(path: Path, described: str, about: dict[str, Any], make: Callable[[], AnyModule]) -> AnyModule:

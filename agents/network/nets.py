@@ -1,4 +1,4 @@
-"""Actor and critic: plain multilayer perceptrons that share nothing.
+"""Actor and critic, which share nothing: multilayer perceptrons, plain or with layers that treat the suits alike.
 
 The actor reads an observation (``ginenv.encoding``, 520 bytes), a condition (1 when the seat plays for gin only) and optionally a
 context and heuristic features (``agents.network.inputs``). The critic also reads the opponent's hand and condition and what the stock
@@ -7,6 +7,7 @@ will bring.
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Sequence
 from typing import TypeVar
@@ -15,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from agents.network.suits import BySuit, SuitHead, SuitTrunk, columns_by_suit
 from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE
 
@@ -33,56 +35,112 @@ ILLEGAL = -60.0
 
 
 class Trunk(nn.Module):
-    """Linear layers with ReLU; the scale of the observation's bytes is folded into the first one."""
+    """Linear layers with ReLU.
 
-    def __init__(self, inputs: int, widths: Sequence[int], features: int = 0, future: int | None = None) -> None:
+    Args:
+        widths: of the layers.
+        scale: ``[inputs]``, of the inputs; it is folded into the first layer.
+    """
+
+    def __init__(self, widths: Sequence[int], scale: Tensor) -> None:
         super().__init__()
-        sizes = [inputs, *widths]
-        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(sizes))
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise([len(scale), *widths]))
         for layer in self.linear_layers():
             nn.init.orthogonal_(layer.weight, 2**0.5)
             nn.init.zeros_(layer.bias)
-        scale = torch.ones(inputs)
-        scale[:OBSERVATION_SIZE] = torch.from_numpy(FLAT_SCALE)
-        scale[inputs - features :] = FEATURES_SCALE
-        if future is not None:
-            scale[future : future + NUM_FUTURE] = FUTURE_SCALE
         self.register_buffer("scale", scale, persistent=False)
         self.scale: Tensor
+        self.folded = False
 
     def linear_layers(self) -> list[nn.Linear]:
         """The layers, typed."""
         return [layer for layer in self.layers if isinstance(layer, nn.Linear)]
 
+    @torch.no_grad()
+    def fold(self) -> None:
+        """Multiplies the inputs' scale into the first layer of a copy that is not trained."""
+        self.linear_layers()[0].weight *= self.scale
+        self.folded = True
+
     def forward(self, inputs: Tensor) -> Tensor:
         """The last layer's outputs ``[B, widths[-1]]``."""
         first, *others = self.linear_layers()
-        x = functional.linear(inputs, first.weight * self.scale, first.bias).relu_()
+        weight = first.weight if self.folded else first.weight * self.scale
+        x = functional.linear(inputs, weight, first.bias).relu_()
         for layer in others:
             x = layer(x).relu_()
         return x
 
 
-class Actor(nn.Module):
+class _Reader(nn.Module):
+    """What actor and critic have in common: what they read, and their trunk.
+
+    Args:
+        widths: of the hidden layers.
+        known: number of inputs before the context.
+        context: size of the context.
+        heuristic_features: number of heuristic features, the last inputs.
+        share_suits: whether the layers treat suits alike (``agents.network.suits``).
+    """
+
+    def __init__(
+        self, widths: Sequence[int], known: int, context: int, heuristic_features: int, share_suits: bool
+    ) -> None:
+        super().__init__()
+        self.widths, self.context, self.heuristic_features = tuple(widths), context, heuristic_features
+        self.share_suits = share_suits
+        features = known + context
+        scale = torch.ones(features + heuristic_features)
+        scale[:OBSERVATION_SIZE] = torch.from_numpy(FLAT_SCALE)
+        scale[features:] = FEATURES_SCALE
+        seen = OBSERVATION_SIZE + NUM_CONDITIONS
+        hidden = seen + NUM_CONDITIONS if known > seen else None
+        single = [*range(OBSERVATION_SIZE, seen), *range(known, features)]
+        self.after_context = 0
+        if hidden is not None:
+            scale[hidden + 52 : known] = FUTURE_SCALE
+            for_critic = [*range(seen, hidden), *range(hidden + 52, known)]
+            single += for_critic
+            self.after_context = len(for_critic)
+        self.trunk: Trunk | SuitTrunk
+        if share_suits:
+            columns = columns_by_suit(features if heuristic_features else None, hidden, single)
+            self.trunk = SuitTrunk(columns, widths, scale)
+        else:
+            self.trunk = Trunk(widths, scale)
+
+    def head(self, decks: int, single: int, gain: float) -> nn.Linear | SuitHead:
+        """A head with some numbers for every card of a deck, and single ones."""
+        if self.share_suits:
+            return SuitHead(self.widths[-1], decks, single, gain)
+        head = nn.Linear(self.widths[-1], 52 * decks + single)
+        nn.init.orthogonal_(head.weight, gain)
+        nn.init.zeros_(head.bias)
+        return head
+
+
+def _first(x: Tensor | BySuit, rows: int | None) -> Tensor | BySuit:
+    """The first rows of a trunk's outputs (all by default)."""
+    return x[:rows] if isinstance(x, Tensor) else BySuit(x.suits[:rows], x.shared[:rows])
+
+
+class Actor(_Reader):
     """The policy, with heads that guess the opponent's hand and its next action.
 
     Args:
         widths: of the hidden layers.
         context: size of the context.
         heuristic_features: number of heuristic features, the last inputs.
+        share_suits: whether the layers treat suits alike (``agents.network.suits``).
     """
 
-    def __init__(self, widths: Sequence[int], context: int = 0, heuristic_features: int = 0) -> None:
-        super().__init__()
-        self.context, self.heuristic_features = context, heuristic_features
-        inputs = OBSERVATION_SIZE + NUM_CONDITIONS + context + heuristic_features
-        self.trunk = Trunk(inputs, widths, heuristic_features)
-        self.policy = nn.Linear(widths[-1], NUM_ACTIONS)
-        self.belief = nn.Linear(widths[-1], 52)
-        self.next_action = nn.Linear(widths[-1], NUM_ACTIONS)
-        for head in (self.policy, self.belief, self.next_action):
-            nn.init.orthogonal_(head.weight, 0.01)
-            nn.init.zeros_(head.bias)
+    def __init__(
+        self, widths: Sequence[int], context: int = 0, heuristic_features: int = 0, share_suits: bool = False
+    ) -> None:
+        super().__init__(widths, OBSERVATION_SIZE + NUM_CONDITIONS, context, heuristic_features, share_suits)
+        self.policy = self.head(2, NUM_ACTIONS - 104, 0.01)
+        self.belief = self.head(1, 0, 0.01)
+        self.next_action = self.head(2, NUM_ACTIONS - 104, 0.01)
 
     def forward(self, inputs: Tensor, guesses: int | None = None) -> tuple[Tensor, Tensor, Tensor]:
         """Logits of the policy ``[B, 107]``, of the opponent's cards ``[G, 52]`` and of its next action ``[G, 107]``.
@@ -92,31 +150,30 @@ class Actor(nn.Module):
             guesses: number of first rows for which to guess cards and next action (all by default).
         """
         x = self.trunk(inputs)
-        head = x[:guesses]
-        return self.policy(x), self.belief(head), self.next_action(head)
+        first = _first(x, guesses)
+        return self.policy(x), self.belief(first), self.next_action(first)
 
     def logits(self, inputs: Tensor) -> Tensor:
         """The policy's logits alone, ``[B, 107]``."""
         return self.policy(self.trunk(inputs))
 
 
-class Critic(nn.Module):
+class Critic(_Reader):
     """The value of a hand to the seat to move, given both hands and what the stock will bring.
 
     Args:
         widths: of the hidden layers.
         context: size of the context.
         heuristic_features: number of heuristic features, the last inputs.
+        share_suits: whether the layers treat suits alike (``agents.network.suits``).
     """
 
-    def __init__(self, widths: Sequence[int], context: int = 0, heuristic_features: int = 0) -> None:
-        super().__init__()
-        self.context, self.heuristic_features = context, heuristic_features
-        known = OBSERVATION_SIZE + 2 * NUM_CONDITIONS + 52
-        self.trunk = Trunk(known + NUM_FUTURE + context + heuristic_features, widths, heuristic_features, known)
-        self.value = nn.Linear(widths[-1], 1)
-        nn.init.orthogonal_(self.value.weight, 0.1)
-        nn.init.zeros_(self.value.bias)
+    def __init__(
+        self, widths: Sequence[int], context: int = 0, heuristic_features: int = 0, share_suits: bool = False
+    ) -> None:
+        known = OBSERVATION_SIZE + 2 * NUM_CONDITIONS + 52 + NUM_FUTURE
+        super().__init__(widths, known, context, heuristic_features, share_suits)
+        self.value = self.head(0, 1, 0.1)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Values ``[B]`` of ``[B, 586 + context + heuristic features]``: observation, conditions, opponent's hand, stock, and those."""
@@ -127,8 +184,14 @@ Network = TypeVar("Network", Actor, Critic)
 
 
 def load_wider(network: Network, other: Network) -> None:
-    """Loads the weights of a network of the same widths with fewer inputs; the new inputs get weights of 0."""
+    """Loads the weights of a network of the same layers with fewer inputs; the new inputs get weights of 0."""
     weights = other.state_dict()
+    if network.share_suits:
+        name = "trunk.layers.0.pooled.weight"
+        before, after = weights[name].tensor_split([weights[name].shape[1] - other.after_context], 1)
+        new = torch.zeros(len(before), network.context - other.context)
+        network.load_state_dict(weights | {name: torch.cat([before, new, after], 1)})
+        return
     first = weights["trunk.layers.0.weight"]
     # Context and heuristic features come last, in this order.
     known = first.shape[1] - other.context - other.heuristic_features
@@ -146,28 +209,19 @@ def has_bfloat16_units() -> bool:
 
 
 class _Frozen:
-    """A copy of a trunk and heads for calls without gradients: the inputs' scale folded in, cast once."""
+    """A copy of a network for calls without gradients: the inputs' scale folded in, cast once."""
 
-    def __init__(self, network: Actor | Critic, heads: dict[str, nn.Linear], bfloat16: bool) -> None:
+    def __init__(self, network: Actor | Critic, bfloat16: bool) -> None:
         self.dtype = torch.bfloat16 if bfloat16 else torch.float32
         self.context, self.heuristic_features = network.context, network.heuristic_features
-
-        def cast(layer: nn.Linear, scale: Tensor | float = 1.0) -> tuple[Tensor, Tensor]:
-            # A product is a copy, so later changes to the network do not show.
-            return (layer.weight * scale).to(self.dtype), (layer.bias * 1.0).to(self.dtype)
-
-        with torch.no_grad():
-            first, *others = network.trunk.linear_layers()
-            self.layers = [cast(first, network.trunk.scale), *map(cast, others)]
-            self.heads = {name: cast(head) for name, head in heads.items()}
+        self.network = copy.deepcopy(network).requires_grad_(False)
+        self.network.trunk.fold()
+        self.network.to(self.dtype)
 
     @torch.no_grad()
     def outputs(self, inputs: Tensor, head: str) -> Tensor:
         """A head's outputs as float32."""
-        x = inputs.to(self.dtype)
-        for weight, bias in self.layers:
-            x = functional.linear(x, weight, bias).relu_()
-        return functional.linear(x, *self.heads[head]).float()
+        return getattr(self.network, head)(self.network.trunk(inputs.to(self.dtype))).float()
 
 
 class FrozenActor(_Frozen):
@@ -179,10 +233,10 @@ class FrozenActor(_Frozen):
     """
 
     def __init__(self, actor: Actor, bfloat16: bool) -> None:
-        super().__init__(actor, {"policy": actor.policy, "belief": actor.belief, "next": actor.next_action}, bfloat16)
+        super().__init__(actor, bfloat16)
 
     def __call__(self, inputs: Tensor, head: str = "policy") -> Tensor:
-        """Logits of one head as float32: ``policy [B, 107]``, ``belief [B, 52]`` or ``next [B, 107]``."""
+        """Logits of one head as float32: ``policy [B, 107]``, ``belief [B, 52]`` or ``next_action [B, 107]``."""
         return self.outputs(inputs, head)
 
 
@@ -190,7 +244,7 @@ class FrozenCritic(_Frozen):
     """A copy of a critic for valuing positions, as ``FrozenActor`` is of an actor."""
 
     def __init__(self, critic: Critic, bfloat16: bool) -> None:
-        super().__init__(critic, {"value": critic.value}, bfloat16)
+        super().__init__(critic, bfloat16)
 
     def __call__(self, inputs: Tensor) -> Tensor:
         """Values ``float32[B]`` of ``[B, 586 + context + heuristic features]``."""

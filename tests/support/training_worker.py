@@ -29,9 +29,9 @@ CONFIG = {
 }
 
 
-def equal_rows(rollout, most: int) -> None:
+def equal_rows(learner, most: int) -> None:
     """Leaves at most so many rows to learn from, so that all processes have as many."""
-    learns = rollout.steps["learns"].reshape(-1)
+    learns = learner.steps["learns"].reshape(-1)
     learns[np.flatnonzero(learns)[most:]] = 0
 
 
@@ -43,9 +43,9 @@ def main() -> None:
     if not learner.resume():
         learner.play()
         ppo.judge(learner)
-        steps = learner.rollout.steps
-        equal_rows(learner.rollout, learner.workers.least(int(steps["learns"].sum())))
-        np.savez(out / f"first-{rank}.npz", **learner.rollout.batch._asdict())
+        steps = learner.steps
+        equal_rows(learner, learner.workers.least(int(steps["learns"].sum())))
+        np.savez(out / f"first-{rank}.npz", **learner.batch._asdict())
         # One minibatch in which all rows are.
         learner.config = learner.config.model_copy(update={"minibatch": int(steps["learns"].sum())})
         ppo.learn(learner)

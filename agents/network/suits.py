@@ -1,0 +1,158 @@
+"""Layers that treat the four suits alike: relabelling the suits of a position relabels the outputs, exactly.
+
+Every layer has as many numbers for each suit, and some that belong to no suit. A suit's own numbers are read by one matrix that all suits
+share; the sum over the suits, with what belongs to no suit, by another, whose outputs are added to every suit's.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ginenv.encoding import PLANES
+
+NUM_SUITS, NUM_RANKS = 4, 13
+_CARDS = NUM_SUITS * NUM_RANKS
+
+
+class BySuit(NamedTuple):
+    """Numbers ``[B, 4, S]`` of each suit and ``[B, K]`` that belong to none."""
+
+    suits: Tensor
+    shared: Tensor
+
+
+class SuitLayer(nn.Module):
+    """A linear layer that treats suits alike, ``BySuit`` to ``BySuit``.
+
+    Args:
+        inputs: numbers of each suit, and shared ones.
+        outputs: the same of the results.
+        gain: of the orthogonal weights at the start.
+    """
+
+    def __init__(self, inputs: tuple[int, int], outputs: tuple[int, int], gain: float) -> None:
+        super().__init__()
+        self.inputs, self.outputs = inputs, outputs
+        self.own = nn.Linear(inputs[0], outputs[0], bias=False) if outputs[0] else None
+        self.pooled = nn.Linear(sum(inputs), sum(outputs))
+        nn.init.orthogonal_(self.pooled.weight, gain)
+        nn.init.zeros_(self.pooled.bias)
+        with torch.no_grad():
+            # A sum over four suits varies more than its parts, and two products are added for every suit.
+            self.pooled.weight[:, : inputs[0]] *= 0.5
+            if self.own is not None:
+                nn.init.orthogonal_(self.own.weight, gain)
+                self.pooled.weight[: outputs[0]] *= 0.5**0.5
+
+    def forward(self, x: BySuit) -> BySuit:
+        """The layer's outputs."""
+        pooled = self.pooled(torch.cat([x.suits.sum(1), x.shared], 1))
+        common, shared = pooled.split(list(self.outputs), 1)
+        suits = common[:, None].expand(-1, NUM_SUITS, -1)
+        return BySuit(suits if self.own is None else self.own(x.suits) + suits, shared)
+
+
+class SuitHead(nn.Module):
+    """A layer whose outputs are rows of numbers: for every card of a deck, some decks after each other, and then single ones.
+
+    Args:
+        width: of the trunk's last layer.
+        decks: how many numbers every card has.
+        single: how many numbers belong to no card.
+        gain: of the weights at the start.
+    """
+
+    def __init__(self, width: int, decks: int, single: int, gain: float) -> None:
+        super().__init__()
+        self.decks = decks
+        self.layer = SuitLayer((width, width), (NUM_RANKS * decks, single), gain)
+
+    def forward(self, x: BySuit) -> Tensor:
+        """``[B, 52 * decks + single]``."""
+        suits, shared = self.layer(x)
+        cards = (
+            suits.unflatten(2, (self.decks, NUM_RANKS)).transpose(1, 2).flatten(1) if self.decks else suits.flatten(1)
+        )
+        return torch.cat([cards, shared], 1)
+
+
+class Columns(NamedTuple):
+    """Which columns of a row of inputs belong to which suit (``int64[4, S]``), and which to none (``int64[K]``)."""
+
+    suits: Tensor
+    shared: Tensor
+
+
+def columns_by_suit(features: int | None, hidden: int | None, single: Sequence[int]) -> Columns:
+    """The columns of inputs that begin with an observation.
+
+    Args:
+        features: first column of the heuristic features, if there are any.
+        hidden: first column of the opponent's hand, if it is read.
+        single: further columns that belong to no suit, in the order in which they are read.
+    """
+    decks = [*range(0, len(PLANES) * _CARDS, _CARDS)]
+    facts = len(PLANES) * _CARDS
+    shared = [*range(facts, facts + _CARDS)]
+    if features is not None:
+        decks += [features, features + _CARDS]
+        shared.append(features + 2 * _CARDS)
+    if hidden is not None:
+        decks.append(hidden)
+    first = torch.tensor([deck + rank for deck in decks for rank in range(NUM_RANKS)])
+    suits = torch.stack([first + NUM_RANKS * suit for suit in range(NUM_SUITS)])
+    return Columns(suits, torch.tensor([*shared, *single]))
+
+
+class SuitTrunk(nn.Module):
+    """Layers with ReLU that treat suits alike; a layer of width ``n`` has ``n`` numbers of each suit and ``n`` shared ones.
+
+    Args:
+        columns: the inputs by suit.
+        widths: of the layers.
+        scale: ``[inputs]``, of the inputs; it is folded into the first layer.
+    """
+
+    def __init__(self, columns: Columns, widths: Sequence[int], scale: Tensor) -> None:
+        super().__init__()
+        sizes = [(columns.suits.shape[1], len(columns.shared)), *((width, width) for width in widths)]
+        self.layers = nn.ModuleList(SuitLayer(a, b, 2**0.5) for a, b in itertools.pairwise(sizes))
+        for name, value in (columns._asdict() | {"scale": scale}).items():
+            self.register_buffer(name, value, persistent=False)
+        self.suits: Tensor
+        self.shared: Tensor
+        self.scale: Tensor
+        self.folded = False
+
+    def suit_layers(self) -> list[SuitLayer]:
+        """The layers, typed."""
+        return [layer for layer in self.layers if isinstance(layer, SuitLayer)]
+
+    def scales(self) -> tuple[Tensor, Tensor]:
+        """The scale of a suit's numbers ``[S]`` and of those that belong to none ``[K]``."""
+        return self.scale[self.suits[0]], self.scale[self.shared]
+
+    @torch.no_grad()
+    def fold(self) -> None:
+        """Multiplies the inputs' scale into the first layer of a copy that is not trained."""
+        first, (suits, shared) = self.suit_layers()[0], self.scales()
+        assert first.own is not None
+        first.own.weight *= suits
+        first.pooled.weight *= torch.cat([suits, shared])
+        self.folded = True
+
+    def forward(self, inputs: Tensor) -> BySuit:
+        """The last layer's outputs."""
+        if not self.folded:
+            inputs = inputs * self.scale
+        x = BySuit(inputs[:, self.suits.flatten()].unflatten(1, self.suits.shape), inputs[:, self.shared])
+        for layer in self.suit_layers():
+            suits, shared = layer(x)
+            x = BySuit(functional.relu(suits), functional.relu(shared))
+        return x
