@@ -96,6 +96,8 @@ class TrainConfig(Config):
         knock: weight of the knock decision's loss (knocking or playing on for gin).
         belief: weight of the loss of the head that guesses the opponent's hand.
         next_action: weight of the loss of the head that guesses the opponent's next action.
+        anchor: weight of the divergence from the policy that the run began from (0: none).
+        settle_decisions: decisions at the start in which only the critic learns, until it knows the reward and the opponents.
         gradient_norm: clip of the gradient's norm.
         average: decay per gradient step of the averaged weights, which are evaluated and exported.
         reward: ``points`` of a hand / 50, or the change in the chance to win the ``game``.
@@ -143,6 +145,8 @@ class TrainConfig(Config):
     knock: float = Field(1.0, ge=0)
     belief: float = Field(0.1, ge=0)
     next_action: float = Field(0.02, ge=0)
+    anchor: float = Field(0.0, ge=0)
+    settle_decisions: int = Field(0, ge=0)
     gradient_norm: float = Field(0.5, gt=0)
     average: float = Field(0.999, ge=0, lt=1)
     reward: Literal["points", "game"] = "points"

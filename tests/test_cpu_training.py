@@ -24,6 +24,7 @@ CONFIG: dict[str, Any] = {
     "network": {"actor": [32, 24], "critic": [24, 16], "heuristic_features": True},
     "rules": {"eaai": 1, "gr-oklahoma": 1},
     "bfloat16": "no",
+    "anchor": 0.1,
 }
 ROWS = 333
 
@@ -86,7 +87,15 @@ def test_compiled_passes_equal_automatic_differentiation(
     monkeypatch.setattr(cpu_training, "CHUNK", 64)
     learner, backend, batch, rows = prepared(context, threads, share_suits)
     assert np.isfinite(batch.steps["waiting"][rows]).any() and (batch.steps["next_action"][rows] < 0).any()
-    nothing = {"clip": 0.15, "knock": 0.0, "entropy": 0.0, "belief": 0.0, "next_action": 0.0, "cloning": False}
+    nothing = {
+        "clip": 0.15,
+        "knock": 0.0,
+        "entropy": 0.0,
+        "belief": 0.0,
+        "next_action": 0.0,
+        "anchor": 0.0,
+        "cloning": False,
+    }
     cases = [
         {},
         {"cloning": True},
@@ -94,6 +103,7 @@ def test_compiled_passes_equal_automatic_differentiation(
         {"entropy": 1.0},
         {"belief": 1.0},
         {"next_action": 1.0},
+        {"anchor": 1.0},
         {"knock": 0.7, "entropy": 0.02, "belief": 0.1, "next_action": 0.02},
     ]
     for case in cases:

@@ -94,8 +94,7 @@ class ExploitConfig(Config):
         rules: a preset.
         games: games on fresh deals that the result is measured with.
         base: training configuration to start from.
-        start: checkpoint whose weights every response begins with (``network``: the one that ships); a new network that imitates a
-            bot at first when left empty.
+        start: checkpoint whose weights every response begins with (``network``: the one that ships).
         points: how often the curve is measured.
         out: where the results go, as JSON.
     """
@@ -106,7 +105,7 @@ class ExploitConfig(Config):
     rules: str = "eaai"
     games: int = Field(4000, gt=1)
     base: Path = Path("configs/exploit.yaml")
-    start: str = ""
+    start: str = "network"
     points: int = Field(10, gt=0)
     out: Path = Path("runs/exploit.json")
 

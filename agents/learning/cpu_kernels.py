@@ -63,8 +63,13 @@ def _action_slope(logp, step, weights, sums):
 
 
 @kernel
-def policy_gradient(batch, rows, logits, count, weights, gradient, sums):
-    """The gradient ``float32[B, 107]`` of the clipped surrogate (or of imitation), the entropy bonus and the knock decision's loss."""
+def policy_gradient(batch, rows, logits, anchor, count, weights, gradient, sums):
+    """The gradient ``float32[B, 107]`` of the clipped surrogate (or of imitation) and the other losses of the policy.
+
+    They are the entropy bonus, the knock decision's loss and, where ``weights.anchor`` is not 0, the divergence from the policy with the
+    logits ``anchor``, ``float32[B, 107]``.
+    """
+    held = np.empty(NUM_ACTIONS, np.float64)
     found = np.empty(NUM_ACTIONS, np.int64)
     weight = np.empty(NUM_ACTIONS, np.float64)
     for i in range(rows.shape[0]):
@@ -83,6 +88,15 @@ def policy_gradient(batch, rows, logits, count, weights, gradient, sums):
             if (cost > 0 and odds < MOST_ODDS) or (cost <= 0 and odds > -MOST_ODDS):
                 push = weights.knock * cost / count
         bonus = weights.entropy / (count * spread)
+        pull = weights.anchor / count
+        leaned = 0.0
+        if pull != 0:
+            _, _, total_held, best_held, _ = _softmax(anchor[i], found, choices, held)
+            for k in range(choices):
+                held[k] = (
+                    logits[i, found[k]] - best - log_total - (anchor[i, found[k]] - best_held - np.log(total_held))
+                )
+                leaned += weight[k] / total * held[k]
         for k in range(NUM_ACTIONS):
             gradient[i, k] = 0
         for k in range(choices):
@@ -90,6 +104,8 @@ def policy_gradient(batch, rows, logits, count, weights, gradient, sums):
             chance = weight[k] / total
             above = np.float64(logits[i, action]) - best - log_total
             value = -slope * chance + bonus * chance * (above + entropy)
+            if pull != 0:
+                value += pull * chance * (held[k] - leaned)
             if push != 0:
                 if action < KNOCK:
                     value += push * weight[k] / discards

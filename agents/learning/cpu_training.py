@@ -22,7 +22,8 @@ from agents.learning.batch_inputs import BatchInputs
 from agents.learning.dense_stack import DenseInputs, DenseStack
 from agents.learning.losses import Weights, guessing_rows
 from agents.learning.suit_stack import SuitInputs, SuitStack
-from agents.network.nets import Actor, Critic, Trunk
+from agents.learning.torch_training import Networks
+from agents.network.nets import Actor, Critic
 from agents.network.suits import SuitTrunk
 from ginenv.actions import NUM_ACTIONS
 
@@ -46,12 +47,20 @@ def faster_in_bfloat16(device: torch.device) -> bool:
     return seconds[torch.bfloat16] < seconds[torch.float32]
 
 
+def _stack(network: Actor | Critic, inputs: BatchInputs, kind: torch.dtype) -> Any:
+    """The layers of a network, its policy or value as the first group of heads."""
+    actor = isinstance(network, Actor)
+    heads: list[Any] = [[network.policy], [network.belief, network.next_action]] if actor else [[network.value]]
+    if isinstance(network.trunk, SuitTrunk):
+        return SuitStack(network.trunk, heads, kind)
+    return DenseStack(network.trunk, heads, inputs.actor if actor else inputs.critic, inputs.width, kind)
+
+
 class CpuBackend:
     """Both networks on rows of a batch; ``torch_training.TorchBackend`` does the same on any device.
 
     Args:
-        actor: the policy.
-        critic: its critic.
+        networks: those that learn, and the anchor.
         inputs: of the batch.
         bfloat16: whether to multiply in bfloat16.
         pool: of threads.
@@ -59,26 +68,25 @@ class CpuBackend:
     """
 
     def __init__(
-        self, actor: Actor, critic: Critic, inputs: BatchInputs, bfloat16: bool, pool: ThreadPoolExecutor, threads: int
+        self,
+        networks: Networks,
+        inputs: BatchInputs,
+        bfloat16: bool,
+        pool: ThreadPoolExecutor,
+        threads: int,
     ) -> None:
         kind = torch.bfloat16 if bfloat16 else torch.float32
         self.batch, self.pool, self.threads = inputs.batch, pool, threads
-        heads: list[Any] = [[actor.policy], [actor.belief, actor.next_action]]
-        value: list[Any] = [[critic.value]]
+        actor, critic, anchor = networks
         self.inputs: DenseInputs | SuitInputs
-        self.actor: Any
-        self.critic: Any
-        if isinstance(actor.trunk, SuitTrunk) and isinstance(critic.trunk, SuitTrunk):
-            self.actor, self.critic = (
-                SuitStack(actor.trunk, heads, kind),
-                SuitStack(critic.trunk, value, kind),
-            )
+        self.actor, self.critic = _stack(actor, inputs, kind), _stack(critic, inputs, kind)
+        self.anchor = None if anchor is None else _stack(anchor, inputs, kind)
+        if actor.share_suits:
             self.inputs = SuitInputs(self.batch, CHUNK, threads, kind)
         else:
-            assert isinstance(actor.trunk, Trunk) and isinstance(critic.trunk, Trunk)
-            self.actor = DenseStack(actor.trunk, heads, inputs.actor, inputs.width, kind)
-            self.critic = DenseStack(critic.trunk, value, inputs.critic, inputs.width, kind)
             self.inputs = DenseInputs(inputs, CHUNK, threads, kind)
+        if self.anchor:
+            self.anchor.refresh()
 
     def refresh(self) -> None:
         """Copies the networks' present weights."""
@@ -135,7 +143,10 @@ class CpuBackend:
             kept = self.actor.run_trunk(inputs)
             logits = self.actor.run_head(0, kept)
             push = torch.empty_like(logits)
-            kernels.policy_gradient(self.batch, here, logits.numpy(), count, weights, push.numpy(), totals)
+            held = self.anchor.run_head(0, self.anchor.run_trunk(inputs)) if self.anchor and weights.anchor else logits
+            kernels.policy_gradient(
+                self.batch, here, logits.numpy(), held.numpy(), count, weights, push.numpy(), totals
+            )
             guessing = min(max(0, guesses - part.start), len(here))
             guessed = self.actor.run_head(1, kept, guessing)
             pull = torch.empty_like(guessed)

@@ -27,7 +27,7 @@ from agents.learning.distributed import Workers
 from agents.learning.opponents import Opponents
 from agents.learning.resume import ResumeFiles
 from agents.learning.rollout import Batch, ContextSource, Rollout, make_batch
-from agents.learning.torch_training import TorchBackend
+from agents.learning.torch_training import Networks, TorchBackend
 from agents.network.inputs import NUM_HEURISTIC_FEATURES
 from agents.network.nets import Actor, Critic, load_wider
 from ginenv.errors import GinError
@@ -39,7 +39,7 @@ COMMITMENT_FADES = 0.5, 0.85
 # Batches between two copies of what was learned, to which a broken run goes back.
 _COPY_EVERY = 20
 # What ``state_dict`` holds under their own names.
-_NETWORKS = ("actor", "critic", "average")
+_NETWORKS = ("actor", "critic", "average", "anchor")
 _COUNTERS = ("decisions", "batches", "seconds", "speed", "updates")
 AfterBatch = Callable[[dict[str, float]], bool]
 
@@ -77,6 +77,8 @@ class Learner:
             load_wider(self.actor, start)
         self.critic = Critic(config.network.critic, *extras).to(self.device)
         self.average = copy.deepcopy(self.actor)
+        # What the policy is held to is what it begins from.
+        self.anchor = copy.deepcopy(self.actor).requires_grad_(False) if config.anchor else None
         self.optimisers = {
             name: torch.optim.AdamW(network.parameters(), lr=config.learning_rate, weight_decay=0, fused=True)
             for name, network in (("actor", self.actor), ("critic", self.critic))
@@ -114,10 +116,11 @@ class Learner:
 
     def _set_arithmetic(self, bfloat16: bool) -> None:
         self.bfloat16 = bfloat16
-        self.torch_backend = TorchBackend(self.actor, self.critic, self.inputs, bfloat16, self.device)
+        networks = Networks(self.actor, self.critic, self.anchor)
+        self.torch_backend = TorchBackend(networks, self.inputs, bfloat16, self.device)
         self.backend: CpuBackend | TorchBackend = self.torch_backend
         if self.device.type == "cpu":
-            self.backend = CpuBackend(self.actor, self.critic, self.inputs, bfloat16, self.pool, self.threads)
+            self.backend = CpuBackend(networks, self.inputs, bfloat16, self.pool, self.threads)
 
     @contextmanager
     def clock(self, name: str) -> Iterator[None]:
@@ -272,14 +275,15 @@ class Learner:
 
     def learned(self) -> dict[str, Any]:
         """A copy of all weights and of the optimisers' states."""
-        learned = {name: getattr(self, name).state_dict() for name in _NETWORKS}
+        learned = {name: network.state_dict() for name in _NETWORKS if (network := getattr(self, name))}
         return copy.deepcopy(
             learned | {"optimisers": {name: optimiser.state_dict() for name, optimiser in self.optimisers.items()}}
         )
 
     def _restore(self, learned: dict[str, Any]) -> None:
         for name in _NETWORKS:
-            getattr(self, name).load_state_dict(learned[name])
+            if network := getattr(self, name):
+                network.load_state_dict(learned[name])
         for name, optimiser in self.optimisers.items():
             optimiser.load_state_dict(learned["optimisers"][name])
 

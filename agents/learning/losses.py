@@ -19,7 +19,10 @@ GUESSING_PART = 4
 
 
 class Weights(NamedTuple):
-    """PPO's clip range, the weights of the losses (see ``TrainConfig``), and whether a teacher's actions are imitated."""
+    """PPO's clip range, the weights of the losses (see ``TrainConfig``), and whether a teacher's actions are imitated.
+
+    ``anchor`` weighs the divergence from the policy that the run began from.
+    """
 
     clip: float
     knock: float
@@ -27,6 +30,7 @@ class Weights(NamedTuple):
     belief: float
     next_action: float
     cloning: bool
+    anchor: float = 0.0
 
 
 def log_probabilities(logits: Tensor, legal: Tensor) -> Tensor:
@@ -85,8 +89,10 @@ def actor_loss(
     targets = part["next_action"][:guesses]
     next_loss = functional.cross_entropy(following, targets, ignore_index=-1, reduction="sum")
     next_loss = next_loss / (targets >= 0).sum().clamp(min=1)
+    leaned = (logps.exp() * (logps - log_probabilities(part["anchor"], legal))).sum(1).mean() if weights.anchor else 0.0
     loss = (
         policy_loss
+        + weights.anchor * leaned
         + weights.knock * knock_loss
         - weights.entropy * entropy
         + weights.belief * belief_loss

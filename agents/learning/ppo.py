@@ -63,14 +63,15 @@ def learn(learner: Learner) -> dict[str, float]:
     about_knocks = _knock_figures(learner)
     _normalise(learner, rows)
     knock = config.knock * (learner.commitment() / config.commit if config.commit else 1.0)
-    weights = Weights(config.clip, knock, entropy, config.belief, config.next_action, learner.cloning)
+    weights = Weights(config.clip, knock, entropy, config.belief, config.next_action, learner.cloning, config.anchor)
     sums: dict[str, float] = {}
     last_kl, count = 0.0, 0
     for epoch, part in learner.minibatches(_teaching(learner, rows)):
         losses = learner.backend.gradients(part, weights)
-        learner.descend("actor")
         learner.descend("critic")
-        learner.average_weights()
+        if learner.decisions > config.settle_decisions:
+            learner.descend("actor")
+            learner.average_weights()
         sums = {name: sums.get(name, 0.0) + value for name, value in losses.items()}
         last_kl += losses["kl"] * (epoch == config.epochs - 1)
         count += 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -16,11 +18,20 @@ _CHUNK = 16384
 _LOSS_FIELDS = ("hidden", "legal", "action", "logp", "advantage", "returns", "next_action", "waiting")
 
 
-class TorchBackend:
-    """Both networks, which are on ``device``, on rows of a batch; ``cpu_training.CpuBackend`` does the same on the CPU."""
+class Networks(NamedTuple):
+    """The networks that learn, and the policy that they are held to, if there is one."""
 
-    def __init__(self, actor: Actor, critic: Critic, inputs: BatchInputs, bfloat16: bool, device: torch.device) -> None:
-        self.actor, self.critic, self.inputs, self.bfloat16, self.device = actor, critic, inputs, bfloat16, device
+    actor: Actor
+    critic: Critic
+    anchor: Actor | None
+
+
+class TorchBackend:
+    """Networks, which are on ``device``, on rows of a batch; ``cpu_training.CpuBackend`` does the same on the CPU."""
+
+    def __init__(self, networks: Networks, inputs: BatchInputs, bfloat16: bool, device: torch.device) -> None:
+        self.actor, self.critic, self.anchor = networks
+        self.inputs, self.bfloat16, self.device = inputs, bfloat16, device
         self.refresh()
 
     def refresh(self) -> None:
@@ -65,6 +76,9 @@ class TorchBackend:
     def gradients(self, rows: np.ndarray, weights: Weights) -> dict[str, float]:
         """Sets the gradients of both networks' parameters for a minibatch; returns the mean losses."""
         part = self.part(rows)
+        if self.anchor and weights.anchor:
+            with torch.no_grad(), self.autocast():
+                part["anchor"] = self.anchor.logits(self._read(rows)[0]).float()
         outputs, values = self.outputs(rows, guessing_rows(len(rows)))
         loss, figures = actor_loss(outputs, part, weights)
         value_loss = functional.smooth_l1_loss(values.float(), part["returns"])
