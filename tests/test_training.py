@@ -15,8 +15,10 @@ import torch
 from agents.bots.heuristics import make_simple
 from agents.cli.train import train
 from agents.config import ConfigError, load_config, parse_config
+from agents.learning import learner as learner_module
 from agents.learning import ppo
 from agents.learning.learner import Learner
+from agents.learning.losses import log_probabilities
 from agents.learning.rollout import STEP, Rollout, generalised_advantages, make_batch, write_next_actions
 from agents.learning.run import TrainingRun
 from agents.network.checkpoint import (
@@ -497,3 +499,92 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_training(tmp_path:
     with pytest.raises(GinError, match="cannot be written"):
         train(Path("configs/smoke.yaml"), tmp_path / "run", export=tmp_path / "file" / "export")
     assert not (tmp_path / "run").exists()
+
+
+def test_threads_that_play_their_own_games_continue_bit_for_bit(tmp_path: Path) -> None:
+    changes = {"threads": 3, "rows": 0.5, "network": {"actor": [16], "critic": [16], "share_suits": True}}
+    config = parse_config(TINY | changes)
+    straight, stopped = Learner(config), Learner(config, tmp_path)
+    decks = [rollout.states["deck"].tobytes() for rollout in straight.rollouts]
+    assert len(set(decks)) == 3 and [rollout.games for rollout in straight.rollouts] == [8, 8, 8]
+    batches(straight, 5)
+    batches(stopped, 3)
+    stopped.save()
+    resumed = Learner(config, tmp_path)
+    assert resumed.resume()
+    batches(resumed, 2)
+    assert torch.equal(weights(resumed), weights(straight))
+    assert [r.states.tobytes() for r in resumed.rollouts] == [r.states.tobytes() for r in straight.rollouts]
+
+
+def test_a_run_goes_on_with_another_number_of_threads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stopped = Learner(parse_config(TINY), tmp_path)
+    batches(stopped, 2)
+    stopped.save()
+    resumed = Learner(parse_config(TINY | {"threads": 2}), tmp_path)
+    assert resumed.resume() and torch.equal(weights(resumed), weights(stopped))
+    assert "had 1 threads and has 2 now" in capsys.readouterr().out
+    batches(resumed, 1)
+    assert not torch.equal(weights(resumed), weights(stopped))
+
+
+def test_a_run_keeps_the_arithmetic_that_it_began_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learner_module, "faster_in_bfloat16", lambda device: True)
+    begun = Learner(parse_config(TINY | {"bfloat16": "auto"}), tmp_path)
+    batches(begun, 1)
+    begun.save()
+    monkeypatch.setattr(learner_module, "faster_in_bfloat16", lambda device: False)
+    assert not Learner(parse_config(TINY | {"bfloat16": "auto"})).bfloat16
+    resumed = Learner(parse_config(TINY | {"bfloat16": "auto"}), tmp_path)
+    assert resumed.resume() and resumed.bfloat16
+
+
+def test_rows_of_large_advantage_and_all_knock_decisions_are_trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    learner = Learner(parse_config(TINY | {"rows": 0.25, "ticks": 40, "minibatch": 16}))
+    trained: list[np.ndarray] = []
+    straight = learner.backend.gradients
+    monkeypatch.setattr(learner.backend, "gradients", lambda rows, w: trained.append(rows) or straight(rows, w))
+    learner.play()
+    ppo.judge(learner)
+    ppo.learn(learner)
+    flat, rows = learner.steps.reshape(-1), np.concatenate(trained)
+    learns = np.flatnonzero(flat["learns"])
+    waiting = learns[np.isfinite(flat["waiting"][learns])]
+    left = np.setdiff1d(learns, rows)
+    assert waiting.size and not np.intersect1d(waiting, left).size
+    others = np.setdiff1d(rows, waiting)
+    assert len(rows) < 0.5 * len(learns) and learner.decisions == len(learns)
+    assert np.abs(flat["advantage"][others]).min() >= np.abs(flat["advantage"][left]).max()
+
+
+def test_the_commitment_to_gin_fades() -> None:
+    learner = Learner(parse_config(TINY | {"commit": 0.8, "commit_end": 0.1}))
+    found = []
+    for part in (0, 0.4, 0.675, 0.85, 1):
+        learner.decisions = int(part * learner.config.decisions)
+        found.append(learner.commitment())
+    assert found == pytest.approx([0.8, 0.8, 0.45, 0.1, 0.1])
+    learner.play()
+    assert learner.rollouts[0].deals.commit == pytest.approx(0.1)
+    constant = Learner(parse_config(TINY | {"commit": 0.8}))
+    constant.decisions = constant.config.decisions
+    assert constant.commitment() == 0.8
+
+
+def test_a_policy_is_held_to_what_it_began_from() -> None:
+    """Of two runs with the same steps, the one with an anchor moves its policy less."""
+    moved = []
+    for anchor in (0.0, 30.0):
+        learner = Learner(parse_config(TINY | {"anchor": anchor, "learning_rate": 0.003, "selves_share": 0.0}))
+        learner.backend.refresh()
+        batches(learner, 6)
+        rows = np.flatnonzero(learner.steps["learns"])
+        began = Learner(parse_config(TINY | {"anchor": anchor})).actor
+        inputs, legal = (
+            learner.inputs.read(rows)[0],
+            expand_legal(torch.from_numpy(learner.steps.reshape(-1)["legal"][rows])),
+        )
+        with torch.no_grad():
+            one, other = (log_probabilities(actor.logits(inputs), legal) for actor in (learner.actor, began))
+        moved.append(float((one.exp() * (one - other)).sum(1).mean()))
+    assert moved[1] < 0.3 * moved[0]

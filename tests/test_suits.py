@@ -1,0 +1,95 @@
+"""Networks that treat the suits alike: relabelling the suits of what they read relabels what they say, and nothing else."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from agents.config import parse_config
+from agents.learning.run import check_start
+from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, save_checkpoint
+from agents.network.nets import Actor, Critic, FrozenActor, load_wider
+
+CONTEXT, FEATURES = 3, 105
+ACTOR, CRITIC = 521, 586
+
+
+def random_inputs(width: int) -> Tensor:
+    return torch.rand((7, width), generator=torch.Generator().manual_seed(1)) * 3
+
+
+def relabelled(x: Tensor, suits: tuple[int, ...], decks: list[int]) -> Tensor:
+    """The same with the cards of decks that begin at some columns in suits of other names."""
+    x = x.clone()
+    for at in decks:
+        deck = x[:, at : at + 52].unflatten(1, (4, 13))
+        x[:, at : at + 52] = deck[:, list(suits)].flatten(1)
+    return x
+
+
+def networks() -> tuple[Actor, Critic]:
+    torch.manual_seed(2)
+    actor, critic = Actor((12, 8), CONTEXT, FEATURES, True), Critic((12, 8), CONTEXT, FEATURES, True)
+    with torch.no_grad():
+        for parameter in (*actor.parameters(), *critic.parameters()):
+            parameter += 0.1 * torch.randn_like(parameter)
+    return actor, critic
+
+
+@pytest.mark.parametrize("suits", list(itertools.permutations(range(4)))[1::5])
+def test_relabelled_suits_relabel_the_outputs(suits: tuple[int, ...]) -> None:
+    actor, critic = networks()
+    shown = [52 * plane for plane in range(9)]
+    inputs = random_inputs(ACTOR + CONTEXT + FEATURES)
+    features = ACTOR + CONTEXT
+    policy, belief, following = actor(inputs)
+    found = actor(relabelled(inputs, suits, [*shown, features, features + 52]))
+    assert torch.allclose(found[0], relabelled(policy, suits, [0, 52]), atol=1e-5)
+    assert torch.allclose(found[1], relabelled(belief, suits, [0]), atol=1e-5)
+    assert torch.allclose(found[2], relabelled(following, suits, [0, 52]), atol=1e-5)
+    assert not torch.allclose(found[0], policy, atol=1e-3)
+
+    inputs = random_inputs(CRITIC + CONTEXT + FEATURES)
+    features = CRITIC + CONTEXT
+    value = critic(inputs)
+    assert torch.allclose(critic(relabelled(inputs, suits, [*shown, 522, features, features + 52])), value, atol=1e-5)
+    assert not torch.allclose(critic(relabelled(inputs, suits, [0])), value, atol=1e-4)
+
+
+@pytest.mark.parametrize("width", [ACTOR + CONTEXT + FEATURES, CRITIC + CONTEXT + FEATURES])
+def test_every_input_is_read(width: int) -> None:
+    """Every column moves some output, but for those of the encoding that hold nothing."""
+    network = networks()[0 if width == ACTOR + CONTEXT + FEATURES else 1]
+    inputs = random_inputs(width)[:1].requires_grad_()
+    outputs = network(inputs)
+    (outputs if isinstance(outputs, Tensor) else torch.cat(outputs, 1)).square().sum().backward()
+    assert inputs.grad is not None and (inputs.grad != 0).all()
+
+
+def test_a_context_that_is_added_says_nothing_at_first() -> None:
+    for kind, width in ((Actor, ACTOR), (Critic, CRITIC)):
+        plain, wider = kind((12,), 0, FEATURES, True), kind((12,), CONTEXT, FEATURES, True)
+        load_wider(wider, plain)
+        inputs = random_inputs(width + CONTEXT + FEATURES)
+        without = torch.cat([inputs[:, :width], inputs[:, width + CONTEXT :]], 1)
+        one, other = (net(x) for net, x in ((wider, inputs), (plain, without)))
+        one, other = ((x if isinstance(x, Tensor) else x[0]) for x in (one, other))
+        assert torch.allclose(one, other, atol=1e-5)
+
+
+def test_a_checkpoint_says_that_its_suits_share_weights(tmp_path: Path) -> None:
+    actor, critic = (network.bfloat16().float() for network in networks())
+    save_checkpoint(tmp_path, actor, (12, 8), {}, critic, (12, 8))
+    loaded, about = load_checkpoint(tmp_path)
+    assert about["share_suits"] is True
+    inputs = random_inputs(ACTOR + CONTEXT + FEATURES)
+    assert torch.allclose(FrozenActor(loaded, False)(inputs), actor(inputs)[0], atol=1e-4)
+    inputs = random_inputs(CRITIC + CONTEXT + FEATURES)
+    assert torch.allclose(load_critic(tmp_path)(inputs), critic(inputs), atol=1e-4)
+    plain = parse_config({"network": {"actor": [12, 8], "critic": [12, 8], "heuristic_features": True}})
+    with pytest.raises(CheckpointError, match="share_suits is True; this configuration begins from False"):
+        check_start(plain, str(tmp_path))
