@@ -82,7 +82,11 @@ def test_a_context_that_is_added_says_nothing_at_first() -> None:
 
 
 def test_a_checkpoint_says_that_its_suits_share_weights(tmp_path: Path) -> None:
-    actor, critic = (network.bfloat16().float() for network in networks())
+    actor, critic = networks()
+    with torch.no_grad():
+        # As they are written.
+        for parameter in (*actor.parameters(), *critic.parameters()):
+            parameter.copy_(parameter.bfloat16())
     save_checkpoint(tmp_path, actor, (12, 8), {}, critic, (12, 8))
     loaded, about = load_checkpoint(tmp_path)
     assert about["share_suits"] is True
