@@ -27,6 +27,7 @@ from agents.learning.distributed import Workers
 from agents.learning.opponents import Opponents
 from agents.learning.resume import ResumeFiles
 from agents.learning.rollout import Batch, ContextSource, Rollout, make_batch
+from agents.learning.told import ToldStyles
 from agents.learning.torch_training import Networks, TorchBackend
 from agents.network.inputs import NUM_HEURISTIC_FEATURES
 from agents.network.nets import Actor, Critic, load_wider
@@ -51,7 +52,7 @@ class Learner:
         config: of the run.
         out: directory for resume files; ``None`` writes none.
         start: network to begin from instead of a fresh one.
-        context: source of the networks' context, if there is one.
+        context: source of the networks' context; by default what the configuration says they are told.
     """
 
     def __init__(
@@ -70,6 +71,10 @@ class Learner:
         self.threads = min(config.games, config.threads or torch.get_num_threads())
         torch.manual_seed(config.seed)
         self.device = self.workers.device
+        # Every thread of every process plays its own games.
+        self.opponents = Opponents(config, self.threads)
+        if context is None and config.told == "style":
+            context = ToldStyles(self.opponents)
         features = NUM_HEURISTIC_FEATURES * config.network.heuristic_features
         extras = (context.width if context else 0, features, config.network.share_suits)
         self.actor = Actor(config.network.actor, *extras).to(self.device)
@@ -89,8 +94,6 @@ class Learner:
         self.pool = ThreadPoolExecutor(self.threads, initializer=torch.set_num_threads, initargs=(1,))
         bfloat16 = config.bfloat16 == "yes" or (config.bfloat16 == "auto" and faster_in_bfloat16(self.device))
         self._set_arithmetic(bfloat16)
-        # Every thread of every process plays its own games; the permutations of minibatches are drawn from torch's generator.
-        self.opponents = Opponents(config, self.threads, bfloat16)
         bounds = np.linspace(0, config.games, self.threads + 1).astype(int)
         self.columns = [slice(a, b) for a, b in itertools.pairwise(bounds)]
         self.rollouts = [
@@ -103,6 +106,7 @@ class Learner:
             )
             for thread, games in enumerate(self.columns)
         ]
+        # Permutations of minibatches are drawn from it.
         self.generator = torch.Generator().manual_seed(config.seed + 17 * self.rank)
         self.decisions = 0
         self.batches = 0
@@ -115,7 +119,7 @@ class Learner:
         self._safe: dict[str, Any] | None = None
 
     def _set_arithmetic(self, bfloat16: bool) -> None:
-        self.bfloat16 = bfloat16
+        self.bfloat16 = self.opponents.bfloat16 = bfloat16
         networks = Networks(self.actor, self.critic, self.anchor)
         self.torch_backend = TorchBackend(networks, self.inputs, bfloat16, self.device)
         self.backend: CpuBackend | TorchBackend = self.torch_backend
@@ -322,7 +326,6 @@ class Learner:
         if self.config.bfloat16 == "auto" and self.bfloat16 != saved["bfloat16"]:
             # A run keeps the arithmetic that it began with.
             self._set_arithmetic(saved["bfloat16"])
-            self.opponents.bfloat16 = self.bfloat16
         self.opponents.load_state_dict(saved["selves"], self.average)
         self._share_games()
         if len(saved["rollouts"]) == self.threads:

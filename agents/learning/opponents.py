@@ -21,11 +21,13 @@ class Opponents:
     Args:
         config: of the run.
         threads: how many play; players of different threads share nothing but the weights of earlier selves.
+
+    Attributes:
         bfloat16: whether earlier selves multiply in bfloat16.
     """
 
-    def __init__(self, config: TrainConfig, threads: int, bfloat16: bool) -> None:
-        self.config, self.bfloat16 = config, bfloat16
+    def __init__(self, config: TrainConfig, threads: int) -> None:
+        self.config, self.bfloat16 = config, False
         seeds = [config.seed + 100 * thread for thread in range(threads)]
         # The second one plays where the learner is committed to gin.
         self.teachers = [[make_player(name, seed) for name in (config.teacher, config.gin_teacher)] for seed in seeds]

@@ -58,9 +58,14 @@ class NetworkPlayer(BasePlayer):
         commits: whether declining a knock commits to gin for the rest of the hand, as in training.
         name: shown in tables.
 
+    Attributes:
+        contexts: what the actor is told beside the views, by slot, ``float32[slots, C]``; nothing by default.
+
     Raises:
         GinError: if the temperature is negative.
     """
+
+    contexts: np.ndarray | None = None
 
     def __init__(
         self, actor: FrozenActor, seed: int = 0, temperature: float = 1.0, commits: bool = True, name: str = "network"
@@ -78,7 +83,8 @@ class NetworkPlayer(BasePlayer):
         legal = np.empty((n, 3), np.int64)
         words = np.empty(n, np.uint64)
         _prepare(views, self.commits, self.seed & 0xFFFFFFFF, obs, conditions, legal, words)
-        logits = self.actor(actor_inputs(self.actor, views, obs, conditions)).numpy()
+        context = None if self.contexts is None or slots is None else self.contexts[slots]
+        logits = self.actor(actor_inputs(self.actor, views, obs, conditions, context)).numpy()
         if self.temperature not in (0.0, 1.0):
             logits /= self.temperature
         actions = np.empty(n, np.int64)
