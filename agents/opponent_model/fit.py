@@ -1,0 +1,131 @@
+"""Fitting what strangers are like: a normal distribution of weights over a population whose hands are all known.
+
+Every style's weights are fitted to its hands with the cards that it truly held, under the present prior; the prior becomes the mean and
+the covariance of the styles' weights, what is uncertain of each included (expectation and maximisation, some rounds of it).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agents.opponent_model.features import NUM_WEIGHTS
+from agents.opponent_model.learning import WORKSPACE, add_discard, add_draw, shown_hand, solve
+from agents.opponent_model.posterior import ModelPrior
+from agents.opponent_model.turns import MAX_TURNS, read_turns
+from ginenv.history import M_DISCARD, M_DRAW, M_FORCED_DRAW, M_KNOCK, M_PASS, moves
+from ginenv.jit import kernel, popcount
+
+_ROUNDS = 8
+# The prior of the first round: nothing is preferred, and weights are of the order of a few.
+_FIRST_DEVIATION = 3.0
+
+
+@kernel
+def drawn_cards(v, deck, position, drawn):
+    """Writes the card that the opponent drew from the stock in each of its turns (-1: none) to ``int64[MAX_TURNS]``.
+
+    Args:
+        v: its opponent's view of the finished hand.
+        deck: ``uint8[52]``, in the order dealt.
+        position: next card of the stock at the end.
+        drawn: written.
+    """
+    place = np.int64(position)
+    for move in moves(v):
+        if move.kind == M_DRAW or move.kind == M_FORCED_DRAW:
+            place -= 1
+    count = 0
+    drawn[0] = -1
+    for move in moves(v):
+        if move.kind == M_DRAW or move.kind == M_FORCED_DRAW:
+            if move.seat == 1:
+                drawn[count] = deck[place]
+            place += 1
+        elif move.seat == 1 and (move.kind == M_DISCARD or move.kind == M_KNOCK or move.kind == M_PASS):
+            count += 1
+            drawn[count] = -1
+
+
+@kernel
+def add_true_hand(v, deck, position, w, space, drawn, gradient, curve, tempered):
+    """Adds the choices of a shown hand with the cards truly held; returns log-likelihood and the number of turns."""
+    cards = np.int64(shown_hand(v))
+    if cards == 0:
+        return 0.0, 0
+    size = popcount(cards)
+    count = read_turns(v, space.turns)
+    drawn_cards(v, deck, position, drawn)
+    log = 0.0
+    for k in range(count - 1, -1, -1):
+        t = space.turns[k]
+        if t.discarded >= 0:
+            cards |= np.int64(1) << t.discarded
+            may_return = v.rules.discard_taken_upcard
+            log += add_discard(w, cards, t, v.limit, size, may_return, space, gradient, curve, tempered)
+            if t.took:
+                cards &= ~(np.int64(1) << t.top)
+            elif t.drew:
+                cards &= ~(np.int64(1) << drawn[k])
+        log += add_draw(w, cards, t, v.limit, space, gradient, curve, tempered)
+    return log, count
+
+
+@kernel
+def _newton(views, decks, positions, rows, weights, precisions, prior_mean, prior, space, drawn, gradients):
+    """One Newton step of every style: ``weights`` and ``precisions`` are overwritten; returns the log-likelihood before."""
+    styles = weights.shape[0]
+    log = 0.0
+    for i in range(styles):
+        precisions[i] = prior
+        gradients[i] = 0.0
+        for a in range(NUM_WEIGHTS):
+            for b in range(NUM_WEIGHTS):
+                gradients[i, a] -= prior[a, b] * (weights[i, b] - prior_mean[b])
+    for k in range(views.shape[0]):
+        i = rows[k]
+        log += add_true_hand(
+            views[k], decks[k], positions[k], weights[i], space[0], drawn, gradients[i], precisions[i], 1.0
+        )[0]
+    for i in range(styles):
+        solve(precisions[i], gradients[i], space[0].factor)
+        # A step that is too long leaves the region in which the curvature holds.
+        longest = np.abs(gradients[i]).max()
+        scale = min(1.0, 4.0 / max(longest, 1e-9))
+        for a in range(NUM_WEIGHTS):
+            weights[i, a] += scale * gradients[i, a]
+            for b in range(a):
+                precisions[i, b, a] = precisions[i, a, b]
+    return log
+
+
+def fit_prior(
+    views: np.ndarray, decks: np.ndarray, positions: np.ndarray, rows: np.ndarray, tempered: float = 1.0
+) -> tuple[ModelPrior, np.ndarray, list[float]]:
+    """Fits what strangers are like.
+
+    Args:
+        views: ``VIEW[n]``, final views of the styles' opponent.
+        decks: ``uint8[n, 52]``, the cards of each hand in the order dealt.
+        positions: ``int64[n]``, next card of each hand's stock at its end.
+        rows: ``int64[n]``, the style of each hand, numbered from 0.
+        tempered: stands in the prior (see ``ModelPrior``).
+
+    Returns:
+        The prior, the styles' weights ``float64[m, NUM_WEIGHTS]``, and the log-likelihood of all choices by round.
+    """
+    styles = int(rows.max()) + 1
+    mean, covariance = np.zeros(NUM_WEIGHTS), np.eye(NUM_WEIGHTS) * _FIRST_DEVIATION**2
+    weights = np.zeros((styles, NUM_WEIGHTS))
+    precisions = np.zeros((styles, NUM_WEIGHTS, NUM_WEIGHTS))
+    space, drawn = np.zeros(1, WORKSPACE), np.zeros(MAX_TURNS, np.int64)
+    logs = []
+    for _ in range(_ROUNDS):
+        prior = np.linalg.inv(covariance)
+        for _ in range(2):
+            log = _newton(
+                views, decks, positions, rows, weights, precisions, mean, prior, space, drawn, np.zeros_like(weights)
+            )
+        logs.append(float(log))
+        mean = weights.mean(0)
+        covariance = np.cov(weights.T, bias=True) + np.linalg.inv(precisions).mean(0)
+    return ModelPrior(mean, covariance, tempered), weights, logs
