@@ -37,17 +37,17 @@ _KNOCKS: dict[str, tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 # Leanings: how many of a hundred styles have each, and from what range its strength is drawn evenly. Those after the bar matter to styles
 # that discard by cost alone.
 _LEANINGS: dict[str, tuple[int, float, float]] = {
-    "pair_bait": (25, 0.3, 1.0),
-    "run_bait": (20, 0.3, 1.0),
-    "overlook": (15, 0.1, 0.5),
+    "pair_bait": (22, 0.2, 0.9),
+    "run_bait": (18, 0.15, 0.7),
+    "overlook": (12, 0.1, 0.35),
     "patience": (15, 0.2, 0.7),
-    "pairs": (25, 2.0, 9.0),
-    "runs": (25, 2.0, 9.0),
+    "pairs": (25, 2.0, 8.0),
+    "runs": (25, 2.0, 8.0),
     "follow": (25, 2.0, 8.0),
-    "kings": (15, 4.0, 12.0),
-    "clings": (20, 3.0, 12.0),
+    "kings": (15, 3.0, 8.0),
+    "clings": (20, 2.0, 8.0),
     "noise": (30, 1.0, 5.0),
-    "blunder": (15, 0.02, 0.1),
+    "blunder": (12, 0.02, 0.06),
 }
 # Width of a row of ``style_vectors``.
 _RULES = {"draw": DRAW_RULES, "discard": DISCARD_RULES, "unafraid": FEARS}
@@ -76,7 +76,9 @@ def _draw_one(rng: np.random.Generator) -> np.ndarray:
         numbers["shed"] = rng.uniform(-0.3, 0.1)
     for name, spread in (("danger", 2.0), ("ways", 2.0), ("ahead", 1.5)):
         if numbers.get(name):
-            numbers[name] = 0.0 if rng.random() < 0.15 else numbers[name] * spread ** rng.uniform(-1, 1)
+            numbers[name] *= spread ** rng.uniform(-1, 1)
+    if rng.random() < 0.15:
+        numbers["danger"] = 0.0
     if rng.random() < 0.3:
         numbers["unafraid"] = FEARS[rng.integers(1, len(FEARS))]
     if rng.random() < 0.3:

@@ -26,9 +26,11 @@ from agents.opponent_model.features import (
 from agents.opponent_model.turns import MAX_TURNS, TURN, read_turns
 from ginenv.jit import below, kernel, mix, next_word, nth_bit, popcount
 
-SAMPLES = 4
+SAMPLES = 32
 # Logarithms of probabilities are not let below this: a choice that the model rules out tells no more than a rare one.
 _LEAST_LOG = -12.0
+# Further than this the curvature says nothing.
+_LONGEST_STEP = 3.0
 
 WORKSPACE = np.dtype(
     [
@@ -43,6 +45,7 @@ WORKSPACE = np.dtype(
         ("curves", np.float64, (SAMPLES, NUM_WEIGHTS, NUM_WEIGHTS)),
         ("other_gradients", np.float64, (SAMPLES, NUM_WEIGHTS)),
         ("other_curves", np.float64, (SAMPLES, NUM_WEIGHTS, NUM_WEIGHTS)),
+        ("old", np.float64, (NUM_WEIGHTS,)),
         ("step", np.float64, (NUM_WEIGHTS,)),
         ("factor", np.float64, (NUM_WEIGHTS, NUM_WEIGHTS)),
     ],
@@ -276,22 +279,42 @@ def solve(a, b, factor):
 
 
 @kernel
-def learn_hand(v, w, precision, space, tempered):
-    """Moves weights and precision of an opponent by what a finished hand showed; returns whether it showed anything."""
-    if trace_hand(v, w, space, tempered) == 0:
-        return False
+def _newton(w, old, precision, space, factor_only):
+    """One Newton step on the workspace's gradients and curvatures from the posterior before."""
     for a in range(NUM_WEIGHTS):
         total = 0.0
         for i in range(SAMPLES):
             total += space.gradients[i, a]
-        space.step[a] = total / SAMPLES
+        total /= SAMPLES
+        for b in range(NUM_WEIGHTS):
+            total -= precision[a, b] * (w[b] - old[b])
+        space.step[a] = total
         for b in range(a + 1):
             total = 0.0
             for i in range(SAMPLES):
                 total += space.curves[i, a, b]
-            precision[a, b] += total / SAMPLES
-            precision[b, a] = precision[a, b]
-    solve(precision, space.step, space.factor)
+            space.curves[0, a, b] = precision[a, b] + total / SAMPLES
+    if factor_only:
+        return
+    solve(space.curves[0], space.step, space.factor)
+    longest = 0.0
     for a in range(NUM_WEIGHTS):
-        w[a] += space.step[a]
+        longest = max(longest, abs(space.step[a]))
+    scale = min(1.0, _LONGEST_STEP / max(longest, 1e-9))
+    for a in range(NUM_WEIGHTS):
+        w[a] += scale * space.step[a]
+
+
+@kernel
+def learn_hand(v, w, precision, space, tempered, steps=2):
+    """Moves weights and precision of an opponent by what a finished hand showed; returns whether it showed anything."""
+    space.old[:] = w
+    for _ in range(steps):
+        if trace_hand(v, w, space, tempered) == 0:
+            return False
+        _newton(w, space.old, precision, space, False)
+    for a in range(NUM_WEIGHTS):
+        for b in range(a + 1):
+            precision[a, b] = space.curves[0, a, b]
+            precision[b, a] = precision[a, b]
     return True

@@ -6,7 +6,7 @@ The ten with leanings combine what people lean to as ``sample_styles`` never doe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 
@@ -15,19 +15,8 @@ from agents.bots.style_kernels import act_batch
 from ginenv.errors import GinError
 from ginenv.players import BasePlayer, Player
 
-# The opponents with leanings, by name.
-LEANERS: dict[str, dict[str, Any]] = {
-    "collector": {"base": "takes-all", "pairs": 4.0, "knock": 7, "late": 7, "noise": 1.0},
-    "stockist": {"base": "takes-none", "runs": 5.0, "knock": 10, "noise": 0.5},
-    "pairs": {"base": "hoards-pairs", "knock": 9, "late": 9, "memory": 1, "noise": 1.5},
-    "setter": {"base": "prefers-sets", "pairs": 7.0, "bar": 5.0, "draw": "gain", "knock": 3, "late": 3},
-    "runner": {"base": "prefers-runs", "runs": 7.0, "knock": 8, "turns": 5, "late": 1},
-    "dumper": {"base": "sheds-high", "high": -2.5, "knock": 10, "memory": 0},
-    "hoarder": {"base": "keeps-high", "high": 1.6, "knock": 10, "noise": 1.0},
-    "hasty": {"base": "early-knocker", "turns": 99, "late": 10, "ways": 0.0, "high": -1.0, "noise": 0.5},
-    "dreamer": {"base": "simple", "knock": 0, "turns": 99, "late": 0},
-    "scatterbrain": {"base": "blunderer", "blunder": 0.2, "noise": 6.0, "knock": 9},
-}
+# Styles drawn from a seed, with what they lose to ``network``: ``python -m benchmarks.held_out`` writes it.
+HELD_OUT = Path(__file__).with_name("held_out.json")
 
 
 class PlayersBySeries(BasePlayer):
