@@ -183,8 +183,8 @@ def _held(bit, live, known, chance):
 
 
 @kernel
-def danger_of(card, live, known, cold, chance, unafraid=0):
-    """How likely the opponent can meld a discard, from 0 to 1.
+def dangers_of(card, live, known, cold, chance):
+    """How likely the opponent can make a set of a discard, how likely a run, and a factor on both.
 
     Args:
         card: the discard.
@@ -192,7 +192,6 @@ def danger_of(card, live, known, cold, chance, unafraid=0):
         known: cards that it took and still holds.
         cold: cards that it discarded or refused, near which it collects less.
         chance: probability that it holds a live card.
-        unafraid: 1 to leave out runs, 2 to leave out sets.
     """
     rank = card % 13
     bit = np.int64(1) << card
@@ -215,10 +214,14 @@ def danger_of(card, live, known, cold, chance, unafraid=0):
     near = (((np.int64(0b11011) << rank) >> 2) & SUIT_BITS) << shift
     if near & cold:
         runs *= 0.6
-    total = (0.0 if unafraid == 2 else sets) + (0.0 if unafraid == 1 else runs)
-    if bit & cold:
-        total *= 0.3
-    return min(1.0, total)
+    return sets, runs, 0.3 if bit & cold else 1.0
+
+
+@kernel
+def danger_of(card, live, known, cold, chance):
+    """How likely the opponent can meld a discard, from 0 to 1; arguments as of ``dangers_of``."""
+    sets, runs, factor = dangers_of(card, live, known, cold, chance)
+    return min(1.0, (sets + runs) * factor)
 
 
 @kernel

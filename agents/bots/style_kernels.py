@@ -12,7 +12,7 @@ from agents.bots.hand_kernels import (
     beside,
     choose_lay_off,
     choose_spread,
-    danger_of,
+    dangers_of,
     deadwood_ahead,
     has_neighbour,
     joins_meld,
@@ -36,6 +36,7 @@ DRAW_RULES = ("meld", "gain", "always", "never")
 DISCARD_RULES = ("least", "largest", "cost")
 # What a player who weighs danger may leave out: nothing; that a discard makes a run; that it makes a set.
 FEARS = ("all", "no-runs", "no-sets")
+_NO_RUNS, _NO_SETS = 1, 2
 _DRAW_MELD, _DRAW_GAIN, _DRAW_ALWAYS, _DRAW_NEVER = range(len(DRAW_RULES))
 _LEAST, _LARGEST, _COST = range(len(DISCARD_RULES))
 
@@ -132,7 +133,9 @@ def _cost(hand, st, card, left, outlook):
     if ahead > 0:
         cost += ahead * deadwood_ahead(hand & ~bit, live, left, st.gin)
     if st.danger > 0:
-        cost += st.danger * danger_of(card, live, known, cold, chance, st.unafraid)
+        sets, runs, factor = dangers_of(card, live, known, cold, chance)
+        feared = (0.0 if st.unafraid == _NO_SETS else sets) + (0.0 if st.unafraid == _NO_RUNS else runs)
+        cost += st.danger * min(1.0, feared * factor)
     if st.ways > 0:
         cost += st.ways * live_ways(card, hand, live)
     if st.pairs > 0 and hand & ~bit & (RANK_COLUMN << (card % 13)):

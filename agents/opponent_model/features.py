@@ -9,7 +9,7 @@ import numpy as np
 
 from agents.bots.hand_kernels import (
     beside,
-    danger_of,
+    dangers_of,
     has_neighbour,
     joins_meld,
     least_deadwood,
@@ -111,8 +111,9 @@ def discard_rows(cards, allowed, t, hand_size, rows):
         row[6] = points / 10
         row[7] = points / 10 * turn
         row[8] = 1.0 if card % 13 >= _QUEEN else 0.0
-        row[9] = danger_of(card, live, t.mine, t.cold, chance, 1)
-        row[10] = danger_of(card, live, t.mine, t.cold, chance, 2)
+        sets, runs, factor = dangers_of(card, live, t.mine, t.cold, chance)
+        row[9] = sets * factor
+        row[10] = runs * factor
         row[11] = 1.0 if near & bit else 0.0
         row[12] = 1.0 if t.before & bit else 0.0
         if card == t.discarded:

@@ -24,11 +24,14 @@ from agents.opponent_model.features import (
     knock_row,
 )
 from agents.opponent_model.turns import MAX_TURNS, TURN, read_turns
-from ginenv.jit import below, kernel, mix, next_word, nth_bit, popcount
+from ginenv.jit import ctz, kernel, mix, next_word, popcount
+from ginenv.melds import deadwood
 
-SAMPLES = 32
+SAMPLES = 4
 # Logarithms of probabilities are not let below this: a choice that the model rules out tells no more than a rare one.
-_LEAST_LOG = -12.0
+LEAST_LOG = -12.0
+# Points of deadwood.
+_NEVER = 15
 # Further than this the curvature says nothing.
 _LONGEST_STEP = 3.0
 
@@ -39,14 +42,10 @@ WORKSPACE = np.dtype(
         ("row", np.float64, (max(NUM_DRAWS, NUM_KNOCKS),)),
         ("chances", np.float64, (MOST_CARDS,)),
         ("cards", np.int64, (SAMPLES,)),
-        ("other_cards", np.int64, (SAMPLES,)),
-        ("weights", np.float64, (SAMPLES,)),
-        ("gradients", np.float64, (SAMPLES, NUM_WEIGHTS)),
-        ("curves", np.float64, (SAMPLES, NUM_WEIGHTS, NUM_WEIGHTS)),
-        ("other_gradients", np.float64, (SAMPLES, NUM_WEIGHTS)),
-        ("other_curves", np.float64, (SAMPLES, NUM_WEIGHTS, NUM_WEIGHTS)),
-        ("old", np.float64, (NUM_WEIGHTS,)),
-        ("step", np.float64, (NUM_WEIGHTS,)),
+        ("ways", np.int64, (SAMPLES * MOST_CARDS,)),
+        ("logs", np.float64, (SAMPLES * MOST_CARDS,)),
+        ("gradient", np.float64, (NUM_WEIGHTS,)),
+        ("curve", np.float64, (NUM_WEIGHTS, NUM_WEIGHTS)),
         ("factor", np.float64, (NUM_WEIGHTS, NUM_WEIGHTS)),
     ],
     align=True,
@@ -58,7 +57,7 @@ def _log_chance_of_one(score, yes):
     """Logarithm of the probability of yes (or no) at a logit, and the probability of yes."""
     chance = 1 / (1 + np.exp(-score))
     log = -np.log1p(np.exp(-score)) if yes else -np.log1p(np.exp(score))
-    return max(log, _LEAST_LOG), chance
+    return max(log, LEAST_LOG), chance
 
 
 @kernel
@@ -96,7 +95,7 @@ def _many_way(w, rows, n, chosen, chances, gradient, curve, tempered):
         total += chances[i]
     for i in range(n):
         chances[i] /= total
-    log = max(_LEAST_LOG, np.log(chances[chosen] + 1e-300))
+    log = max(LEAST_LOG, np.log(chances[chosen] + 1e-300))
     if tempered > 0:
         for a in range(NUM_DISCARDS):
             mean = 0.0
@@ -159,47 +158,82 @@ def add_draw(w, cards, t, limit, space, gradient, curve, tempered):
 
 
 @kernel
-def trace_back(cards, t, word):
-    """The ten cards before the draw of a turn from the eleven after it: what came from the stock is drawn at random."""
+def before_turn(cards, t, card):
+    """The ten cards before a turn from those after it, where ``card`` came from the stock (-1: none did)."""
+    if t.discarded >= 0:
+        cards |= np.int64(1) << t.discarded
     if t.took:
         return cards & ~(np.int64(1) << t.top)
-    if t.drew:
-        # Nobody throws back what it was known to hold only to draw it from the stock.
-        new = cards & ~t.before
-        return cards & ~(np.int64(1) << nth_bit(new, below(word, popcount(new))))
-    return cards
+    return cards if card < 0 else cards & ~(np.int64(1) << card)
 
 
 @kernel
-def _redraw(space, word):
-    """Redraws the samples by their weights (systematic resampling) and sets the weights to 0."""
-    most = space.weights[0]
-    for i in range(1, SAMPLES):
-        most = max(most, space.weights[i])
+def _add_turns(w, cards, k, v, size, space, gradient, curve, tempered):
+    """Adds the draw of turn ``k`` and the discard of the turn before it, given the ten cards between them; as ``add_discard``."""
+    log = add_draw(w, cards, space.turns[k], v.limit, space, gradient, curve, tempered)
+    if k > 0 and space.turns[k - 1].discarded >= 0:
+        t = space.turns[k - 1]
+        cards |= np.int64(1) << t.discarded
+        log += add_discard(
+            w, cards, t, v.limit, size, v.rules.discard_taken_upcard, space, gradient, curve, tempered
+        )  # fmt: skip
+    return log
+
+
+@kernel
+def _regret(cards, t):
+    """By how much more deadwood than the best discard the discard of a turn left, where these ten cards are left."""
+    eleven = cards | np.int64(1) << t.discarded
+    return deadwood(cards) - least_deadwood(eleven, eleven)[1]
+
+
+@kernel
+def _guess(w, k, v, size, space, alive, stream):
+    """Replaces the samples after turn ``k`` by samples before it, drawn from all ways to go back by how well they explain what came before.
+
+    Returns:
+        The number of samples and the stream's new state.
+    """
+    t = space.turns[k]
+    count = 0
+    most = -1e300
+    for i in range(alive):
+        if t.drew:
+            # What it was known to hold did not come from the stock.
+            new = (space.cards[i] | np.int64(1) << t.discarded) & ~t.before
+        else:
+            new = np.int64(1)
+        while new:
+            cards = before_turn(space.cards[i], t, ctz(new) if t.drew else np.int64(-1))
+            new &= new - 1
+            space.ways[count] = cards
+            before = space.turns[k - 1]
+            if k > 0 and before.discarded >= 0 and _regret(cards, before) > _NEVER:
+                # What costs much is hardly ever thrown; how much precisely does not matter.
+                space.logs[count] = LEAST_LOG
+            else:
+                space.logs[count] = _add_turns(w, cards, k, v, size, space, space.gradient, space.curve, 0.0)
+            most = max(most, space.logs[count])
+            count += 1
+    if count <= 1:
+        space.cards[0] = space.ways[0]
+        return count, stream
     total = 0.0
-    for i in range(SAMPLES):
-        space.weights[i] = np.exp(space.weights[i] - most)
-        total += space.weights[i]
+    for j in range(count):
+        space.logs[j] = np.exp(space.logs[j] - most)
+        total += space.logs[j]
+    # Systematic resampling.
+    stream, word = next_word(stream)
     start = unit(mix(word))
-    source = -1
     reached = 0.0
+    source = -1
     for i in range(SAMPLES):
         wanted = (i + start) / SAMPLES * total
-        while source < SAMPLES - 1 and (source < 0 or reached <= wanted):
+        while source < count - 1 and (source < 0 or reached <= wanted):
             source += 1
-            reached += space.weights[source]
-        space.other_cards[i] = space.cards[source]
-        for a in range(NUM_WEIGHTS):
-            space.other_gradients[i, a] = space.gradients[source, a]
-            for b in range(a + 1):
-                space.other_curves[i, a, b] = space.curves[source, a, b]
-    for i in range(SAMPLES):
-        space.weights[i] = 0.0
-        space.cards[i] = space.other_cards[i]
-        for a in range(NUM_WEIGHTS):
-            space.gradients[i, a] = space.other_gradients[i, a]
-            for b in range(a + 1):
-                space.curves[i, a, b] = space.other_curves[i, a, b]
+            reached += space.logs[source]
+        space.cards[i] = space.ways[source]
+    return SAMPLES, stream
 
 
 @kernel
@@ -210,48 +244,39 @@ def shown_hand(v):
 
 @kernel
 def trace_hand(v, w, space, tempered):
-    """Traces a finished hand back in samples, and leaves gradients and curvatures of its log-likelihood in the workspace.
+    """Traces a finished hand back in samples, and leaves the gradient and curvature of its log-likelihood in the workspace.
 
     Returns:
         The number of the opponent's turns, 0 where its hand was not shown.
     """
-    last = shown_hand(v)
-    if last == 0:
+    cards = np.int64(shown_hand(v))
+    if cards == 0:
         return 0
     count = read_turns(v, space.turns)
-    size = popcount(last)
+    size = popcount(cards)
     stream = v.luck
-    space.gradients[:] = 0.0
-    space.curves[:] = 0.0
-    for i in range(SAMPLES):
-        space.cards[i] = last
-        space.weights[i] = 0.0
-    certain = True
-    for k in range(count - 1, -1, -1):
-        t = space.turns[k]
-        for i in range(SAMPLES):
-            if certain and i:
-                # As long as the cards are certain all samples are the same.
-                space.gradients[i] = space.gradients[0]
-                space.curves[i] = space.curves[0]
-            elif t.discarded >= 0:
-                eleven = space.cards[i] | np.int64(1) << t.discarded
-                space.weights[i] += add_discard(
-                    w, eleven, t, v.limit, size, v.rules.discard_taken_upcard, space, space.gradients[i],
-                    space.curves[i], tempered,
-                )  # fmt: skip
-        if not certain and t.discarded >= 0:
-            stream, word = next_word(stream)
-            _redraw(space, word)
-        for i in range(SAMPLES):
-            cards = space.cards[i]
-            if t.discarded >= 0:
-                stream, word = next_word(stream)
-                cards = trace_back(cards | np.int64(1) << t.discarded, t, word)
-                space.cards[i] = cards
-            space.weights[i] += add_draw(w, cards, t, v.limit, space, space.gradients[i], space.curves[i], tempered)
-        if t.drew:
-            certain = False
+    space.gradient[:] = 0.0
+    space.curve[:] = 0.0
+    space.cards[0] = cards
+    alive = 1
+    last = count - 1
+    if last >= 0 and space.turns[last].discarded >= 0:
+        t = space.turns[last]
+        eleven = cards | np.int64(1) << t.discarded
+        add_discard(
+            w, eleven, t, v.limit, size, v.rules.discard_taken_upcard, space, space.gradient, space.curve, tempered
+        )  # fmt: skip
+    for k in range(last, -1, -1):
+        alive, stream = _guess(w, k, v, size, space, alive, stream)
+        i = 0
+        while i < alive:
+            # Equal samples stand side by side.
+            same = 1
+            while i + same < alive and space.cards[i + same] == space.cards[i]:
+                same += 1
+            share = tempered * same / alive
+            _add_turns(w, space.cards[i], k, v, size, space, space.gradient, space.curve, share)
+            i += same
     return count
 
 
@@ -279,42 +304,28 @@ def solve(a, b, factor):
 
 
 @kernel
-def _newton(w, old, precision, space, factor_only):
-    """One Newton step on the workspace's gradients and curvatures from the posterior before."""
+def newton_step(w, precision, gradient, curve, factor):
+    """Moves weights by one Newton step; ``gradient`` and ``curve`` (lower half), of the log-likelihood, are overwritten."""
     for a in range(NUM_WEIGHTS):
-        total = 0.0
-        for i in range(SAMPLES):
-            total += space.gradients[i, a]
-        total /= SAMPLES
-        for b in range(NUM_WEIGHTS):
-            total -= precision[a, b] * (w[b] - old[b])
-        space.step[a] = total
         for b in range(a + 1):
-            total = 0.0
-            for i in range(SAMPLES):
-                total += space.curves[i, a, b]
-            space.curves[0, a, b] = precision[a, b] + total / SAMPLES
-    if factor_only:
-        return
-    solve(space.curves[0], space.step, space.factor)
+            curve[a, b] += precision[a, b]
+    solve(curve, gradient, factor)
     longest = 0.0
     for a in range(NUM_WEIGHTS):
-        longest = max(longest, abs(space.step[a]))
+        longest = max(longest, abs(gradient[a]))
     scale = min(1.0, _LONGEST_STEP / max(longest, 1e-9))
     for a in range(NUM_WEIGHTS):
-        w[a] += scale * space.step[a]
+        w[a] += scale * gradient[a]
 
 
 @kernel
-def learn_hand(v, w, precision, space, tempered, steps=2):
+def learn_hand(v, w, precision, space, tempered):
     """Moves weights and precision of an opponent by what a finished hand showed; returns whether it showed anything."""
-    space.old[:] = w
-    for _ in range(steps):
-        if trace_hand(v, w, space, tempered) == 0:
-            return False
-        _newton(w, space.old, precision, space, False)
+    if trace_hand(v, w, space, tempered) == 0:
+        return False
+    newton_step(w, precision, space.gradient, space.curve, space.factor)
     for a in range(NUM_WEIGHTS):
         for b in range(a + 1):
-            precision[a, b] = space.curves[0, a, b]
+            precision[a, b] = space.curve[a, b]
             precision[b, a] = precision[a, b]
     return True

@@ -96,9 +96,9 @@ def _spread(precision, space, out):
     """Writes the standard deviations of a precision matrix's normal distribution."""
     for a in range(NUM_WEIGHTS):
         for b in range(NUM_WEIGHTS):
-            space.step[b] = 1.0 if a == b else 0.0
-        solve(precision, space.step, space.factor)
-        out[a] = np.sqrt(space.step[a])
+            space.gradient[b] = 1.0 if a == b else 0.0
+        solve(precision, space.gradient, space.factor)
+        out[a] = np.sqrt(space.gradient[a])
 
 
 @kernel
