@@ -2,9 +2,9 @@
 
 python -m benchmarks.held_out
 
-Ten styles of the population's generator, from a seed of their own, and the two players of ``agents.levels.bench.kinds``. Styles are tried in
-the order in which they are drawn; one that loses clearly too much in a short match is left out and named. The table of the rest, and the
-styles themselves, go to ``agents/levels/bench/held_out.json``.
+Ten styles of the population's generator, from a seed of their own, and the two players of ``agents.levels.bench.kinds``. Styles are
+tried in the order in which they are drawn; one that loses too much in a short match is left out and named. The table of the rest, and
+the styles themselves, go to ``agents/levels/bench/held_out.json``.
 """
 
 from __future__ import annotations
@@ -63,9 +63,7 @@ def lost(player: str, opponents: list[Player], hands: int, seed: int) -> np.ndar
     for first in range(0, lanes, 400):
         count = min(400, lanes - first)
         sides = make_player(player, seed), PlayersBySeries(opponents, count)
-        points = play_series(
-            *sides, series=count * len(opponents), hands=_EACH, seed=seed + first, domain=Domain.EVAL
-        )
+        points = play_series(*sides, series=count * len(opponents), hands=_EACH, seed=seed + first, domain=Domain.EVAL)
         parts.append(points.reshape(len(opponents), -1))
         print(f"{first + count} of {lanes}", file=sys.stderr, flush=True)
     return np.concatenate(parts, 1)

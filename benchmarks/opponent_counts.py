@@ -29,7 +29,9 @@ def _kinds_of_cards(choices: Choices) -> np.ndarray:
 def _cells(choices: Choices) -> np.ndarray:
     """The number of the habit that a draw or a knock would be: ``int64[n]``; 0 for discards."""
     rows = choices.records["rows"][:, 0]
-    draw = np.select([rows[:, 1] > 0, rows[:, 6] > 0, rows[:, 3] > 0, rows[:, 4] > 0, rows[:, 5] > 0], [1, 2, 3, 4, 5], 6)
+    draw = np.select(
+        [rows[:, 1] > 0, rows[:, 6] > 0, rows[:, 3] > 0, rows[:, 4] > 0, rows[:, 5] > 0], [1, 2, 3, 4, 5], 6
+    )
     left, turn = np.digitize(rows[:, 1] * 10, (3.5, 7.5)), np.digitize(rows[:, 2] * 10, (3.5, 6.5))
     return np.select([choices.records["kind"] == 1, choices.records["kind"] == 2], [draw, 7 + 3 * left + turn], 0)
 

@@ -67,7 +67,7 @@ def style(base: str = "simple", **options: Any) -> np.ndarray:
 
     Args:
         base: a name in ``STYLES``.
-        options: fields of ``STYLE``; ``draw``, ``discard`` and ``unafraid`` by the names in ``DRAW_RULES``, ``DISCARD_RULES`` and ``FEARS``.
+        options: fields of ``STYLE``; rules by the names in ``DRAW_RULES``, ``DISCARD_RULES`` and ``FEARS``.
 
     Returns:
         ``STYLE[1]``.

@@ -19,7 +19,10 @@ from ginenv.errors import check_whole
 # Where a style begins, and how many of a hundred do so there.
 _THINKS: dict[str, Any] = {"draw": "gain", "discard": "cost", "memory": ALL_OF_PILE, "infer": 1}
 _BEGINNINGS: dict[str, tuple[int, dict[str, Any]]] = {
-    "counts its outs": (40, _THINKS | {"ahead": 2.5, "gin": 30.0, "decay": 0.95, "ways": 2.0, "danger": 12.0, "bar": 99.0}),
+    "counts its outs": (
+        40,
+        _THINKS | {"ahead": 2.5, "gin": 30.0, "decay": 0.95, "ways": 2.0, "danger": 12.0, "bar": 99.0},
+    ),
     "formulas": (25, _THINKS | {"ways": 1.0, "danger": 4.0, "bar": 99.0}),
     "by feel": (20, _THINKS | {"draw": "meld", "memory": 3, "infer": 0, "ways": 0.7, "noise": 1.5}),
     "least deadwood": (8, {"draw": "meld", "discard": "least"}),

@@ -62,7 +62,10 @@ STYLE = np.dtype(
         ("blunder", np.float64),  # probability of a uniformly random legal action
         # Leanings that can be punished; 0 is none.
         ("pair_bait", np.float64),  # probability of taking an upcard that makes no meld but a pair
-        ("run_bait", np.float64),  # probability of taking one that makes no meld but stands beside, or one off, a card of its suit
+        (
+            "run_bait",
+            np.float64,
+        ),  # probability of taking one that makes no meld but stands beside, or one off, a card of its suit
         ("low_bait", np.uint8),  # takes upcards of this many points or less, if the hand has a loose card of more
         ("overlook", np.float64),  # probability of overlooking an upcard that it wants
         ("follow", np.float64),  # "cost": points by which a card near the opponent's discards seems safer
@@ -70,7 +73,10 @@ STYLE = np.dtype(
         ("shed", np.float64),  # "cost": added to ``high`` for every turn played
         ("clings", np.float64),  # "cost": points for a card that it took from the pile
         ("unafraid", np.uint8),  # "cost": position in FEARS of what ``danger`` leaves out
-        ("nerve", np.uint8),  # knocks as soon as it may once the opponent has taken this many upcards (0: never for that)
+        (
+            "nerve",
+            np.uint8,
+        ),  # knocks as soon as it may once the opponent has taken this many upcards (0: never for that)
         ("patience", np.float64),  # probability of not knocking in a turn in which it would
     ],
     align=True,
@@ -79,7 +85,11 @@ STYLE = np.dtype(
 OUTLOOK = 105
 _QUEEN = 11
 # Set the random words of different leanings apart.
-_PATIENCE, _OVERLOOK, _BAIT = np.uint64(0x452821E638D01377), np.uint64(0xBE5466CF34E90C6C), np.uint64(0xC0AC29B7C97C50DD)
+_PATIENCE, _OVERLOOK, _BAIT = (
+    np.uint64(0x452821E638D01377),
+    np.uint64(0xBE5466CF34E90C6C),
+    np.uint64(0xC0AC29B7C97C50DD),
+)
 # Discards this much worse in deadwood than the best one are skipped.
 _MARGIN = 12.0
 

@@ -27,7 +27,7 @@ from agents.opponent_model.turns import MAX_TURNS, TURN, read_turns
 from ginenv.jit import ctz, kernel, mix, next_word, popcount
 from ginenv.melds import deadwood
 
-SAMPLES = 4
+SAMPLES = 8
 # Logarithms of probabilities are not let below this: a choice that the model rules out tells no more than a rare one.
 LEAST_LOG = -12.0
 # Points of deadwood.

@@ -66,7 +66,9 @@ class ModelPrior:
             GinError: if they are not of this version's features.
         """
         if values.get("features") != list(FEATURES):
-            raise GinError("the opponent model was fitted to other features; python -m benchmarks.opponent_model fit makes it")
+            raise GinError(
+                "the opponent model was fitted to other features; python -m benchmarks.opponent_model fit makes it"
+            )
         return cls(np.array(values["mean"]), _square(values["covariance"]), float(values["tempered"]))
 
 
@@ -174,5 +176,7 @@ class Knowledge:
         except (KeyError, TypeError, ValueError):
             fits = False
         if not fits:
-            raise GinError(f"what is known of an opponent must be the number of hands and {NUM_WEIGHTS} weights with their precision")
+            raise GinError(
+                f"what is known of an opponent must be the number of hands and {NUM_WEIGHTS} weights with their precision"
+            )
         self.known[row] = (mean, precision, hands)

@@ -45,6 +45,7 @@ _BREAKS_MELD = 0.03  # probability to discard from a meld
 _FLOOR = 0.15  # part of the discards that follows no model
 _DECLINES = 0.3  # probability not to knock when it could
 
+
 @kernel
 def _paired(cards):
     """Cards of a mask with another of their rank, or one at most two ranks away in their suit."""
