@@ -34,7 +34,7 @@ HISTORIES = (5, 20, 100)
 # Hands of each style on which it is measured what is known of it; they come after its longest history.
 FRESH = 60
 # Chosen on styles of the third seed (LOG.md).
-TEMPERED = 0.5
+TEMPERED = 0.3
 
 
 @dataclass
