@@ -73,9 +73,12 @@ class ModelPrior:
 
 
 def _square(lower: list[float]) -> np.ndarray:
-    """The symmetric matrix of a lower half."""
+    """The symmetric matrix of a lower half; raises a ``ValueError`` for another number of values."""
+    values, places = np.array(lower, float), np.tril_indices(NUM_WEIGHTS)
+    if values.shape != places[0].shape:
+        raise ValueError(f"{len(places[0])} numbers are needed")
     matrix = np.zeros((NUM_WEIGHTS, NUM_WEIGHTS))
-    matrix[np.tril_indices(NUM_WEIGHTS)] = lower
+    matrix[places] = values
     return matrix + np.tril(matrix, -1).T
 
 
