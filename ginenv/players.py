@@ -254,7 +254,7 @@ register_player("openspiel-simple", "agents.bots.peers:OpenSpielSimple", "opensp
 register_player("rlcard-novice", "agents.bots.peers:RlcardNovice", "rlcard")
 register_player("network", "agents.network.player:make_network", "train")
 register_player("search", "agents.search:make_search", "train")
-register_player("population", "agents.bots.heuristics:PopulationPlayer")
+register_player("population", "agents.bots.population:PopulationPlayer")
 register_player("level", "agents.levels.player:make_level", "train")
 for _number in range(1, 5):
     register_player(f"level-{_number}", "agents.levels.player:make_level", "train", level=_number)

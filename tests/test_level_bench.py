@@ -15,7 +15,7 @@ from agents.deals import Domain
 from agents.levels.bench import adaptation
 from agents.levels.bench.adaptation import AdaptationConfig, best_plans, hands_to_play, measure, results
 from agents.levels.bench.growth import Experienced, measure_growth
-from agents.levels.bench.opponents import LEANERS, PlayersBySeries, Switcher
+from agents.levels.bench.opponents import PlayersBySeries, Switcher, held_out_names
 from agents.levels.level import Level, LevelError
 from agents.levels.plans import NUM_PLANS
 from agents.levels.player import LevelPlayer
@@ -40,7 +40,7 @@ def test_the_benchmark_compares_on_the_same_deals_and_reports(level: Level, monk
     monkeypatch.setattr(adaptation, "play_series", counted)
     document = results(config, level, measure(config, level))
     assert sum(played) == hands_to_play(config)
-    assert list(document["opponents"]) == list(LEANERS) and len(document["no_harm"]) == 4
+    assert list(document["opponents"]) == held_out_names() and len(document["no_harm"]) == 4
     assert document["mean_gain"]["51_60"]["low"] < document["mean_gain"]["51_60"]["high"]
     assert "51_60" in document["controls"]["best plan from the first hand"]
     page = report_adaptation(json.loads(json.dumps(document)), "a command")

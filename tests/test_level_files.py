@@ -19,10 +19,9 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from agents.arena.series import play_series
-from agents.bots.heuristics import make_formula, make_simple
+from agents.bots.heuristics import make_formula, make_simple, make_style
 from agents.cli.levels import levels
 from agents.levels import profile as profiles
-from agents.levels.bench.opponents import leaner
 from agents.levels.bench.rating import RATING, read_rating
 from agents.levels.level import LEVEL, NAMES, Level, LevelError, digest_of, load_level
 from agents.levels.package import (
@@ -54,7 +53,7 @@ def learned_hands(home: Path, level: Level, opponent: str = "anna") -> int:
 
 def play_with_profile(level: Level, home: Path, hands: int, opponent: str = "anna", seed: int = 5) -> np.ndarray:
     player = LevelPlayer(level, 1, profile=Profile(home, level, opponent))
-    return play_series(player, leaner("collector", 2), series=1, hands=hands, seed=seed)
+    return play_series(player, make_style(2, "takes-all", pairs=4.0, knock=7, late=7), series=1, hands=hands, seed=seed)
 
 
 def test_what_was_learned_is_found_again_told_in_words_and_reset(level: Level, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.bots.heuristics import BOTS, NOVICES, PopulationPlayer, StylePlayer, hint, sample_styles, style
+from agents.bots.heuristics import BOTS, NOVICES, StylePlayer, hint, style
 from ginenv.actions import (
     KNOCK,
     PASS,
@@ -428,29 +428,8 @@ def test_a_pool_gives_each_game_its_style():
     assert (pool.act(views, np.arange(6)) == [UPCARD, STOCK] * 3).all()
 
 
-def test_a_population_seats_another_style_in_every_game_the_same_ones_for_one_draw():
-    styles = PopulationPlayer(count=8, draw=2).styles
-    assert (styles == sample_styles(8, np.random.default_rng(2))).all()
-    assert (styles != PopulationPlayer(count=8, draw=1).styles).any()
-    views = corpus_views()[:64]
-    slots = np.arange(len(views))
-    named = make_player("population:count=8,draw=2", 5).act(views, slots)
-    alone = np.concatenate([StylePlayer(styles[k % 8 : k % 8 + 1], 5).act(views[k : k + 1]) for k in slots])
-    assert (named == alone).all()
-
-
 def test_styles_and_views_of_another_kind_are_refused():
     with pytest.raises(GinError, match=r"must be STYLE\[m\]"):
         StylePlayer(np.zeros(3))
     with pytest.raises(GinError, match="must be an array of VIEW"):
         StylePlayer(style("simple")).act(np.zeros(3))
-
-
-def test_sampled_styles_differ_and_play_legally():
-    styles = sample_styles(200, np.random.default_rng(3))
-    assert len(np.unique(styles)) == 200
-    views = corpus_views()
-    actions = StylePlayer(styles).act(views, np.arange(len(views)))
-    assert action_masks(views)[np.arange(len(views)), actions].all()
-    again = sample_styles(200, np.random.default_rng(3))
-    assert (again == styles).all()

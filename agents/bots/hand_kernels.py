@@ -23,6 +23,8 @@ from ginenv.melds import (
 )
 
 _UNIT = 2.0**-53
+_NOT_KING = np.int64(0xFFF) * (1 | 1 << 13 | 1 << 26 | 1 << 39)
+_NOT_ACE = np.int64(0x1FFE) * (1 | 1 << 13 | 1 << 26 | 1 << 39)
 
 
 @kernel
@@ -41,6 +43,13 @@ def joins_meld(cards, card):
     suit = ((cards >> (card - card % 13)) & SUIT_BITS) << 2
     near = suit >> (card % 13)
     return near & 3 == 3 or near & 10 == 10 or near & 24 == 24
+
+
+@kernel
+def beside(cards):
+    """Cards of the same rank as one of a mask, or next to it in its suit."""
+    ranks = (cards | cards >> 13 | cards >> 26 | cards >> 39) & SUIT_BITS
+    return ranks * RANK_COLUMN | (cards & _NOT_KING) << 1 | (cards & _NOT_ACE) >> 1
 
 
 @kernel
@@ -174,8 +183,8 @@ def _held(bit, live, known, chance):
 
 
 @kernel
-def danger_of(card, live, known, cold, chance):
-    """How likely the opponent can meld a discard, from 0 to 1.
+def dangers_of(card, live, known, cold, chance):
+    """How likely the opponent can make a set of a discard, how likely a run, and a factor on both.
 
     Args:
         card: the discard.
@@ -205,10 +214,14 @@ def danger_of(card, live, known, cold, chance):
     near = (((np.int64(0b11011) << rank) >> 2) & SUIT_BITS) << shift
     if near & cold:
         runs *= 0.6
-    total = sets + runs
-    if bit & cold:
-        total *= 0.3
-    return min(1.0, total)
+    return sets, runs, 0.3 if bit & cold else 1.0
+
+
+@kernel
+def danger_of(card, live, known, cold, chance):
+    """How likely the opponent can meld a discard, from 0 to 1; arguments as of ``dangers_of``."""
+    sets, runs, factor = dangers_of(card, live, known, cold, chance)
+    return min(1.0, (sets + runs) * factor)
 
 
 @kernel

@@ -9,7 +9,6 @@
 | ``camper`` | never knocks below gin |
 | ``knocker`` | knocks in its first turns, then plays for gin |
 | ``style`` | any of these, or a novice's habit, with changed numbers: ``style:base=hoards-pairs,draw=always,knock=5`` |
-| ``population`` | another random style in every game: ``population:count=512,draw=1`` |
 | ``hints`` | does what ``hint`` says |
 """
 
@@ -20,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agents.bots.hand_kernels import joins_meld, least_deadwood, live_ways
-from agents.bots.style_kernels import DISCARD_RULES, DRAW_RULES, STYLE, act_batch, decide
+from agents.bots.style_kernels import DISCARD_RULES, DRAW_RULES, FEARS, STYLE, act_batch, decide
 from ginenv.actions import KNOCK, PASS, PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, STOCK, UPCARD
 from ginenv.cards import RANKS, card_name
 from ginenv.errors import GinError, check_choice, must_be, unknown_name
@@ -57,8 +56,10 @@ NOVICES: dict[str, dict[str, Any]] = {
 }
 STYLES = BOTS | NOVICES
 
-_RULES: dict[str, tuple[str, ...]] = {"draw": DRAW_RULES, "discard": DISCARD_RULES}
-_MOST = {"knock": 10, "turns": 99, "late": 10, "memory": ALL_OF_PILE, "infer": 1, "decay": 1, "blunder": 1}
+_RULES: dict[str, tuple[str, ...]] = {"draw": DRAW_RULES, "discard": DISCARD_RULES, "unafraid": FEARS}
+_MOST = {"knock": 10, "turns": 99, "late": 10, "memory": ALL_OF_PILE, "infer": 1, "low_bait": 10, "nerve": 10}
+_MOST |= dict.fromkeys(("decay", "blunder", "pair_bait", "run_bait", "overlook", "patience"), 1)
+_SIGNED = ("high", "shed")
 
 
 def style(base: str = "simple", **options: Any) -> np.ndarray:
@@ -66,7 +67,7 @@ def style(base: str = "simple", **options: Any) -> np.ndarray:
 
     Args:
         base: a name in ``STYLES``.
-        options: fields of ``STYLE``; ``draw`` and ``discard`` by the names in ``DRAW_RULES`` and ``DISCARD_RULES``.
+        options: fields of ``STYLE``; rules by the names in ``DRAW_RULES``, ``DISCARD_RULES`` and ``FEARS``.
 
     Returns:
         ``STYLE[1]``.
@@ -88,35 +89,12 @@ def style(base: str = "simple", **options: Any) -> np.ndarray:
 def _checked(name: str, value: Any) -> float:
     if name in _RULES:
         return check_choice(f"style option {name}", value, _RULES[name])
-    least, most = (-100 if name == "high" else 0), _MOST.get(name, 1000)
+    least, most = (-100 if name in _SIGNED else 0), _MOST.get(name, 1000)
     whole = STYLE[name] == np.uint8
     if not isinstance(value, int | float) or not least <= value <= most or (whole and value != int(value)):
         kind = "a whole number" if whole else "a number"
         raise GinError(must_be(f"style option {name}", f"{kind} from {least} to {most}", value))
     return value
-
-
-def sample_styles(count: int, rng: np.random.Generator) -> np.ndarray:
-    """Random styles ``STYLE[count]``, no two alike: bots and novices with their numbers redrawn.
-
-    Args:
-        count: how many.
-        rng: the generator to draw with.
-    """
-    bases = [name for name in STYLES if name != "random"]
-    styles = np.concatenate([style(bases[k]) for k in rng.integers(0, len(bases), count)])
-    styles["knock"] = rng.choice([0, 2, 4, 6, 8, 10, 10, 10], count)
-    styles["turns"] = rng.choice([2, 3, 4, 6, 9, 99], count)
-    styles["late"] = np.minimum(styles["knock"], rng.choice([0, 0, 2, 5, 10], count))
-    styles["memory"] = rng.choice([0, 2, 4, 8, ALL_OF_PILE], count)
-    styles["infer"] = rng.integers(0, 2, count)
-    styles["bar"] = rng.choice([4.0, 7.0, 99.0], count)
-    for name, scale in (("ahead", 2.0), ("danger", 8.0), ("ways", 1.0), ("pairs", 3.0), ("runs", 3.0), ("noise", 3.0)):
-        # Half of them have 0.
-        styles[name] = np.where(rng.random(count) < 0.5, 0.0, rng.exponential(scale, count))
-    styles["high"] = rng.normal(0.0, 0.3, count)
-    styles["blunder"] = np.where(rng.random(count) < 0.7, 0.0, rng.uniform(0.0, 0.15, count))
-    return styles
 
 
 class StylePlayer(BasePlayer):
@@ -152,21 +130,6 @@ class StylePlayer(BasePlayer):
         index = np.zeros(len(views), np.int64) if slots is None else np.asarray(slots, np.int64) % len(self.styles)
         act_batch(views, self.styles, index, np.uint64(self.seed % 2**64), actions)
         return actions
-
-
-class PopulationPlayer(StylePlayer):
-    """Another random style in every game: game ``slot`` is played by style ``slot % count``.
-
-    Args:
-        seed: of the players' luck.
-        count: number of styles.
-        draw: seed with which they are drawn.
-    """
-
-    name = "population"
-
-    def __init__(self, seed: int = 0, count: int = 512, draw: int = 1) -> None:
-        super().__init__(sample_styles(int(count), np.random.default_rng(int(draw))), seed)
 
 
 def make_style(seed: int = 0, base: str = "simple", **options: Any) -> StylePlayer:

@@ -9,14 +9,16 @@ from __future__ import annotations
 import numpy as np
 
 from agents.bots.hand_kernels import (
+    beside,
     choose_lay_off,
     choose_spread,
-    danger_of,
+    dangers_of,
     deadwood_ahead,
     has_neighbour,
     joins_meld,
     least_deadwood,
     live_ways,
+    most_points,
     remembered,
     repeated,
     turn_of,
@@ -25,13 +27,16 @@ from agents.bots.hand_kernels import (
 from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_LAYOFF, PHASE_SPREAD, PHASE_WALL, STOCK, UPCARD
 from ginenv.engine import NO_CARD
 from ginenv.jit import below, ctz, kernel, mix, nth_bit, popcount
-from ginenv.melds import RANK_COLUMN, card_points, deadwood, melded_cards
+from ginenv.melds import RANK_COLUMN, SUIT_BITS, card_points, deadwood, melded_cards
 
 # Upcards that a style draws: those that make a meld (the challenge's baseline); those that lower its deadwood by a meld, let it
 # knock, or save ``bar`` points; all; none.
 DRAW_RULES = ("meld", "gain", "always", "never")
 # Cards that it discards: a random one of those that leave the least deadwood; the largest unused one; the one of least cost.
 DISCARD_RULES = ("least", "largest", "cost")
+# What a player who weighs danger may leave out: nothing; that a discard makes a run; that it makes a set.
+FEARS = ("all", "no-runs", "no-sets")
+_NO_RUNS, _NO_SETS = 1, 2
 _DRAW_MELD, _DRAW_GAIN, _DRAW_ALWAYS, _DRAW_NEVER = range(len(DRAW_RULES))
 _LEAST, _LARGEST, _COST = range(len(DISCARD_RULES))
 
@@ -55,11 +60,36 @@ STYLE = np.dtype(
         ("high", np.float64),  # "cost": points for each point of the card: below 0 sheds high cards, above 0 keeps them
         ("noise", np.float64),  # "cost": a random error of up to this many points for each card
         ("blunder", np.float64),  # probability of a uniformly random legal action
+        # Leanings that can be punished; 0 is none.
+        ("pair_bait", np.float64),  # probability of taking an upcard that makes no meld but a pair
+        (
+            "run_bait",
+            np.float64,
+        ),  # probability of taking one that makes no meld but stands beside, or one off, a card of its suit
+        ("low_bait", np.uint8),  # takes upcards of this many points or less, if the hand has a loose card of more
+        ("overlook", np.float64),  # probability of overlooking an upcard that it wants
+        ("follow", np.float64),  # "cost": points by which a card near the opponent's discards seems safer
+        ("kings", np.float64),  # "cost": points for a king or queen
+        ("shed", np.float64),  # "cost": added to ``high`` for every turn played
+        ("clings", np.float64),  # "cost": points for a card that it took from the pile
+        ("unafraid", np.uint8),  # "cost": position in FEARS of what ``danger`` leaves out
+        (
+            "nerve",
+            np.uint8,
+        ),  # knocks as soon as it may once the opponent has taken this many upcards (0: never for that)
+        ("patience", np.float64),  # probability of not knocking in a turn in which it would
     ],
     align=True,
 )
 
 OUTLOOK = 105
+_QUEEN = 11
+# Set the random words of different leanings apart.
+_PATIENCE, _OVERLOOK, _BAIT = (
+    np.uint64(0x452821E638D01377),
+    np.uint64(0xBE5466CF34E90C6C),
+    np.uint64(0xC0AC29B7C97C50DD),
+)
 # Discards this much worse in deadwood than the best one are skipped.
 _MARGIN = 12.0
 
@@ -80,36 +110,54 @@ def uniform_action(v, word):
 @kernel
 def knock_bar(v, st):
     """The most deadwood with which the style knocks in this turn."""
+    if st.nerve > 0 and popcount(v.known[1]) >= st.nerve:
+        return np.int64(v.limit)
     return np.int64(st.knock) if turn_of(v) <= st.turns else np.int64(st.late)
 
 
 @kernel
 def _outlook(v, st):
-    """What all discards' costs share: live, known and cold cards, the chance that a live card is held, and the weight ahead."""
+    """What all discards' costs share.
+
+    Returns:
+        Live, known and cold cards, those near the opponent's discards, those taken from the pile, the chance that a live card is held, the
+        weight ahead, and the points for each point of a card.
+    """
     known = v.known[1] if st.infer else np.int64(0)
     # Forgotten cards count as live.
     live = (v.unseen | v.pile_cards | v.known[1]) & ~(remembered(v, st.memory) | known)
     cold = v.thrown[1] | v.refused[1] if st.infer else np.int64(0)
     chance = (v.rules.hand_size - popcount(known)) / max(1, popcount(live))
     ahead = st.ahead * st.decay ** (turn_of(v) - 1)
-    return live, known, cold, chance, ahead
+    near = beside(v.thrown[1] & remembered(v, st.memory)) if st.follow > 0 else np.int64(0)
+    high = st.high + st.shed * (turn_of(v) - 1)
+    return live, known, cold, near, v.known[0], chance, ahead, high
 
 
 @kernel
-def _cost(hand, st, card, left, live, known, cold, chance, ahead):
+def _cost(hand, st, card, left, outlook):
     """The cost of a discard that leaves ``left`` points of deadwood."""
+    live, known, cold, near, taken, chance, ahead, high = outlook
     bit = np.int64(1) << card
-    cost = left + st.high * card_points(card)
+    cost = left + high * card_points(card)
     if ahead > 0:
         cost += ahead * deadwood_ahead(hand & ~bit, live, left, st.gin)
     if st.danger > 0:
-        cost += st.danger * danger_of(card, live, known, cold, chance)
+        sets, runs, factor = dangers_of(card, live, known, cold, chance)
+        feared = (0.0 if st.unafraid == _NO_SETS else sets) + (0.0 if st.unafraid == _NO_RUNS else runs)
+        cost += st.danger * min(1.0, feared * factor)
     if st.ways > 0:
         cost += st.ways * live_ways(card, hand, live)
     if st.pairs > 0 and hand & ~bit & (RANK_COLUMN << (card % 13)):
         cost += st.pairs
     if st.runs > 0 and has_neighbour(card, hand):
         cost += st.runs
+    if st.kings > 0 and card % 13 >= _QUEEN:
+        cost += st.kings
+    if near & bit:
+        cost -= st.follow
+    if taken & bit:
+        cost += st.clings
     return cost
 
 
@@ -117,7 +165,7 @@ def _cost(hand, st, card, left, live, known, cold, chance, ahead):
 def _cheapest(v, st, allowed, word):
     """The discard of least cost."""
     hand = v.hand
-    live, known, cold, chance, ahead = _outlook(v, st)
+    outlook = _outlook(v, st)
     least = least_deadwood(hand, allowed)[1]
     best = 1e9
     chosen = np.int64(ctz(allowed))
@@ -129,7 +177,7 @@ def _cheapest(v, st, allowed, word):
         left = deadwood(hand & ~bit)
         if left > least + _MARGIN:
             continue
-        cost = _cost(hand, st, card, left, live, known, cold, chance, ahead)
+        cost = _cost(hand, st, card, left, outlook)
         if st.noise > 0:
             cost += st.noise * unit(mix(word + np.uint64(card)))
         if cost < best:
@@ -152,7 +200,7 @@ def outlook_rows(v, st, out, row):
         allowed = v.legal[0] | v.legal[1]
         if allowed == 0:
             return
-        live, known, cold, chance, ahead = _outlook(v, st)
+        outlook = _outlook(v, st)
         best = 1e9
         for again in range(2):
             rest = allowed
@@ -161,13 +209,13 @@ def outlook_rows(v, st, out, row):
                 bit = rest & -rest
                 rest ^= bit
                 left = deadwood(hand & ~bit)
-                cost = _cost(hand, st, card, left, live, known, cold, chance, ahead)
+                cost = _cost(hand, st, card, left, outlook)
                 if again:
                     out[row, card] = max(0.0, 64 - 4 * (cost - best))
                     out[row, 52 + card] = 64 * np.exp(best - cost)
                 elif cost < best:
                     best = cost
-    elif v.legal[2] & 2 and _wants(v, st):
+    elif v.legal[2] & 2 and _needs(v, st):
         out[row, 104] = 64
 
 
@@ -195,7 +243,8 @@ def _discard(v, st, word):
         knocks &= ~new
     if knocks:
         cards, left = least_deadwood(v.hand, knocks)
-        if left == 0 or discards == 0 or left <= knock_bar(v, st):
+        knocks_now = left <= knock_bar(v, st) and not (st.patience > 0 and unit(mix(word ^ _PATIENCE)) < st.patience)
+        if left == 0 or discards == 0 or knocks_now:
             return KNOCK + nth_bit(cards, below(word, popcount(cards)))
     allowed = discards & ~repeated(v)
     if allowed == 0:
@@ -211,8 +260,8 @@ def _discard(v, st, word):
 
 
 @kernel
-def _wants(v, st):
-    """Whether the style takes the upcard."""
+def _needs(v, st):
+    """Whether the style takes the upcard by its rule."""
     if st.draw == _DRAW_ALWAYS:
         return True
     if st.draw == _DRAW_NEVER:
@@ -230,13 +279,45 @@ def _wants(v, st):
 
 
 @kernel
-def _draw(v, st):
+def _tempted(v, st, word):
+    """Whether an upcard that the style does not need tempts it."""
+    card = np.int64(v.upcard)
+    if st.low_bait > 0 and card_points(card) <= st.low_bait:
+        loose = v.hand & ~melded_cards(v.hand)
+        if most_points(loose) > card_points(card):
+            return True
+    chance = 0.0
+    if st.pair_bait > 0 and v.hand & (RANK_COLUMN << (card % 13)):
+        chance = st.pair_bait
+    if st.run_bait > chance and _near_in_suit(card, v.hand):
+        chance = st.run_bait
+    return chance > 0 and unit(word) < chance
+
+
+@kernel
+def _near_in_suit(card, cards):
+    """Whether a mask holds a card of the same suit one or two ranks away."""
+    rank = card % 13
+    suit = (cards >> (card - rank)) & SUIT_BITS
+    return ((suit << 1 | suit >> 1 | suit << 2 | suit >> 2) >> rank) & 1 == 1
+
+
+@kernel
+def _wants(v, st, word):
+    """Whether the style takes the upcard."""
+    if _needs(v, st):
+        return not (st.overlook > 0 and unit(mix(word ^ _OVERLOOK)) < st.overlook)
+    return _tempted(v, st, mix(word ^ _BAIT))
+
+
+@kernel
+def _draw(v, st, word):
     if v.legal[2] & 2:
         if v.phase == PHASE_WALL:
             # The last upcard may be taken only to knock.
             if least_deadwood(v.hand | np.int64(1) << v.upcard, v.hand)[1] <= min(v.limit, knock_bar(v, st)):
                 return UPCARD
-        elif _wants(v, st):
+        elif _wants(v, st, word):
             return UPCARD
     return STOCK + ctz(v.legal[2] & 5)
 
@@ -253,7 +334,7 @@ def decide(v, st, seed):
         return np.int64(choose_spread(v))
     if v.phase == PHASE_LAYOFF:
         return np.int64(choose_lay_off(v))
-    return np.int64(_draw(v, st))
+    return np.int64(_draw(v, st, word))
 
 
 @kernel

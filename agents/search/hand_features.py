@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.bots.hand_kernels import joins_meld, pairs
-from ginenv.engine import NO_CARD, next_word
-from ginenv.history import M_DISCARD, M_DRAW, M_FORCED_DRAW, M_PASS, M_TAKE, moves
+from agents.bots.hand_kernels import beside, joins_meld, pairs
+from agents.opponent_model.turns import MAX_TURNS, TURN, read_turns  # noqa: F401  (also exported from here)
+from ginenv.engine import next_word
 from ginenv.jit import below, ctz, kernel, popcount
 from ginenv.melds import RANK_COLUMN, SUIT_BITS, card_points, deadwood, melded_cards, points_of
 
@@ -44,52 +44,6 @@ _HEAT = 2.5  # points of discard cost that make a choice e times less likely
 _BREAKS_MELD = 0.03  # probability to discard from a meld
 _FLOOR = 0.15  # part of the discards that follows no model
 _DECLINES = 0.3  # probability not to knock when it could
-
-# The opponent's turns in this hand; a turn without a discard is a refusal of the offered upcard.
-TURN = np.dtype(
-    [
-        ("before", np.int64),  # cards it was known to hold before its draw
-        ("top", np.int16),  # upcard that it refused or took, -1 where there was none
-        ("took", np.uint8),
-        ("discarded", np.int16),  # its discard, -1 for a refusal of the offered upcard
-    ],
-    align=True,
-)
-MAX_TURNS = 64
-
-_NOT_KING = np.int64(0xFFF) * (1 | 1 << 13 | 1 << 26 | 1 << 39)
-_NOT_ACE = np.int64(0x1FFE) * (1 | 1 << 13 | 1 << 26 | 1 << 39)
-
-
-@kernel
-def read_turns(v, turns):
-    """Writes the opponent's turns in a view's record of the hand to ``TURN[MAX_TURNS]`` and returns their number."""
-    count = 0
-    known = np.int64(0)
-    t = turns[0]
-    t.before, t.top, t.took, t.discarded = 0, -1, 0, -1
-    for move in moves(v):
-        if count >= MAX_TURNS - 1:
-            break
-        if move.seat == 0:
-            continue
-        if move.kind == M_PASS or move.kind == M_TAKE or move.kind == M_DRAW:
-            t.before = known
-            t.top = move.upcard if move.upcard != NO_CARD else -1
-            if move.kind == M_TAKE:
-                t.took = 1
-                known |= np.int64(1) << move.card
-        elif move.kind == M_FORCED_DRAW:
-            # After two passes the starter must draw from the stock.
-            t.before = known
-        elif move.kind == M_DISCARD:
-            t.discarded = move.card
-            known &= ~(np.int64(1) << move.card)
-        if move.kind == M_DISCARD or move.kind == M_PASS:
-            count += 1
-            t = turns[count]
-            t.top, t.took, t.discarded = -1, 0, -1
-    return count
 
 
 @kernel
@@ -170,13 +124,6 @@ def _fit(cards, v, turns, count, stream):
 
 
 @kernel
-def _beside(cards):
-    """Cards of the same rank as one of a mask, or next to it in its suit."""
-    ranks = (cards | cards >> 13 | cards >> 26 | cards >> 39) & SUIT_BITS
-    return ranks * RANK_COLUMN | (cards & _NOT_KING) << 1 | (cards & _NOT_ACE) >> 1
-
-
-@kernel
 def _write_features(cards, v, belief, fit, out):
     points = deadwood(cards)
     melded = melded_cards(cards)
@@ -195,7 +142,7 @@ def _write_features(cards, v, belief, fit, out):
         rest ^= bit
         if cards & column & ~bit:
             same += 1
-        if cards & _beside(bit) & ~column:
+        if cards & beside(bit) & ~column:
             near += 1
     out[0] = total / 4
     out[1] = points / 10

@@ -12,9 +12,10 @@ import numpy as np
 
 from agents.config import parse_config
 from agents.network.player import SHIPPED
+from agents.opponent_model.turns import MAX_TURNS, TURN
 from agents.search.candidates import CANDIDATE, MAX_CANDIDATES, choose, list_candidates
 from agents.search.config import SearchConfig
-from agents.search.hand_features import MAX_TURNS, NUM_FEATURES, TURN, write_features
+from agents.search.hand_features import NUM_FEATURES, write_features
 from agents.search.judge import BRANCH, EquityTables, Judge, branch
 from agents.search.prior import NetworkPrior
 from agents.search.worlds import draw_hands, draw_worlds

@@ -24,7 +24,7 @@ from agents.arena.series import play_series
 from agents.bots.heuristics import StylePlayer
 from agents.config import Config
 from agents.deals import Domain
-from agents.levels.bench.opponents import LEANERS, PlayersBySeries, baiter, leaner, switcher
+from agents.levels.bench.opponents import PlayersBySeries, baiter, held_out, held_out_names, switcher
 from agents.levels.level import Level, LevelError, load_level
 from agents.levels.plans import NUM_PLANS
 from agents.levels.player import LevelPlayer
@@ -128,7 +128,7 @@ def hands_to_play(config: AdaptationConfig) -> int:
     whole, choosing = config.series * config.hands, _CHOOSING * max(1, config.ceiling_hands // _CHOOSING)
     for_each = 2 * whole + config.controls * (whole + 2 * config.series * _AFTERWARDS)
     for_each += bool(config.ceiling_hands) * (whole + NUM_PLANS * choosing)
-    return len(LEANERS) * for_each + 2 * _HARMFUL * (config.harm_series or config.series) * config.hands
+    return len(held_out_names()) * for_each + 2 * _HARMFUL * (config.harm_series or config.series) * config.hands
 
 
 def measure(config: AdaptationConfig, level: Level, progress: Progress = lambda words: None) -> Measured:
@@ -145,8 +145,8 @@ def measure(config: AdaptationConfig, level: Level, progress: Progress = lambda 
     if not level.learns:
         raise LevelError(f"{level.name} learns nothing; measure a level that learns")
     began = time.perf_counter()
-    names = list(LEANERS)
-    opponents: list[Player] = [leaner(name, config.seed + 101 + k) for k, name in enumerate(names)]
+    names = held_out_names()
+    opponents: list[Player] = [held_out(name, config.seed + 101 + k) for k, name in enumerate(names)]
     series, hands, seed = config.series, config.hands, config.seed
     progress("frozen")
     frozen = _play(LevelPlayer(level, seed, learn=False), opponents, series, hands, seed)
@@ -206,7 +206,7 @@ def best_plans(config: AdaptationConfig, level: Level, opponents: Sequence[Playe
 def results(config: AdaptationConfig, level: Level, measured: Measured) -> dict[str, Any]:
     """All figures as plain values."""
     windows = {f"{low + 1}_{min(high, config.hands)}": (low, high) for low, high in WINDOWS if low < config.hands}
-    count = len(LEANERS)
+    count = len(held_out_names())
     gains = [adapted - frozen for adapted, frozen in zip(measured.adapted, measured.frozen, strict=True)]
 
     def by_window(parts: Sequence[np.ndarray]) -> dict[str, dict[str, Any]]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from agents.arena.results import Estimate, ratio
 from agents.arena.series import play_series
-from agents.bots.heuristics import PopulationPlayer
+from agents.bots.population import PopulationPlayer
 from agents.deals import Domain
 from agents.levels.level import Level
 from agents.levels.player import LevelPlayer

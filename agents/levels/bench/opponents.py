@@ -1,33 +1,27 @@
 """The opponents of the adaptation benchmark, held back from training, and those against which nothing can be gained.
 
-The ten with leanings combine what people lean to as ``sample_styles`` never does. Levels and settings are chosen on other styles.
+Ten are drawn from the generator of the training population with a seed of their own, and two are of kinds that nothing is trained on
+(``agents.levels.bench.kinds``). Levels and settings are chosen on other styles.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from agents.bots.heuristics import StylePlayer, style
-from agents.bots.style_kernels import act_batch
-from ginenv.errors import GinError
+from agents.bots.style_kernels import STYLE, act_batch
+from agents.levels.bench.kinds import KINDS
+from ginenv.errors import GinError, unknown_name
 from ginenv.players import BasePlayer, Player
 
-# The opponents with leanings, by name.
-LEANERS: dict[str, dict[str, Any]] = {
-    "collector": {"base": "takes-all", "pairs": 4.0, "knock": 7, "late": 7, "noise": 1.0},
-    "stockist": {"base": "takes-none", "runs": 5.0, "knock": 10, "noise": 0.5},
-    "pairs": {"base": "hoards-pairs", "knock": 9, "late": 9, "memory": 1, "noise": 1.5},
-    "setter": {"base": "prefers-sets", "pairs": 7.0, "bar": 5.0, "draw": "gain", "knock": 3, "late": 3},
-    "runner": {"base": "prefers-runs", "runs": 7.0, "knock": 8, "turns": 5, "late": 1},
-    "dumper": {"base": "sheds-high", "high": -2.5, "knock": 10, "memory": 0},
-    "hoarder": {"base": "keeps-high", "high": 1.6, "knock": 10, "noise": 1.0},
-    "hasty": {"base": "early-knocker", "turns": 99, "late": 10, "ways": 0.0, "high": -1.0, "noise": 0.5},
-    "dreamer": {"base": "simple", "knock": 0, "turns": 99, "late": 0},
-    "scatterbrain": {"base": "blunderer", "blunder": 0.2, "noise": 6.0, "knock": 9},
-}
+# Styles drawn from a seed, with what they lose to ``network``: ``python -m benchmarks.held_out`` writes it.
+HELD_OUT = Path(__file__).with_name("held_out.json")
 
 
 class PlayersBySeries(BasePlayer):
@@ -100,18 +94,40 @@ class Switcher(BasePlayer):
                 self.hands[slot] = self.hands.get(slot, 0) + 1
 
 
-def leaner(name: str, seed: int = 0) -> StylePlayer:
-    """An opponent with leanings, by its name in ``LEANERS``."""
-    player = StylePlayer(style(**LEANERS[name]), seed)
+@cache
+def _held_out() -> dict[str, Any]:
+    return json.loads(HELD_OUT.read_text(encoding="utf-8"))
+
+
+def held_out_names() -> list[str]:
+    """The held-out opponents: ten styles and two kinds of their own."""
+    return [*_held_out()["styles"], *KINDS]
+
+
+def held_out(name: str, seed: int = 0) -> Player:
+    """A held-out opponent by its name.
+
+    Raises:
+        GinError: if there is none of that name.
+    """
+    if name in KINDS:
+        return KINDS[name](seed)
+    styles = _held_out()["styles"]
+    if name not in styles:
+        raise GinError(unknown_name("held-out opponent", name, held_out_names()))
+    record = np.zeros(1, STYLE)
+    for field, value in styles[name].items():
+        record[field] = value
+    player = StylePlayer(record, seed)
     player.name = name
     return player
 
 
 def switcher(hands: int, seed: int = 0) -> Switcher:
     """Knocks at once half of the time, then plays for gin."""
-    return Switcher(style(**LEANERS["hasty"]), style("camper"), hands // 2, seed, "switcher")
+    return Switcher(style("simple"), style("camper"), hands // 2, seed, "switcher")
 
 
 def baiter(hands: int, seed: int = 0) -> Switcher:
     """Plays for gin only until the level may have learned that, then knocks as early as the best bot."""
-    return Switcher(style(**LEANERS["dreamer"]), style("knocker"), min(60, hands // 3), seed, "baiter")
+    return Switcher(style("camper"), style("knocker"), min(60, hands // 3), seed, "baiter")

@@ -1,0 +1,155 @@
+"""What an opponent's choices are made of: features of a discard, of a draw and of a knock, from the cards that it held.
+
+A choice model gives each feature a weight. The weights of one opponent stand in one row: those of discards, then of draws, then of knocks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agents.bots.hand_kernels import (
+    beside,
+    dangers_of,
+    has_neighbour,
+    joins_meld,
+    least_deadwood,
+    live_ways,
+)
+from ginenv.cards import ALL_CARDS
+from ginenv.jit import ctz, kernel, popcount
+from ginenv.melds import RANK_COLUMN, SUIT_BITS, card_points, deadwood, melded_cards, points_of
+
+# Of each card that it may discard.
+DISCARDS = (
+    "points of deadwood more than the best discard leaves / 10",
+    "leaves the least deadwood",
+    "ways to make a meld of the card / 4",
+    "has another of its rank",
+    "has a neighbour in its suit",
+    "has a card two ranks away in its suit",
+    "points / 10",
+    "points / 10, times the turn / 10",
+    "king or queen",
+    "danger of a set",
+    "danger of a run",
+    "near what the other discarded or refused",
+    "taken from the pile before",
+)
+# Of taking the upcard. All but the first two are 0 where it makes a meld that lowers the deadwood.
+DRAWS = (
+    "any upcard",
+    "makes a meld",
+    "points of deadwood saved / 10",
+    "makes a pair",
+    "near a card of its suit",
+    "three points or less",
+    "would let it knock",
+    "the first upcard",
+)
+# Of knocking where gin is not reached.
+KNOCKS = (
+    "any knock",
+    "deadwood / 10",
+    "turn / 10",
+    "deadwood / 10, times the turn / 10",
+    "the other has taken upcards",
+)
+FEATURES = DISCARDS + DRAWS + KNOCKS
+NUM_DISCARDS, NUM_DRAWS, NUM_KNOCKS = len(DISCARDS), len(DRAWS), len(KNOCKS)
+NUM_WEIGHTS = len(FEATURES)
+FIRST_DRAW, FIRST_KNOCK = NUM_DISCARDS, NUM_DISCARDS + NUM_DRAWS
+MOST_CARDS = 11
+_QUEEN = 11
+
+
+@kernel
+def _two_away(card, cards):
+    rank = card % 13
+    suit = (cards >> (card - rank)) & SUIT_BITS
+    return ((suit << 2 | suit >> 2) >> rank) & 1 == 1
+
+
+@kernel
+def discard_rows(cards, allowed, t, hand_size, rows):
+    """Writes the features of the discards of eleven cards.
+
+    Args:
+        cards: the eleven cards.
+        allowed: those of them that may be discarded.
+        t: the ``TURN``.
+        hand_size: cards of a hand.
+        rows: ``float64[MOST_CARDS, NUM_DISCARDS]``, one row for each allowed card, the lowest first.
+
+    Returns:
+        The number of rows, and which of them the card discarded is (-1: none).
+    """
+    melded = melded_cards(cards)
+    whole = points_of(cards & ~melded)
+    best = least_deadwood(cards, allowed)[1]
+    live = ALL_CARDS & ~(cards | t.pile | t.mine)
+    chance = (hand_size - popcount(t.mine)) / max(1, popcount(live))
+    near = beside(t.cold)
+    turn = min(np.int64(t.number), 10) / 10
+    n = 0
+    chosen = -1
+    rest = allowed
+    while rest:
+        card = ctz(rest)
+        bit = rest & -rest
+        rest ^= bit
+        points = card_points(card)
+        left = deadwood(cards & ~bit) if melded & bit else whole - points
+        row = rows[n]
+        others = cards & ~bit
+        row[0] = (left - best) / 10
+        row[1] = 1.0 if left == best else 0.0
+        row[2] = live_ways(card, cards, live) / 4
+        row[3] = 1.0 if others & (RANK_COLUMN << (card % 13)) else 0.0
+        neighbour = has_neighbour(card, cards)
+        row[4] = 1.0 if neighbour else 0.0
+        row[5] = 1.0 if not neighbour and _two_away(card, cards) else 0.0
+        row[6] = points / 10
+        row[7] = points / 10 * turn
+        row[8] = 1.0 if card % 13 >= _QUEEN else 0.0
+        sets, runs, factor = dangers_of(card, live, t.mine, t.cold, chance)
+        row[9] = sets * factor
+        row[10] = runs * factor
+        row[11] = 1.0 if near & bit else 0.0
+        row[12] = 1.0 if t.before & bit else 0.0
+        if card == t.discarded:
+            chosen = n
+        n += 1
+    return n, chosen
+
+
+@kernel
+def draw_row(cards, t, limit, row):
+    """Writes the features of taking the upcard of a turn with ten cards to ``float64[NUM_DRAWS]``."""
+    card = np.int64(t.top)
+    bit = np.int64(1) << card
+    now = deadwood(cards)
+    after = least_deadwood(cards | bit, cards)[1]
+    saved = max(0, now - after)
+    for k in range(NUM_DRAWS):
+        row[k] = 0.0
+    row[0] = 1.0
+    if saved > 0 and joins_meld(cards, card):
+        row[1] = 1.0
+        return
+    row[2] = saved / 10
+    row[3] = 1.0 if cards & (RANK_COLUMN << (card % 13)) else 0.0
+    row[4] = 1.0 if has_neighbour(card, cards) or _two_away(card, cards) else 0.0
+    row[5] = 1.0 if card_points(card) <= 3 else 0.0
+    row[6] = 1.0 if after <= limit else 0.0
+    row[7] = 1.0 if t.first else 0.0
+
+
+@kernel
+def knock_row(left, t, row):
+    """Writes the features of knocking with ``left`` points of deadwood to ``float64[NUM_KNOCKS]``."""
+    turn = min(np.int64(t.number), 10) / 10
+    row[0] = 1.0
+    row[1] = left / 10
+    row[2] = turn
+    row[3] = left / 10 * turn
+    row[4] = 1.0 if t.mine else 0.0

@@ -1,0 +1,331 @@
+"""Learning an opponent's weights from the hands that were shown: an online Laplace approximation of the posterior.
+
+A hand that is shown fixes the eleven cards before the opponent's last discard. Further back one of the cards then held came from the stock
+in each turn, and it is not known which: of the ways in which the cards can have come, all are equally likely before looking at the choices.
+So a hand is traced back in several samples at once, which are redrawn by how well they explain the choices (a particle filter backwards in
+time). Each hand is one Newton step from the posterior of the hands before, on the mean over the samples.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agents.bots.hand_kernels import least_deadwood, unit
+from agents.opponent_model.features import (
+    FIRST_DRAW,
+    FIRST_KNOCK,
+    MOST_CARDS,
+    NUM_DISCARDS,
+    NUM_DRAWS,
+    NUM_KNOCKS,
+    NUM_WEIGHTS,
+    discard_rows,
+    draw_row,
+    knock_row,
+)
+from agents.opponent_model.turns import MAX_TURNS, TURN, read_turns
+from ginenv.jit import ctz, kernel, mix, next_word, popcount
+from ginenv.melds import deadwood
+
+SAMPLES = 8
+# Logarithms of probabilities are not let below this: a choice that the model rules out tells no more than a rare one.
+LEAST_LOG = -12.0
+# Points of deadwood.
+_NEVER = 15
+# Further than this the curvature says nothing.
+_LONGEST_STEP = 3.0
+
+WORKSPACE = np.dtype(
+    [
+        ("turns", TURN, (MAX_TURNS,)),
+        ("rows", np.float64, (MOST_CARDS, NUM_DISCARDS)),
+        ("row", np.float64, (max(NUM_DRAWS, NUM_KNOCKS),)),
+        ("chances", np.float64, (MOST_CARDS,)),
+        ("cards", np.int64, (SAMPLES,)),
+        ("ways", np.int64, (SAMPLES * MOST_CARDS,)),
+        ("logs", np.float64, (SAMPLES * MOST_CARDS,)),
+        ("gradient", np.float64, (NUM_WEIGHTS,)),
+        ("curve", np.float64, (NUM_WEIGHTS, NUM_WEIGHTS)),
+        ("factor", np.float64, (NUM_WEIGHTS, NUM_WEIGHTS)),
+    ],
+    align=True,
+)
+
+
+@kernel
+def _log_chance_of_one(score, yes):
+    """Logarithm of the probability of yes (or no) at a logit, and the probability of yes."""
+    chance = 1 / (1 + np.exp(-score))
+    log = -np.log1p(np.exp(-score)) if yes else -np.log1p(np.exp(score))
+    return max(log, LEAST_LOG), chance
+
+
+@kernel
+def _two_way(w, first, count, row, yes, gradient, curve, tempered):
+    """Adds a choice between two: returns its log-likelihood."""
+    score = 0.0
+    for k in range(count):
+        score += w[first + k] * row[k]
+    log, chance = _log_chance_of_one(min(30.0, max(-30.0, score)), yes)
+    if tempered > 0:
+        missed = (1.0 if yes else 0.0) - chance
+        spread = chance * (1 - chance)
+        for a in range(count):
+            if row[a] == 0:
+                continue
+            gradient[first + a] += tempered * missed * row[a]
+            for b in range(a + 1):
+                curve[first + a, first + b] += tempered * spread * row[a] * row[b]
+    return log
+
+
+@kernel
+def _many_way(w, rows, n, chosen, chances, gradient, curve, tempered):
+    """Adds a choice among discards: returns its log-likelihood."""
+    most = -1e300
+    for i in range(n):
+        score = 0.0
+        for k in range(NUM_DISCARDS):
+            score += w[k] * rows[i, k]
+        chances[i] = score
+        most = max(most, score)
+    total = 0.0
+    for i in range(n):
+        chances[i] = np.exp(chances[i] - most)
+        total += chances[i]
+    for i in range(n):
+        chances[i] /= total
+    log = max(LEAST_LOG, np.log(chances[chosen] + 1e-300))
+    if tempered > 0:
+        for a in range(NUM_DISCARDS):
+            mean = 0.0
+            for i in range(n):
+                mean += chances[i] * rows[i, a]
+            gradient[a] += tempered * (rows[chosen, a] - mean)
+            # Rows become their distance from the mean; a later mean needs only its own column.
+            for i in range(n):
+                rows[i, a] -= mean
+            for b in range(a + 1):
+                spread = 0.0
+                for i in range(n):
+                    spread += chances[i] * rows[i, a] * rows[i, b]
+                curve[a, b] += tempered * spread
+    return log
+
+
+@kernel
+def add_discard(w, cards, t, limit, size, may_return, space, gradient, curve, tempered):
+    """Adds what was done with eleven cards: a knock or none, and the discard where it did not knock.
+
+    Args:
+        w: ``float64[NUM_WEIGHTS]``.
+        cards: the eleven cards.
+        t: the ``TURN``.
+        limit: most deadwood to knock with.
+        size: cards of a hand.
+        may_return: whether the upcard taken may be discarded at once.
+        space: a ``WORKSPACE``.
+        gradient: ``float64[NUM_WEIGHTS]``, added to.
+        curve: ``float64[NUM_WEIGHTS, NUM_WEIGHTS]``, whose lower half is added to.
+        tempered: factor on what is added to them; 0 for none.
+
+    Returns:
+        The log-likelihood, 0 where there was no choice.
+    """
+    allowed = cards
+    if t.took and not may_return:
+        allowed &= ~(np.int64(1) << t.top)
+    log = 0.0
+    left = least_deadwood(cards, allowed)[1]
+    if 0 < left <= limit:
+        knock_row(left, t, space.row)
+        log += _two_way(w, FIRST_KNOCK, NUM_KNOCKS, space.row, t.knocked, gradient, curve, tempered)
+    if t.knocked:
+        return log
+    n, chosen = discard_rows(cards, allowed, t, size, space.rows)
+    if chosen < 0 or n < 2:
+        return log
+    return log + _many_way(w, space.rows, n, chosen, space.chances, gradient, curve, tempered)
+
+
+@kernel
+def add_draw(w, cards, t, limit, space, gradient, curve, tempered):
+    """Adds whether it took the upcard with these ten cards; as ``add_discard``."""
+    if t.top < 0:
+        return 0.0
+    draw_row(cards, t, limit, space.row)
+    return _two_way(w, FIRST_DRAW, NUM_DRAWS, space.row, t.took, gradient, curve, tempered)
+
+
+@kernel
+def before_turn(cards, t, card):
+    """The ten cards before a turn from those after it, where ``card`` came from the stock (-1: none did)."""
+    if t.discarded >= 0:
+        cards |= np.int64(1) << t.discarded
+    if t.took:
+        return cards & ~(np.int64(1) << t.top)
+    return cards if card < 0 else cards & ~(np.int64(1) << card)
+
+
+@kernel
+def _add_turns(w, cards, k, v, size, space, gradient, curve, tempered):
+    """Adds the draw of turn ``k`` and the discard of the turn before it, given the ten cards between them; as ``add_discard``."""
+    log = add_draw(w, cards, space.turns[k], v.limit, space, gradient, curve, tempered)
+    if k > 0 and space.turns[k - 1].discarded >= 0:
+        t = space.turns[k - 1]
+        cards |= np.int64(1) << t.discarded
+        log += add_discard(
+            w, cards, t, v.limit, size, v.rules.discard_taken_upcard, space, gradient, curve, tempered
+        )  # fmt: skip
+    return log
+
+
+@kernel
+def _regret(cards, t):
+    """By how much more deadwood than the best discard the discard of a turn left, where these ten cards are left."""
+    eleven = cards | np.int64(1) << t.discarded
+    return deadwood(cards) - least_deadwood(eleven, eleven)[1]
+
+
+@kernel
+def _guess(w, k, v, size, space, alive, stream):
+    """Replaces the samples after turn ``k`` by samples before it, drawn from all ways to go back by how well they explain what came before.
+
+    Returns:
+        The number of samples and the stream's new state.
+    """
+    t = space.turns[k]
+    count = 0
+    most = -1e300
+    for i in range(alive):
+        if t.drew:
+            # What it was known to hold did not come from the stock.
+            new = (space.cards[i] | np.int64(1) << t.discarded) & ~t.before
+        else:
+            new = np.int64(1)
+        while new:
+            cards = before_turn(space.cards[i], t, ctz(new) if t.drew else np.int64(-1))
+            new &= new - 1
+            space.ways[count] = cards
+            before = space.turns[k - 1]
+            if k > 0 and before.discarded >= 0 and _regret(cards, before) > _NEVER:
+                # What costs much is hardly ever thrown; how much precisely does not matter.
+                space.logs[count] = LEAST_LOG
+            else:
+                space.logs[count] = _add_turns(w, cards, k, v, size, space, space.gradient, space.curve, 0.0)
+            most = max(most, space.logs[count])
+            count += 1
+    if count <= 1:
+        space.cards[0] = space.ways[0]
+        return count, stream
+    total = 0.0
+    for j in range(count):
+        space.logs[j] = np.exp(space.logs[j] - most)
+        total += space.logs[j]
+    # Systematic resampling.
+    stream, word = next_word(stream)
+    start = unit(mix(word))
+    reached = 0.0
+    source = -1
+    for i in range(SAMPLES):
+        wanted = (i + start) / SAMPLES * total
+        while source < count - 1 and (source < 0 or reached <= wanted):
+            source += 1
+            reached += space.logs[source]
+        space.cards[i] = space.ways[source]
+    return SAMPLES, stream
+
+
+@kernel
+def shown_hand(v):
+    """The opponent's ten cards at the end of a hand, what it laid off included; 0 where they were not shown."""
+    return v.shown | v.laid if v.knocker == 0 else v.shown
+
+
+@kernel
+def trace_hand(v, w, space, tempered):
+    """Traces a finished hand back in samples, and leaves the gradient and curvature of its log-likelihood in the workspace.
+
+    Returns:
+        The number of the opponent's turns, 0 where its hand was not shown.
+    """
+    cards = np.int64(shown_hand(v))
+    if cards == 0:
+        return 0
+    count = read_turns(v, space.turns)
+    size = popcount(cards)
+    stream = v.luck
+    space.gradient[:] = 0.0
+    space.curve[:] = 0.0
+    space.cards[0] = cards
+    alive = 1
+    last = count - 1
+    if last >= 0 and space.turns[last].discarded >= 0:
+        t = space.turns[last]
+        eleven = cards | np.int64(1) << t.discarded
+        add_discard(
+            w, eleven, t, v.limit, size, v.rules.discard_taken_upcard, space, space.gradient, space.curve, tempered
+        )  # fmt: skip
+    for k in range(last, -1, -1):
+        alive, stream = _guess(w, k, v, size, space, alive, stream)
+        i = 0
+        while i < alive:
+            # Equal samples stand side by side.
+            same = 1
+            while i + same < alive and space.cards[i + same] == space.cards[i]:
+                same += 1
+            share = tempered * same / alive
+            _add_turns(w, space.cards[i], k, v, size, space, space.gradient, space.curve, share)
+            i += same
+    return count
+
+
+@kernel
+def solve(a, b, factor):
+    """Solves ``a x = b`` for a positive definite matrix whose lower half is given; ``b`` becomes ``x``, ``factor`` the Cholesky factor."""
+    n = b.shape[0]
+    for i in range(n):
+        for j in range(i + 1):
+            total = a[i, j]
+            for k in range(j):
+                total -= factor[i, k] * factor[j, k]
+            if i == j:
+                factor[i, i] = np.sqrt(max(total, 1e-9))
+            else:
+                factor[i, j] = total / factor[j, j]
+    for i in range(n):
+        for k in range(i):
+            b[i] -= factor[i, k] * b[k]
+        b[i] /= factor[i, i]
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            b[i] -= factor[k, i] * b[k]
+        b[i] /= factor[i, i]
+
+
+@kernel
+def newton_step(w, precision, gradient, curve, factor):
+    """Moves weights by one Newton step; ``gradient`` and ``curve`` (lower half), of the log-likelihood, are overwritten."""
+    for a in range(NUM_WEIGHTS):
+        for b in range(a + 1):
+            curve[a, b] += precision[a, b]
+    solve(curve, gradient, factor)
+    longest = 0.0
+    for a in range(NUM_WEIGHTS):
+        longest = max(longest, abs(gradient[a]))
+    scale = min(1.0, _LONGEST_STEP / max(longest, 1e-9))
+    for a in range(NUM_WEIGHTS):
+        w[a] += scale * gradient[a]
+
+
+@kernel
+def learn_hand(v, w, precision, space, tempered):
+    """Moves weights and precision of an opponent by what a finished hand showed; returns whether it showed anything."""
+    if trace_hand(v, w, space, tempered) == 0:
+        return False
+    newton_step(w, precision, space.gradient, space.curve, space.factor)
+    for a in range(NUM_WEIGHTS):
+        for b in range(a + 1):
+            precision[a, b] = space.curve[a, b]
+            precision[b, a] = precision[a, b]
+    return True

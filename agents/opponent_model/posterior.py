@@ -1,0 +1,185 @@
+"""What is known of opponents: a normal distribution of each one's weights, begun at the population's and moved by every hand shown."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from agents.opponent_model.features import FEATURES, NUM_WEIGHTS
+from agents.opponent_model.learning import WORKSPACE, learn_hand, solve
+from ginenv.errors import GinError
+from ginenv.jit import kernel
+
+PRIOR = Path(__file__).resolve().parents[1] / "data" / "opponent_model.json"
+# Width of a row of ``Knowledge.context``: a mean and a certainty for every weight.
+CONTEXT_WIDTH = 2 * NUM_WEIGHTS
+
+# What is known of one opponent.
+KNOWN = np.dtype(
+    [
+        ("mean", np.float64, (NUM_WEIGHTS,)),
+        ("precision", np.float64, (NUM_WEIGHTS, NUM_WEIGHTS)),
+        ("hands", np.int64),  # shown so far
+    ],
+    align=True,
+)
+
+
+@dataclass(frozen=True)
+class ModelPrior:
+    """What strangers are like.
+
+    Attributes:
+        mean: ``float64[NUM_WEIGHTS]``.
+        covariance: ``float64[NUM_WEIGHTS, NUM_WEIGHTS]``.
+        tempered: factor on the log-likelihood of every hand.
+    """
+
+    mean: np.ndarray
+    covariance: np.ndarray
+    tempered: float
+
+    @property
+    def stranger(self) -> np.ndarray:
+        """What is known of somebody never met: ``KNOWN[1]``."""
+        known = np.zeros(1, KNOWN)
+        known["mean"], known["precision"] = self.mean, np.linalg.inv(self.covariance)
+        return known
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        lower = self.covariance[np.tril_indices(NUM_WEIGHTS)]
+        return {
+            "features": list(FEATURES), "mean": self.mean.tolist(), "covariance": lower.tolist(), "tempered": self.tempered,
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> ModelPrior:
+        """From plain values.
+
+        Raises:
+            GinError: if they are not of this version's features.
+        """
+        if values.get("features") != list(FEATURES):
+            raise GinError(
+                "the opponent model was fitted to other features; python -m benchmarks.opponent_model fit makes it"
+            )
+        return cls(np.array(values["mean"]), _square(values["covariance"]), float(values["tempered"]))
+
+
+def _square(lower: list[float]) -> np.ndarray:
+    """The symmetric matrix of a lower half; raises a ``ValueError`` for another number of values."""
+    values, places = np.array(lower, float), np.tril_indices(NUM_WEIGHTS)
+    if values.shape != places[0].shape:
+        raise ValueError(f"{len(places[0])} numbers are needed")
+    matrix = np.zeros((NUM_WEIGHTS, NUM_WEIGHTS))
+    matrix[places] = values
+    return matrix + np.tril(matrix, -1).T
+
+
+@cache
+def shipped_prior() -> ModelPrior:
+    """The prior that ships with the package."""
+    return ModelPrior.from_dict(json.loads(PRIOR.read_text(encoding="utf-8")))
+
+
+@kernel
+def _learn(views, rows, known, space, tempered):
+    for i in range(views.shape[0]):
+        k = known[rows[i]]
+        if learn_hand(views[i], k.mean, k.precision, space[0], tempered):
+            k.hands += 1
+
+
+@kernel
+def _spread(precision, space, out):
+    """Writes the standard deviations of a precision matrix's normal distribution."""
+    for a in range(NUM_WEIGHTS):
+        for b in range(NUM_WEIGHTS):
+            space.gradient[b] = 1.0 if a == b else 0.0
+        solve(precision, space.gradient, space.factor)
+        out[a] = np.sqrt(space.gradient[a])
+
+
+@kernel
+def _contexts(known, mean, deviation, space, out):
+    spread = np.empty(NUM_WEIGHTS)
+    for i in range(known.shape[0]):
+        k = known[i]
+        if k.hands == 0:
+            out[i, :] = 0
+            continue
+        _spread(k.precision, space[0], spread)
+        for a in range(NUM_WEIGHTS):
+            out[i, a] = (k.mean[a] - mean[a]) / deviation[a]
+            out[i, NUM_WEIGHTS + a] = 1 - spread[a] / deviation[a]
+
+
+class Knowledge:
+    """What is known of many opponents, one row each.
+
+    Args:
+        count: of opponents.
+        prior: what strangers are like; the shipped one when left out.
+
+    Attributes:
+        known: ``KNOWN[count]``.
+    """
+
+    def __init__(self, count: int, prior: ModelPrior | None = None) -> None:
+        self.prior = shipped_prior() if prior is None else prior
+        self.known = np.repeat(self.prior.stranger, count)
+        self._space = np.zeros(1, WORKSPACE)
+        self._deviation = np.sqrt(np.diag(self.prior.covariance))
+
+    def learn(self, views: np.ndarray, rows: np.ndarray) -> None:
+        """Learns from finished hands.
+
+        Args:
+            views: ``VIEW[n]``, final views of the seat that watches. Hands that were not shown teach nothing.
+            rows: ``int[n]``, the opponent of each.
+        """
+        _learn(views, np.asarray(rows, np.int64), self.known, self._space, self.prior.tempered)
+
+    def forget(self, rows: np.ndarray) -> None:
+        """Makes strangers of some opponents."""
+        self.known[rows] = self.prior.stranger[0]
+
+    def context(self, rows: np.ndarray) -> np.ndarray:
+        """What is known as numbers for a network, ``float32[n, CONTEXT_WIDTH]``: all 0 for a stranger.
+
+        First how far each weight's mean is from the population's, in the population's standard deviations; then how certain it is, from 0
+        (as a stranger's) to 1.
+        """
+        out = np.empty((len(rows), CONTEXT_WIDTH), np.float32)
+        _contexts(self.known[rows], self.prior.mean, self._deviation, self._space, out)
+        return out
+
+    def to_dict(self, row: int) -> dict[str, Any]:
+        """What is known of one opponent as plain values for JSON."""
+        known = self.known[row]
+        lower = known["precision"][np.tril_indices(NUM_WEIGHTS)]
+        return {"hands": int(known["hands"]), "mean": known["mean"].tolist(), "precision": lower.tolist()}
+
+    def load(self, row: int, values: dict[str, Any]) -> None:
+        """Puts in what ``to_dict`` gave.
+
+        Raises:
+            GinError: if the values are of other features, or no numbers.
+        """
+        try:
+            mean, precision = np.array(values["mean"], float), _square(values["precision"])
+            fits = mean.shape == (NUM_WEIGHTS,) and np.isfinite(mean).all() and np.isfinite(precision).all()
+            hands = int(values["hands"])
+        except (KeyError, TypeError, ValueError):
+            fits = False
+        if not fits:
+            raise GinError(
+                f"what is known of an opponent must be the number of hands and {NUM_WEIGHTS} weights with their precision"
+            )
+        self.known[row] = (mean, precision, hands)

@@ -1,0 +1,105 @@
+"""What a choice model adds to the belief about the opponent's cards: log-loss a card at one turn of many hands."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agents.network.player import SHIPPED
+from agents.opponent_model.belief import weigh_hands
+from agents.opponent_model.learning import WORKSPACE
+from agents.opponent_model.turns import MAX_TURNS, TURN
+from agents.reports.beliefs import card_rows, counting_chances, log_losses
+from agents.search.hand_features import NUM_FEATURES, write_features
+from agents.search.prior import NetworkPrior
+from agents.search.worlds import draw_hands
+from benchmarks.opponent_hands import Hands
+from ginenv.actions import PHASE_DISCARD
+from ginenv.engine import STATE, apply, deal
+from ginenv.jit import kernel, mix
+from ginenv.view import VIEW, look
+
+# Own discards before the view that is looked at: it is the sixth turn.
+_BEFORE = 5
+_DRAWN = 512
+# Factors on the log-likelihood that are tried.
+TRUSTS = (0.25, 0.5, 1.0)
+
+
+@kernel
+def _views_at(finals, decks, views, hidden, found, state):
+    """Plays finished hands again up to the sixth discard of the seat that watched; writes its views and the hands hidden from it."""
+    s = state[0]
+    for i in range(finals.shape[0]):
+        v = finals[i]
+        found[i] = 0
+        seat = np.int64(v.seat)
+        s.rules = v.rules
+        s.deck[:] = decks[i]
+        s.key = 0
+        deal(s, seat if v.started else 1 - seat)
+        own = 0
+        for k in range(v.num_history):
+            if s.phase == PHASE_DISCARD and s.turn == seat:
+                if own == _BEFORE:
+                    look(s, seat, views[i])
+                    views[i].luck = v.luck
+                    hidden[i] = s.hands[1 - seat]
+                    found[i] = 1
+                    break
+                own += 1
+            apply(s, np.int64(v.history[k]))
+
+
+@kernel
+def _draw(v, belief, turns, hands, features, stream):
+    stream = draw_hands(v[0], belief, hands, stream)
+    return write_features(v[0], belief, turns, hands, features, stream)
+
+
+@kernel
+def _weigh(v, weights, stranger, hands, space, logs, stream):
+    weigh_hands(v[0], weights, stranger, hands, space[0], logs, stream)
+
+
+def measure_beliefs(hands: Hands, known: dict[str, np.ndarray], stranger: np.ndarray) -> dict[str, np.ndarray]:
+    """Log-loss a card in the sixth turn, nats, by style and by what is known.
+
+    Args:
+        hands: finished hands.
+        known: the styles' weights ``[styles, NUM_WEIGHTS]`` by name.
+        stranger: the population's.
+
+    Returns:
+        ``float64[styles]`` for counting cards, for the hand model, and for the hand model with each of the weights, less the hand model.
+    """
+    flat, styles = hands.flat(), hands.rows
+    views, hidden = np.zeros(len(styles), VIEW), np.zeros(len(styles), np.int64)
+    found = np.zeros(len(styles), np.uint8)
+    _views_at(flat.views, flat.decks, views, hidden, found, np.zeros(1, STATE))
+    rows = np.flatnonzero(found)
+    prior = NetworkPrior(str(SHIPPED))
+    decisions, reading = prior(views[rows])
+    assert reading is not None
+    names = ["hand model", *(f"{name}, trust {trust}" for name in known for trust in TRUSTS)]
+    chances = {name: np.zeros((len(rows), 52)) for name in names}
+    drawn, logs = np.zeros(_DRAWN, np.int64), np.zeros(_DRAWN)
+    features = np.zeros((_DRAWN, NUM_FEATURES), np.float32)
+    turns, space = np.zeros(MAX_TURNS, TURN), np.zeros(1, WORKSPACE)
+    for n, row in enumerate(rows):
+        view, stream = views[row : row + 1], mix(views["luck"][row])
+        stream = np.uint64(_draw(view, decisions["belief"][n], turns, drawn, features, stream))
+        weights = reading.plausible(n, drawn, features)
+        cards = card_rows(drawn)
+        chances["hand model"][n] = weights @ cards
+        for name, each in known.items():
+            _weigh(view, each[styles[row]], stranger, drawn, space, logs, stream)
+            for trust in TRUSTS:
+                told = weights * np.exp(trust * (logs - logs.max()))
+                chances[f"{name}, trust {trust}"][n] = told @ cards / told.sum()
+    cards_unseen = card_rows(views["unseen"][rows]).sum(1)
+    losses = {"counting": counting_chances(views[rows])[:, None]} | chances
+    per_view = {name: log_losses(np.clip(c, 0.003, 0.997), views[rows], hidden[rows]) for name, c in losses.items()}
+    totals = np.bincount(styles[rows], cards_unseen, len(hands.views))
+    by_style = {name: np.bincount(styles[rows], x, len(hands.views)) / totals for name, x in per_view.items()}
+    base = by_style["hand model"]
+    return {name: x if name in ("counting", "hand model") else x - base for name, x in by_style.items()}

@@ -1,0 +1,172 @@
+"""Knowing an opponent: choices are read off shown hands as they were made, and what is learned of them foretells more."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+import numpy as np
+import pytest
+
+from agents.arena.series import play_series
+from agents.bots.heuristics import StylePlayer, make_simple, style
+from agents.opponent_model.features import FEATURES, NUM_WEIGHTS
+from agents.opponent_model.fit import drawn_cards
+from agents.opponent_model.learning import before_turn, shown_hand
+from agents.opponent_model.posterior import CONTEXT_WIDTH, Knowledge, ModelPrior, shipped_prior
+from agents.opponent_model.turns import MAX_TURNS, TURN, read_turns
+from ginenv.actions import KNOCK, PASS, STOCK, UPCARD
+from ginenv.errors import GinError
+from ginenv.hand import Hand
+from ginenv.players import make_player
+
+
+def play(rules: str, seed: int) -> tuple[Hand, list[tuple[int, int, int, int]]]:
+    """A hand between two styles, and what seat 1 saw and did: its cards, the upcard, the card drawn and the action, by decision."""
+    hand = Hand.deal(rules, seed=seed)
+    players = [
+        make_player("style:base=simple,knock=6,late=6", seed),
+        make_player("style:base=takes-all,blunder=0.1", seed),
+    ]
+    seen = []
+    while not hand.is_over:
+        view = hand.view()
+        action = int(players[hand.turn].act(view)[0])
+        if hand.turn == 1:
+            seen.append((int(view["hand"][0]), int(view["upcard"][0]), int(view["drawn"][0]), action))
+        hand.push(action)
+    return hand, seen
+
+
+@pytest.mark.parametrize("rules", ["eaai", "gc", "dg-standard"])
+def test_the_true_cards_lead_back_through_every_choice_as_it_was_made(rules):
+    shown, choices = 0, 0
+    for seed in range(30):
+        hand, seen = play(rules, seed)
+        view = hand.view(0)[0]
+        cards = int(shown_hand(view))
+        if not cards:
+            continue
+        shown += 1
+        turns, drawn = np.zeros(MAX_TURNS, TURN), np.zeros(MAX_TURNS, np.int64)
+        count = read_turns(view, turns)
+        drawn_cards(view, hand.state["deck"][0], int(hand.state["position"][0]), drawn)
+        # Lay-offs and the choice of a spread come after the turns.
+        discards = [(held, action % KNOCK, action >= KNOCK) for held, _, _, action in seen if held.bit_count() == 11]
+        offers = [
+            (upcard, action == UPCARD)
+            for held, upcard, _, action in seen
+            if action in (STOCK, UPCARD, PASS) and held.bit_count() == 10
+        ]
+        read_discards, read_offers = [], []
+        for k in range(count - 1, -1, -1):
+            t = turns[k]
+            if t["discarded"] >= 0:
+                eleven = cards | 1 << int(t["discarded"])
+                read_discards.append((eleven, int(t["discarded"]), bool(t["knocked"])))
+                if t["drew"]:
+                    # What came from the stock is one of the cards among which it is looked for.
+                    assert eleven & ~int(t["before"]) & 1 << int(drawn[k])
+            cards = int(before_turn(cards, t, drawn[k]))
+            assert cards.bit_count() in (10, 11) and int(t["before"]) & ~cards == 0
+            if t["top"] >= 0:
+                read_offers.append((int(t["top"]), bool(t["took"])))
+        assert read_discards[::-1] == [d for d in discards if d[1] < 52]
+        assert read_offers[::-1] == offers[: len(read_offers)]
+        choices += len(read_discards)
+    assert shown > 10 and choices > 30
+
+
+@cache
+def met(base: str) -> tuple[np.ndarray, ...]:
+    """Final views of 60 hands of a style against ``simple``, in order."""
+    views = {}
+
+    def keep(found, series, hands):
+        for view, s, h in zip(found, series, hands, strict=True):
+            views[s, h] = view.copy()
+
+    play_series(make_simple(1), StylePlayer(style(base)), series=20, hands=3, seed=4, after=keep)
+    return tuple(views[key] for key in sorted(views))
+
+
+def known_of(base: str) -> Knowledge:
+    views = np.array(met(base))
+    knowledge = Knowledge(1)
+    knowledge.learn(views, np.zeros(len(views), np.int64))
+    return knowledge
+
+
+def weight(knowledge: Knowledge, feature: str, row: int = 0) -> float:
+    return float(knowledge.known["mean"][row, FEATURES.index(feature)])
+
+
+def test_what_people_do_is_told_apart():
+    takes, never = known_of("takes-all"), known_of("takes-none")
+    assert weight(takes, "any upcard") > weight(never, "any upcard") + 2
+    assert (
+        weight(takes, "makes a meld") + weight(takes, "any upcard")
+        > 0
+        > weight(never, "makes a meld") + weight(never, "any upcard")
+    )
+    pairs, runs = known_of("hoards-pairs"), known_of("prefers-runs")
+    assert weight(pairs, "has another of its rank") < weight(runs, "has another of its rank") - 1
+    assert weight(runs, "has a neighbour in its suit") < weight(pairs, "has a neighbour in its suit") - 0.5
+
+
+def test_a_stranger_is_all_zeros_and_certainty_grows():
+    knowledge, views = Knowledge(3), np.array(met("hoards-pairs"))
+    assert knowledge.context(np.arange(3)).shape == (3, CONTEXT_WIDTH) and not knowledge.context(np.arange(3)).any()
+    knowledge.learn(views[:5], np.ones(5, np.int64))
+    early = knowledge.context(np.array([0, 1]))
+    assert early.dtype == np.float32 and not early[0].any() and early[1].any()
+    knowledge.learn(views[5:], np.ones(len(views) - 5, np.int64))
+    late = knowledge.context(np.array([1]))[0]
+    certain = slice(NUM_WEIGHTS, None)
+    assert (late[certain] >= early[1][certain] - 1e-6).all() and 0 < late[certain].mean() <= 1
+    knowledge.forget(np.array([1]))
+    assert not knowledge.context(np.arange(3)).any()
+
+
+def test_hands_that_were_not_shown_teach_nothing():
+    views = np.array(met("hoards-pairs")).copy()
+    views["shown"], views["laid"] = 0, 0
+    knowledge = Knowledge(1)
+    knowledge.learn(views, np.zeros(len(views), np.int64))
+    assert knowledge.known["hands"][0] == 0 and not knowledge.context(np.array([0])).any()
+
+
+def test_a_batch_teaches_what_its_hands_teach_one_by_one():
+    views = np.concatenate([np.array(met("hoards-pairs"))[:6], np.array(met("takes-all"))[:6]])
+    rows = np.repeat([0, 1], 6)
+    order = np.arange(12).reshape(2, 6).T.ravel()
+    together, alone = Knowledge(2), Knowledge(2)
+    together.learn(views[order], rows[order])
+    for view, row in zip(views, rows, strict=True):
+        alone.learn(view.reshape(1), np.array([row]))
+    assert np.array_equal(together.known["mean"], alone.known["mean"])
+
+
+def test_what_is_known_survives_json():
+    knowledge, other = known_of("hoards-pairs"), Knowledge(2)
+    other.load(1, json.loads(json.dumps(knowledge.to_dict(0))))
+    assert np.allclose(other.context(np.array([1])), knowledge.context(np.array([0])))
+    assert not other.context(np.array([0])).any()
+
+
+@pytest.mark.parametrize(
+    "damage", [{"mean": [1.0]}, {"mean": [float("nan")] * NUM_WEIGHTS}, {"precision": 3}, {"hands": "x"}]
+)
+def test_damaged_knowledge_is_refused_and_nothing_changes(damage):
+    knowledge = known_of("hoards-pairs")
+    before = knowledge.known.copy()
+    with pytest.raises(GinError, match="what is known of an opponent must be"):
+        knowledge.load(0, knowledge.to_dict(0) | damage)
+    assert (knowledge.known["mean"] == before["mean"]).all()
+
+
+def test_a_prior_of_other_features_is_refused():
+    values = shipped_prior().to_dict()
+    assert np.allclose(ModelPrior.from_dict(values).covariance, shipped_prior().covariance)
+    with pytest.raises(GinError, match="other features"):
+        ModelPrior.from_dict(values | {"features": values["features"][1:]})
