@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections import Counter
 from dataclasses import dataclass
@@ -293,7 +294,7 @@ class OutsidePlayer:
             text = answer.get("action")
             if not isinstance(text, str):
                 raise GinError(f"the answer holds no action: {excerpt(json.dumps(answer).encode())}")
-            action = parse_action(text)
+            action = _action(text)
             if self.split and view["phase"] == PHASE_DISCARD and legal is None and action < KNOCK:
                 fits = bool((view["legal"][0] | view["legal"][1]) >> action & 1)
             else:
@@ -320,6 +321,10 @@ class OutsidePlayer:
             # Numbers are kept while a hand is played; games come to an end without a word.
             for slot in slots.tolist():
                 del self._known[slot]
+
+
+# The same hundred texts over and over.
+_action = functools.lru_cache(256)(parse_action)
 
 
 def _games(kind: str, games: list[str], more: str = "") -> bytes:

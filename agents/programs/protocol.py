@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,7 @@ _WHO = ("you", "opponent")
 
 
 encode = json.JSONEncoder(separators=(",", ":")).encode
+_FIXED_TEXTS = {key: encode(names)[1:-1] for key, names in _FIXED.items()}
 
 
 def card_names(mask: int, before: str = "") -> list[str]:
@@ -71,19 +73,29 @@ def card_names(mask: int, before: str = "") -> list[str]:
     return [before + _CARDS[card] for card in cards_of(mask)]
 
 
-@functools.cache
-def _suit_texts(suit: int, ranks: int, before: str) -> str:
-    return "".join(f'"{name}",' for name in card_names(ranks << 13 * suit, before))
+class _SuitTexts(dict[int, str]):
+    """What names of cards of one suit are as JSON texts with a comma after each, by the mask of their ranks."""
+
+    def __init__(self, suit: int, before: str):
+        self.suit, self.before = suit, before
+
+    def __missing__(self, ranks: int) -> str:
+        self[ranks] = text = "".join(f'"{name}",' for name in card_names(ranks << 13 * self.suit, self.before))
+        return text
 
 
-def _texts(mask: int, before: str = "") -> str:
-    """What ``card_names`` gives, as JSON texts with a comma after each."""
-    return (
-        _suit_texts(0, mask & _SUIT, before)
-        + _suit_texts(1, mask >> 13 & _SUIT, before)
-        + _suit_texts(2, mask >> 26 & _SUIT, before)
-        + _suit_texts(3, mask >> 39, before)
-    )
+class _Texts:
+    """What ``card_names`` gives for certain words, as JSON texts with a comma after each."""
+
+    def __init__(self, before: str = ""):
+        self.suits = [_SuitTexts(suit, before) for suit in range(4)]
+
+    def __call__(self, mask: int) -> str:
+        spades, clubs, diamonds, hearts = self.suits
+        return spades[mask & _SUIT] + clubs[mask >> 13 & _SUIT] + diamonds[mask >> 26 & _SUIT] + hearts[mask >> 39]
+
+
+_hand_texts, _discard_texts, _knock_texts = _Texts(), _Texts(_DISCARD), _Texts(_KNOCK)
 
 
 @functools.cache
@@ -104,13 +116,25 @@ def hello(rules: Rules, seed: int, seconds: float, decisions: int) -> dict[str, 
     }
 
 
+class _View(dict[str, Any]):
+    """A view's fields by name. Those that a question does not need are read from the record when they are asked for."""
+
+    def __init__(self, fields: Iterable[tuple[str, Any]], views: np.ndarray, i: int):
+        super().__init__(fields)
+        self._place = (views, i)
+
+    def __missing__(self, name: str) -> Any:
+        views, i = self._place
+        value = views[name][i]
+        return value if name == "rules" else value.tolist()
+
+
 class Reader:
-    """Reads the fields of a batch of views as plain integers, which is much faster than one by one."""
+    """Reads the fields of a batch of views that every question needs as plain integers, which is much faster than one by one."""
 
     _FIELDS = (
-        *("hand", "known", "spread", "shown", "laid", "legal", "score", "points", "hand_no", "boxes", "deadwood"),
-        *("drawn_hands", "phase", "seat", "started", "limit", "doubled", "stock", "upcard", "drawn", "end", "winner"),
-        *("knocker", "num_history", "first_upcard"),
+        *("hand", "laid", "legal", "hand_no", "phase", "seat", "started", "stock", "upcard", "drawn", "end", "knocker"),
+        *("num_history", "first_upcard"),
     )
 
     def __init__(self, views: np.ndarray):
@@ -119,15 +143,14 @@ class Reader:
         self.histories, self.longest = views["history"].tobytes(), views["history"].shape[1]
         self.moves, counts = move_arrays(views)
         self.counts = counts.tolist()
-        self.rules = views["rules"]
+        self.views = views
 
     def view(self, i: int) -> dict[str, Any]:
         """One view."""
-        view: dict[str, Any] = dict(zip(self._FIELDS, self.rows[i], strict=True))
+        view = _View(zip(self._FIELDS, self.rows[i], strict=True), self.views, i)
         start = i * self.longest
         view["history"] = self.histories[start : start + view["num_history"]]
         view["moves"], view["num_moves"] = self.moves[i], self.counts[i]
-        view["rules"] = self.rules[i]
         return view
 
 
@@ -176,8 +199,9 @@ class Teller:
             return False
         if not history.startswith(self.history) or view["first_upcard"] != self.first_upcard:
             return False
-        thrown = sum({1 << action % NUM_CARDS for action in history[len(self.history) :] if action < STOCK})
-        return not self.hand & ~(_own_cards(view) | thrown)
+        gone = self.hand & ~_own_cards(view)
+        thrown = {1 << action % NUM_CARDS for action in history[len(self.history) :] if action < STOCK} if gone else ()
+        return not gone & ~sum(thrown)
 
     def update(self, view: dict[str, Any]) -> None:
         """Adds what has happened since the last view of this hand."""
@@ -281,7 +305,7 @@ def legal_texts(view: dict[str, Any]) -> list[str]:
 def may_play(view: dict[str, Any], action: int) -> bool:
     """Whether an action is legal in a view (a knock above the limit included where that counts as a discard)."""
     discards, knocks, others = view["legal"]
-    if view["rules"]["lenient_knock"] and view["phase"] == PHASE_DISCARD:
+    if action >= KNOCK and view["phase"] == PHASE_DISCARD and view["rules"]["lenient_knock"]:
         knocks |= discards
     return bool(among(action, discards, knocks, others))
 
@@ -293,10 +317,14 @@ def arrangements(view: dict[str, Any]) -> list[list[list[str]]]:
     return [[card_names(int(meld)) for meld in nth_arrangement(cards, limit, k)[1:] if meld] for k in range(count)]
 
 
-def _asked_cards(view: dict[str, Any], split: bool) -> str:
-    """The legal actions of a discard as JSON texts, with a comma after each."""
-    discards, knocks, _ = view["legal"]
-    return _texts(discards | knocks, _DISCARD) if split else _texts(discards, _DISCARD) + _texts(knocks, _KNOCK)
+def _legal(view: dict[str, Any], split: bool) -> str:
+    """The legal actions of a question as JSON texts, with commas between them."""
+    discards, knocks, others = view["legal"]
+    phase = view["phase"]
+    if phase == PHASE_DISCARD:
+        texts = _discard_texts(discards | knocks) if split else _discard_texts(discards) + _knock_texts(knocks)
+        return texts[:-1]
+    return encode(legal_texts(view))[1:-1] if discards else _FIXED_TEXTS[others, phase == PHASE_LAYOFF]
 
 
 def question(slot: int, events: str, view: dict[str, Any], split: bool = False) -> str:
@@ -309,12 +337,11 @@ def question(slot: int, events: str, view: dict[str, Any], split: bool = False) 
         split: whether it is asked for a discard first, and about a knock after it.
     """
     phase = view["phase"]
-    legal = f"[{_asked_cards(view, split)[:-1]}]" if phase == PHASE_DISCARD else encode(legal_texts(view))
     upcard = "null" if view["upcard"] == NO_CARD else f'"{_CARDS[view["upcard"]]}"'
     more = f',"arrangements":{encode(arrangements(view))}' if phase == PHASE_SPREAD else ""
     return (
-        f'{{"slot":{slot},"events":{events},"phase":"{PHASE_NAMES[phase]}","hand":[{_texts(view["hand"])[:-1]}],'
-        f'"upcard":{upcard},"stock":{view["stock"]},"legal":{legal}{more}}}'
+        f'{{"slot":{slot},"events":{events},"phase":"{PHASE_NAMES[phase]}","hand":[{_hand_texts(view["hand"])[:-1]}],'
+        f'"upcard":{upcard},"stock":{view["stock"]},"legal":[{_legal(view, split)}]{more}}}'
     )
 
 
