@@ -1,8 +1,9 @@
 """Decisions per second of a program from outside, in processor time of the arena's process and the program's together.
 
-`python -m benchmarks.program_speed "./build/cpp-bot"` (after the first lines of docs/bots.md), or `--batch 64
-"java -cp host.jar:THEIRS.jar Host their.Player"`, prints a line for each round of games against `simple`: processor time, not time on the
-clock, of the arena's process (engine, opponent, protocol) and of the program (its start, the compiler of a Java machine), for each decision of the program.
+`python -m benchmarks.program_speed "./build/cpp-bot"` (after the first lines of docs/bots.md) or, for 64 games at once,
+`--batch 64 "java -cp host.jar:THEIRS.jar Host their.Player"`. It prints a line for each round of games against `simple`:
+processor time, not time on the clock, of the arena's process (engine, opponent, protocol) and of the program (its start and
+a Java machine's compiler included), for each decision of the program.
 The best round is the one that was disturbed least.
 """
 
