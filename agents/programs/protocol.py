@@ -117,20 +117,19 @@ def hello(rules: Rules, seed: int, seconds: float, decisions: int) -> dict[str, 
 
 
 class _View(dict[str, Any]):
-    """A view's fields by name. Those that a question does not need are read from the record when they are asked for."""
+    """A view's fields by name. Those that few questions need are read, for the whole batch, when one is asked for."""
 
-    def __init__(self, fields: Iterable[tuple[str, Any]], views: np.ndarray, i: int):
+    def __init__(self, fields: Iterable[tuple[str, Any]], reader: Reader, i: int):
         super().__init__(fields)
-        self._place = (views, i)
+        self._place = (reader, i)
 
     def __missing__(self, name: str) -> Any:
-        views, i = self._place
-        value = views[name][i]
-        return value if name == "rules" else value.tolist()
+        reader, i = self._place
+        return reader.column(name)[i]
 
 
 class Reader:
-    """Reads the fields of a batch of views that every question needs as plain integers, which is much faster than one by one."""
+    """Reads the fields of a batch of views as plain integers, which is much faster than one by one."""
 
     _FIELDS = (
         *("hand", "laid", "legal", "hand_no", "phase", "seat", "started", "stock", "upcard", "drawn", "end", "knocker"),
@@ -144,10 +143,18 @@ class Reader:
         self.moves, counts = move_arrays(views)
         self.counts = counts.tolist()
         self.views = views
+        self._columns: dict[str, Any] = {}
+
+    def column(self, name: str) -> Any:
+        """A field of all views, as plain values but for the rules."""
+        if name not in self._columns:
+            values = self.views[name]
+            self._columns[name] = values if name == "rules" else values.tolist()
+        return self._columns[name]
 
     def view(self, i: int) -> dict[str, Any]:
         """One view."""
-        view = _View(zip(self._FIELDS, self.rows[i], strict=True), self.views, i)
+        view = _View(zip(self._FIELDS, self.rows[i], strict=True), self, i)
         start = i * self.longest
         view["history"] = self.histories[start : start + view["num_history"]]
         view["moves"], view["num_moves"] = self.moves[i], self.counts[i]
