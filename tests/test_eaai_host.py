@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from agents.arena import MatchSettings, play_match
 from agents.arena.conform import check
-from agents.programs.player import BotLimits
-from tests.support.compilers import JAVA, STAND_INS, build_host, build_players
+from tests.support.compilers import JAVA, PATIENT, STAND_INS, build_host, build_players
 
 SALT = f"{5:032x}"
 
@@ -27,9 +27,9 @@ def classes(host, tmp_path_factory):
 
 @pytest.fixture
 def play(classes):
-    def play(player, *, opponent="simple", pairs=4, seconds=10.0, java="", **settings):
+    def play(player, *, opponent="simple", pairs=4, seconds=60.0, java="", **settings):
         spec = f"cmd:{JAVA} {java} -cp {classes} Host {player}"
-        settings = MatchSettings(salt=SALT, limits=BotLimits(seconds=seconds), **settings)
+        settings = MatchSettings(salt=SALT, limits=replace(PATIENT, seconds=seconds), **settings)
         return play_match(spec, opponent, pairs=pairs, settings=settings)
 
     return play
@@ -42,7 +42,7 @@ def the_fault(result, kind="illegal move"):
 
 
 def test_a_hosted_player_conforms(classes):
-    found = check(f"{JAVA} -cp {classes} Host players.Simple", hands=6)
+    found = check(f"{JAVA} -cp {classes} Host players.Simple", hands=6, limits=PATIENT)
     assert not found.wrong
     assert not any("plays differently" in note for note in found.notes)
 
@@ -197,6 +197,6 @@ def test_a_player_may_be_in_the_default_package(play, host, tmp_path):
         f"cmd:{JAVA} -cp {plain} Host --card Card --interface GinRummyPlayer Simple",
         "simple",
         pairs=4,
-        settings=MatchSettings(salt=SALT),
+        settings=MatchSettings(salt=SALT, limits=PATIENT),
     )
     assert not here.faults and (here.games == packaged.games).all()

@@ -9,11 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from agents.programs.player import BotLimits
+
 ROOT = Path(__file__).resolve().parents[2]
 BOTS = ROOT / "examples" / "bots"
 HOST = ROOT / "bridges" / "eaai"
 STAND_INS = ROOT / "tests" / "data" / "eaai"
 
+# A Java machine on a busy computer takes its time, to start and to end.
+PATIENT = BotLimits(start_seconds=60, seconds=60, end_seconds=30)
 # What starts soonest, for programs that run for a moment.
 JAVA = "java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 JAVAC = ("javac", "-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC", "-Xlint:all")
