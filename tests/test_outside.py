@@ -127,7 +127,7 @@ def test_events_tell_all_that_a_seat_may_see_in_every_preset(rules):
                     if teller is None or teller.hand_no != view["hand_no"]:
                         teller = tellers[seat] = Teller(view)
                     teller.update(view)
-                    news = teller.news()
+                    news = json.loads(teller.news())
                     log[seat] = ([] if news and news[0]["event"] == "deal" else log[seat]) + news
                     known = rebuild(log[seat])[-1]
                     mine = {c for c in range(52) if int(s["hands"][0][seat]) >> c & 1}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections import Counter
 from dataclasses import dataclass
@@ -11,8 +12,19 @@ import numpy as np
 
 from agents.deals import new_salt, salted
 from agents.programs.process import FORFEIT, BotFault, LineProcess, excerpt
-from agents.programs.protocol import VERSION, Reader, Teller, arrangements, hello, legal_texts, may_play, question
-from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_SPREAD, action_name, parse_action
+from agents.programs.protocol import (
+    VERSION,
+    Reader,
+    Teller,
+    arrangements,
+    encode,
+    hello,
+    legal_texts,
+    may_play,
+    news,
+    question,
+)
+from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_NAMES, PHASE_SPREAD, action_name, parse_action
 from ginenv.cards import parse_card
 from ginenv.errors import GinError, unknown_name
 from ginenv.rules import Rules
@@ -68,7 +80,8 @@ class OutsidePlayer:
         self._starts = 0
         self._lines = 0
         self._tellers: dict[int, Teller] = {}
-        self._closing: list[dict[str, Any]] = []
+        self._known: dict[int, int] = {}
+        self._closing: list[str] = []
         self._rules: Rules | None = None
         self._faults: dict[str, dict[str, Any]] = {}
         self._last_fault: BotFault | None = None
@@ -79,15 +92,21 @@ class OutsidePlayer:
         self.close()
         self.seed = seed
         self._tellers.clear()
+        self._known.clear()
 
     def forget(self, slots: np.ndarray) -> None:
         """Forgets the hands in these slots, which other hands take the place of."""
-        for number in self._numbers(slots):
+        for slot, number in zip(slots.tolist(), self._numbers(slots), strict=True):
             self._tellers.pop(number, None)
+            del self._known[slot]
 
     def _numbers(self, slots: np.ndarray) -> list[int]:
         """The numbers that the program knows slots by. The slots themselves would tell which deals belong together."""
-        return [salted(self._salt, "slot", slot, 52) for slot in slots.tolist()]
+        known = self._known
+        for slot in (asked := slots.tolist()):
+            if slot not in known:
+                known[slot] = salted(self._salt, "slot", slot, 52)
+        return [known[slot] for slot in asked]
 
     def close(self) -> None:
         """Ends the program and everything that it started; the next decision starts it again, and tells it the hands in play."""
@@ -95,7 +114,7 @@ class OutsidePlayer:
         if self._process is not None:
             process, self._process = self._process, None
             told, self._closing = self._closing, []
-            status = process.close(_line({"type": "bye", "games": told}), self.limits.end_seconds)
+            status = process.close(_games("bye", told), self.limits.end_seconds)
             if status is None:
                 self._blame(BotFault("ending", f"was still running {self.limits.end_seconds:g} s after a bye"), 0)
             elif status:
@@ -143,9 +162,9 @@ class OutsidePlayer:
 
     def _start(self, rules: Rules) -> None:
         self._starts += 1
-        self._process = LineProcess(self.command, _line({"type": "bye", "games": []}), self.limits.end_seconds)
+        self._process = LineProcess(self.command, _games("bye", []), self.limits.end_seconds)
         greeting = hello(rules, salted(self._salt, "seed", self.seed, 31), self.limits.seconds, self.limits.batch)
-        answer = _parsed(self._process.exchange(_line(greeting), self.limits.start_seconds), "handshake")
+        answer = _parsed(self._process.exchange(encode(greeting).encode(), self.limits.start_seconds), "handshake")
         if answer.get("type") != "ready":
             raise BotFault("handshake", f"answered hello with type {answer.get('type')!r}; it must be 'ready'")
         if answer.get("protocol") != VERSION:
@@ -218,12 +237,8 @@ class OutsidePlayer:
         """One line with the question of some games, and a second one about knocking for programs that split it."""
         games = []
         for slot, view in zip(slots, views, strict=True):
-            asked = question(slot, self._tellers[slot].news(), view)
-            if self.split and view["phase"] == PHASE_DISCARD:
-                discards, knocks, _ = view["legal"]
-                asked["legal"] = [action_name(card) for card in range(KNOCK) if (discards | knocks) >> card & 1]
-            games.append(asked)
-            self.asked[asked["phase"]] += 1
+            games.append(question(slot, self._tellers[slot].news(), view, self.split))
+            self.asked[PHASE_NAMES[view["phase"]]] += 1
         told, self._closing = self._closing, []
         replies = self._answers(told + games, slots)
         answers = [self._read_action(*each) for each in zip(slots, views, replies, strict=True)]
@@ -232,7 +247,7 @@ class OutsidePlayer:
         return answers
 
     def _ask_knocks(self, slots: list[int], views: list[dict[str, Any]], answers: list[int]) -> None:
-        games, places = [], []
+        games, places, choices = [], [], []
         for i, view in enumerate(views):
             card = answers[i]
             if view["phase"] != PHASE_DISCARD or not 0 <= card < KNOCK or not view["legal"][1] >> card & 1:
@@ -240,22 +255,22 @@ class OutsidePlayer:
             if not view["legal"][0] >> card & 1:
                 answers[i] = KNOCK + card
                 continue
-            legal = [action_name(card), action_name(KNOCK + card)]
-            games.append({"slot": slots[i], "events": [], "phase": "knock", "legal": legal})
+            choices.append([action_name(card), action_name(KNOCK + card)])
+            games.append(encode({"slot": slots[i], "events": [], "phase": "knock", "legal": choices[-1]}))
             places.append(i)
         if not games:
             return
         self.asked["knock"] += len(games)
-        replies = self._answers(games, [game["slot"] for game in games])
-        for i, game, reply in zip(places, games, replies, strict=True):
-            answers[i] = self._read_action(slots[i], views[i], reply, game["legal"])
+        replies = self._answers(games, [slots[i] for i in places])
+        for i, legal, reply in zip(places, choices, replies, strict=True):
+            answers[i] = self._read_action(slots[i], views[i], reply, legal)
 
-    def _answers(self, games: list[dict[str, Any]], slots: list[int]) -> list[dict[str, Any]]:
+    def _answers(self, games: list[str], slots: list[int]) -> list[dict[str, Any]]:
         """Sends one ``act`` line and sorts the answers by slot."""
         assert self._process is not None
         self._lines += 1
-        request = {"type": "act", "id": self._lines, "games": games}
-        message = _parsed(self._process.exchange(_line(request), self.limits.seconds), "rubbish")
+        request = _games("act", games, f'"id":{self._lines},')
+        message = _parsed(self._process.exchange(request, self.limits.seconds), "rubbish")
         if message.get("type") != "answers" or message.get("id") != self._lines:
             got = f"type {message.get('type')!r} and id {message.get('id')!r}"
             raise BotFault("rubbish", f"answered with {got}; they must be 'answers' and {self._lines}")
@@ -279,7 +294,7 @@ class OutsidePlayer:
             text = answer.get("action")
             if not isinstance(text, str):
                 raise GinError(f"the answer holds no action: {excerpt(json.dumps(answer).encode())}")
-            action = parse_action(text)
+            action = _action(text)
             if self.split and view["phase"] == PHASE_DISCARD and legal is None and action < KNOCK:
                 fits = bool((view["legal"][0] | view["legal"][1]) >> action & 1)
             else:
@@ -298,14 +313,23 @@ class OutsidePlayer:
         numbers = self._numbers(np.arange(len(views)) if slots is None else slots)
         reader = Reader(views)
         for slot, i in sorted(zip(numbers, range(len(views)), strict=True)):
-            news = self._teller(slot, reader.view(i)).news()
+            told = self._teller(slot, reader.view(i)).news()
             del self._tellers[slot]
             if self._process is not None:
-                self._closing.append({"slot": slot, "events": news})
+                self._closing.append(news(slot, told))
+        if slots is not None:
+            # Numbers are kept while a hand is played; games come to an end without a word.
+            for slot in slots.tolist():
+                del self._known[slot]
 
 
-def _line(message: dict[str, Any]) -> bytes:
-    return json.dumps(message, separators=(",", ":")).encode()
+# The same hundred texts over and over.
+_action = functools.lru_cache(256)(parse_action)
+
+
+def _games(kind: str, games: list[str], more: str = "") -> bytes:
+    """A line about games."""
+    return f'{{"type":"{kind}",{more}"games":[{",".join(games)}]}}'.encode()
 
 
 def _parsed(line: bytes, kind: str) -> dict[str, Any]:

@@ -2,16 +2,32 @@
 
 Everything is derived from views, so a program sees exactly what any player may see: each new entry of the history becomes an
 event, and an own draw from the stock carries its card.
+
+Events and questions are made as JSON text at once: they are the same few texts over and over, which are kept, and to encode them anew for
+every decision would take longer than all else that is done for a program.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
+import json
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_LAYOFF, PHASE_NAMES, PHASE_OVER, PHASE_SPREAD, STOCK, action_name
+from ginenv.actions import (
+    KNOCK,
+    PHASE_DISCARD,
+    PHASE_DRAW,
+    PHASE_LAYOFF,
+    PHASE_NAMES,
+    PHASE_OVER,
+    PHASE_SPREAD,
+    STOCK,
+    action_name,
+)
 from ginenv.cards import NUM_CARDS, card_name, cards_of
 from ginenv.engine import NO_CARD, NOBODY, End, among
 from ginenv.history import (
@@ -23,7 +39,6 @@ from ginenv.history import (
     M_LAY_OFF,
     M_PASS,
     M_TAKE,
-    Move,
     move_arrays,
 )
 from ginenv.melds import MAX_ARRANGEMENTS, nth_arrangement
@@ -33,16 +48,60 @@ from ginenv.view import VIEW
 VERSION = 1
 
 _CARDS = [card_name(card) for card in range(NUM_CARDS)]
-_DISCARDS = [action_name(card) for card in range(NUM_CARDS)]
-_KNOCKS = [action_name(KNOCK + card) for card in range(NUM_CARDS)]
-_LAY_OFFS = [action_name(card, PHASE_LAYOFF) for card in range(NUM_CARDS)]
+# The words before a card in the actions that have one.
+_DISCARD, _KNOCK, _LAY_OFF = (
+    action_name(action, phase).removesuffix(_CARDS[0])
+    for action, phase in ((0, PHASE_DISCARD), (KNOCK, PHASE_DISCARD), (0, PHASE_LAYOFF))
+)
+_SUIT = (1 << 13) - 1
+# The actions without a card, of a mask of three bits, and whether it is the lay-off phase.
+_FIXED = {
+    (mask, phase == PHASE_LAYOFF): [action_name(STOCK + k, phase) for k in range(3) if mask >> k & 1]
+    for mask in range(8)
+    for phase in (PHASE_DRAW, PHASE_LAYOFF)
+}
 _END_NAMES = {end.value: end.name.lower().replace("_", " ") for end in End} | {End.NOT_OVER.value: "forfeit"}
 _WHO = ("you", "opponent")
 
 
-def card_names(mask: int) -> list[str]:
-    """Names of the cards of a mask, in ascending order."""
-    return [_CARDS[card] for card in cards_of(mask)]
+encode = json.JSONEncoder(separators=(",", ":")).encode
+_FIXED_TEXTS = {key: encode(names)[1:-1] for key, names in _FIXED.items()}
+
+
+def card_names(mask: int, before: str = "") -> list[str]:
+    """Names of the cards of a mask, in ascending order, each with the same words before it."""
+    return [before + _CARDS[card] for card in cards_of(mask)]
+
+
+class _SuitTexts(dict[int, str]):
+    """What names of cards of one suit are as JSON texts with a comma after each, by the mask of their ranks."""
+
+    def __init__(self, suit: int, before: str):
+        self.suit, self.before = suit, before
+
+    def __missing__(self, ranks: int) -> str:
+        self[ranks] = text = "".join(f'"{name}",' for name in card_names(ranks << 13 * self.suit, self.before))
+        return text
+
+
+class _Texts:
+    """What ``card_names`` gives for certain words, as JSON texts with a comma after each."""
+
+    def __init__(self, before: str = ""):
+        self.suits = [_SuitTexts(suit, before) for suit in range(4)]
+
+    def __call__(self, mask: int) -> str:
+        spades, clubs, diamonds, hearts = self.suits
+        return spades[mask & _SUIT] + clubs[mask >> 13 & _SUIT] + diamonds[mask >> 26 & _SUIT] + hearts[mask >> 39]
+
+
+_hand_texts, _discard_texts, _knock_texts = _Texts(), _Texts(_DISCARD), _Texts(_KNOCK)
+
+
+@functools.cache
+def _event(event: str, who: int, card: int = NO_CARD) -> str:
+    """An event of at most one card."""
+    return encode({"event": event, "who": _WHO[who]} | ({} if card == NO_CARD else {"card": _CARDS[card]}))
 
 
 def hello(rules: Rules, seed: int, seconds: float, decisions: int) -> dict[str, Any]:
@@ -57,29 +116,48 @@ def hello(rules: Rules, seed: int, seconds: float, decisions: int) -> dict[str, 
     }
 
 
+class _View(dict[str, Any]):
+    """A view's fields by name. Those that few questions need are read, for the whole batch, when one is asked for."""
+
+    def __init__(self, fields: Iterable[tuple[str, Any]], reader: Reader, i: int):
+        super().__init__(fields)
+        self._place = (reader, i)
+
+    def __missing__(self, name: str) -> Any:
+        reader, i = self._place
+        return reader.column(name)[i]
+
+
 class Reader:
     """Reads the fields of a batch of views as plain integers, which is much faster than one by one."""
 
     _FIELDS = (
-        *("hand", "known", "spread", "shown", "laid", "legal", "score", "points", "hand_no", "boxes", "deadwood"),
-        *("drawn_hands", "phase", "seat", "started", "limit", "doubled", "stock", "upcard", "drawn", "end", "winner"),
-        *("knocker", "num_history", "first_upcard"),
+        *("hand", "laid", "legal", "hand_no", "phase", "seat", "started", "stock", "upcard", "drawn", "end", "knocker"),
+        *("num_history", "first_upcard"),
     )
 
     def __init__(self, views: np.ndarray):
         assert views.dtype == VIEW
-        self.columns = {name: views[name].tolist() for name in self._FIELDS}
-        self.histories = views["history"]
+        self.rows = list(zip(*(views[name].tolist() for name in self._FIELDS), strict=True))
+        self.histories, self.longest = views["history"].tobytes(), views["history"].shape[1]
         self.moves, counts = move_arrays(views)
         self.counts = counts.tolist()
-        self.rules = views["rules"]
+        self.views = views
+        self._columns: dict[str, Any] = {}
+
+    def column(self, name: str) -> Any:
+        """A field of all views, as plain values but for the rules."""
+        if name not in self._columns:
+            values = self.views[name]
+            self._columns[name] = values if name == "rules" else values.tolist()
+        return self._columns[name]
 
     def view(self, i: int) -> dict[str, Any]:
         """One view."""
-        view = {name: column[i] for name, column in self.columns.items()}
-        view["history"] = self.histories[i].tobytes()[: view["num_history"]]
-        view["moves"] = self.moves[i, : self.counts[i]]
-        view["rules"] = self.rules[i]
+        view = _View(zip(self._FIELDS, self.rows[i], strict=True), self, i)
+        start = i * self.longest
+        view["history"] = self.histories[start : start + view["num_history"]]
+        view["moves"], view["num_moves"] = self.moves[i], self.counts[i]
         return view
 
 
@@ -87,13 +165,13 @@ class Teller:
     """Turns the views of one seat in one hand into events, each sent once.
 
     Attributes:
-        events: all events of the hand so far.
+        events: all events of the hand so far, as JSON.
         told: how many of them have been sent.
     """
 
     def __init__(self, view: dict[str, Any]):
         self.hand_no: int = view["hand_no"]
-        self.events: list[dict[str, Any]] = []
+        self.events: list[str] = []
         self.told = 0
         self.history = b""
         self.seat = (view["seat"], view["started"])
@@ -105,7 +183,7 @@ class Teller:
         self._deal(view)
 
     def _deal(self, view: dict[str, Any]) -> None:
-        self.events.append(
+        self._say(
             {
                 "event": "deal",
                 "hand": self.hand_no + 1,
@@ -128,15 +206,17 @@ class Teller:
             return False
         if not history.startswith(self.history) or view["first_upcard"] != self.first_upcard:
             return False
-        thrown = sum({1 << action % NUM_CARDS for action in history[len(self.history) :] if action < STOCK})
-        return not self.hand & ~(_own_cards(view) | thrown)
+        gone = self.hand & ~_own_cards(view)
+        thrown = {1 << action % NUM_CARDS for action in history[len(self.history) :] if action < STOCK} if gone else ()
+        return not gone & ~sum(thrown)
 
     def update(self, view: dict[str, Any]) -> None:
         """Adds what has happened since the last view of this hand."""
-        moves = view["moves"]
-        for number, move in enumerate(moves[self.moves_told :].tolist(), self.moves_told + 1):
-            self._tell(Move(*move), number == len(moves), view)
-        self.moves_told = len(moves)
+        count = view["num_moves"]
+        if count > self.moves_told:
+            for number, move in enumerate(view["moves"][self.moves_told : count].tolist(), self.moves_told + 1):
+                self._tell(move, number == count, view)
+            self.moves_told = count
         self.history = view["history"]
         self.hand = _own_cards(view)
         if view["phase"] == PHASE_OVER:
@@ -144,31 +224,31 @@ class Teller:
         elif view["phase"] == PHASE_LAYOFF:
             self._tell_spread(view)
 
-    def _say(self, event: str, who: int, **values: Any) -> None:
-        self.events.append({"event": event, "who": _WHO[who], **values})
+    def _say(self, event: dict[str, Any]) -> None:
+        self.events.append(encode(event))
 
-    def _tell(self, move: Move, last: bool, view: dict[str, Any]) -> None:
-        """Adds one move. A draw that reaches a limit ends the hand before a card moves."""
-        who, kind = move.seat, move.kind
+    def _tell(self, move: list[int], last: bool, view: dict[str, Any]) -> None:
+        """Adds one move (the fields of ``Move``). A draw that reaches a limit ends the hand before a card moves."""
+        who, kind, card, _ = move
         if kind == M_TAKE:
             if not (last and view["end"] == End.UPCARD_LIMIT):
-                self._say("take", who, card=_CARDS[move.card])
+                self.events.append(_event("take", who, card))
         elif kind == M_DRAW or kind == M_FORCED_DRAW:
             if last and who == 0 and view["drawn"] != NO_CARD:
-                self._say("draw", 0, card=_CARDS[view["drawn"]])
+                self.events.append(_event("draw", 0, view["drawn"]))
             elif not (last and view["end"] == End.STOCK):
-                self._say("draw", who)
+                self.events.append(_event("draw", who))
         elif kind == M_PASS:
-            self._say("pass", who)
+            self.events.append(_event("pass", who))
         elif kind == M_DISCARD or kind == M_KNOCK:
-            self._say("knock" if kind == M_KNOCK else "discard", who, card=_CARDS[move.card])
+            self.events.append(_event("knock" if kind == M_KNOCK else "discard", who, card))
         else:
             self._tell_spread(view)
             if kind == M_DONE:
-                self._say("done", who)
+                self.events.append(_event("done", who))
             elif kind == M_LAY_OFF:
-                self._say("lay off", who, cards=[_CARDS[move.card]])
-                self.by_hand |= 1 << move.card
+                self._say({"event": "lay off", "who": _WHO[who], "cards": [_CARDS[card]]})
+                self.by_hand |= 1 << card
 
     def _tell_spread(self, view: dict[str, Any]) -> None:
         if self.spread_told:
@@ -179,21 +259,23 @@ class Teller:
         loose = view["hand"] if knocker == 0 else view["shown"]
         for meld in melds:
             loose &= ~meld
-        self._say("spread", knocker, melds=[card_names(meld) for meld in melds], deadwood=card_names(loose))
+        laid_out = {"melds": [card_names(meld) for meld in melds], "deadwood": card_names(loose)}
+        self._say({"event": "spread", "who": _WHO[knocker], **laid_out})
 
     def _finish(self, view: dict[str, Any]) -> None:
         if view["knocker"] != NOBODY:
             self._tell_spread(view)
             laid = view["laid"] & ~self.by_hand
             if laid:
-                self._say("lay off", 1 - view["knocker"], cards=card_names(laid))
-            self._say("shown", 1, cards=card_names(view["shown"]), deadwood=view["deadwood"][1])
-            self._say("shown", 0, cards=card_names(view["hand"]), deadwood=view["deadwood"][0])
+                self._say({"event": "lay off", "who": _WHO[1 - view["knocker"]], "cards": card_names(laid)})
+            for who, cards in ((1, view["shown"]), (0, view["hand"])):
+                shown = {"cards": card_names(cards), "deadwood": view["deadwood"][who]}
+                self._say({"event": "shown", "who": _WHO[who], **shown})
         points = view["points"]
         score = [view["score"][0] + max(points, 0), view["score"][1] + max(-points, 0)]
         rules = view["rules"]
         drawn_out = view["winner"] == NOBODY and view["drawn_hands"] + 1 >= rules["max_drawn_hands"]
-        self.events.append(
+        self._say(
             {
                 "event": "hand over",
                 "end": _END_NAMES[view["end"]],
@@ -204,11 +286,11 @@ class Teller:
             }
         )
 
-    def news(self) -> list[dict[str, Any]]:
-        """Returns the events that have not been sent yet, and counts them as sent."""
+    def news(self) -> str:
+        """Returns the events that have not been sent yet, as a JSON array, and counts them as sent."""
         events = self.events[self.told :]
         self.told = len(self.events)
-        return events
+        return "[" + ",".join(events) + "]"
 
 
 def _own_cards(view: dict[str, Any]) -> int:
@@ -221,18 +303,16 @@ def legal_texts(view: dict[str, Any]) -> list[str]:
     discards, knocks, others = view["legal"]
     phase = view["phase"]
     if phase == PHASE_DISCARD:
-        return [_DISCARDS[card] for card in cards_of(discards)] + [_KNOCKS[card] for card in cards_of(knocks)]
+        return card_names(discards, _DISCARD) + card_names(knocks, _KNOCK)
     if phase == PHASE_SPREAD:
         return [f"spread {k}" for k in cards_of(discards)]
-    return [_LAY_OFFS[card] for card in cards_of(discards)] + [
-        action_name(STOCK + k, phase) for k in range(3) if others >> k & 1
-    ]
+    return card_names(discards, _LAY_OFF) + _FIXED[others, phase == PHASE_LAYOFF]
 
 
 def may_play(view: dict[str, Any], action: int) -> bool:
     """Whether an action is legal in a view (a knock above the limit included where that counts as a discard)."""
     discards, knocks, others = view["legal"]
-    if view["rules"]["lenient_knock"] and view["phase"] == PHASE_DISCARD:
+    if action >= KNOCK and view["phase"] == PHASE_DISCARD and view["rules"]["lenient_knock"]:
         knocks |= discards
     return bool(among(action, discards, knocks, others))
 
@@ -244,17 +324,34 @@ def arrangements(view: dict[str, Any]) -> list[list[list[str]]]:
     return [[card_names(int(meld)) for meld in nth_arrangement(cards, limit, k)[1:] if meld] for k in range(count)]
 
 
-def question(slot: int, events: list[dict[str, Any]], view: dict[str, Any]) -> dict[str, Any]:
-    """One game's part of an ``act`` message."""
-    asked = {
-        "slot": slot,
-        "events": events,
-        "phase": PHASE_NAMES[view["phase"]],
-        "hand": card_names(view["hand"]),
-        "upcard": None if view["upcard"] == NO_CARD else _CARDS[view["upcard"]],
-        "stock": view["stock"],
-        "legal": legal_texts(view),
-    }
-    if view["phase"] == PHASE_SPREAD:
-        asked["arrangements"] = arrangements(view)
-    return asked
+def _legal(view: dict[str, Any], split: bool) -> str:
+    """The legal actions of a question as JSON texts, with commas between them."""
+    discards, knocks, others = view["legal"]
+    phase = view["phase"]
+    if phase == PHASE_DISCARD:
+        texts = _discard_texts(discards | knocks) if split else _discard_texts(discards) + _knock_texts(knocks)
+        return texts[:-1]
+    return encode(legal_texts(view))[1:-1] if discards else _FIXED_TEXTS[others, phase == PHASE_LAYOFF]
+
+
+def question(slot: int, events: str, view: dict[str, Any], split: bool = False) -> str:
+    """One game's part of an ``act`` message, as JSON.
+
+    Args:
+        slot: the program's number of the slot.
+        events: what a ``Teller`` has to tell.
+        view: of the seat that is asked.
+        split: whether it is asked for a discard first, and about a knock after it.
+    """
+    phase = view["phase"]
+    upcard = "null" if view["upcard"] == NO_CARD else f'"{_CARDS[view["upcard"]]}"'
+    more = f',"arrangements":{encode(arrangements(view))}' if phase == PHASE_SPREAD else ""
+    return (
+        f'{{"slot":{slot},"events":{events},"phase":"{PHASE_NAMES[phase]}","hand":[{_hand_texts(view["hand"])[:-1]}],'
+        f'"upcard":{upcard},"stock":{view["stock"]},"legal":[{_legal(view, split)}]{more}}}'
+    )
+
+
+def news(slot: int, events: str) -> str:
+    """The part of an ``act`` message that asks for nothing, as JSON."""
+    return f'{{"slot":{slot},"events":{events}}}'
