@@ -1,9 +1,11 @@
-"""Files that survive: written beside the old one, flushed, and renamed over it."""
+"""Files that survive: written beside the old one, flushed, and renamed over it; and the one reader of JSON from outside."""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +17,98 @@ from ginenv.errors import GinError
 
 class FileError(GinError):
     """A file that cannot be written."""
+
+
+class JsonError(GinError):
+    """A text that is not JSON, or beyond the limits of what is read; the message is the reason alone."""
+
+
+# The largest file of JSON that this project writes is some megabytes, its deepest value some ten lists and objects deep, and its
+# longest whole number has 20 digits.
+MOST_BYTES = 64 << 20
+MOST_DEPTH = 64
+MOST_DIGITS = 40
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """The content of a file; a pipe, which might never end, is refused as one that is too large.
+
+    Raises:
+        OSError: if it cannot be read, is not a regular file, or is larger than ``MOST_BYTES``.
+    """
+    # Without the flag the opening of a pipe waits until somebody writes into it.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:
+        about = os.fstat(descriptor)
+        if stat.S_ISDIR(about.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(about.st_mode):
+            raise OSError(errno.EINVAL, "Not a regular file", str(path))
+        if about.st_size > MOST_BYTES:
+            raise OSError(errno.EFBIG, f"Larger than {MOST_BYTES >> 20} MiB", str(path))
+        return file.read()
+
+
+def parse_json(text: str | bytes) -> Any:
+    """The value of a JSON text (UTF-8), within limits of depth and of digits.
+
+    What the value must look like is its schema's business, which is checked where the value is used.
+
+    Raises:
+        JsonError: if it is not JSON, not text, or beyond the limits.
+    """
+    try:
+        value = json.loads(text.decode() if isinstance(text, bytes) else text, parse_int=_parse_whole)
+    except RecursionError:
+        raise JsonError(_TOO_DEEP) from None
+    except UnicodeDecodeError as error:
+        raise JsonError(f"not UTF-8 text: {error.reason} at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        raise JsonError(str(error)) from None
+    level = [value]
+    for _ in range(MOST_DEPTH):
+        texts = [each for each in level if isinstance(each, str)]
+        for each in level:
+            if isinstance(each, dict):
+                texts += each
+        if not all(each.isascii() or _is_text(each) for each in texts):
+            raise JsonError("half a character (a lone surrogate)")
+        level = [
+            inner
+            for each in level
+            if isinstance(each, dict | list)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return value
+    raise JsonError(_TOO_DEEP)
+
+
+_TOO_DEEP = f"nested more than {MOST_DEPTH} deep"
+
+
+def _parse_whole(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise JsonError(f"a number of {len(digits):,} digits; the longest allowed has {MOST_DIGITS}")
+    return int(digits)
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def read_json(path: str | Path) -> Any:
+    """The value of a file of JSON (see ``read_bytes`` and ``parse_json``).
+
+    Raises:
+        OSError: if the file cannot be read.
+        JsonError: if it does not hold JSON, or JSON beyond the limits.
+    """
+    return parse_json(read_bytes(path))
 
 
 def write_atomic(path: str | Path, write: Callable[[str], None]) -> None:

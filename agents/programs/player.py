@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from agents.deals import new_salt, salted
+from agents.files import JsonError, parse_json
 from agents.programs.process import FORFEIT, BotFault, LineProcess, excerpt
 from agents.programs.protocol import VERSION, Reader, Teller, arrangements, hello, legal_texts, may_play, question
 from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_SPREAD, action_name, parse_action
@@ -310,9 +311,9 @@ def _line(message: dict[str, Any]) -> bytes:
 
 def _parsed(line: bytes, kind: str) -> dict[str, Any]:
     try:
-        message = json.loads(line)
-    except (ValueError, RecursionError):
-        raise BotFault(kind, f"answered with what is not JSON: {excerpt(line)}") from None
+        message = parse_json(line)
+    except JsonError as error:
+        raise BotFault(kind, f"answered with what is not JSON ({error}): {excerpt(line)}") from None
     if not isinstance(message, dict):
         raise BotFault(kind, f"answered with a {type(message).__name__}; it must be a JSON object")
     return message
