@@ -23,6 +23,7 @@ from ginenv.game import next_hand, score_hand, start_game
 from ginenv.players import make_player
 from ginenv.rules import PRESETS, get_rules
 from ginenv.view import make_views
+from tests.support.told import rebuild
 
 ROOT = Path(__file__).parent.parent
 SALT = f"{1:032x}"
@@ -78,31 +79,6 @@ def events_of(lines):
         for game in line.get("games", ()):
             slots.setdefault(game["slot"], []).extend(game["events"])
     return slots
-
-
-def rebuild(events):
-    """Hands as text, from events alone: what an outside program can know of each."""
-    hands = []
-    for event in events:
-        if event["event"] == "deal":
-            hands.append({"cards": set(event["cards"]), "drawn": [], "pile": [event["upcard"]], "over": None})
-        hand = hands[-1]
-        who, card = event.get("who"), event.get("card")
-        if event["event"] in ("draw", "take") and who == "you":
-            hand["cards"].add(card)
-        if event["event"] == "take":
-            assert hand["pile"].pop() == card
-        if event["event"] in ("discard", "knock"):
-            if who == "you":
-                hand["cards"].remove(card)
-            hand["pile"].append(card)
-        if event["event"] == "lay off" and who == "you":
-            hand["cards"] -= set(event["cards"])
-        if event["event"] == "shown" and who == "you":
-            assert set(event["cards"]) == hand["cards"]
-        if event["event"] == "hand over":
-            hand["over"] = event
-    return hands
 
 
 @pytest.mark.parametrize("rules", sorted(PRESETS))

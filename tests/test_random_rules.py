@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,12 +14,14 @@ import ginenv
 from agents.arena import MatchSettings, play_match
 from agents.programs.protocol import Reader, Teller, legal_texts
 from ginenv.actions import PHASE_NAMES, parse_action
+from ginenv.cards import mask_of, parse_card
 from ginenv.hand import Hand
 from ginenv.records import format_record, parse_record
 from ginenv.render import to_image, to_text
 from ginenv.rules import Rules
 from ginenv.text import format_position, format_view, parse_position, parse_rules, parse_view, rules_text
 from tests.support.positions import play_on, random_rules
+from tests.support.told import rebuild
 
 ROOT = Path(__file__).parent.parent
 TEMPLATE = "cmd:" + shlex.join([sys.executable, str(ROOT / "examples" / "template_bot.py")])
@@ -38,7 +41,7 @@ def test_rules_are_written_and_read_back():
         assert Rules.from_block(rules.block).block.tobytes() == rules.block.tobytes()
 
 
-def check_protocol(hand: Hand, tellers: list[Teller | None]) -> None:
+def check_protocol(hand: Hand, tellers: list[Teller | None], told: list[list[dict[str, Any]]]) -> None:
     """What programs are told: legal actions that are those of the hand, and events of moves as they happen."""
     for seat in range(2):
         if not hand.is_over and seat != hand.turn:
@@ -49,8 +52,10 @@ def check_protocol(hand: Hand, tellers: list[Teller | None]) -> None:
             teller = tellers[seat] = Teller(view)
         assert teller.continues(view)
         teller.update(view)
-        events = teller.news()
-        assert (events[-1]["event"] == "hand over") == hand.is_over if events else not hand.is_over
+        told[seat] += teller.news()
+        [known] = rebuild(told[seat])
+        assert mask_of(map(parse_card, known["cards"])) == hand.state["hands"][0, seat]
+        assert (known["over"] is not None) == hand.is_over
         assert [parse_action(text) for text in legal_texts(view)] == hand.legal_actions()
 
 
@@ -68,10 +73,10 @@ def test_a_hand_is_told_written_and_read_back_under_any_rules():
     rng = np.random.default_rng(2)
     phases = set()
     for rules in drawn(50, 3):
-        hand, tellers = Hand.deal(rules, seed=int(rng.integers(2**31))), [None, None]
+        hand, tellers, told = Hand.deal(rules, seed=int(rng.integers(2**31))), [None, None], [[], []]
         while True:
             phases.add(hand.phase)
-            check_protocol(hand, tellers)
+            check_protocol(hand, tellers, told)
             if rng.random() < 0.1 or hand.is_over:
                 check_text(hand)
             if hand.is_over:
