@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from ginenv.errors import GinError, must_be, shown, unknown_name
+from ginenv.errors import GinError, must_be, quoted, unknown_name
 
 
 class ConfigError(GinError):
@@ -187,7 +187,7 @@ def _sentence(error: ValidationError, model: type[BaseModel], source: str) -> st
         return f"{source}: {unknown_name('key', where, model.model_fields)}"
     if first["type"] == "missing":
         return f"{source}: {where} is missing"
-    return f"{source}: {where} is {shown(first.get('input'))}; {first['msg'].lower()}"
+    return f"{source}: {where} is {quoted(first.get('input'))}; {first['msg'].lower()}"
 
 
 def parse_config(values: dict[str, Any], model: type[Config] = TrainConfig, source: str = "configuration") -> Any:

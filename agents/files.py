@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ginenv.errors import GinError
+from ginenv.errors import GinError, is_text
 
 
 class FileError(GinError):
@@ -71,7 +71,7 @@ def parse_json(text: str | bytes) -> Any:
         for each in level:
             if isinstance(each, dict):
                 texts += each
-        if not all(each.isascii() or _is_text(each) for each in texts):
+        if not all(each.isascii() or is_text(each) for each in texts):
             raise JsonError("half a character (a lone surrogate)")
         level = [
             inner
@@ -91,14 +91,6 @@ def _parse_whole(digits: str) -> int:
     if len(digits) > MOST_DIGITS:
         raise JsonError(f"a number of {len(digits):,} digits; the longest allowed has {MOST_DIGITS}")
     return int(digits)
-
-
-def _is_text(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def read_json(path: str | Path) -> Any:
@@ -163,10 +155,10 @@ def check_writable(path: str | Path) -> None:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Writes a text file atomically."""
+    """Writes a text file atomically; half a character, as in the name of a file that is not UTF-8, is written as its number."""
 
     def write(temporary: str) -> None:
-        Path(temporary).write_text(text, encoding="utf-8")
+        Path(temporary).write_text(text, encoding="utf-8", errors="backslashreplace")
 
     write_atomic(path, write)
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from agents.config import Config
 from agents.files import JsonError, parse_json
-from ginenv.errors import GinError, RulesError, must_be, shown
+from ginenv.errors import GinError, RulesError, must_be, quoted
 from ginenv.rules import Rules, get_rules
 
 
@@ -25,7 +25,7 @@ def parse_rules(text: str) -> Rules:
     try:
         values = parse_json(text)
     except JsonError as error:
-        raise RulesError(f"rules {shown(text)} cannot be read as JSON: {error}") from None
+        raise RulesError(f"rules {quoted(text)} cannot be read as JSON: {error}") from None
     return get_rules(values)
 
 

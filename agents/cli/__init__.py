@@ -6,6 +6,7 @@ A command's module is imported when the command is run: a match loads no trainin
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import signal
 import sys
@@ -68,6 +69,10 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
     for stop in (signal.SIGINT, signal.SIGTERM):
         # Both show what there is. Set anew, since a shell starts background jobs with interrupts ignored.
         signal.signal(stop, signal.default_int_handler)
+    for stream in (sys.stdout, sys.stderr):
+        # Names of files need not be UTF-8, and terminals not have every sign.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     if chosen.one_thread:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:

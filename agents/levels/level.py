@@ -17,7 +17,7 @@ from agents.levels.plans import NUM_PLANS
 from agents.levels.prior import Prior
 from agents.network.checkpoint import METADATA, WEIGHTS, load_checkpoint
 from agents.network.nets import Actor
-from ginenv.errors import GinError, did_you_mean, shown
+from ginenv.errors import GinError, did_you_mean, quoted
 
 FORMAT_VERSION = 2
 # The file that makes a checkpoint's directory a level's.
@@ -192,7 +192,7 @@ def load_level(name: str | int) -> Level:
     if values.get("format") != FORMAT_VERSION:
         hint = f"; gin convert {directory} converts it" if values.get("format") == 1 else ""
         raise LevelError(
-            f"{source}: format is {shown(values.get('format'))}, but this version reads {FORMAT_VERSION}{hint}"
+            f"{source}: format is {quoted(values.get('format'))}, but this version reads {FORMAT_VERSION}{hint}"
         )
     file: LevelFile = parse_config(values, LevelFile, source)
     settings = parse_config(file.settings, LevelSettings, source)

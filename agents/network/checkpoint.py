@@ -20,7 +20,7 @@ from agents.files import JsonError, read_json, write_atomic, write_json, writing
 from agents.network.nets import NUM_CONDITIONS, NUM_FUTURE, Actor, Critic, Network
 from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import OBSERVATION_SIZE, OBSERVATION_VERSION
-from ginenv.errors import GinError, must_be, shown
+from ginenv.errors import GinError, must_be, quoted
 
 FORMAT_VERSION = 1
 WEIGHTS = "weights.safetensors"
@@ -107,7 +107,7 @@ def read_metadata(directory: str | Path) -> dict[str, Any]:
     for key, value in _VERSION.items():
         if metadata.get(key) != value:
             raise CheckpointError(
-                f"checkpoint {directory}: {key} is {shown(metadata.get(key))}; this version reads {value!r}"
+                f"checkpoint {directory}: {key} is {quoted(metadata.get(key))}; this version reads {value!r}"
             )
     for key in ("context", "heuristic_features"):
         width = metadata.setdefault(key, 0)
