@@ -15,7 +15,7 @@ from agents.programs.process import FORFEIT, BotFault, LineProcess, excerpt
 from agents.programs.protocol import VERSION, Reader, Teller, arrangements, hello, legal_texts, may_play, question
 from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_SPREAD, action_name, parse_action
 from ginenv.cards import parse_card
-from ginenv.errors import GinError, unknown_name
+from ginenv.errors import GinError, quoted, unknown_name
 from ginenv.rules import Rules
 
 
@@ -148,17 +148,20 @@ class OutsidePlayer:
         greeting = hello(rules, salted(self._salt, "seed", self.seed, 31), self.limits.seconds, self.limits.batch)
         answer = _parsed(self._process.exchange(_line(greeting), self.limits.start_seconds), "handshake")
         if answer.get("type") != "ready":
-            raise BotFault("handshake", f"answered hello with type {answer.get('type')!r}; it must be 'ready'")
-        if answer.get("protocol") != VERSION:
-            raise BotFault("handshake", f"protocol is {answer.get('protocol')!r}; it must be {VERSION}")
+            raise BotFault("handshake", f"answered hello with type {quoted(answer.get('type'))}; it must be 'ready'")
+        if not _is_whole(answer.get("protocol")) or answer["protocol"] != VERSION:
+            raise BotFault("handshake", f"protocol is {quoted(answer.get('protocol'))}; it must be {VERSION}")
         known = ("type", "protocol", "name", "split", "max_batch")
         if unknown := [key for key in answer if key not in known]:
             raise BotFault("handshake", unknown_name("key", unknown[0], known))
         batch = answer.get("max_batch", self.limits.batch)
-        if isinstance(batch, bool) or not isinstance(batch, int) or batch < 1:
-            raise BotFault("handshake", f"max_batch is {batch!r}; it must be a whole number from 1")
+        if not _is_whole(batch) or batch < 1:
+            raise BotFault("handshake", f"max_batch is {quoted(batch)}; it must be a whole number from 1")
+        for key, kind, allowed in (("split", bool, "true or false"), ("name", str, "a text")):
+            if not isinstance(answer.get(key, kind()), kind):
+                raise BotFault("handshake", f"{key} is {quoted(answer[key])}; it must be {allowed}")
         self._batch = min(batch, self.limits.batch)
-        self.split = bool(answer.get("split", False))
+        self.split = answer.get("split", False)
         self._rules = rules
         # A new process is sent everything that happened in the hands in play.
         for teller in self._tellers.values():
@@ -257,13 +260,18 @@ class OutsidePlayer:
         self._lines += 1
         request = {"type": "act", "id": self._lines, "games": games}
         message = _parsed(self._process.exchange(_line(request), self.limits.seconds), "rubbish")
-        if message.get("type") != "answers" or message.get("id") != self._lines:
-            got = f"type {message.get('type')!r} and id {message.get('id')!r}"
+        number = message.get("id")
+        if message.get("type") != "answers" or not _is_whole(number) or number != self._lines:
+            got = f"type {quoted(message.get('type'))} and id {quoted(number)}"
             raise BotFault("rubbish", f"answered with {got}; they must be 'answers' and {self._lines}")
         answers = message.get("answers")
         if not isinstance(answers, list) or not all(isinstance(answer, dict) for answer in answers):
             raise BotFault("rubbish", "'answers' is not a list of objects")
-        by_slot = {answer["slot"]: answer for answer in answers if isinstance(answer.get("slot"), int)}
+        by_slot: dict[int, dict[str, Any]] = {}
+        for answer in answers:
+            slot = answer.get("slot")
+            if _is_whole(slot) and by_slot.setdefault(slot, answer) is not answer:
+                raise BotFault("rubbish", f"slot {slot} was answered twice")
         missing = [slot for slot in slots if slot not in by_slot]
         if missing:
             count = f"{len(missing)} of {len(slots)} missing"
@@ -286,7 +294,7 @@ class OutsidePlayer:
             else:
                 fits = may_play(view, action)
             if not fits:
-                raise GinError(f"{text!r} is not legal; legal are: {', '.join(legal or legal_texts(view))}")
+                raise GinError(f"{quoted(text)} is not legal; legal are: {', '.join(legal or legal_texts(view))}")
         except GinError as error:
             fault = BotFault("illegal move", f"in slot {slot}: {error}")
         else:
@@ -303,6 +311,11 @@ class OutsidePlayer:
             del self._tellers[slot]
             if self._process is not None:
                 self._closing.append({"slot": slot, "events": news})
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether a value of JSON is a whole number; in Python true and false are numbers too."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _line(message: dict[str, Any]) -> bytes:

@@ -36,16 +36,18 @@ class BotFault(Exception):
 
     Attributes:
         kind: one of ``KINDS``.
-        words: what happened, as a sentence.
+        words: what happened, as a sentence; the end of a very long one is cut off.
     """
 
+    # A program can say a megabyte; the results hold no more of it than a reader wants.
+    LONGEST = 1000
     KINDS = ("cannot start", "handshake", "crash", "timeout", "rubbish", "flood", "unasked", "illegal move", "ending")
 
     def __init__(self, kind: str, words: str):
-        super().__init__(f"{kind}: {words}")
         assert kind in self.KINDS
         self.kind = kind
-        self.words = words
+        self.words = words if len(words) <= self.LONGEST else f"{words[: self.LONGEST]}…"
+        super().__init__(f"{kind}: {self.words}")
 
 
 class LineProcess:
