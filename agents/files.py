@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
+import re
 import stat
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +31,8 @@ class JsonError(GinError):
 MOST_BYTES = 64 << 20
 MOST_DEPTH = 64
 MOST_DIGITS = 40
+# No file takes as long to write.
+LEFT_OVER_SECONDS = 3600.0
 
 
 def read_bytes(path: str | Path) -> bytes:
@@ -110,8 +115,10 @@ def write_atomic(path: str | Path, write: Callable[[str], None]) -> None:
         path: the file's final place.
         write: is called with the name of a temporary file in the same directory, which it writes.
     """
-    path = Path(path)
+    # Of a link the file that it leads to is replaced.
+    path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
+    _drop_left_over(path)
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     os.close(handle)
     try:
@@ -123,6 +130,16 @@ def write_atomic(path: str | Path, write: Callable[[str], None]) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _drop_left_over(path: Path) -> None:
+    """Removes what writers of a file that were killed have left beside it; one that is at work has a younger file."""
+    oldest = time.time() - LEFT_OVER_SECONDS
+    name = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}")
+    with contextlib.suppress(OSError), os.scandir(path.parent) as entries:
+        for entry in entries:
+            if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False) and entry.stat().st_mtime < oldest:
+                os.unlink(entry)
 
 
 @contextmanager
@@ -144,7 +161,7 @@ def check_writable(path: str | Path) -> None:
     Raises:
         FileError: if a file cannot be written there.
     """
-    path = Path(path)
+    path = Path(os.path.realpath(path))
     if path.is_dir():
         raise FileError(f"{path} cannot be written: it is a directory, not a file")
     with writing(path):

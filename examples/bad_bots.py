@@ -71,7 +71,8 @@ def misbehave(kind, request):
     if kind == "daemon":
         subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
     if kind == "bare-daemon":
-        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True, env={})
+        idle = [sys.executable, "-c", "import time; time.sleep(600)", *sys.argv[1:]]
+        subprocess.Popen(idle, start_new_session=True, env={})
         sys.exit(0)
     if kind in ("stall", "partial", "daemon", "deaf"):
         time.sleep(600)

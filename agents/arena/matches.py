@@ -26,6 +26,7 @@ from agents.arena.results import MatchResult, add_stats
 from agents.arena.sequential import LOOK_EVERY, SequentialTest
 from agents.deals import Domain, new_salt, salted
 from agents.programs.player import BotLimits, OutsidePlayer
+from agents.programs.process import adopt_orphans
 from ginenv.errors import GinError, check_choice, check_whole
 from ginenv.players import Player, make_player, parse_player
 from ginenv.rules import Rules, get_rules
@@ -186,6 +187,7 @@ def _start_worker() -> None:
     """The parent catches interrupts and ends its workers; these close their players on the way out."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    adopt_orphans()
 
 
 @contextmanager

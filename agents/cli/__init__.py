@@ -64,15 +64,19 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         command: one of ``COMMANDS``.
         arguments: the words after it.
     """
+    from agents.programs.process import adopt_orphans
+    from ginenv.jit import interrupt
+
     name = program if program == f"{command}.py" else f"{program} {command}"
     chosen = COMMANDS[command]
     for stop in (signal.SIGINT, signal.SIGTERM):
         # Both show what there is. Set anew, since a shell starts background jobs with interrupts ignored.
-        signal.signal(stop, signal.default_int_handler)
+        signal.signal(stop, interrupt)
     for stream in (sys.stdout, sys.stderr):
         # Names of files need not be UTF-8, and terminals not have every sign.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    adopt_orphans()
     if chosen.one_thread:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:

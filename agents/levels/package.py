@@ -189,7 +189,7 @@ def _made_beside(directory: Path) -> Iterator[Path]:
     """An empty directory that replaces another once it is filled; an error leaves nothing half-written."""
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=directory.parent) as beside:
+        with tempfile.TemporaryDirectory(prefix=f".{directory.name}.", dir=directory.parent) as beside:
             made = Path(beside) / directory.name
             made.mkdir()
             yield made

@@ -197,6 +197,8 @@ def load_weights(path: Path, described: str, about: dict[str, Any], make: Callab
     except (SafetensorError, RuntimeError, KeyError, TypeError) as error:
         reason = str(error).splitlines()[0]
         raise CheckpointError(f"{name} does not fit the network that {described} describes ({reason})") from None
+    if broken := [key for key, value in network.state_dict().items() if not value.isfinite().all()]:
+        raise CheckpointError(f"{name} holds numbers that are not finite, in {broken[0]}; training it broke down")
     return network.eval()
 
 

@@ -6,12 +6,15 @@ A program may crash, stall, flood its output or refuse to end; nothing of that b
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import secrets
 import select
 import shlex
 import signal
 import subprocess
+import sys
+import threading
 import time
 import weakref
 from typing import Any
@@ -70,14 +73,16 @@ class LineProcess:
             words = shlex.split(command)
             if not words:
                 raise BotFault("cannot start", "the command is empty")
-            self._process = subprocess.Popen(
-                words,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env={**os.environ, _MARK: self._token},
-                start_new_session=True,
-            )
+            with _orphans.lock:
+                self._process = subprocess.Popen(
+                    words,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    env={**os.environ, _MARK: self._token},
+                    start_new_session=True,
+                )
+                _orphans.running.add(self._process.pid)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise BotFault("cannot start", f"{command!r} cannot be started: {reason}") from None
@@ -219,6 +224,7 @@ def _end(process: subprocess.Popen[bytes], token: str, farewell: bytes, seconds:
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     kill_marked(token)
+    _orphans.ended(process.pid)
     return status
 
 
@@ -254,6 +260,54 @@ def kill_marked(token: str) -> None:
             with contextlib.suppress(psutil.Error):
                 process.kill()
         time.sleep(0.005)
+
+
+class _Orphans:
+    """Processes that programs left behind and that dropped their session and their mark, so that nothing tells whose they are.
+
+    Attributes:
+        lock: held while a program is started, and while orphans are ended.
+        running: ids of the programs that run.
+        adopted: whether orphans become children of this process.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.running: set[int] = set()
+        self.adopted = False
+
+    def ended(self, pid: int) -> None:
+        """Ends the orphans together with the last program, since they may belong to any of those that run."""
+        with self.lock:
+            self.running.discard(pid)
+            deadline = time.monotonic() + _DYING_SECONDS
+            while self.adopted and not self.running and self._kill() and time.monotonic() < deadline:
+                time.sleep(0.005)
+
+    def _kill(self) -> int:
+        """Kills the children of this process in other sessions; returns how many there were."""
+        found = 0
+        for child in psutil.Process().children():
+            with contextlib.suppress(psutil.Error, OSError):
+                if os.getsid(child.pid) != os.getsid(0):
+                    found += 1
+                    child.kill()
+                    os.waitpid(child.pid, os.WNOHANG)
+        return found
+
+
+_orphans = _Orphans()
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def adopt_orphans() -> None:
+    """Makes sure that whatever programs leave behind ends with the last of them, even what dropped its session and environment.
+
+    Linux then gives orphans to this process. It is for processes that do nothing but play, such as the command line's: every child in
+    another session is taken for an orphan. On other systems nothing changes, and a process that hides so well survives its program.
+    """
+    if sys.platform == "linux":
+        _orphans.adopted = ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
 
 
 def excerpt(text: bytes, length: int = 80) -> str:
