@@ -94,3 +94,13 @@ def test_names_that_are_not_utf8_and_names_with_brackets_are_played_printed_and_
         [match] = json.loads((tmp_path / "x.json").read_text())["matches"]
         assert os.fsencode(match["players"][0]) == b"cmd:'" + name + b"'" and not match["faults"]
         assert b"bot" in done.stdout
+
+
+def test_what_levels_learned_is_looked_for_where_the_table_keeps_it(tmp_path: Path) -> None:
+    home = f"import os; os.environ['GINENV_HOME'] = {str(tmp_path)!r}"
+    (tmp_path / "levels").mkdir()
+    (tmp_path / "levels" / "level-1.json").write_text("damaged")
+    done = gin("levels", "learned", "level-1", before=home)
+    assert done.returncode == 1 and "level-1.json is damaged" in done.stderr
+    assert gin("levels", "reset", "level-1", before=home).returncode == 0
+    assert "has learned nothing yet" in gin("levels", "learned", "level-1", before=home).stdout
