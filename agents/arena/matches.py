@@ -32,6 +32,8 @@ from ginenv.players import Player, make_player, parse_player
 from ginenv.rules import Rules, get_rules
 
 Progress = Callable[[int], None]
+# Games at once where a program plays: some are finished when a slow match is interrupted, and a line still asks about many.
+PROGRAM_GAMES = 64
 
 
 @dataclass(frozen=True)
@@ -126,18 +128,20 @@ def play_pairs(
     jobs = mirrored_jobs(settings.domain, settings.mixed_seed("deals", 64), first, pairs)
     unit = HAND if settings.unit == "hands" else GAME
     meter = LuckMeter(len(jobs), unit == HAND) if settings.luck else None
+    programs = _programs(players)
     play = Lockstep(
         players,
         settings.rules,
         jobs,
-        settings.batch,
+        # Programs may be slow, and may draw luck in the order in which they are asked, so their number of games never changes.
+        min(settings.batch, PROGRAM_GAMES) if programs else settings.batch,
         unit,
         forfeit_game=settings.forfeit == "game",
         forfeit_points=settings.forfeit_points,
         observers=[meter] if meter else [],
+        patient=True,
     )
     finished = len(jobs)
-    programs = _programs(players)
     for program in programs:
         program.forfeits = True
     try:

@@ -16,7 +16,7 @@ from agents.programs.protocol import VERSION, Reader, Teller, arrangements, hell
 from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_SPREAD, action_name, parse_action
 from ginenv.cards import parse_card
 from ginenv.errors import GinError, quoted, unknown_name
-from ginenv.rules import Rules
+from ginenv.rules import Rules, get_rules
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class OutsidePlayer:
             raise BotFault("handshake", f"answered hello with type {quoted(answer.get('type'))}; it must be 'ready'")
         if not _is_whole(answer.get("protocol")) or answer["protocol"] != VERSION:
             raise BotFault("handshake", f"protocol is {quoted(answer.get('protocol'))}; it must be {VERSION}")
-        known = ("type", "protocol", "name", "split", "max_batch")
+        known = ("type", "protocol", "name", "split", "max_batch", "rules")
         if unknown := [key for key in answer if key not in known]:
             raise BotFault("handshake", unknown_name("key", unknown[0], known))
         batch = answer.get("max_batch", self.limits.batch)
@@ -160,6 +160,7 @@ class OutsidePlayer:
         for key, kind, allowed in (("split", bool, "true or false"), ("name", str, "a text")):
             if not isinstance(answer.get(key, kind()), kind):
                 raise BotFault("handshake", f"{key} is {quoted(answer[key])}; it must be {allowed}")
+        _check_plays(answer.get("rules"), rules)
         self._batch = min(batch, self.limits.batch)
         self.split = answer.get("split", False)
         self._rules = rules
@@ -209,7 +210,7 @@ class OutsidePlayer:
             except BotFault as fault:
                 dropped = self._drop()
                 # A program that never got ready has failed at no decision yet; the last start loses what it would have played.
-                lost = end - start if dropped and fault.kind not in ("cannot start", "handshake") else 0
+                lost = end - start if dropped and fault.kind not in ("cannot start", "handshake", "rules") else 0
                 self._fail(fault, lost)
                 start += lost
                 continue
@@ -241,10 +242,7 @@ class OutsidePlayer:
             card = answers[i]
             if view["phase"] != PHASE_DISCARD or not 0 <= card < KNOCK or not view["legal"][1] >> card & 1:
                 continue
-            if not view["legal"][0] >> card & 1:
-                answers[i] = KNOCK + card
-                continue
-            legal = [action_name(card), action_name(KNOCK + card)]
+            legal = [action_name(KNOCK * knock + card) for knock in range(2) if view["legal"][knock] >> card & 1]
             games.append({"slot": slots[i], "events": [], "phase": "knock", "legal": legal})
             places.append(i)
         if not games:
@@ -311,6 +309,20 @@ class OutsidePlayer:
             del self._tellers[slot]
             if self._process is not None:
                 self._closing.append({"slot": slot, "events": news})
+
+
+def _check_plays(named: Any, rules: Rules) -> None:
+    """Raises if the program names the rules that it plays, and these are not among them."""
+    if named is None:
+        return
+    if not isinstance(named, list) or not all(isinstance(text, str) for text in named):
+        raise BotFault("handshake", f"rules is {quoted(named)}; it must be a list such as ['eaai', 'gc,target=50']")
+    try:
+        played = [get_rules(text) for text in named]
+    except GinError as error:
+        raise BotFault("handshake", f"rules: {error}") from None
+    if all(each.block.tobytes() != rules.block.tobytes() for each in played):
+        raise BotFault("rules", f"the program plays {' and '.join(named) or 'no rules'}; these are others")
 
 
 def _is_whole(value: Any) -> bool:

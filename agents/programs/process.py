@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import re
 import secrets
 import select
 import shlex
@@ -27,7 +28,8 @@ FORFEIT = -1
 # A full batch is answered in some 15 kB. A line longer than the first is a flood at once, longer than the second when time is up.
 MAX_LINE = 1_000_000
 _LONG_LINE = 65_536
-_STDERR_KEPT = 2000
+# A stack of a thousand calls, as Java prints it after the exception.
+_STDERR_KEPT = 200_000
 # How often a silent program is looked at: is it there at all?
 _LOOK_SECONDS = 0.25
 # An environment variable that everything that the program starts inherits, by which those that left its process group are found.
@@ -44,7 +46,18 @@ class BotFault(Exception):
 
     # A program can say a megabyte; the results hold no more of it than a reader wants.
     LONGEST = 1000
-    KINDS = ("cannot start", "handshake", "crash", "timeout", "rubbish", "flood", "unasked", "illegal move", "ending")
+    KINDS = (
+        "cannot start",
+        "handshake",
+        "rules",
+        "crash",
+        "timeout",
+        "rubbish",
+        "flood",
+        "unasked",
+        "illegal move",
+        "ending",
+    )
 
     def __init__(self, kind: str, words: str):
         assert kind in self.KINDS
@@ -104,14 +117,16 @@ class LineProcess:
         """Id of the process and of its process group."""
         return self._process.pid
 
-    def _read_errors(self) -> None:
+    def _read_errors(self) -> bool:
+        """Reads what there is of the error output; whether there was something."""
         try:
             text = os.read(self._stderr, 65536)
         except BlockingIOError:
-            return
+            return False
         if not text:
             self._poll.unregister(self._stderr)
         self._errors = (self._errors + text)[-_STDERR_KEPT:]
+        return bool(text)
 
     def _crash(self) -> BotFault:
         try:
@@ -120,9 +135,10 @@ class LineProcess:
         except subprocess.TimeoutExpired:
             how = "closed its output"
         with contextlib.suppress(OSError, ValueError, KeyError):
-            self._read_errors()
-        lines = self._errors.decode("utf-8", "replace").strip().splitlines()
-        said = f"; its last words: {lines[-1][:200]}" if lines else ""
+            while self._read_errors():
+                pass
+        words = last_words(self._errors.decode("utf-8", "replace"))
+        said = f"; its last words: {words[:200]}" if words else ""
         return BotFault("crash", f"the program {how} while an answer was due{said}")
 
     def exchange(self, line: bytes, seconds: float) -> bytes:
@@ -260,6 +276,21 @@ def kill_marked(token: str) -> None:
             with contextlib.suppress(psutil.Error):
                 process.kill()
         time.sleep(0.005)
+
+
+# What languages call it in the line that names an error; in Python that is the last line, in Java the stack follows.
+_ERROR = re.compile(r"exception|error|panic|fatal|caused by", re.IGNORECASE)
+
+
+def last_words(text: str) -> str:
+    """The line of an error output that says why a program ended: the last that names an error, else the last one.
+
+    Lines that are indented are a stack's.
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    heads = [line for line in lines if not line[0].isspace()]
+    named = [line for line in heads if _ERROR.search(line)]
+    return next((found[-1].strip() for found in (named, heads, lines) if found), "")
 
 
 class _Orphans:
