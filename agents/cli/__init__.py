@@ -64,11 +64,14 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         command: one of ``COMMANDS``.
         arguments: the words after it.
     """
+    name = program if program == f"{command}.py" else f"{program} {command}"
+    chosen = COMMANDS[command]
+    if chosen.one_thread:
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+    # Not before: libraries count their threads when they are loaded.
     from agents.programs.process import adopt_orphans
     from ginenv.jit import interrupt
 
-    name = program if program == f"{command}.py" else f"{program} {command}"
-    chosen = COMMANDS[command]
     for stop in (signal.SIGINT, signal.SIGTERM):
         # Both show what there is. Set anew, since a shell starts background jobs with interrupts ignored.
         signal.signal(stop, interrupt)
@@ -77,8 +80,6 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     adopt_orphans()
-    if chosen.one_thread:
-        os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:
         status = _call(chosen, name, arguments)
     except GinError as error:
@@ -90,6 +91,8 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         if missing in ("ginenv", "agents", "None"):
             raise
         sys.exit(f"{name}: {missing} is not installed; pip install 'ginenv[train]' installs it")
+    finally:
+        adopt_orphans(False)
     if status:
         sys.exit(status)
 

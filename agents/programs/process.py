@@ -299,12 +299,14 @@ class _Orphans:
     Attributes:
         lock: held while a program is started, and while orphans are ended.
         running: ids of the programs that run.
+        others: ids of children that were there before.
         adopted: whether orphans become children of this process.
     """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.running: set[int] = set()
+        self.others: set[int] = set()
         self.adopted = False
 
     def ended(self, pid: int) -> None:
@@ -320,7 +322,7 @@ class _Orphans:
         found = 0
         for child in psutil.Process().children():
             with contextlib.suppress(psutil.Error, OSError):
-                if os.getsid(child.pid) != os.getsid(0):
+                if child.pid not in self.others and os.getsid(child.pid) != os.getsid(0):
                     found += 1
                     child.kill()
                     os.waitpid(child.pid, os.WNOHANG)
@@ -331,14 +333,18 @@ _orphans = _Orphans()
 _PR_SET_CHILD_SUBREAPER = 36
 
 
-def adopt_orphans() -> None:
+def adopt_orphans(adopt: bool = True) -> None:
     """Makes sure that whatever programs leave behind ends with the last of them, even what dropped its session and environment.
 
-    Linux then gives orphans to this process. It is for processes that do nothing but play, such as the command line's: every child in
-    another session is taken for an orphan. On other systems nothing changes, and a process that hides so well survives its program.
+    Linux then gives orphans to this process. It is for processes that do nothing but play, such as the command line's: every new child
+    in another session is taken for an orphan. On other systems nothing changes, and a process that hides so well survives its program.
+
+    Args:
+        adopt: ``False`` ends it.
     """
     if sys.platform == "linux":
-        _orphans.adopted = ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+        _orphans.others = {child.pid for child in psutil.Process().children()}
+        _orphans.adopted = ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(adopt), 0, 0, 0) == 0 and adopt
 
 
 def excerpt(text: bytes, length: int = 80) -> str:
