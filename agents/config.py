@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from ginenv.errors import GinError, must_be, unknown_name
+from ginenv.errors import GinError, must_be, quoted, unknown_name
 
 
 class ConfigError(GinError):
@@ -17,9 +17,15 @@ class ConfigError(GinError):
 
 
 class Config(BaseModel):
-    """Base of all configurations: unknown keys are refused."""
+    """Base of all configurations: unknown keys are refused, and numbers that are not finite."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise ConfigError(_sentence(error, type(self))) from None
 
 
 class NetworkConfig(Config):
@@ -191,16 +197,18 @@ def _parse_yaml(text: str, what: str) -> Any:
         raise ConfigError(f"{what} is not YAML: {' '.join(str(error).split())}") from None
 
 
-def _sentence(error: ValidationError, model: type[BaseModel], source: str) -> str:
+def _sentence(error: ValidationError, model: type[BaseModel]) -> str:
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
-    if not where:
-        return f"{source}: {first['msg'].removeprefix('Value error, ')}"
+    own = first.get("ctx", {}).get("error")
+    if own is not None:
+        # A check of a model's own, or the sentence of a configuration within this one.
+        return f"{where}: {own}" if where else str(own)
     if first["type"] == "extra_forbidden":
-        return f"{source}: {unknown_name('key', where, model.model_fields)}"
+        return unknown_name("key", where, model.model_fields)
     if first["type"] == "missing":
-        return f"{source}: {where} is missing"
-    return f"{source}: {where} is {first.get('input')!r}; {first['msg'].lower()}"
+        return f"{where} is missing"
+    return f"{where} is {quoted(first.get('input'))}; {first['msg'].lower()}"
 
 
 def parse_config(values: dict[str, Any], model: type[Config] = TrainConfig, source: str = "configuration") -> Any:
@@ -211,8 +219,10 @@ def parse_config(values: dict[str, Any], model: type[Config] = TrainConfig, sour
     """
     try:
         return model.model_validate(values)
+    except ConfigError as error:
+        raise ConfigError(f"{source}: {error}") from None
     except ValidationError as error:
-        raise ConfigError(_sentence(error, model, source)) from None
+        raise ConfigError(f"{source}: {_sentence(error, model)}") from None
 
 
 def load_config(path: str | Path, overrides: Sequence[str] = (), model: type[Config] = TrainConfig) -> Any:

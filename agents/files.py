@@ -1,20 +1,111 @@
-"""Files that survive: written beside the old one, flushed, and renamed over it."""
+"""Files that survive: written beside the old one, flushed, and renamed over it; and the one reader of JSON from outside."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import os
+import re
+import stat
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ginenv.errors import GinError
+from ginenv.errors import GinError, is_text
 
 
 class FileError(GinError):
     """A file that cannot be written."""
+
+
+class JsonError(GinError):
+    """A text that is not JSON, or beyond the limits of what is read; the message is the reason alone."""
+
+
+# The largest file of JSON that this project writes is some megabytes, its deepest value some ten lists and objects deep, and its
+# longest whole number has 20 digits.
+MOST_BYTES = 64 << 20
+MOST_DEPTH = 64
+MOST_DIGITS = 40
+# No file takes as long to write.
+LEFT_OVER_SECONDS = 3600.0
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """The content of a file; a pipe, which might never end, is refused as one that is too large.
+
+    Raises:
+        OSError: if it cannot be read, is not a regular file, or is larger than ``MOST_BYTES``.
+    """
+    # Without the flag the opening of a pipe waits until somebody writes into it.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:
+        about = os.fstat(descriptor)
+        if stat.S_ISDIR(about.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(about.st_mode):
+            raise OSError(errno.EINVAL, "Not a regular file", str(path))
+        if about.st_size > MOST_BYTES:
+            raise OSError(errno.EFBIG, f"Larger than {MOST_BYTES >> 20} MiB", str(path))
+        return file.read()
+
+
+def parse_json(text: str | bytes) -> Any:
+    """The value of a JSON text (UTF-8), within limits of depth and of digits.
+
+    What the value must look like is its schema's business, which is checked where the value is used.
+
+    Raises:
+        JsonError: if it is not JSON, not text, or beyond the limits.
+    """
+    try:
+        value = json.loads(text.decode() if isinstance(text, bytes) else text, parse_int=_parse_whole)
+    except RecursionError:
+        raise JsonError(_TOO_DEEP) from None
+    except UnicodeDecodeError as error:
+        raise JsonError(f"not UTF-8 text: {error.reason} at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        raise JsonError(str(error)) from None
+    level = [value]
+    for _ in range(MOST_DEPTH):
+        texts = [each for each in level if isinstance(each, str)]
+        for each in level:
+            if isinstance(each, dict):
+                texts += each
+        if not all(each.isascii() or is_text(each) for each in texts):
+            raise JsonError("half a character (a lone surrogate)")
+        level = [
+            inner
+            for each in level
+            if isinstance(each, dict | list)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return value
+    raise JsonError(_TOO_DEEP)
+
+
+_TOO_DEEP = f"nested more than {MOST_DEPTH} deep"
+
+
+def _parse_whole(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise JsonError(f"a number of {len(digits):,} digits; the longest allowed has {MOST_DIGITS}")
+    return int(digits)
+
+
+def read_json(path: str | Path) -> Any:
+    """The value of a file of JSON (see ``read_bytes`` and ``parse_json``).
+
+    Raises:
+        OSError: if the file cannot be read.
+        JsonError: if it does not hold JSON, or JSON beyond the limits.
+    """
+    return parse_json(read_bytes(path))
 
 
 def write_atomic(path: str | Path, write: Callable[[str], None]) -> None:
@@ -24,8 +115,10 @@ def write_atomic(path: str | Path, write: Callable[[str], None]) -> None:
         path: the file's final place.
         write: is called with the name of a temporary file in the same directory, which it writes.
     """
-    path = Path(path)
+    # Of a link the file that it leads to is replaced.
+    path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
+    _drop_left_over(path)
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     os.close(handle)
     try:
@@ -37,6 +130,16 @@ def write_atomic(path: str | Path, write: Callable[[str], None]) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _drop_left_over(path: Path) -> None:
+    """Removes what writers of a file that were killed have left beside it; one that is at work has a younger file."""
+    oldest = time.time() - LEFT_OVER_SECONDS
+    name = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}")
+    with contextlib.suppress(OSError), os.scandir(path.parent) as entries:
+        for entry in entries:
+            if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False) and entry.stat().st_mtime < oldest:
+                os.unlink(entry)
 
 
 @contextmanager
@@ -58,7 +161,7 @@ def check_writable(path: str | Path) -> None:
     Raises:
         FileError: if a file cannot be written there.
     """
-    path = Path(path)
+    path = Path(os.path.realpath(path))
     if path.is_dir():
         raise FileError(f"{path} cannot be written: it is a directory, not a file")
     with writing(path):
@@ -69,10 +172,10 @@ def check_writable(path: str | Path) -> None:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Writes a text file atomically."""
+    """Writes a text file atomically; half a character, as in the name of a file that is not UTF-8, is written as its number."""
 
     def write(temporary: str) -> None:
-        Path(temporary).write_text(text, encoding="utf-8")
+        Path(temporary).write_text(text, encoding="utf-8", errors="backslashreplace")
 
     write_atomic(path, write)
 

@@ -19,6 +19,8 @@ KINDS = {
     "exit-at-start": "ends with status 0 before it is ready",
     "silent-at-start": "never gets ready",
     "wrong-protocol": "is ready for another version of the protocol",
+    "true-protocol": "is ready for the version true",
+    "split-text": "is ready with a text where true or false belongs",
     "wrong-key": "is ready with a key that does not exist",
     "crash": "ends with a traceback in the middle",
     "exit": "ends with status 0 in the middle",
@@ -34,15 +36,19 @@ KINDS = {
     "wrong-type": "answers with another type of message",
     "old-id": "answers the question before",
     "missing": "leaves a slot out",
+    "twice": "answers twice for a slot",
     "no-action": "answers without an action",
     "not-a-move": "answers with an action that does not exist",
     "illegal": "answers with an action that is not legal",
+    "long-move": "answers with an action of 180 kB",
+    "long-number": "answers with an arrangement of 180,000 digits",
     "number": "answers with a number as action",
     "flood": "answers with endless output",
     "chatter": "says more than it was asked",
     "noise": "floods its error output",
     "orphan": "leaves a process behind",
     "stubborn": "ignores that it should end",
+    "bare-daemon": "leaves a process behind that has left its group and its environment, then ends",
     "daemon": "leaves a process behind that has left its group, then stalls",
 }
 
@@ -64,6 +70,10 @@ def misbehave(kind, request):
         print('{"type":"answers","id":', end="", flush=True)
     if kind == "daemon":
         subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+    if kind == "bare-daemon":
+        idle = [sys.executable, "-c", "import time; time.sleep(600)", *sys.argv[1:]]
+        subprocess.Popen(idle, start_new_session=True, env={})
+        sys.exit(0)
     if kind in ("stall", "partial", "daemon", "deaf"):
         time.sleep(600)
     if kind == "flood":
@@ -88,10 +98,14 @@ def misbehave(kind, request):
         say(words[kind])
         return False
     slots = [game["slot"] for game in request["games"] if "legal" in game]
-    action = {"not-a-move": "fold", "illegal": "lay off AS", "number": 17}.get(kind)
+    moves = {"not-a-move": "fold", "illegal": "lay off AS", "number": 17, "twice": "pass"}
+    moves |= {"long-move": "knock " * 30_000, "long-number": f"spread {'9' * 180_000}"}
+    action = moves.get(kind)
     answers = [{"slot": slot} if kind == "no-action" else {"slot": slot, "action": action} for slot in slots]
     if kind == "missing":
         answers = []
+    if kind == "twice":
+        answers *= 2
     say(json.dumps({"type": "answers", "id": request["id"] - (kind == "old-id"), "answers": answers}))
     return False
 
@@ -112,7 +126,9 @@ def main():
     for line in sys.stdin:
         message = json.loads(line)
         if message["type"] == "hello":
-            answer = {"type": "ready", "protocol": 99 if kind == "wrong-protocol" else 1}
+            answer = {"type": "ready", "protocol": {"wrong-protocol": 99, "true-protocol": True}.get(kind, 1)}
+            if kind == "split-text":
+                answer["split"] = "no"
             if kind == "wrong-key":
                 answer["max_bacth"] = 5
             say(json.dumps(answer))

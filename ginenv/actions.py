@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ginenv.cards import NUM_CARDS, card_name, parse_card
-from ginenv.errors import CardError, IllegalActionError
+from ginenv.errors import CardError, IllegalActionError, quoted
 
 NUM_ACTIONS = 107
 KNOCK = 52
@@ -71,12 +71,12 @@ def parse_action(text: str) -> int:
         if verb == "knock":
             return KNOCK + parse_card(rest)
     except CardError as error:
-        raise IllegalActionError(f"cannot read the action {text!r}: {error}") from None
-    if verb == "spread" and rest.isdecimal() and int(rest) < NUM_CARDS:
+        raise IllegalActionError(f"cannot read the action {quoted(text)}: {error}") from None
+    if verb == "spread" and rest.isdecimal() and len(rest) <= 2 and int(rest) < NUM_CARDS:
         return int(rest)
     raise IllegalActionError(
         "expected an action such as 'draw stock', 'take', 'pass', 'discard 7C', 'knock 7C', 'spread 0', 'lay off 7C' or 'done', "
-        f"got {text!r}"
+        f"got {quoted(text)}"
     )
 
 

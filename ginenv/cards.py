@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Sequence
 
-from ginenv.errors import CardError
+from ginenv.errors import CardError, quoted
 
 RANKS = "A23456789TJQK"
 SUITS = "SCDH"
@@ -44,7 +44,7 @@ def parse_card(text: str) -> int:
         rank_text = "T"
     suit = _SYMBOL_TO_SUIT.get(suit_text, SUITS.find(suit_text) if suit_text else -1)
     if len(rank_text) != 1 or rank_text not in RANKS or suit < 0:
-        raise CardError(f"expected a card such as '7C' (ranks {RANKS}, suits {SUITS}), got {text!r}")
+        raise CardError(f"expected a card such as '7C' (ranks {RANKS}, suits {SUITS}), got {quoted(text)}")
     return 13 * suit + RANKS.index(rank_text)
 
 
@@ -84,7 +84,7 @@ def parse_cards(text: str) -> list[int]:
     for word in text.replace(",", " ").split():
         word = word.replace("10", "T")
         if len(word) % 2:
-            raise CardError(f"expected cards of two characters each, such as '7C8CTD', got {word!r}")
+            raise CardError(f"expected cards of two characters each, such as '7C8CTD', got {quoted(word)}")
         cards.extend(parse_card(word[i : i + 2]) for i in range(0, len(word), 2))
     return cards
 

@@ -32,21 +32,40 @@ class UnknownNameError(GinError):
     """A name that is not registered."""
 
 
+# Characters of a value in a message; whoever wrote a megabyte knows what it was.
+_SHOWN = 200
+
+
+def quoted(value: object) -> str:
+    """A value as a message quotes it: ``repr``, without the end of a long one."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text):,} characters)"
+
+
+def is_text(value: str) -> bool:
+    """Whether a value is text that can be written: no half of a character (a lone surrogate) is in it."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`` (did you mean 'x'?)`` for the nearest known name, or nothing when none is near."""
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name[:_SHOWN], list(known), n=1, cutoff=0.5)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     """One sentence for an unknown name: what it is, the nearest one, and all that are allowed."""
     known = sorted(known)
-    return f"unknown {kind} {name!r}{did_you_mean(name, known)}; known: {', '.join(known)}"
+    return f"unknown {kind} {quoted(name)}{did_you_mean(name, known)}; known: {', '.join(known)}"
 
 
 def must_be(name: str, expected: str, value: object) -> str:
     """One sentence for an invalid value: its name, what was expected, and what was given."""
-    return f"{name} must be {expected}, got {value!r}"
+    return f"{name} must be {expected}, got {quoted(value)}"
 
 
 def check_choice(name: str, value: Any, allowed: Sequence[Any], error: type[GinError] = GinError) -> int:

@@ -12,12 +12,15 @@ import inspect
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numba
@@ -93,23 +96,53 @@ def _drop_unused(base: Path) -> None:
             shutil.rmtree(entry, ignore_errors=True)
 
 
-class _CompilingNotice(event.Listener):
-    """Says once per process that compilation is under way, since the first one takes seconds."""
+class _Compiling(event.Listener):
+    """Says once per process that compilation is under way, since the first one takes seconds; interrupts wait for its end.
+
+    The compiler is C++ code that calls Python back: an exception raised there is dropped, and leaves half a kernel.
+    """
 
     said = False
+    depth = 0
+    interrupted = False
 
     def on_start(self, event: Any) -> None:
+        self.depth += _in_main_thread()
         dispatcher = event.data.get("dispatcher") if isinstance(event.data, dict) else None
         module = getattr(getattr(dispatcher, "py_func", None), "__module__", "") or ""
         if not self.said and module.split(".")[0] in _PROJECT:
-            _CompilingNotice.said = True
+            self.said = True
             print("ginenv: compiling kernels (once per version, up to half a minute) ...", file=sys.stderr, flush=True)
 
     def on_end(self, event: Any) -> None:
-        """Nothing to do; the interface asks for it."""
+        """Raises the interrupt that waited."""
+        self.depth -= _in_main_thread()
+        if self.interrupted and not self.depth and _in_main_thread():
+            self.interrupted = False
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            raise KeyboardInterrupt
 
 
-event.register("numba:compile", _CompilingNotice())
+def _in_main_thread() -> bool:
+    """Signals are handled there alone."""
+    return threading.current_thread() is threading.main_thread()
+
+
+_compiling = _Compiling()
+event.register("numba:compile", _compiling)
+
+
+def interrupt(signum: int, frame: FrameType | None) -> None:
+    """A handler of signals that raises ``KeyboardInterrupt``; while something is compiled, as soon as it is."""
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] in ("numba", "llvmlite"):
+            _compiling.interrupted = True
+            # Looks again, in case that this was no kernel, whose end would be told.
+            signal.signal(signal.SIGALRM, interrupt)
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            return
+        frame = frame.f_back
+    raise KeyboardInterrupt
 
 
 def kernel(function: Callable[..., Any]) -> Any:

@@ -142,6 +142,9 @@ def parse_player(text: str) -> PlayerSpec:
         GinError: if its options are not written ``key=value``.
     """
     name, _, written = text.partition(":")
+    if not name.strip():
+        # To a file system an empty name is the current directory.
+        raise UnknownNameError(f"{unknown_name('player', text, _NAMES)}, or a player's directory, or cmd:PROGRAM")
     if name == "cmd" and text != name:
         return PlayerSpec(text, name, written)
     if name in _NAMES:

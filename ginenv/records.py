@@ -43,7 +43,7 @@ import numpy as np
 from ginenv.actions import action_name, parse_action
 from ginenv.cards import card_name, format_cards, parse_cards
 from ginenv.engine import NO_CARD
-from ginenv.errors import GinError, TextError
+from ginenv.errors import GinError, TextError, is_text
 from ginenv.hand import Hand, Match
 from ginenv.rules import Rules
 from ginenv.text import parse_rules, rules_text
@@ -83,7 +83,7 @@ def format_record(played: Hand | Match, players: tuple[str, str] = ("", ""), not
         TextError: if a name or the note would not be read back.
     """
     for text in (*players, note):
-        if text != " ".join(text.split()) or (text in players and "|" in text):
+        if text != " ".join(text.split()) or (text in players and "|" in text) or not is_text(text):
             raise TextError(
                 f"{text!r} cannot stand in a record: a name or note is one line without outer or double blanks"
             )
@@ -182,6 +182,8 @@ class _Reader:
         self.last = len(stripped)
 
     def read(self) -> Record:
+        if not is_text("".join(line for _, line in self.lines)):
+            raise TextError("line 1: the record holds half a character (a lone surrogate)")
         try:
             return self._read()
         except GinError as error:

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from ginenv.errors import RulesError, check_choice, check_whole, must_be, unknown_name
+from ginenv.errors import RulesError, check_choice, check_whole, must_be, quoted, unknown_name
 
 
 @dataclass(frozen=True)
@@ -267,10 +267,12 @@ def get_rules(rules: str | Rules | dict[str, Any]) -> Rules:
     for change in changes:
         field, equals, value = change.partition("=")
         if not equals or field in fields:
-            raise RulesError(f"expected rules such as 'eaai,target=50', with each rule named once, got {change!r}")
+            raise RulesError(
+                f"expected rules such as 'eaai,target=50', with each rule named once, got {quoted(change)}"
+            )
         if len(value) > _LONGEST_VALUE:
             raise RulesError(
-                f"rule {field!r} has a value of {len(value):,} characters; the longest allowed is {_LONGEST_VALUE}"
+                f"rule {quoted(field)} has a value of {len(value):,} characters; the longest allowed is {_LONGEST_VALUE}"
             )
         fields[field] = int(value) if value.isdecimal() else {"true": True, "false": False}.get(value, value)
     return PRESETS[name].replace(**fields) if fields else PRESETS[name]

@@ -53,7 +53,7 @@ from ginenv.actions import (
 )
 from ginenv.cards import card_name, format_cards, mask_of, parse_card, parse_cards
 from ginenv.engine import NO_CARD, NOBODY
-from ginenv.errors import GinError, TextError, must_be
+from ginenv.errors import GinError, TextError, must_be, quoted
 from ginenv.hand import Hand
 from ginenv.history import M_FORCED_DRAW, M_LAY_OFF, M_SPREAD, read_moves
 from ginenv.replay import Known, Replay
@@ -95,7 +95,7 @@ def parse_rules(text: str) -> Rules:
     body, separator, digest = text.partition("@")
     rules = get_rules(body)
     if separator and digest != rules.hash:
-        raise TextError(f"the rules {body!r} have the hash {rules.hash} in this version, not {digest!r}")
+        raise TextError(f"the rules {quoted(body)} have the hash {rules.hash} in this version, not {quoted(digest)}")
     return rules
 
 
@@ -165,16 +165,18 @@ class _Fields:
     """The fields of a line; each is taken once, and what is left over at the end is unknown."""
 
     def __init__(self, text: str, version: str) -> None:
+        if not text.isascii():
+            raise TextError("a line holds letters, digits and signs of ASCII alone")
         words = text.split()
         if not words or words[0] != version:
-            raise TextError(f"expected a line that begins with {version!r}, got {words[0] if words else ''!r}")
+            raise TextError(f"expected a line that begins with {version!r}, got {quoted(words[0] if words else '')}")
         self.values: dict[str, str] = {}
         for word in words[1:]:
             name, equals, value = word.partition("=")
             if not equals or not value:
-                raise TextError(f"expected a field such as name=value, got {word!r}")
+                raise TextError(f"expected a field such as name=value, got {quoted(word)}")
             if name in self.values:
-                raise TextError(f"field {name!r} is given twice")
+                raise TextError(f"field {quoted(name)} is given twice")
             self.values[name] = value
         if not words[-1].startswith("check="):
             raise TextError("the line does not end with its check field")
@@ -214,7 +216,7 @@ class _Fields:
 
     def finish(self) -> None:
         if self.values:
-            raise TextError(f"unknown field {next(iter(self.values))!r}")
+            raise TextError(f"unknown field {quoted(next(iter(self.values)))}")
 
 
 def _check(text: str) -> str:

@@ -110,3 +110,30 @@ def test_an_edited_helper_of_the_engine_changes_what_the_engine_does(copied):
     assert "return min(10, card % 13 + 1)" in text
     cards.write_text(text.replace("return min(10, card % 13 + 1)", "return min(10, card % 13 + 2)"))
     assert run(copied, program) == "8"
+
+
+# Signals itself in the middle of a compilation, where the compiler calls Python back, and would drop what is raised there.
+SIGNALLED = """
+import os, signal, time
+from numba.core import codegen
+hook = codegen.CPUCodeLibrary._object_compiled_hook
+def signalling(*arguments):
+    if not signalled:
+        signalled.append(True)
+        os.kill(os.getpid(), signal.SIGTERM)
+    return hook(*arguments)
+signalled = []
+codegen.CPUCodeLibrary._object_compiled_hook = staticmethod(signalling)
+from ginenv.jit import interrupt, mix
+signal.signal(signal.SIGTERM, interrupt)
+try:
+    mix(5)
+    time.sleep(5)
+except KeyboardInterrupt:
+    print("interrupted" if signalled else "too early")
+print(mix(5) == mix(5))
+"""
+
+
+def test_an_interrupt_while_kernels_are_compiled_waits_for_the_kernel(copied):
+    assert run(copied, SIGNALLED).splitlines() == ["interrupted", "True"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -77,3 +78,29 @@ def test_a_missing_extra_is_named_with_what_installs_it(missing: str, program: l
 def test_what_is_installed_and_broken_is_no_missing_extra() -> None:
     done = gin("curves", before="sys.modules['agents.reports.curves'] = None")
     assert done.returncode == 1 and "ModuleNotFoundError" in done.stderr and "pip install" not in done.stderr
+
+
+def test_names_that_are_not_utf8_and_names_with_brackets_are_played_printed_and_written(tmp_path: Path) -> None:
+    """Square brackets are markup to the library that prints tables; a file's name may hold any byte."""
+    bot = tmp_path / "bot [red] [" / "b]"
+    bot.parent.mkdir()
+    bot.write_text(f"#!{sys.executable}\n" + (ROOT / "examples" / "template_bot.py").read_text())
+    bot.chmod(0o755)
+    os.symlink(bot, os.fsencode(tmp_path) + b"/bot\xff")
+    for name in (os.fsencode(str(bot)), os.fsencode(tmp_path) + b"/bot\xff"):
+        words = [os.fsencode(sys.executable), "evaluate.py", b"cmd:'" + name + b"'", "random", "--hands", "2"]
+        done = subprocess.run([*words, "--out", tmp_path / "x.json"], cwd=ROOT, capture_output=True, check=False)
+        assert done.returncode == 0 and not done.stderr.count(b"Traceback"), done.stderr
+        [match] = json.loads((tmp_path / "x.json").read_text())["matches"]
+        assert os.fsencode(match["players"][0]) == b"cmd:'" + name + b"'" and not match["faults"]
+        assert b"bot" in done.stdout
+
+
+def test_what_levels_learned_is_looked_for_where_the_table_keeps_it(tmp_path: Path) -> None:
+    home = f"import os; os.environ['GINENV_HOME'] = {str(tmp_path)!r}"
+    (tmp_path / "levels").mkdir()
+    (tmp_path / "levels" / "level-1.json").write_text("damaged")
+    done = gin("levels", "learned", "level-1", before=home)
+    assert done.returncode == 1 and "level-1.json is damaged" in done.stderr
+    assert gin("levels", "reset", "level-1", before=home).returncode == 0
+    assert "has learned nothing yet" in gin("levels", "learned", "level-1", before=home).stdout

@@ -1,17 +1,21 @@
+import io
 import json
 import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import agents.cli.evaluate
 import evaluate
-from agents.arena import MatchSettings, play_match
+from agents.arena import MatchSettings, lockstep, play_match
 from agents.arena.results import ratio
 from agents.cli import BESIDE_MATCHES
 from agents.deals import Domain, deal_keys, luck_words
 from agents.programs.process import FORFEIT
+from agents.reports.knocks import knock_points
+from agents.reports.terminal import match_tables
 from ginenv.engine import STATE, shuffle
 from ginenv.errors import GinError, IllegalActionError
 from ginenv.jit import kernel
@@ -222,6 +226,14 @@ def test_an_unknown_name_ends_the_program_with_one_sentence(monkeypatch, tmp_pat
     assert not list(tmp_path.iterdir())
 
 
+def test_a_number_out_of_range_is_one_sentence(monkeypatch, capsys):
+    with pytest.raises(SystemExit) as caught:
+        run(monkeypatch, "simple", "random", "--games", 0)
+    assert caught.value.code
+    printed = " ".join(capsys.readouterr().err.replace("│", " ").split())
+    assert "games is 0; input should be greater than 0" in printed and "pydantic" not in printed
+
+
 class Interrupting(BasePlayer):
     """Is stopped from the keyboard at its n-th batch of decisions."""
 
@@ -302,3 +314,62 @@ def test_help_names_every_command(monkeypatch, capsys):
     printed = capsys.readouterr().out
     for name in BESIDE_MATCHES:
         assert f"evaluate.py {name}" in printed
+
+
+class Counting(BasePlayer):
+    """Is stopped from the keyboard after a number of decisions, however many it is asked for at once."""
+
+    name = "counting"
+
+    def __init__(self, decisions):
+        super().__init__()
+        self.left = decisions
+        self.inner = make_player("simple")
+
+    def act(self, views, slots=None):
+        self.left -= len(views)
+        if self.left < 0:
+            raise KeyboardInterrupt
+        return self.inner.act(views, slots)
+
+
+def test_a_slow_match_finishes_some_games_first(monkeypatch):
+    """So that an interrupt finds something to save; which games come first changes no result."""
+    monkeypatch.setattr(lockstep, "_SLOW_SECONDS", 0.0)
+    stopped = play_match(Counting(20_000), "simple", pairs=1000, seed=3)
+    assert stopped.interrupted and 5 < stopped.pairs < 200
+    monkeypatch.undo()
+    whole = play_match("simple", "simple", pairs=stopped.pairs, seed=3)
+    assert (whole.games == stopped.games).all()
+
+
+def test_points_are_told_by_the_kind_of_ending_and_by_turn_and_deadwood():
+    result = play_match("formula", "simple", pairs=150)
+    stats = result.stats
+    for side in range(2):
+        by_ending = [int(stats[name][side]) for name in ("gin_points", "knock_points", "undercut_points")]
+        assert all(points > 0 for points in by_ending)
+        assert sum(by_ending) == result.games["points"][:, side].sum()
+        assert stats["ended"][side].sum() == stats["gins"][side] + stats["knocks"][side]
+        lost = stats["undercut_points"][1 - side]
+        assert stats["net_points"][side].sum() == by_ending[0] + by_ending[1] - lost
+        assert stats["ended"][side, :, 0].sum() == stats["gins"][side]
+        # A card that is thrown twice is counted once among those thrown.
+        by_turn = stats["ended"][side].sum(axis=1) - stats["did_knock"][side].sum(axis=1)
+        assert by_turn.sum() == 0 and abs(by_turn).sum() <= 6
+        [counts, means] = (
+            np.array(knock_points(stats["ended"][side], stats["net_points"][side]), object).reshape(-1, 2).T
+        )
+        assert sum(counts) <= stats["knocks"][side]
+        assert sum(n * mean for n, mean in zip(counts, means, strict=True) if n) == pytest.approx(
+            stats["net_points"][side, :12, 1:].sum()
+        )
+    console = Console(width=200, record=True, file=io.StringIO())
+    for table in match_tables(result):
+        console.print(table)
+    printed = console.export_text()
+    assert (
+        "points a hand by undercuts" in printed
+        and "net points of a knock" in printed
+        and "undercuts given" not in printed
+    )

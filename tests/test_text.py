@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from ginenv.actions import KNOCK, STOCK
-from ginenv.errors import RulesError, TextError
+from ginenv.errors import GinError, RulesError, TextError
 from ginenv.hand import Hand, Match
+from ginenv.records import format_record, parse_record
 from ginenv.rules import PRESETS, Rules
 from ginenv.state import same_records
 from ginenv.text import format_position, format_view, parse_position, parse_rules, parse_view, rules_text
@@ -221,3 +222,26 @@ def test_mutated_lines_of_views_never_crash():
             assert str(error).startswith("cannot read the view: ")
             continue
         assert view["to_move"][0] or view["phase"][0] == 6
+
+
+@pytest.mark.parametrize("read", [parse_position, parse_view, parse_record, parse_rules])
+@pytest.mark.parametrize("half", ["\ud800", "\udfff"])
+def test_half_a_character_is_refused_in_every_text(read, half):
+    hand = Hand.deal("eaai", seed=1)
+    for text in (format_position(hand), format_view(hand.view()), format_record(hand, note="a note"), "eaai"):
+        for changed in (
+            text + half,
+            half + text,
+            text.replace(" ", f" x={half} ", 1),
+            text.replace("note", f"note {half}"),
+        ):
+            if half not in changed:
+                continue
+            with pytest.raises(GinError) as caught:
+                read(changed)
+            str(caught.value).encode()
+
+
+def test_a_record_with_half_a_character_is_not_written():
+    with pytest.raises(TextError, match="cannot stand in a record"):
+        format_record(Hand.deal("eaai", seed=1), players=("anna", "b\ud800"))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from agents.bots.heuristics import make_simple
 from agents.cli.train import train
@@ -277,6 +280,7 @@ def test_a_checkpoint_plays_as_its_actor(checkpoint: Path) -> None:
         (lambda p: (p / METADATA).write_text("{"), "is not JSON"),
         (lambda p: edit(p, observation_version=99), "observation_version is 99"),
         (lambda p: edit(p, format=7), "format is 7"),
+        (lambda p: spoil(p), r"holds numbers that are not finite, in .*trunk"),
         (lambda p: edit(p, widths=[16, 8]), "does not fit the network"),
         (lambda p: edit(p, widths="big"), "widths must be a list .* got 'big'"),
     ],
@@ -286,6 +290,14 @@ def test_a_checkpoint_that_cannot_be_used_is_refused_in_a_sentence(checkpoint: P
     with pytest.raises(CheckpointError, match=sentence) as caught:
         load_checkpoint(checkpoint)
     assert "\n" not in str(caught.value)
+
+
+def spoil(path: Path) -> None:
+    """One weight that is not finite, and a hash that agrees with it."""
+    weights = load_file(str(path / WEIGHTS))
+    weights["trunk.layers.0.weight"][3, 5] = math.nan
+    save_file(weights, path / WEIGHTS)
+    edit(path, weights_sha256=hashlib.sha256((path / WEIGHTS).read_bytes()).hexdigest())
 
 
 def edit(path: Path, **changes: object) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,7 +9,8 @@ import tyro
 from pydantic import Field
 
 from agents.config import Config
-from ginenv.errors import GinError, RulesError, must_be
+from agents.files import JsonError, parse_json
+from ginenv.errors import GinError, RulesError, must_be, quoted
 from ginenv.rules import Rules, get_rules
 
 
@@ -23,10 +23,9 @@ def parse_rules(text: str) -> Rules:
     if not text.lstrip().startswith("{"):
         return get_rules(text)
     try:
-        values = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        shown = text if len(text) <= 200 else f"{text[:200]}…"
-        raise RulesError(f"rules {shown!r} cannot be read as JSON: {error}") from None
+        values = parse_json(text)
+    except JsonError as error:
+        raise RulesError(f"rules {quoted(text)} cannot be read as JSON: {error}") from None
     return get_rules(values)
 
 

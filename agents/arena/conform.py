@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from agents.arena.matches import MatchSettings, play_match
 from agents.deals import Domain
 from agents.programs.player import BotLimits, OutsidePlayer
-from ginenv.rules import get_rules
+from ginenv.rules import Rules, get_rules
 
 # Rules that between them have every phase, and opponents that lead into them: hands against random go to the end of the
 # stock, those against simple end by knocks.
@@ -58,7 +58,11 @@ class Conformance:
 
 
 def check(
-    command: str, hands: int = 40, limits: BotLimits | None = None, tick: Callable[[int], None] = lambda done: None
+    command: str,
+    hands: int = 40,
+    limits: BotLimits | None = None,
+    tick: Callable[[int], None] = lambda done: None,
+    rules: Rules | None = None,
 ) -> Conformance:
     """Plays a program through every phase.
 
@@ -67,13 +71,14 @@ def check(
         hands: hands in each stage.
         limits: of time.
         tick: called with the number of stages that are done.
+        rules: the only ones that are played; those of ``STAGES`` when left out.
     """
     found = Conformance(asked=dict.fromkeys(_PHASES, 0))
     seconds = decisions = 0.0
     faults: dict[str, list[tuple[str, dict[str, Any]]]] = {}
-    for number, (rules, opponent, what) in enumerate(STAGES, 1):
+    for number, (chosen, opponent, what) in enumerate(stages(rules), 1):
         player = OutsidePlayer(command, limits=limits, salt=_SALT)
-        settings = MatchSettings(get_rules(rules), unit="hands", domain=Domain.TEST, forfeit="hand", salt=_SALT)
+        settings = MatchSettings(get_rules(chosen), unit="hands", domain=Domain.TEST, forfeit="hand", salt=_SALT)
         result = play_match(player, opponent, pairs=max(1, hands // 2), settings=settings)
         player.close()
         for phase, count in player.asked.items():
@@ -85,6 +90,8 @@ def check(
         tick(number)
         if "cannot start" in faults or "handshake" in faults:
             break
+    for what, fault in faults.pop("rules", []):
+        found.notes.append(f"not played: {what}; {fault['first']}")
     for kind, cases in faults.items():
         times = sum(fault["count"] for _, fault in cases)
         where = "; ".join(dict.fromkeys(what for what, _ in cases))
@@ -95,16 +102,27 @@ def check(
     for phase in _PHASES:
         if any(found.asked.values()) and not found.asked[phase]:
             found.notes.append(f"was not asked in the phase {phase!r}: its own play did not lead there")
-    if not found.wrong and not _same_alone(command, limits):
+    if not any(found.asked.values()) and not found.wrong:
+        found.wrong.append(
+            "played nothing: the rules that it says it plays are not among these; name them with --rules"
+        )
+    if not found.wrong and not _same_alone(command, limits, rules or get_rules("eaai")):
         found.notes.append("plays differently when games come one at a time: it uses its own luck, or mixes up games")
     return found
 
 
-def _same_alone(command: str, limits: BotLimits | None) -> bool:
+def stages(rules: Rules | None) -> Sequence[tuple[str | dict[str, Any] | Rules, str, str]]:
+    """What is played: rules, opponent, and what it is there for."""
+    if rules is None:
+        return STAGES
+    return [(rules, "simple", "hands that end by knocks"), (rules, "random", "long hands")]
+
+
+def _same_alone(command: str, limits: BotLimits | None, rules: Rules) -> bool:
     """Whether the same deals come out the same with one game in play as with several."""
     results = []
     for batch in (1, 16):
-        settings = MatchSettings(unit="hands", batch=batch, domain=Domain.TEST, salt=_SALT)
+        settings = MatchSettings(rules, unit="hands", batch=batch, domain=Domain.TEST, salt=_SALT)
         player = OutsidePlayer(command, limits=limits, salt=_SALT)
         results.append(play_match(player, "simple", pairs=8, settings=settings))
         player.close()

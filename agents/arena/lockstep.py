@@ -31,6 +31,10 @@ from ginenv.players import Player
 from ginenv.rules import Rules
 from ginenv.view import VIEW
 
+# Games in play at first, and how long a decision in all of them may take for their number to be doubled.
+_FIRST_SLOTS = 64
+_SLOW_SECONDS = 0.2
+
 
 class Observer:
     """Is called for everything that happens in lock-step play. Views are valid during the call."""
@@ -58,6 +62,7 @@ class Lockstep:
         forfeit_game: whether a forfeited hand loses the game.
         forfeit_points: what the other side scores for a forfeited hand; below 0 nothing can be forfeited.
         observers: called in their order.
+        patient: begins with few jobs and adds more while the players are quick; of slow ones some are then finished early.
 
     Attributes:
         states: ``STATE[size]``.
@@ -80,6 +85,7 @@ class Lockstep:
         forfeit_game: bool = False,
         forfeit_points: int = -1,
         observers: Sequence[Observer] = (),
+        patient: bool = False,
     ):
         size = min(size, len(jobs))
         self.players, self.jobs, self.observers = players, jobs, observers
@@ -94,7 +100,13 @@ class Lockstep:
         self.done = self._opened = 0
         self._views, self._rows = np.zeros((2, size), VIEW), np.zeros((2, size), np.int64)
         self._counts = np.zeros(2, np.int64)
-        self._open(np.arange(size))
+        self._closed = np.arange(size)
+        self._widen(_FIRST_SLOTS if patient else size)
+
+    def _widen(self, slots: int) -> None:
+        """Opens as many slots more, as far as there are."""
+        fresh, self._closed = self._closed[:slots], self._closed[slots:]
+        self._open(fresh)
 
     def _open(self, free: np.ndarray) -> None:
         """Starts the next jobs in free slots."""
@@ -109,10 +121,13 @@ class Lockstep:
         Raises:
             IllegalActionError: if a player answers with an action that is not legal.
         """
+        began = time.perf_counter()
         gather_views(self.states, self.slots, self._views, self._rows, self._counts)
         for side in range(2):
             if self._counts[side]:
                 self._decide(side, int(self._counts[side]))
+        if len(self._closed) and time.perf_counter() - began < _SLOW_SECONDS:
+            self._widen(len(self.slots) - len(self._closed))
         ended = self._rows[0]
         over = close_hands(self.states, self.slots, self._views, ended, self.results, self.stats)
         if not over:

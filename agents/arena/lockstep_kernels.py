@@ -64,6 +64,9 @@ PLAY_STATS = np.dtype(
         ("knock_deadwood", np.int64),  # sum over these knocks
         ("undercuts_given", np.int64),  # hands in which this side undercut the other
         ("undercuts_taken", np.int64),
+        ("gin_points", np.int64),  # scored by gin
+        ("knock_points", np.int64),  # scored by knocks above gin
+        ("undercut_points", np.int64),  # scored by undercutting
         ("drawn", np.int64),
         ("turns", np.int64),
         ("offered", np.int64),  # decisions with an upcard to take
@@ -73,6 +76,8 @@ PLAY_STATS = np.dtype(
         ("decisions", np.int64),
         ("could_knock", np.int64, (MAX_TURNS, MAX_DEADWOOD)),  # by own turn (the last row: and later) and deadwood
         ("did_knock", np.int64, (MAX_TURNS, MAX_DEADWOOD)),
+        ("ended", np.int64, (MAX_TURNS, MAX_DEADWOOD)),  # hands ended by a knock or gin, by own turn and deadwood left
+        ("net_points", np.int64, (MAX_TURNS, MAX_DEADWOOD)),  # points of these hands, less those that an undercut cost
     ],
     align=True,
 )
@@ -187,16 +192,25 @@ def _count_hand(t, s, seat):
     elif s.winner == seat:
         t.won += 1
     if s.knocker == seat:
+        # The card of the knock is among those thrown.
+        turn = min(max(popcount(s.thrown[seat]) - 1, 0), MAX_TURNS - 1)
+        left = min(np.int64(s.deadwood[seat]), MAX_DEADWOOD - 1)
+        t.ended[turn, left] += 1
+        t.net_points[turn, left] += s.points if s.winner == seat else -s.points
         if s.end == _GIN:
             t.gins += 1
+            t.gin_points += s.points
         else:
             t.knocks += 1
             t.knock_deadwood += s.deadwood[seat]
             if s.end == _UNDERCUT:
                 t.undercuts_taken += 1
+            else:
+                t.knock_points += s.points
     elif s.knocker != NOBODY:
         if s.end == _UNDERCUT:
             t.undercuts_given += 1
+            t.undercut_points += s.points
         elif s.end == _GIN or s.end == _KNOCKED:
             t.caught += 1
             t.caught_deadwood += s.deadwood[seat]

@@ -26,11 +26,14 @@ from agents.arena.results import MatchResult, add_stats
 from agents.arena.sequential import LOOK_EVERY, SequentialTest
 from agents.deals import Domain, new_salt, salted
 from agents.programs.player import BotLimits, OutsidePlayer
+from agents.programs.process import adopt_orphans
 from ginenv.errors import GinError, check_choice, check_whole
 from ginenv.players import Player, make_player, parse_player
 from ginenv.rules import Rules, get_rules
 
 Progress = Callable[[int], None]
+# Games at once where a program plays: some are finished when a slow match is interrupted, and a line still asks about many.
+PROGRAM_GAMES = 64
 
 
 @dataclass(frozen=True)
@@ -125,18 +128,20 @@ def play_pairs(
     jobs = mirrored_jobs(settings.domain, settings.mixed_seed("deals", 64), first, pairs)
     unit = HAND if settings.unit == "hands" else GAME
     meter = LuckMeter(len(jobs), unit == HAND) if settings.luck else None
+    programs = _programs(players)
     play = Lockstep(
         players,
         settings.rules,
         jobs,
-        settings.batch,
+        # Programs may be slow, and may draw luck in the order in which they are asked, so their number of games never changes.
+        min(settings.batch, PROGRAM_GAMES) if programs else settings.batch,
         unit,
         forfeit_game=settings.forfeit == "game",
         forfeit_points=settings.forfeit_points,
         observers=[meter] if meter else [],
+        patient=True,
     )
     finished = len(jobs)
-    programs = _programs(players)
     for program in programs:
         program.forfeits = True
     try:
@@ -186,6 +191,7 @@ def _start_worker() -> None:
     """The parent catches interrupts and ends its workers; these close their players on the way out."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    adopt_orphans()
 
 
 @contextmanager

@@ -98,6 +98,9 @@ def rates(stats: Any, seconds: float) -> dict[str, Any]:
         "knock_rate": per("knocks", "hands"),
         "knock_deadwood": per("knock_deadwood", "knocks"),
         "knocked_when_possible": round(float(did.sum()) / float(could.sum()), 4) if could.sum() else None,
+        "gin_points": per("gin_points", "hands"),
+        "knock_points": per("knock_points", "hands"),
+        "undercut_points": per("undercut_points", "hands"),
         "undercuts_given": int(stats["undercuts_given"]),
         "undercuts_taken": int(stats["undercuts_taken"]),
         "turns_per_hand": per("turns", "hands"),
@@ -107,6 +110,8 @@ def rates(stats: Any, seconds: float) -> dict[str, Any]:
         "ms_per_decision": round(1000 * seconds / decisions, 5) if decisions else None,
         "could_knock": could.tolist(),
         "did_knock": did.tolist(),
+        "ended": stats["ended"].tolist(),
+        "net_points": stats["net_points"].tolist(),
     }
 
 
@@ -206,7 +211,10 @@ class MatchResult:
         return rates(self.stats[side], self.seconds[side])
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything about the match that JSON can hold; ``could_knock`` and ``did_knock`` are by own turn and deadwood."""
+        """Everything about the match that JSON can hold.
+
+        In ``style``, ``could_knock``, ``did_knock``, ``ended`` and ``net_points`` are by own turn and deadwood.
+        """
         adjusted = {"share": self.adjusted_share, "points_per_hand": self.adjusted_points}
         return {
             "players": list(self.names),

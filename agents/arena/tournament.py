@@ -24,7 +24,7 @@ from agents.arena.lockstep_kernels import GAME_RESULT, PLAY_STATS
 from agents.arena.matches import MatchSettings, Part, check_names, join_parts, play_part, workers_pool
 from agents.arena.ratings import circles, ratings
 from agents.arena.results import MatchResult, add_stats, rates, versions
-from agents.files import write_atomic, write_json, writing
+from agents.files import parse_json, read_json, write_atomic, write_json, writing
 from agents.programs.player import BotLimits
 from ginenv.errors import GinError
 from ginenv.players import make_player, parse_player
@@ -178,7 +178,7 @@ class Tournament:
         try:
             with np.load(path, allow_pickle=False) as held:
                 luck = held["luck"] if len(held["luck"]) else None
-                faults = json.loads(held["faults"].tobytes())
+                faults = parse_json(held["faults"].tobytes())
                 salt = held["salt"].tobytes().decode("ascii", "replace")
                 part = Part(held["games"], held["stats"], held["seconds"], faults, luck, salt=salt)
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
@@ -205,11 +205,11 @@ class Tournament:
 
 def _read_claim(path: Path) -> dict[str, Any]:
     try:
-        known = json.loads(path.read_text(encoding="utf-8"))
+        known = read_json(path)
         if isinstance(known["hash"], str) and isinstance(known["config"], dict):
             return known
         reason = "its hash or its config is missing"
-    except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         reason = str(error)
     raise GinError(f"{path} cannot be read, so its blocks may be of any tournament ({reason}); choose another out")
 

@@ -6,6 +6,7 @@ A command's module is imported when the command is run: a match loads no trainin
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import signal
 import sys
@@ -65,11 +66,20 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
     """
     name = program if program == f"{command}.py" else f"{program} {command}"
     chosen = COMMANDS[command]
-    for stop in (signal.SIGINT, signal.SIGTERM):
-        # Both show what there is. Set anew, since a shell starts background jobs with interrupts ignored.
-        signal.signal(stop, signal.default_int_handler)
     if chosen.one_thread:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
+    # Not before: libraries count their threads when they are loaded.
+    from agents.programs.process import adopt_orphans
+    from ginenv.jit import interrupt
+
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        # Both show what there is. Set anew, since a shell starts background jobs with interrupts ignored.
+        signal.signal(stop, interrupt)
+    for stream in (sys.stdout, sys.stderr):
+        # Names of files need not be UTF-8, and terminals not have every sign.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    adopt_orphans()
     try:
         status = _call(chosen, name, arguments)
     except GinError as error:
@@ -81,6 +91,8 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         if missing in ("ginenv", "agents", "None"):
             raise
         sys.exit(f"{name}: {missing} is not installed; pip install 'ginenv[train]' installs it")
+    finally:
+        adopt_orphans(False)
     if status:
         sys.exit(status)
 

@@ -15,7 +15,8 @@ from agents.arena.results import MatchResult
 from agents.arena.sequential import SequentialTest
 from agents.config import Config
 from agents.files import check_writable, write_json, writing
-from agents.reports.terminal import match_tables, panel_table, progress_bar, results_document
+from agents.programs.player import BotLimits
+from agents.reports.terminal import fault_text, match_tables, panel_table, progress_bar, results_document
 from ginenv.errors import GinError
 
 PANEL = ("random", "easy", "simple", "formula")
@@ -34,6 +35,7 @@ class MatchConfig(Config):
         workers: processes.
         batch: games at once in each process; changes the speed and the memory, never the result.
         forfeit: what a program from outside loses when it fails: the whole game, or the hand.
+        seconds: what a program from outside is allowed for each line of questions, and at least for getting ready.
         luck: measure the luck with the cards and show estimates without it, too.
         until_significant: stop as soon as the question who is better is answered.
         margin: smallest difference of the share from one half that until_significant looks for.
@@ -51,6 +53,7 @@ class MatchConfig(Config):
     workers: int = Field(1, gt=0)
     batch: int = Field(2048, gt=0)
     forfeit: Literal["game", "hand"] = "game"
+    seconds: float = Field(10.0, gt=0)
     luck: bool = False
     until_significant: bool = False
     margin: float = Field(0.02, gt=0, lt=0.5)
@@ -68,6 +71,7 @@ class MatchConfig(Config):
             salt=self.salt,
             batch=self.batch,
             forfeit=self.forfeit,
+            limits=BotLimits(start_seconds=max(20.0, self.seconds), seconds=self.seconds),
             luck=self.luck,
             until=SequentialTest(self.margin, self.alpha, self.beta) if self.until_significant else None,
         )
@@ -86,6 +90,9 @@ def evaluate(config: MatchConfig) -> None:
     for table in match_tables(results[0]) if len(config.players) == 2 else [panel_table(results)]:
         console.print(table)
     console.print(f"results: {config.out}", markup=False, soft_wrap=True)
+    if failed := [fault for result in results for fault in result.faults if fault["forfeits"]]:
+        hands = sum(int(result.games["forfeits"].sum()) for result in results)
+        raise GinError(f"{hands:,} {'hand was' if hands == 1 else 'hands were'} forfeited; {fault_text(failed[0])}")
 
 
 def _play(config: MatchConfig, settings: MatchSettings, console: Console) -> list[MatchResult]:

@@ -19,6 +19,7 @@ from agents.levels.level import NAMES, load_level
 from agents.levels.package import build_level, export_level, import_level, read_settings
 from agents.levels.profile import reset_level
 from agents.levels.words import what_did_you_learn
+from agents.play.store import default_home
 from agents.reports.terminal import progress_bar
 
 app = SubcommandApp()
@@ -40,26 +41,26 @@ def show(level: Positional[str] = "") -> str:
 
 
 @app.command
-def learned(level: Positional[str], home: Path, opponent: str | None = None) -> str:
+def learned(level: Positional[str], home: Path | None = None, opponent: str | None = None) -> str:
     """What a level has learned.
 
     Args:
         level: name or directory.
-        home: directory that holds what levels learned.
+        home: directory that holds what levels learned; $GINENV_HOME, or that of gin play, when left out.
         opponent: name of one opponent; all when left out.
     """
-    return what_did_you_learn(home, load_level(level), opponent)
+    return what_did_you_learn(home or default_home(), load_level(level), opponent)
 
 
 @app.command
-def reset(level: Positional[str], home: Path) -> str:
+def reset(level: Positional[str], home: Path | None = None) -> str:
     """Puts a level back to how it was installed.
 
     Args:
         level: name or directory.
-        home: directory that holds what levels learned.
+        home: directory that holds what levels learned; $GINENV_HOME, or that of gin play, when left out.
     """
-    return reset_level(home, load_level(level))
+    return reset_level(home or default_home(), load_level(level))
 
 
 @app.command

@@ -10,7 +10,8 @@ import tyro
 from pydantic import Field
 from rich.console import Console
 
-from agents.arena.conform import STAGES, check
+from agents.arena.configs import parse_rules
+from agents.arena.conform import check, stages
 from agents.arena.stress import run
 from agents.config import Config
 from agents.programs.player import BotLimits
@@ -26,11 +27,13 @@ class ConformConfig(Config):
     Attributes:
         program: the program and its arguments, with or without cmd: in front.
         hands: hands in each stage of the check.
+        rules: a preset, one with changes, or rules as JSON, to play these alone; every phase of the protocol when left empty.
         seconds: what it is allowed for getting ready and for each line.
     """
 
     program: Annotated[str, tyro.conf.Positional]
     hands: int = Field(40, gt=1)
+    rules: str = ""
     seconds: float = Field(10.0, gt=0)
 
 
@@ -50,8 +53,9 @@ def conform(config: ConformConfig) -> None:
     """Plays a program through every phase of the line protocol and prints what is wrong."""
     limits = BotLimits(start_seconds=config.seconds, seconds=config.seconds)
     console = Console()
-    with progress_bar(console, len(STAGES), "playing through every phase") as tick:
-        found = check(config.program.removeprefix("cmd:"), config.hands, limits, tick)
+    rules = parse_rules(config.rules) if config.rules else None
+    with progress_bar(console, len(stages(rules)), "playing through every phase") as tick:
+        found = check(config.program.removeprefix("cmd:"), config.hands, limits, tick, rules)
     asked = ", ".join(f"{phase} {count:,}" for phase, count in found.asked.items())
     console.print(f"decisions asked: {asked}; {found.ms_per_decision:.3f} ms each")
     for kind, sentences in (("note", found.notes), ("wrong", found.wrong)):

@@ -15,7 +15,7 @@ from agents.arena.configs import TournamentConfig
 from agents.arena.tournament import Standings, Tournament
 from agents.config import load_config
 from agents.files import write_json, write_text, writing
-from agents.reports.terminal import progress_bar, standings_table, this_command
+from agents.reports.terminal import fault_text, progress_bar, standings_table, this_command
 from agents.reports.tournament import report
 from ginenv.errors import GinError
 
@@ -72,6 +72,8 @@ def _publish(standings: Standings, out: Path, console: Console) -> None:
     console.print(standings_table(standings))
     for circle in standings.circles():
         console.print(f"warning: a circle: {' beats '.join([*circle, circle[0]])}", markup=False)
+    for fault in standings.faults():
+        console.print(f"fault: {fault_text(fault)}", markup=False, highlight=False)
     if standings.missing:
         console.print(f"{standings.missing} blocks have not been played; the same command continues with them")
     console.print(f"results: {out / 'results.json'}, report: {out / 'report.html'}", markup=False, soft_wrap=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import platform
 import signal
 import sys
@@ -11,12 +10,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
 from rich.console import Console
 
 from agents.arena.matches import MatchSettings, play_match
 from agents.config import TrainConfig
 from agents.deals import Domain
-from agents.files import check_writable, write_json, writing
+from agents.files import check_writable, read_json, write_json, writing
 from agents.learning import dmc, ppo
 from agents.learning.diagnostics import write_diagnostics
 from agents.learning.learner import AfterBatch, Learner
@@ -114,14 +114,22 @@ class TrainingRun:
             out.mkdir(parents=True, exist_ok=True)
             check_writable(out / "config.json")
         self.learner = begin(config, out, start)
-        resumed = resume and self.learner.resume()
         self.main = self.learner.rank == 0
+        self.lock = FileLock(out / "lock", blocking=False)
+        if self.main:
+            try:
+                self.lock.acquire()
+            except Timeout:
+                raise GinError(f"another process trains in {out}; wait for its end, or choose another --out") from None
+        if resume:
+            self._check_network()
+        resumed = resume and self.learner.resume()
         self.curve: list[dict[str, Any]] = []
         if self.main:
             write_json(out / "config.json", config.model_dump(mode="json"))
             if resumed and (out / "curve.json").exists():
                 try:
-                    self.curve = json.loads((out / "curve.json").read_text(encoding="utf-8"))
+                    self.curve = read_json(out / "curve.json")
                 except (OSError, ValueError) as error:
                     raise GinError(
                         f"{out / 'curve.json'} cannot be read ({error}); without it the curve begins anew"
@@ -143,8 +151,34 @@ class TrainingRun:
         self.learner.save()
         if self.main:
             self._panel()
+            if self.stopping:
+                # Who asks for an end does not wait for a measurement.
+                about = self._about({"panel": {}})
+                for name in ("last",) if (self.out / "best").exists() else ("last", "best"):
+                    self._export(name, about)
             self.writer.close()
+            self.lock.release()
         self.learner.workers.close()
+
+    def _check_network(self) -> None:
+        """Raises for a run with another network: its resume files cannot be read."""
+        path = self.out / "config.json"
+        if not path.exists() or not list(self.out.glob("resume*.pt")):
+            return
+        try:
+            held = read_json(path)["network"]
+            mine = self.config.network.model_dump(mode="json")
+            other = [key for key in mine if key in held and held[key] != mine[key]]
+        except (OSError, ValueError, KeyError, TypeError):
+            # The resume file alone can be used too.
+            return
+        if other:
+            texts = ", ".join(f"network.{key} is {held[key]} there and {mine[key]} here" for key in other)
+            raise GinError(f"{self.out} holds a run of another network ({texts}); choose another --out, or --fresh")
+
+    def _break_off(self, done: int) -> None:
+        if self.stopping:
+            raise KeyboardInterrupt
 
     def _ask_to_stop(self, *_: object) -> None:
         """The first signal ends the run after its batch, in all processes; a second one ends this process at once."""
@@ -196,15 +230,29 @@ class TrainingRun:
         )
 
     def _panel(self) -> None:
-        """Measures the averaged actor against the panel, extends the curve, and exports the best and the last checkpoint."""
+        """Measures the averaged actor against the panel, extends the curve, and exports the best and the last checkpoint.
+
+        Who asks for the run's end breaks it off, without a point on the curve.
+        """
         learner, config = self.learner, self.config
         player = NetworkPlayer(FrozenActor(learner.average, learner.bfloat16), seed=7, temperature=PLAYED)
         point: dict[str, Any] = {"decisions": learner.decisions, "minutes": learner.seconds / 60, "panel": {}}
         rules, pairs, settings = next(iter(config.rules)), config.panel_games // 2, MatchSettings(domain=Domain.SELECT)
         for opponent in config.panel:
-            result = play_match(
-                player, opponent, rules=rules, pairs=max(1, pairs), seed=len(self.curve), settings=settings
-            )
+            try:
+                self._break_off(0)
+                result = play_match(
+                    player,
+                    opponent,
+                    rules=rules,
+                    pairs=max(1, pairs),
+                    seed=len(self.curve),
+                    settings=settings,
+                    progress=self._break_off,
+                )
+                self._break_off(0)
+            except KeyboardInterrupt:
+                return
             share = result.share.mean
             point["panel"][opponent] = {"games_won": share, "half_width": result.share.half}
             self.writer.add_scalar(f"panel/{opponent}", share, learner.decisions)

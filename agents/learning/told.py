@@ -31,7 +31,9 @@ class ToldStyles:
     def __init__(self, opponents: Opponents) -> None:
         found = [(k, player) for k, player in enumerate(opponents.pool[0]) if isinstance(player, PopulationPlayer)]
         if not found:
-            raise GinError("told is 'style', but the pool has no population whose styles could be told; add player: population")
+            raise GinError(
+                "told is 'style', but the pool has no population whose styles could be told; add player: population"
+            )
         self.opponent, player = found[0]
         self.vectors = told(style_vectors(player.styles))
 

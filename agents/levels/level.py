@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, field_validator
 
 from agents.config import Config, parse_config
-from agents.files import write_json
+from agents.files import JsonError, read_json, write_json
 from agents.levels.choice import BEHAVIOUR
 from agents.levels.plans import NUM_PLANS
 from agents.levels.prior import Prior
 from agents.network.checkpoint import METADATA, WEIGHTS, load_checkpoint
 from agents.network.nets import Actor
-from ginenv.errors import GinError, did_you_mean
+from ginenv.errors import GinError, did_you_mean, quoted
 
 FORMAT_VERSION = 2
 # The file that makes a checkpoint's directory a level's.
@@ -65,7 +64,7 @@ class LevelSettings(Config):
     hoards: float = Field(0.0, ge=-10, le=10)
     grabs: float = Field(0.0, ge=-10, le=10)
     early_knock: float = Field(0.0, ge=-10, le=10)
-    plans: tuple[float, ...] = (0.0,) * NUM_PLANS
+    plans: tuple[Annotated[float, Field(ge=-1000, le=1000)], ...] = (0.0,) * NUM_PLANS
     doubt: float = Field(3.0, gt=0, le=50)
     boldness: float = Field(0.7, ge=0, le=3)
     worlds: int = Field(0, ge=0, le=4096)
@@ -167,10 +166,10 @@ def read_level_json(directory: Path) -> dict[str, Any]:
         LevelError: if it is missing or does not hold a JSON object.
     """
     try:
-        values = json.loads((directory / LEVEL).read_text(encoding="utf-8"))
+        values = read_json(directory / LEVEL)
     except OSError as error:
         raise LevelError(f"level {directory}: {LEVEL} cannot be read ({error.strerror})") from None
-    except ValueError as error:
+    except JsonError as error:
         raise LevelError(f"level {directory}: {LEVEL} does not hold JSON ({error})") from None
     if not isinstance(values, dict):
         raise LevelError(f"level {directory}: {LEVEL} does not hold a JSON object")
@@ -192,7 +191,9 @@ def load_level(name: str | int) -> Level:
     values = read_level_json(directory)
     if values.get("format") != FORMAT_VERSION:
         hint = f"; gin convert {directory} converts it" if values.get("format") == 1 else ""
-        raise LevelError(f"{source}: format is {values.get('format')!r}, but this version reads {FORMAT_VERSION}{hint}")
+        raise LevelError(
+            f"{source}: format is {quoted(values.get('format'))}, but this version reads {FORMAT_VERSION}{hint}"
+        )
     file: LevelFile = parse_config(values, LevelFile, source)
     settings = parse_config(file.settings, LevelSettings, source)
     actor, metadata = load_checkpoint(directory)

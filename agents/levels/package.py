@@ -78,9 +78,10 @@ def build_level(directory: Path, settings: LevelSettings, source: Path) -> Level
         metadata: dict[str, Any] = read_metadata(made) | {"critic": None}
         write_json(made / METADATA, metadata)
         (made / CRITIC).unlink(missing_ok=True)
-        trained = metadata.get("about") or {}
+        trained = metadata["about"]
         about = {key: trained.get(key) for key in ("decisions", "minutes", "command", "parent", "versions")}
-        about["seed"] = (trained.get("config") or {}).get("seed")
+        config = trained.get("config")
+        about["seed"] = config.get("seed") if isinstance(config, dict) else None
         write_level_json(made, directory.name, settings, metadata["weights_sha256"], about)
         load_level(str(made))
     return load_level(str(directory))
@@ -115,8 +116,8 @@ def convert_level(directory: Path) -> str:
         shutil.copytree(directory, made, dirs_exist_ok=True)
         drop_context(made)
         checked = parse_config(settings, LevelSettings, f"level {directory}")
-        digest, about = read_metadata(made)["weights_sha256"], values.get("about") or {}
-        write_level_json(made, str(values.get("name")), checked, digest, about)
+        digest, about = read_metadata(made)["weights_sha256"], values.get("about")
+        write_level_json(made, str(values.get("name")), checked, digest, about if isinstance(about, dict) else {})
         level = load_level(str(made))
         rating = read_rating(level, before) or {}
         if rating and not {"heeds", "insight"} & set(used):
@@ -188,7 +189,7 @@ def _made_beside(directory: Path) -> Iterator[Path]:
     """An empty directory that replaces another once it is filled; an error leaves nothing half-written."""
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=directory.parent) as beside:
+        with tempfile.TemporaryDirectory(prefix=f".{directory.name}.", dir=directory.parent) as beside:
             made = Path(beside) / directory.name
             made.mkdir()
             yield made

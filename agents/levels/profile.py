@@ -11,14 +11,14 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from filelock import FileLock
-from pydantic import Field, FiniteFloat
+from pydantic import Field
 
 from agents.config import Config, ConfigError, parse_config
-from agents.files import write_json
+from agents.files import parse_json, read_bytes, write_json
 from agents.levels.level import Level, LevelError
 from agents.levels.plans import NUM_PLANS, RECORD
 from agents.levels.prior import Prior
@@ -30,18 +30,23 @@ _GONE = {"hits", "chances", "gain", "scatter", "failures"}
 _TURNS = "turns"
 
 
+# More hands than a record can count, and more points than these hands can bring, are no result of play.
+_Hands = Annotated[float, Field(ge=0, le=np.iinfo(np.int32).max)]
+_Number = Annotated[float, Field(ge=-1e12, le=1e12)]
+
+
 class _Belief(Config):
     """A belief as lists of numbers."""
 
-    hands: list[FiniteFloat] = Field(min_length=1, max_length=1)
-    mean: list[FiniteFloat] = Field(min_length=NUM_PLANS, max_length=NUM_PLANS)
-    cov: list[FiniteFloat] = Field(min_length=NUM_PLANS**2, max_length=NUM_PLANS**2)
+    hands: list[_Hands] = Field(min_length=1, max_length=1)
+    mean: list[_Number] = Field(min_length=NUM_PLANS, max_length=NUM_PLANS)
+    cov: list[_Number] = Field(min_length=NUM_PLANS**2, max_length=NUM_PLANS**2)
 
 
 class _Record(_Belief):
     """A ``RECORD`` as lists of numbers."""
 
-    plans: list[FiniteFloat] = Field(min_length=2 * NUM_PLANS, max_length=2 * NUM_PLANS)
+    plans: list[_Number] = Field(min_length=2 * NUM_PLANS, max_length=2 * NUM_PLANS)
 
 
 class _File(Config):
@@ -92,18 +97,19 @@ def read_learned(path: Path, level: Level) -> Learned:
     """
     learned = Learned(level.nothing_learned())
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_bytes(path)
     except FileNotFoundError:
         return learned
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise LevelError(f"{path} cannot be read ({reason}); reset the level, or remove the file") from None
+    except OSError as error:
+        raise LevelError(f"{path} cannot be read ({error.strerror}); reset the level, or remove the file") from None
     try:
-        values = json.loads(text)
-        if values["checksum"] != _checksum(values):
+        values = parse_json(text)
+        if not isinstance(values, dict):
+            raise ConfigError("it does not hold a JSON object")
+        if values.get("checksum") != _checksum(values):
             raise ConfigError("its checksum does not match")
-        file: _File = parse_config(_from_format_1(values) if values["format"] == 1 else values, _File, path.name)
-    except (ValueError, TypeError, KeyError) as error:
+        file: _File = parse_config(_from_format_1(values) if values.get("format") == 1 else values, _File, path.name)
+    except ValueError as error:
         remedy = f"reset the level ({path.stem}) to begin anew, or put an older copy of {path} in its place"
         raise LevelError(f"{path.name} is damaged or of another version ({error}); {remedy}") from None
     for name, lists in file.opponents.items():
@@ -116,14 +122,19 @@ def read_learned(path: Path, level: Level) -> Learned:
 
 
 def _from_format_1(values: dict[str, Any]) -> dict[str, Any]:
-    converted = {"format": FORMAT_VERSION, "level": values["level"], "prior": None, "opponents": {}}
+    """What the schema then checks; what is missing or of another kind is left for it to find."""
+    converted = {"format": FORMAT_VERSION, "level": values.get("level"), "prior": None, "opponents": {}}
     if values.get("plans", _TURNS) != _TURNS:
         return converted
-    opponents = {
-        name: {key: numbers for key, numbers in record.items() if key not in _GONE}
-        for name, record in values["opponents"].items()
-    }
-    return converted | {"prior": values["whole"] or None, "opponents": opponents}
+    opponents = values.get("opponents")
+    if isinstance(opponents, dict):
+        opponents = {
+            name: {key: numbers for key, numbers in record.items() if key not in _GONE}
+            if isinstance(record, dict)
+            else record
+            for name, record in opponents.items()
+        }
+    return converted | {"prior": values.get("whole") or None, "opponents": opponents}
 
 
 class Profile:

@@ -7,7 +7,6 @@ truncated file or a file of another version is refused with one sentence.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,11 +16,11 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from agents.files import write_atomic, write_json, writing
+from agents.files import JsonError, read_json, write_atomic, write_json, writing
 from agents.network.nets import NUM_CONDITIONS, NUM_FUTURE, Actor, Critic, Network
 from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import OBSERVATION_SIZE, OBSERVATION_VERSION
-from ginenv.errors import GinError, must_be
+from ginenv.errors import GinError, must_be, quoted
 
 FORMAT_VERSION = 1
 WEIGHTS = "weights.safetensors"
@@ -109,7 +108,7 @@ def read_metadata(directory: str | Path) -> dict[str, Any]:
     for key, value in _VERSION.items():
         if metadata.get(key) != value:
             raise CheckpointError(
-                f"checkpoint {directory}: {key} is {metadata.get(key)!r}; this version reads {value!r}"
+                f"checkpoint {directory}: {key} is {quoted(metadata.get(key))}; this version reads {value!r}"
             )
     for key in ("context", "heuristic_features"):
         width = metadata.setdefault(key, 0)
@@ -117,18 +116,32 @@ def read_metadata(directory: str | Path) -> dict[str, Any]:
             raise CheckpointError(must_be(f"checkpoint {directory}: {key}", "a whole number from 0 to 1024", width))
     if not isinstance(metadata.setdefault("share_suits", False), bool):
         raise CheckpointError(must_be(f"checkpoint {directory}: share_suits", "true or false", metadata["share_suits"]))
-    widths = metadata.get("widths")
-    if not isinstance(widths, list) or not widths or not all(isinstance(w, int) and 0 < w <= 8192 for w in widths):
-        raise CheckpointError(must_be(f"checkpoint {directory}: widths", "a list of widths from 1 to 8192", widths))
+    if not isinstance(metadata.get("weights_sha256"), str):
+        raise CheckpointError(
+            must_be(f"checkpoint {directory}: weights_sha256", "a text", metadata.get("weights_sha256"))
+        )
+    _check_widths(directory, "widths", metadata.get("widths"))
+    critic = metadata.setdefault("critic", None)
+    if critic is not None:
+        if not isinstance(critic, dict):
+            raise CheckpointError(must_be(f"checkpoint {directory}: critic", "a JSON object or null", critic))
+        _check_widths(directory, "widths of the critic", critic.get("widths"))
+    if not isinstance(metadata.setdefault("about", {}), dict):
+        raise CheckpointError(must_be(f"checkpoint {directory}: about", "a JSON object", metadata["about"]))
     return metadata
+
+
+def _check_widths(directory: str | Path, name: str, widths: Any) -> None:
+    if not isinstance(widths, list) or not widths or not all(isinstance(w, int) and 0 < w <= 8192 for w in widths):
+        raise CheckpointError(must_be(f"checkpoint {directory}: {name}", "a list of widths from 1 to 8192", widths))
 
 
 def _read_json(directory: Path) -> dict[str, Any]:
     try:
-        metadata = json.loads((directory / METADATA).read_text(encoding="utf-8"))
+        metadata = read_json(directory / METADATA)
     except OSError as error:
         raise CheckpointError(f"checkpoint {directory}: {METADATA} cannot be read ({error.strerror})") from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except JsonError as error:
         raise CheckpointError(f"checkpoint {directory}: {METADATA} is not JSON ({error})") from None
     return metadata if isinstance(metadata, dict) else {}
 
@@ -153,7 +166,7 @@ def load_critic(directory: str | Path) -> Critic:
     """
     metadata = read_metadata(directory)
     about = metadata.get("critic")
-    if not isinstance(about, dict) or not isinstance(about.get("widths"), list):
+    if about is None:
         raise CheckpointError(f"checkpoint {directory}: it has no critic; checkpoints that training wrote have one")
     return load_weights(Path(directory) / CRITIC, METADATA, about, lambda: _make(Critic, about["widths"], metadata))
 
@@ -187,6 +200,8 @@ def load_weights(path: Path, described: str, about: dict[str, Any], make: Callab
     except (SafetensorError, RuntimeError, KeyError, TypeError) as error:
         reason = str(error).splitlines()[0]
         raise CheckpointError(f"{name} does not fit the network that {described} describes ({reason})") from None
+    if broken := [key for key, value in network.state_dict().items() if not value.isfinite().all()]:
+        raise CheckpointError(f"{name} holds numbers that are not finite, in {broken[0]}; training it broke down")
     return network.eval()
 
 
@@ -204,6 +219,10 @@ def drop_context(directory: str | Path) -> str:
     before, habits = str(metadata.get("weights_sha256")), metadata.pop("habits", 0)
     if not habits:
         return ""
+    if not isinstance(habits, int) or not isinstance(metadata.get("advice", 0), int):
+        raise CheckpointError(must_be(f"checkpoint {directory}: habits and advice", "whole numbers", habits))
+    if not isinstance(metadata.get("critic") or {}, dict):
+        raise CheckpointError(must_be(f"checkpoint {directory}: critic", "a JSON object or null", metadata["critic"]))
     with writing(directory):
         shown, features = OBSERVATION_SIZE + NUM_CONDITIONS, metadata.get("advice", 0)
         metadata["weights_sha256"] = _drop_columns(directory / WEIGHTS, shown, habits, features)

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from agents.files import JsonError, parse_json
 from ginenv.errors import GinError
 
 
@@ -22,7 +23,9 @@ class Kept(BaseModel):
             GinError: if it is not such a text, or a field is missing, unknown or cannot have its value.
         """
         try:
-            return cls.model_validate_json(values) if isinstance(values, str | bytes) else cls.model_validate(values)
+            return cls.model_validate(parse_json(values) if isinstance(values, str | bytes) else values)
+        except JsonError as error:
+            raise GinError(f"it is not JSON: {error}") from None
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             if (own := first.get("ctx", {}).get("error")) is not None:

@@ -102,5 +102,5 @@ def opponent_name(spec: str, easy: bool) -> str:
     path = Path(spec)
     # Of a directory the end says enough; a record has a line for both names.
     name = "/".join(path.parts[-2:]) if len(path.parts) > 2 and path.is_dir() else spec
-    name = " ".join(name.replace("|", "/").split())
+    name = " ".join(name.replace("|", "/").encode(errors="backslashreplace").decode().split())
     return f"{name} (easy game)" if easy else name

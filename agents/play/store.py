@@ -12,7 +12,6 @@ read is kept under another name, never deleted.
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import shutil
 from collections.abc import Callable
@@ -23,7 +22,7 @@ from urllib.parse import quote, unquote
 from filelock import FileLock, Timeout
 from platformdirs import user_data_path
 
-from agents.files import FileError, write_json, write_text, writing
+from agents.files import FileError, read_bytes, read_json, write_json, write_text, writing
 from agents.play.kept import Kept
 from agents.play.options import Options
 from agents.play.statistics import Statistics
@@ -92,7 +91,7 @@ class Home:
     def last_player(self) -> str | None:
         """Who played last, if that player still exists."""
         try:
-            return self.find(json.loads((self.path / "session.json").read_text(encoding="utf-8"))["player"])
+            return self.find(read_json(self.path / "session.json")["player"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             # Nothing is lost with this file: the program asks for a name.
             return None
@@ -179,7 +178,7 @@ class PlayerFile:
 
     def _load(self) -> None:
         try:
-            content = _Content.read(self.path.read_bytes())
+            content = _Content.read(read_bytes(self.path))
         except FileNotFoundError:
             return
         except GinError as error:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from agents.deals import new_salt, salted
+from agents.files import JsonError, parse_json
 from agents.programs.process import FORFEIT, BotFault, LineProcess, excerpt
 from agents.programs.protocol import (
     VERSION,
@@ -26,8 +27,8 @@ from agents.programs.protocol import (
 )
 from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_NAMES, PHASE_SPREAD, action_name, parse_action
 from ginenv.cards import parse_card
-from ginenv.errors import GinError, unknown_name
-from ginenv.rules import Rules
+from ginenv.errors import GinError, quoted, unknown_name
+from ginenv.rules import Rules, get_rules
 
 
 @dataclass(frozen=True)
@@ -166,17 +167,21 @@ class OutsidePlayer:
         greeting = hello(rules, salted(self._salt, "seed", self.seed, 31), self.limits.seconds, self.limits.batch)
         answer = _parsed(self._process.exchange(encode(greeting).encode(), self.limits.start_seconds), "handshake")
         if answer.get("type") != "ready":
-            raise BotFault("handshake", f"answered hello with type {answer.get('type')!r}; it must be 'ready'")
-        if answer.get("protocol") != VERSION:
-            raise BotFault("handshake", f"protocol is {answer.get('protocol')!r}; it must be {VERSION}")
-        known = ("type", "protocol", "name", "split", "max_batch")
+            raise BotFault("handshake", f"answered hello with type {quoted(answer.get('type'))}; it must be 'ready'")
+        if not _is_whole(answer.get("protocol")) or answer["protocol"] != VERSION:
+            raise BotFault("handshake", f"protocol is {quoted(answer.get('protocol'))}; it must be {VERSION}")
+        known = ("type", "protocol", "name", "split", "max_batch", "rules")
         if unknown := [key for key in answer if key not in known]:
             raise BotFault("handshake", unknown_name("key", unknown[0], known))
         batch = answer.get("max_batch", self.limits.batch)
-        if isinstance(batch, bool) or not isinstance(batch, int) or batch < 1:
-            raise BotFault("handshake", f"max_batch is {batch!r}; it must be a whole number from 1")
+        if not _is_whole(batch) or batch < 1:
+            raise BotFault("handshake", f"max_batch is {quoted(batch)}; it must be a whole number from 1")
+        for key, kind, allowed in (("split", bool, "true or false"), ("name", str, "a text")):
+            if not isinstance(answer.get(key, kind()), kind):
+                raise BotFault("handshake", f"{key} is {quoted(answer[key])}; it must be {allowed}")
+        _check_plays(answer.get("rules"), rules)
         self._batch = min(batch, self.limits.batch)
-        self.split = bool(answer.get("split", False))
+        self.split = answer.get("split", False)
         self._rules = rules
         # A new process is sent everything that happened in the hands in play.
         for teller in self._tellers.values():
@@ -224,7 +229,7 @@ class OutsidePlayer:
             except BotFault as fault:
                 dropped = self._drop()
                 # A program that never got ready has failed at no decision yet; the last start loses what it would have played.
-                lost = end - start if dropped and fault.kind not in ("cannot start", "handshake") else 0
+                lost = end - start if dropped and fault.kind not in ("cannot start", "handshake", "rules") else 0
                 self._fail(fault, lost)
                 start += lost
                 continue
@@ -252,10 +257,9 @@ class OutsidePlayer:
             card = answers[i]
             if view["phase"] != PHASE_DISCARD or not 0 <= card < KNOCK or not view["legal"][1] >> card & 1:
                 continue
-            if not view["legal"][0] >> card & 1:
-                answers[i] = KNOCK + card
-                continue
-            choices.append([action_name(card), action_name(KNOCK + card)])
+            choices.append(
+                [action_name(KNOCK * knock + card) for knock in range(2) if view["legal"][knock] >> card & 1]
+            )
             games.append(encode({"slot": slots[i], "events": [], "phase": "knock", "legal": choices[-1]}))
             places.append(i)
         if not games:
@@ -271,13 +275,18 @@ class OutsidePlayer:
         self._lines += 1
         request = _games("act", games, f'"id":{self._lines},')
         message = _parsed(self._process.exchange(request, self.limits.seconds), "rubbish")
-        if message.get("type") != "answers" or message.get("id") != self._lines:
-            got = f"type {message.get('type')!r} and id {message.get('id')!r}"
+        number = message.get("id")
+        if message.get("type") != "answers" or not _is_whole(number) or number != self._lines:
+            got = f"type {quoted(message.get('type'))} and id {quoted(number)}"
             raise BotFault("rubbish", f"answered with {got}; they must be 'answers' and {self._lines}")
         answers = message.get("answers")
         if not isinstance(answers, list) or not all(isinstance(answer, dict) for answer in answers):
             raise BotFault("rubbish", "'answers' is not a list of objects")
-        by_slot = {answer["slot"]: answer for answer in answers if isinstance(answer.get("slot"), int)}
+        by_slot: dict[int, dict[str, Any]] = {}
+        for answer in answers:
+            slot = answer.get("slot")
+            if _is_whole(slot) and by_slot.setdefault(slot, answer) is not answer:
+                raise BotFault("rubbish", f"slot {slot} was answered twice")
         missing = [slot for slot in slots if slot not in by_slot]
         if missing:
             count = f"{len(missing)} of {len(slots)} missing"
@@ -300,7 +309,7 @@ class OutsidePlayer:
             else:
                 fits = may_play(view, action)
             if not fits:
-                raise GinError(f"{text!r} is not legal; legal are: {', '.join(legal or legal_texts(view))}")
+                raise GinError(f"{quoted(text)} is not legal; legal are: {', '.join(legal or legal_texts(view))}")
         except GinError as error:
             fault = BotFault("illegal move", f"in slot {slot}: {error}")
         else:
@@ -332,11 +341,30 @@ def _games(kind: str, games: list[str], more: str = "") -> bytes:
     return f'{{"type":"{kind}",{more}"games":[{",".join(games)}]}}'.encode()
 
 
+def _check_plays(named: Any, rules: Rules) -> None:
+    """Raises if the program names the rules that it plays, and these are not among them."""
+    if named is None:
+        return
+    if not isinstance(named, list) or not all(isinstance(text, str) for text in named):
+        raise BotFault("handshake", f"rules is {quoted(named)}; it must be a list such as ['eaai', 'gc,target=50']")
+    try:
+        played = [get_rules(text) for text in named]
+    except GinError as error:
+        raise BotFault("handshake", f"rules: {error}") from None
+    if all(each.block.tobytes() != rules.block.tobytes() for each in played):
+        raise BotFault("rules", f"the program plays {' and '.join(named) or 'no rules'}; these are others")
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether a value of JSON is a whole number; in Python true and false are numbers too."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def _parsed(line: bytes, kind: str) -> dict[str, Any]:
     try:
-        message = json.loads(line)
-    except (ValueError, RecursionError):
-        raise BotFault(kind, f"answered with what is not JSON: {excerpt(line)}") from None
+        message = parse_json(line)
+    except JsonError as error:
+        raise BotFault(kind, f"answered with what is not JSON ({error}): {excerpt(line)}") from None
     if not isinstance(message, dict):
         raise BotFault(kind, f"answered with a {type(message).__name__}; it must be a JSON object")
     return message

@@ -6,12 +6,16 @@ A program may crash, stall, flood its output or refuse to end; nothing of that b
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
+import re
 import secrets
 import select
 import shlex
 import signal
 import subprocess
+import sys
+import threading
 import time
 import weakref
 from typing import Any
@@ -24,7 +28,8 @@ FORFEIT = -1
 # A full batch is answered in some 15 kB. A line longer than the first is a flood at once, longer than the second when time is up.
 MAX_LINE = 1_000_000
 _LONG_LINE = 65_536
-_STDERR_KEPT = 2000
+# A stack of a thousand calls, as Java prints it after the exception.
+_STDERR_KEPT = 200_000
 # How often a silent program is looked at: is it there at all?
 _LOOK_SECONDS = 0.25
 # An environment variable that everything that the program starts inherits, by which those that left its process group are found.
@@ -36,16 +41,29 @@ class BotFault(Exception):
 
     Attributes:
         kind: one of ``KINDS``.
-        words: what happened, as a sentence.
+        words: what happened, as a sentence; the end of a very long one is cut off.
     """
 
-    KINDS = ("cannot start", "handshake", "crash", "timeout", "rubbish", "flood", "unasked", "illegal move", "ending")
+    # A program can say a megabyte; the results hold no more of it than a reader wants.
+    LONGEST = 1000
+    KINDS = (
+        "cannot start",
+        "handshake",
+        "rules",
+        "crash",
+        "timeout",
+        "rubbish",
+        "flood",
+        "unasked",
+        "illegal move",
+        "ending",
+    )
 
     def __init__(self, kind: str, words: str):
-        super().__init__(f"{kind}: {words}")
         assert kind in self.KINDS
         self.kind = kind
-        self.words = words
+        self.words = words if len(words) <= self.LONGEST else f"{words[: self.LONGEST]}…"
+        super().__init__(f"{kind}: {self.words}")
 
 
 class LineProcess:
@@ -68,14 +86,16 @@ class LineProcess:
             words = shlex.split(command)
             if not words:
                 raise BotFault("cannot start", "the command is empty")
-            self._process = subprocess.Popen(
-                words,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env={**os.environ, _MARK: self._token},
-                start_new_session=True,
-            )
+            with _orphans.lock:
+                self._process = subprocess.Popen(
+                    words,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    env={**os.environ, _MARK: self._token},
+                    start_new_session=True,
+                )
+                _orphans.running.add(self._process.pid)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise BotFault("cannot start", f"{command!r} cannot be started: {reason}") from None
@@ -97,14 +117,16 @@ class LineProcess:
         """Id of the process and of its process group."""
         return self._process.pid
 
-    def _read_errors(self) -> None:
+    def _read_errors(self) -> bool:
+        """Reads what there is of the error output; whether there was something."""
         try:
             text = os.read(self._stderr, 65536)
         except BlockingIOError:
-            return
+            return False
         if not text:
             self._poll.unregister(self._stderr)
         self._errors = (self._errors + text)[-_STDERR_KEPT:]
+        return bool(text)
 
     def _crash(self) -> BotFault:
         try:
@@ -113,9 +135,10 @@ class LineProcess:
         except subprocess.TimeoutExpired:
             how = "closed its output"
         with contextlib.suppress(OSError, ValueError, KeyError):
-            self._read_errors()
-        lines = self._errors.decode("utf-8", "replace").strip().splitlines()
-        said = f"; its last words: {lines[-1][:200]}" if lines else ""
+            while self._read_errors():
+                pass
+        words = last_words(self._errors.decode("utf-8", "replace"))
+        said = f"; its last words: {words[:200]}" if words else ""
         return BotFault("crash", f"the program {how} while an answer was due{said}")
 
     def exchange(self, line: bytes, seconds: float) -> bytes:
@@ -217,6 +240,7 @@ def _end(process: subprocess.Popen[bytes], token: str, farewell: bytes, seconds:
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     kill_marked(token)
+    _orphans.ended(process.pid)
     return status
 
 
@@ -252,6 +276,75 @@ def kill_marked(token: str) -> None:
             with contextlib.suppress(psutil.Error):
                 process.kill()
         time.sleep(0.005)
+
+
+# What languages call it in the line that names an error; in Python that is the last line, in Java the stack follows.
+_ERROR = re.compile(r"exception|error|panic|fatal|caused by", re.IGNORECASE)
+
+
+def last_words(text: str) -> str:
+    """The line of an error output that says why a program ended: the last that names an error, else the last one.
+
+    Lines that are indented are a stack's.
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    heads = [line for line in lines if not line[0].isspace()]
+    named = [line for line in heads if _ERROR.search(line)]
+    return next((found[-1].strip() for found in (named, heads, lines) if found), "")
+
+
+class _Orphans:
+    """Processes that programs left behind and that dropped their session and their mark, so that nothing tells whose they are.
+
+    Attributes:
+        lock: held while a program is started, and while orphans are ended.
+        running: ids of the programs that run.
+        others: ids of children that were there before.
+        adopted: whether orphans become children of this process.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.running: set[int] = set()
+        self.others: set[int] = set()
+        self.adopted = False
+
+    def ended(self, pid: int) -> None:
+        """Ends the orphans together with the last program, since they may belong to any of those that run."""
+        with self.lock:
+            self.running.discard(pid)
+            deadline = time.monotonic() + _DYING_SECONDS
+            while self.adopted and not self.running and self._kill() and time.monotonic() < deadline:
+                time.sleep(0.005)
+
+    def _kill(self) -> int:
+        """Kills the children of this process in other sessions; returns how many there were."""
+        found = 0
+        for child in psutil.Process().children():
+            with contextlib.suppress(psutil.Error, OSError):
+                if child.pid not in self.others and os.getsid(child.pid) != os.getsid(0):
+                    found += 1
+                    child.kill()
+                    os.waitpid(child.pid, os.WNOHANG)
+        return found
+
+
+_orphans = _Orphans()
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def adopt_orphans(adopt: bool = True) -> None:
+    """Makes sure that whatever programs leave behind ends with the last of them, even what dropped its session and environment.
+
+    Linux then gives orphans to this process. It is for processes that do nothing but play, such as the command line's: every new child
+    in another session is taken for an orphan. On other systems nothing changes, and a process that hides so well survives its program.
+
+    Args:
+        adopt: ``False`` ends it.
+    """
+    if sys.platform == "linux":
+        _orphans.others = {child.pid for child in psutil.Process().children()}
+        _orphans.adopted = ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(adopt), 0, 0, 0) == 0 and adopt
 
 
 def excerpt(text: bytes, length: int = 80) -> str:

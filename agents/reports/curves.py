@@ -5,7 +5,6 @@ A run is named after its directory. The band around a line is the 95 % interval 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import cycle
@@ -18,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter
 
+from agents.files import read_json
 from agents.reports.charts import INK, SOFT, drawing
 from ginenv.errors import GinError
 
@@ -70,7 +70,7 @@ def read_curve(path: Path) -> RunCurve:
             raise GinError(f"{path} holds no curve; a run's directory holds {_FILES[0]}, a checkpoint's {_FILES[1]}")
         path = found[0]
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = read_json(path)
     except (OSError, ValueError) as error:
         raise GinError(f"{path} cannot be read as a curve ({error})") from None
     points = document.get("about", {}).get("curve") if isinstance(document, dict) else document

@@ -1,4 +1,7 @@
-"""When it can knock, how often does a player? By own turn and by deadwood left; gin is no choice and is left out."""
+"""Knocks by own turn and by deadwood left: when it can, how often does a player knock, and what does a knock bring?
+
+Gin is no choice and is left out.
+"""
 
 from __future__ import annotations
 
@@ -28,3 +31,21 @@ def knock_shares(could: np.ndarray, did: np.ndarray) -> list[dict[str, Any]]:
             share = used / chances if chances else None
             entries.append({"turns": [first, last], "deadwood": [low, high], "chances": chances, "knocked": share})
     return entries
+
+
+def knock_points(ended: np.ndarray, points: np.ndarray) -> list[list[tuple[int, float | None]]]:
+    """What the hands that a player ended by a knock brought it, by the same groups.
+
+    Args:
+        ended: ``int[turns, deadwood]`` hands, by own turn (from 0) and deadwood left.
+        points: ``int[turns, deadwood]`` their points, less those that an undercut cost.
+
+    Returns:
+        For each range of turns, and in it for each of deadwood: hands, and points a hand (``None`` where there were none).
+    """
+    rows = []
+    for first, last in TURN_RANGES:
+        parts = [(slice(first - 1, last), slice(low, high + 1)) for low, high in DEADWOOD]
+        counts = [int(ended[part].sum()) for part in parts]
+        rows.append([(n, float(points[part].sum()) / n if n else None) for n, part in zip(counts, parts, strict=True)])
+    return rows

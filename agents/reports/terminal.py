@@ -18,6 +18,7 @@ from rich.table import Table
 
 from agents.arena.results import RESULTS_VERSION, MatchResult, versions
 from agents.arena.tournament import Standings
+from agents.reports.knocks import DEADWOOD, TURN_RANGES, knock_points
 from ginenv.rules import PRESETS
 
 # How players play: heading, key of ``results.rates``, form.
@@ -28,8 +29,11 @@ RATES = (
     ("knock", "knock_rate", "{:.1%}"),
     ("deadwood at a knock", "knock_deadwood", "{:.2f}"),
     ("knocks when it can", "knocked_when_possible", "{:.1%}"),
-    ("undercuts given", "undercuts_given", "{:,}"),
-    ("undercuts taken", "undercuts_taken", "{:,}"),
+    ("points a hand by gin", "gin_points", "{:.2f}"),
+    ("points a hand by knocks", "knock_points", "{:.2f}"),
+    ("points a hand by undercuts", "undercut_points", "{:.2f}"),
+    ("undercut the other", "undercuts_given", "{:,}"),
+    ("was undercut", "undercuts_taken", "{:,}"),
     ("turns a hand", "turns_per_hand", "{:.2f}"),
     ("upcards taken", "upcards_taken", "{:.1%}"),
     ("deadwood when caught", "deadwood_when_caught", "{:.2f}"),
@@ -114,13 +118,33 @@ def match_tables(result: MatchResult) -> list[Table]:
     for name, forfeits in zip(names, result.games["forfeits"].sum(axis=0), strict=True):
         if forfeits:
             table.add_row("forfeited", f"{int(forfeits):,} hands", name)
+    for fault in result.faults:
+        table.add_row("fault", f"{fault['count']:,} ×", escape(fault_text(fault)))
     play = Table("", title="how they play", title_justify="left")
     for name in names:
         play.add_column(name, justify="right")
     sides = [rate_texts(result.rates_of(side)) for side in range(2)]
     for (label, _, _), *cells in zip(RATES, *sides, strict=True):
         play.add_row(label, *cells)
-    return [table, play]
+    return [table, play, _knock_table(result, names)]
+
+
+def _knock_table(result: MatchResult, names: list[str]) -> Table:
+    """Points of hands ended by a knock, by own turn and deadwood: there one sees why a player loses."""
+    table = Table("own turn", title="net points of a knock, and how many, by deadwood left", title_justify="left")
+    for name in names:
+        for low, high in DEADWOOD:
+            table.add_column(f"{name} {low}–{high}", justify="right")
+    sides = [knock_points(stats["ended"], stats["net_points"]) for stats in result.stats]
+    for (first, last), *rows in zip(TURN_RANGES, *sides, strict=True):
+        cells = [cell for row in rows for cell in row]
+        table.add_row(f"{first}–{last}", *("–" if mean is None else f"{mean:+.1f} ({n:,})" for n, mean in cells))
+    return table
+
+
+def fault_text(fault: dict[str, Any]) -> str:
+    """A fault of a program in words: who, what, and the first case."""
+    return f"{fault['player']}: {fault['kind']}, first: {fault['first']}"
 
 
 def panel_table(results: list[MatchResult]) -> Table:
@@ -134,6 +158,8 @@ def panel_table(results: list[MatchResult]) -> Table:
         texts = dict(zip((heading for heading, _, _ in RATES), rate_texts(result.rates_of(0)), strict=True))
         won = (result.share.text(percent=True), result.hand_share.text(percent=True), result.points.text())
         table.add_row(escape(result.names[1]), *won, *(texts[heading] for heading in headings))
+    faults = {fault_text(fault): None for result in results for fault in result.faults}
+    table.caption, table.caption_justify = escape("\n".join(faults)) or None, "left"
     return table
 
 

@@ -7,7 +7,6 @@ costs a product of 64 by 256 numbers. The true hand is never used in play.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.files import write_json
+from agents.files import read_json, write_json
 from agents.network.checkpoint import CheckpointError, load_weights, read_metadata, save_weights
 from agents.network.nets import has_bfloat16_units
 from agents.search.hand_features import MOST_DISCARDS, NUM_FEATURES
@@ -126,7 +125,7 @@ def keep_hand_model(directory: str | Path, before: str) -> None:
     """
     path = Path(directory) / METADATA
     try:
-        metadata = json.loads(path.read_text(encoding="utf-8"))
+        metadata = read_json(path)
     except (OSError, ValueError):
         return
     if isinstance(metadata, dict) and metadata.get("network_sha256") == before:
@@ -143,7 +142,7 @@ def load_hand_model(directory: str | Path) -> HandModel | None:
     if not (directory / METADATA).exists():
         return None
     try:
-        metadata = json.loads((directory / METADATA).read_text(encoding="utf-8"))
+        metadata = read_json(directory / METADATA)
         current = {key: metadata[key] for key in _VERSION} == _VERSION
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = str(error).splitlines()[0]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from ginenv.errors import RulesError
 from ginenv.hand import Hand, Match
 from ginenv.jit import kernel
 from ginenv.perft import eager_action
@@ -79,3 +82,20 @@ def mutate(text: str, rng: np.random.Generator) -> str:
         else:
             text = text[:i] + chr(rng.integers(32, 0x2FF)) + text[i + 1 :]
     return text
+
+
+def random_rules(rng: np.random.Generator) -> Rules:
+    """Valid rules with every option drawn anew; half of the numbers are the least or the most that they can be."""
+    while True:
+        values: dict[str, Any] = {}
+        for name, hint in get_type_hints(Rules, include_extras=True).items():
+            if hint is bool:
+                values[name] = bool(rng.integers(2))
+            elif get_origin(hint) is Literal:
+                values[name] = get_args(hint)[rng.integers(len(get_args(hint)))]
+            else:
+                least, most = hint.__metadata__
+                values[name] = int(rng.choice([least, most, *rng.integers(least, most + 1, 2)]))
+        # Most sizes of deck and hand do not go together.
+        with contextlib.suppress(RulesError):
+            return Rules(**values)

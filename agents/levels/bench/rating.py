@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from agents.files import write_json, writing
+from agents.files import read_json, write_json, writing
 from agents.levels.level import NAMES, Level, LevelError, load_level
 
 RATING = "rating.json"
@@ -28,7 +27,7 @@ def read_rating(level: Level, digest: str = "") -> dict[str, Any] | None:
     """
     path = level.directory / RATING
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = read_json(path)
         return found if found.get("sha256") == (digest or level.digest) else None
     except FileNotFoundError:
         return None
@@ -48,7 +47,7 @@ def rate_levels(results: Path) -> list[str]:
             played as installed or has changed since, or a file cannot be written.
     """
     try:
-        document = json.loads(results.read_text(encoding="utf-8"))
+        document = read_json(results)
         config = document["config"]
         if document["blocks_missing"] or config["unit"] != "games":
             raise LevelError(f"{results}: levels are rated by a whole tournament of games, with no block missing")

@@ -1,0 +1,68 @@
+"""Writing files: what killed writers left is removed, links stay links, and no name means the current directory by accident."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from agents.files import LEFT_OVER_SECONDS, FileError, check_writable, write_json, write_text
+from ginenv.errors import UnknownNameError
+from ginenv.players import make_player
+
+ROOT = Path(__file__).parent.parent
+KILLED = """
+import os, signal, sys
+from agents.files import write_atomic
+write_atomic(sys.argv[1], lambda temporary: os.kill(os.getpid(), signal.SIGKILL))
+"""
+
+
+def test_what_killed_writers_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", KILLED, path], cwd=ROOT, check=False)
+        assert done.returncode == -signal.SIGKILL
+    left = list(tmp_path.iterdir())
+    assert len(left) == 3
+    # One of them may be at work still; another file's is none of this writer's business.
+    others = tmp_path / ".other.json.abcdefgh"
+    others.touch()
+    long_ago = time.time() - LEFT_OVER_SECONDS - 60
+    for file in (*left[1:], others):
+        os.utime(file, (long_ago, long_ago))
+    write_json(path, {})
+    assert set(tmp_path.iterdir()) == {path, left[0], others}
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    target, link = tmp_path / "disk" / "target.txt", tmp_path / "link.txt"
+    target.write_text("old")
+    link.symlink_to(target)
+    check_writable(link)
+    write_text(link, "new")
+    assert link.is_symlink() and target.read_text() == "new"
+    dangling = tmp_path / "dangling.txt"
+    dangling.symlink_to(tmp_path / "later.txt")
+    write_text(dangling, "new")
+    assert dangling.is_symlink() and (tmp_path / "later.txt").read_text() == "new"
+    (tmp_path / "directory").symlink_to(tmp_path / "disk")
+    with pytest.raises(FileError, match="it is a directory"):
+        check_writable(tmp_path / "directory")
+
+
+@pytest.mark.parametrize("name", ["", " ", ":worlds=3"])
+def test_an_empty_name_is_not_the_current_directory(
+    name: str, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a level or a checkpoint lies."""
+    monkeypatch.chdir(directory)
+    with pytest.raises(UnknownNameError, match=r"^unknown player"):
+        make_player(name)
+    assert make_player(".").name
