@@ -130,7 +130,7 @@ def fit_prior(
     weights = np.zeros((styles, NUM_WEIGHTS))
     precisions = np.zeros((styles, NUM_WEIGHTS, NUM_WEIGHTS))
     space, drawn = np.zeros(1, WORKSPACE), np.zeros(MAX_TURNS, np.int64)
-    logs = []
+    logs, log = [], 0.0
     for _ in range(_ROUNDS):
         prior = np.linalg.inv(covariance)
         for _ in range(2):

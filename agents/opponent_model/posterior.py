@@ -172,12 +172,13 @@ class Knowledge:
         Raises:
             GinError: if the values are of other features, or no numbers.
         """
+        mean, precision, hands, fits = np.zeros(0), np.zeros(0), 0, False
         try:
             mean, precision = np.array(values["mean"], float), _square(values["precision"])
             fits = mean.shape == (NUM_WEIGHTS,) and np.isfinite(mean).all() and np.isfinite(precision).all()
             hands = int(values["hands"])
         except (KeyError, TypeError, ValueError):
-            fits = False
+            pass
         if not fits:
             raise GinError(
                 f"what is known of an opponent must be the number of hands and {NUM_WEIGHTS} weights with their precision"
