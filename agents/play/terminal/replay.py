@@ -28,12 +28,9 @@ class Step(NamedTuple):
 
 def steps_of(record: Record) -> list[Step]:
     """Every moment of a record in order."""
-    hands = [record.hand]
-    if record.match is not None:
-        hands = record.match.played + ([] if record.match.hand.is_over else [record.match.hand])
     return [
         Step(number, hand.after(played), action)
-        for number, hand in enumerate(hands, 1)
+        for number, hand in enumerate(record.hands, 1)
         for played, action in enumerate([*hand.history, None])
     ]
 
