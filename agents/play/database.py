@@ -93,6 +93,7 @@ _VERSION_1 = (
         best TEXT NOT NULL,
         loss REAL NOT NULL,
         error REAL NOT NULL,
+        unit TEXT NOT NULL,
         PRIMARY KEY (game, hand, move),
         FOREIGN KEY (game, hand, move) REFERENCES decision ON DELETE CASCADE
     ) WITHOUT ROWID""",
