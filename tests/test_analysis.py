@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pytest
@@ -153,7 +154,7 @@ def test_lay_offs_are_judged_exactly(analyst: Analyst) -> None:
         assert decision.loss == best_points(hand) - best_points(after) and decision.error == 0
         assert (decision.kind == "lay-off") == (decision.loss > 0)
     worst = analyst.decision(hand.view(), PASS)
-    assert worst.loss is not None and worst.loss >= 20 and worst.mark == "blunder"
+    assert worst.loss is not None and worst.loss >= 15 and worst.mark == "blunder"
     assert worst.candidates[0].value == best_points(hand)
 
 
@@ -162,8 +163,8 @@ def test_a_spread_is_judged_by_what_can_be_laid_off_on_it(analyst: Analyst) -> N
     for words in ("pass", "pass", "knock KC"):
         hand.push(words)
     assert hand.phase == "spread"
-    losses = {action: analyst.decision(hand.view(), action).loss for action in hand.legal_actions()}
-    assert min(losses.values()) == 0 < max(losses.values())
+    losses = [analyst.decision(hand.view(), action).loss or 0.0 for action in hand.legal_actions()]
+    assert min(losses) == 0 < max(losses)
 
 
 def test_luck_is_that_of_every_draw_from_the_stock(analyst: Analyst, hand: Hand, found: HandAnalysis) -> None:
@@ -213,21 +214,13 @@ def test_hidden_cards_change_no_judgement(analyst: Analyst, hand: Hand) -> None:
 def test_of_a_hand_in_play_nothing_hidden_is_told(analyst: Analyst, hand: Hand) -> None:
     now = hand.after(9)
     seat = now.turn
-    # Another deal in which the same was seen: hidden cards that never came to light change places.
-    public = int(now.view()["hand"][0]) | mask_of(a for a in now.history if a < KNOCK) | int(now.view()["known"][0, 1])
+    # Another deal of which the seat has seen the same: cards that it never saw change places.
+    seen = int(now.view()["hand"][0]) | mask_of(a for a in now.history if a < KNOCK) | int(now.view()["known"][0, 1])
     cards = now.state["deck"][0].tolist()
-    hidden = [place for place, card in enumerate(cards) if not public >> card & 1 and place != 20]
-    at = now.state["position"][0]
-    before_now = {cards[k] for k in range(21, at)}
-    hidden = [
-        place
-        for place in hidden
-        if cards[place] not in before_now and (place >= at or cards[place] not in cards_of(public))
-    ]
-    hidden = [place for place in hidden if not (int(hand.after(0).view(seat)["hand"][0]) >> cards[place] & 1)]
-    shuffled = np.random.default_rng(1).permutation(hidden)
+    seen |= 1 << cards[20] | int(hand.after(0).view(seat)["hand"][0])
+    hidden = [place for place, card in enumerate(cards) if not seen >> card & 1]
     other = list(cards)
-    for place, source in zip(hidden, shuffled, strict=True):
+    for place, source in zip(hidden, np.random.default_rng(1).permutation(hidden), strict=True):
         other[place] = cards[source]
     twin = Hand.deal("eaai", deck=other, starter=int(now.state["starter"][0]), seed=0)
     for name in ("key", "luck"):
@@ -268,10 +261,7 @@ def test_hands_are_read_from_records_and_positions(hand: Hand, tmp_path: Path) -
 
 
 def write_game(home: Home, name: str, seed: int, seats: tuple[str, str] = ("Ann", "formula"), target: int = 30) -> None:
-    match, players = (
-        Match(f"eaai,target={target}", seed=seed) if False else Match({"preset": "eaai", "target": target}, seed=seed),
-        [],
-    )
+    match = Match({"preset": "eaai", "target": target}, seed=seed)
     players = [make_player("random", seed), make_player("formula")]
     while not match.is_over:
         if match.hand.is_over:
@@ -294,7 +284,7 @@ def home(tmp_path: Path) -> Home:
 class Tired(Analyst):
     """An analyst who must not be asked anything new."""
 
-    def decision(self, *arguments: object, **others: object) -> None:
+    def decision(self, *arguments: object, **others: object) -> NoReturn:
         raise AssertionError("this has been analysed before")
 
 

@@ -1,10 +1,12 @@
 """Analyses of stored games: made once, kept in the store; and the list of a player's mistakes.
 
-analyst = Analyst(worlds=128)
-found = analysed(home, game.id, 2, analyst)         # a HandAnalysis of hand 2, from the store if this analyst has made it before
-analyse_games(home, "Ann", analyst, progress)       # whatever of Ann's hands this analyst has not seen yet
-for mistake in mistakes(home, "Ann", "discard"):    # the position: home.record(mistake.game).hands[mistake.hand - 1].after(mistake.move - 1)
-    ...
+    analyst = Analyst(worlds=128)
+    found = analysed(home, game.id, 2, analyst)         # hand 2, from the store if this analyst has seen it before
+    analyse_games(home, "Ann", analyst, progress)       # whatever of Ann's hands this analyst has not seen yet
+    for each in mistakes(home, "Ann", "discard"):       # and the position before it:
+        home.record(each.game).hands[each.hand - 1].after(each.move - 1)
+
+Where a hand has been analysed with several settings, the list has the mistakes of the last analysis.
 """
 
 from __future__ import annotations
