@@ -152,7 +152,7 @@ def test_lay_offs_are_judged_exactly(analyst: Analyst) -> None:
         after.push(action)
         decision = analyst.decision(hand.view(), action)
         assert decision.loss == best_points(hand) - best_points(after) and decision.error == 0
-        assert (decision.kind == "lay-off") == (decision.loss > 0)
+        assert (decision.kind == "lay-off") == ((decision.loss or 0.0) > 0)
     worst = analyst.decision(hand.view(), PASS)
     assert worst.loss is not None and worst.loss >= 15 and worst.mark == "blunder"
     assert worst.candidates[0].value == best_points(hand)

@@ -227,7 +227,7 @@ def _draws(hand: Hand, moments: list[Hand]) -> list[Draw]:
 
 
 def _side(seat: int, decisions: list[Decision], draws: list[Draw], over: bool) -> Side:
-    mine = [each for each in decisions if each.seat == seat and len(each.candidates) > 1]
+    mine = [each for each in decisions if each.seat == seat and each.played is not None]
     marks = Counter(each.mark for each in mine)
     return Side(
         decisions=len(mine),

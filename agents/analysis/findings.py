@@ -106,7 +106,7 @@ class Side:
     """What a seat's decisions and draws add up to.
 
     Attributes:
-        decisions: decisions in which there was something to choose.
+        decisions: how many there were, those without a choice included.
         loss: sum of their losses.
         marks: how many have each mark.
         luck: sum over the seat's draws, in the unit of the analysis; None while the hand is in play.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ginenv.errors import TextError
 from ginenv.hand import Hand
-from ginenv.players import close_players, make_player
+from ginenv.players import Player, close_players, make_player
 from ginenv.records import parse_record, read_record
 from ginenv.text import parse_position, parse_rules
 
@@ -57,8 +58,13 @@ def deal_and_play(rules: str, seed: int, players: tuple[str, str]) -> Subject:
     hand = Hand.deal(parse_rules(rules), seed=seed)
     seats = [make_player(name, seed + k) for k, name in enumerate(players)]
     try:
-        while not hand.is_over:
-            hand.push(int(seats[hand.turn].act(hand.view())[0]))
+        play_out(hand, seats)
     finally:
         close_players(seats)
     return Subject([hand], players)
+
+
+def play_out(hand: Hand, seats: Sequence[Player]) -> None:
+    """Lets two players play a hand to its end."""
+    while not hand.is_over:
+        hand.push(int(seats[hand.turn].act(hand.view())[0]))
