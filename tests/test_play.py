@@ -398,7 +398,7 @@ def test_a_record_can_be_stepped_through(talk):
     )
     assert "step 2 of" in shown and "gin1 rules=eaai" in shown and "formula passes on the K♦." in shown
     path = talk.home.path / "game.gin"
-    assert f"is in {path}." in talk.say(f"export 1 {path}")
+    path.write_text(talk.home.record_text(1), encoding="utf-8")
     record = read_record(path)
     assert record.players == ("Ann", "formula")
     steps = steps_of(record)
@@ -408,7 +408,9 @@ def test_a_record_can_be_stepped_through(talk):
     shown = talk.say(f"replay {path}", "x", "9999", "q", "records", "replay 7", "replay nowhere.gin")
     assert "means nothing here" in shown and "knock by Ann" in shown
     points = steps[-1].hand.outcome.points
-    assert f"Ann {points}, formula 0, 1 hand" in shown and "no record 7" in shown and "nowhere.gin cannot be read" in shown
+    assert (
+        f"Ann {points}, formula 0, 1 hand" in shown and "no record 7" in shown and "nowhere.gin cannot be read" in shown
+    )
 
 
 @pytest.fixture

@@ -217,16 +217,25 @@ def test_records_travel(talk, tmp_path):
     assert games["others"].over and games["hand"].over and not games["mine"].over
     for name, game in games.items():
         assert talk.home.record_text(game.id) == texts[name]
-        talk.session.file.export_record(game.id, tmp_path / f"{name}-again.gin")
+        number = [each.id for each in talk.session.file.games()].index(game.id) + 1
+        talk.session.export_record(str(number), str(tmp_path / f"{name}-again.gin"))
         assert (tmp_path / f"{name}-again.gin").read_text(encoding="utf-8") == texts[name]
-    with pytest.raises(StoreError, match=r"mine\.gin is among the games of Ann already, as mine"):
+    with pytest.raises(StoreError, match="this record is among the games of Ann already, as mine"):
         talk.session.import_record(str(tmp_path / "mine.gin"))
-    with pytest.raises(StoreError, match="exists already; name a new file"):
+    with pytest.raises(GinError, match="exists already; name a new file"):
         talk.session.export_record("1", str(tmp_path / "mine.gin"))
-    with pytest.raises(GinError, match="line 1: expected"):
+    with pytest.raises(GinError, match=r"broken\.gin, line 1: expected"):
         (tmp_path / "broken.gin").write_text("dear diary\n")
         talk.session.import_record(str(tmp_path / "broken.gin"))
     assert len(talk.session.file.games()) == 3
+
+
+def test_the_keys_of_a_game_in_play_are_not_given_away(talk, tmp_path):
+    shown = talk.resume(
+        prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0), "p", "k KC", f"export 1 {tmp_path / 'x.gin'}"
+    )
+    assert "this game is still in play; its record can be saved when it is over" in shown
+    assert not (tmp_path / "x.gin").exists()
 
 
 # ---------------------------------------------------------------- several processes, and kills
@@ -311,7 +320,7 @@ def test_files_of_earlier_versions_move_in_once(tmp_path):
     assert Home(tmp_path).last_player == "Ann"
     talk = Talk(tmp_path)
     first, second = talk.session.file.notices
-    assert first.startswith("The options, the statistics, the unfinished game and 1 records of Ann have moved into")
+    assert first.startswith("The options, the statistics, the unfinished game and 1 record of Ann have moved into")
     assert second.startswith("Of these files, 20261123-000000-0000.gin is no record (")
     assert (talk.session.options.rules, talk.session.options.memory) == ("gc,target=40", True)
     tally = talk.session.file.statistics.tally("gc,target=40", "formula")

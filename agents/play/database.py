@@ -180,8 +180,3 @@ class Database:
                 if self._file.in_transaction:
                     self._file.rollback()
                 raise
-
-    def close(self) -> None:
-        """Closes the file."""
-        with self._lock:
-            self._file.close()

@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 from agents.files import writing
 from agents.play.database import Database
 from agents.play.kept import Kept
+from agents.play.moves import count
 from agents.play.options import Options
 from agents.play.rows import add_player, write_game
 from agents.play.statistics import Statistics
@@ -77,7 +78,7 @@ def _move_player(directory: Path, database: Database) -> None:
             "unfinished game"
         )
     player = add_player(database, name, content.options, content.statistics, content.game)
-    count = 0
+    records = 0
     for path in sorted((directory / "records").glob("*.gin")):
         try:
             record = read_record(path)
@@ -86,8 +87,8 @@ def _move_player(directory: Path, database: Database) -> None:
             continue
         names = record.players[0] or name, record.players[1] or "seat 1"
         write_game(database, player, path.stem, record.match or record.hand, names)
-        count += 1
-    what = f"The options, the statistics, the unfinished game and {count} records of {name}"
+        records += 1
+    what = f"The options, the statistics, the unfinished game and {count(records, 'record')} of {name}"
     words = (
         f"{what} have moved into {database.path}; the files they were in are kept in {Path('moved') / directory.name}."
     )

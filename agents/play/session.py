@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from agents.files import write_text, writing
 from agents.play.game import Game
 from agents.play.live import LiveGame
 from agents.play.moves import count
@@ -191,12 +192,20 @@ class Session:
         return game.name, self.home.record(game.id)
 
     def export_record(self, which: str, path: str) -> str:
-        """Writes the record of one of the player's games, by its number, to a new file."""
-        game = self.stored_game(which)
-        self.file.export_record(game.id, Path(path).expanduser())
+        """Writes the record of one of the player's games, by its number, to a new file; not that of the game in play."""
+        game, file = self.stored_game(which), Path(path).expanduser()
+        text = self.file.record_text(game.id)
+        if file.exists():
+            raise GinError(f"{path} exists already; name a new file")
+        with writing(file):
+            write_text(file, text)
         return f"The record {game.name} is in {path}."
 
     def import_record(self, path: str) -> str:
-        """Reads a record from a file into the player's games."""
-        game = self.file.import_record(Path(path).expanduser())
-        return f"{path} is among your records as number {[each.id for each in self.file.games()].index(game.id) + 1}."
+        """Adds the record of a file to the player's games."""
+        file = Path(path).expanduser()
+        # Read as a record first, since that says in which line of which file something is wrong.
+        read_record(file)
+        game = self.file.import_record(file.stem, file.read_text(encoding="utf-8"))
+        number = [each.id for each in self.file.games()].index(game.id) + 1
+        return f"{path} is among your records as number {number}."

@@ -44,7 +44,7 @@ from agents.play.rows import StoredGame, add_player, as_json, read_games, write_
 from agents.play.statistics import Statistics
 from ginenv.errors import GinError, unknown_name
 from ginenv.hand import Match
-from ginenv.records import Record, parse_record, read_record
+from ginenv.records import Record, parse_record
 
 FILE = "gin.sqlite3"
 # A file name holds 255 bytes; a character takes up to 12 of them.
@@ -259,34 +259,36 @@ class PlayerFile:
         self.save()
         return f"the unfinished game cannot go on ({reason}). It is kept as {kept}."
 
-    def import_record(self, path: str | Path) -> StoredGame:
-        """Reads a record from a file into the player's games; the seat that bears the player's name is the player's.
+    def import_record(self, name: str, text: str) -> StoredGame:
+        """Adds a record to the player's games; the seat that bears the player's name is the player's.
+
+        Args:
+            name: what the game is to be called; a number is added to it where there is such a game.
+            text: the record.
 
         Raises:
             GinError: if it is not a record, or there already.
         """
-        record = read_record(path)
-        text = Path(path).read_text(encoding="utf-8")
-        folded = [name.casefold() for name in record.players]
+        record = parse_record(text)
+        folded = [seat.casefold() for seat in record.players]
         seat = folded.index(self.name.casefold()) if self.name.casefold() in folded else None
         names = record.players[0] or "seat 0", record.players[1] or "seat 1"
-        for row in self.home.database.rows("SELECT name FROM game WHERE player = ? AND record = ?", self.id, text):
-            raise StoreError(f"{path} is among the games of {self.name} already, as {row['name']}")
-        name = _free_name(Path(path).stem, [game.name for game in self.games()])
-        played = record.match or record.hand
-        return self.home.game(write_game(self.home.database, self.id, name, played, names, seat, text))
+        database = self.home.database
+        with database.transaction():
+            if rows := database.rows("SELECT name FROM game WHERE player = ? AND record = ?", self.id, text):
+                raise StoreError(f"this record is among the games of {self.name} already, as {rows[0]['name']}")
+            name = _free_name(name, [game.name for game in self.games()])
+            return self.home.game(write_game(database, self.id, name, record.match or record.hand, names, seat, text))
 
-    def export_record(self, game: int, path: str | Path) -> None:
-        """Writes the record of a game, by its id, to a new file.
+    def record_text(self, game: int) -> str:
+        """The record of one of the player's games, by its id, as text to be given away.
 
         Raises:
-            GinError: if there is such a file, or it cannot be written.
+            GinError: if there is no such game, or it is still in play: from its keys the cards of its next hands follow.
         """
-        if Path(path).exists():
-            raise StoreError(f"{path} exists already; name a new file")
-        text = self.home.record_text(game)
-        with writing(path):
-            write_text(path, text)
+        if self.game is not None and self.home.game(game).name == self.game.get("name"):
+            raise StoreError("this game is still in play; its record can be saved when it is over")
+        return self.home.record_text(game)
 
     def close(self) -> None:
         """Lets another process have the player."""
