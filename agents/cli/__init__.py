@@ -44,6 +44,11 @@ COMMANDS = {
     "levels": Command(
         "agents.cli.levels:levels", "show, export, import, reset, rate or build levels", reads_arguments=True
     ),
+    "games": Command(
+        "agents.cli.games:games",
+        "plays games, or reads records, and writes every decision as Parquet",
+        reads_arguments=True,
+    ),
     "train": Command("agents.cli.train:train", "trains an agent by self-play and exports it", False),
     "curves": Command("agents.cli.train:curves", "RUN ...: draws the learning curves of runs"),
     "average": Command("agents.cli.train:average", "CHECKPOINT ...: averages the weights of checkpoints", False),
@@ -80,7 +85,8 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         missing = str(error.name).partition(".")[0]
         if missing in ("ginenv", "agents", "None"):
             raise
-        sys.exit(f"{name}: {missing} is not installed; pip install 'ginenv[train]' installs it")
+        extra = {"pyarrow": "data", "onnx": "onnx", "onnxruntime": "onnx", "onnxscript": "onnx"}.get(missing, "train")
+        sys.exit(f"{name}: {missing} is not installed; pip install 'ginenv[{extra}]' installs it")
     if status:
         sys.exit(status)
 
