@@ -3,21 +3,23 @@
     pip install "ginenv[train]"
     python examples/ppo.py
 
-Nothing but `ginenv.HandVectorEnv` and torch: no features of ours beyond the observation, no critic that sees both hands. From nothing PPO needs
-tens of millions of decisions for this game; a first phase in which the policy learns what a bot does (and the value network what that is worth)
-saves most of them. At the end it prints decisions a second and the strength against the bots of the README.
+Nothing but `ginenv.HandVectorEnv` and torch: no features beyond the observation, no critic that sees both hands. From nothing PPO
+needs tens of millions of decisions for this game; a first phase, in which the policy learns what a bot does and the value network
+what that is worth, saves most of them. At the end it prints decisions a second and the strength against the bots of the README.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import torch
-from strength import BOTS, Policy, report
+from strength import report
 from torch import Tensor, nn
 
 from ginenv import HandVectorEnv
@@ -30,38 +32,19 @@ ILLEGAL = -60.0  # a logit that no legal action has
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a run.
+    """Settings of a run."""
 
-    Attributes:
-        imitate: decisions in which the teacher plays and the policy learns to play as it does.
-        decisions: decisions of PPO after them.
-        opponents: tables get them in turn.
-        teacher: the bot that is imitated.
-        memory: what an opponent that learns remembers (`opponent_memory` of the environment).
-        tables: played at once.
-        ticks: decisions at each table between two updates.
-        minibatch: rows of a gradient step.
-        epochs: passes over the rows of an update, in PPO; imitation makes one.
-        learning_rate: at the beginning of each phase; it falls to a tenth.
-        clip: how far PPO lets the probability of an action move, as a ratio.
-        gae_lambda: of the generalised advantage estimate; nothing is discounted.
-        entropy: weight of the policy's entropy.
-        seed: of everything.
-    """
-
-    imitate: int = 2_000_000
-    decisions: int = 2_000_000
-    opponents: tuple[str, ...] = ("simple", "formula", "knocker", "camper")
-    teacher: str = "knocker"
-    memory: str = "none"
-    tables: int = 512
-    ticks: int = 32
-    minibatch: int = 1024
-    epochs: int = 2
-    learning_rate: float = 1e-3
-    clip: float = 0.2
-    gae_lambda: float = 0.95
-    entropy: float = 0.01
+    opponents: tuple[str, ...] = ("simple", "formula", "knocker", "camper")  # tables get them in turn
+    teacher: str = "knocker"  # the bot that is imitated
+    memory: str = "none"  # what an opponent that learns remembers (`opponent_memory` of the environment)
+    tables: int = 512  # played at once
+    ticks: int = 32  # decisions at each table between two updates
+    minibatch: int = 1024  # rows of a gradient step
+    epochs: int = 2  # passes over the rows of an update, in PPO; imitation makes one
+    learning_rate: float = 1e-3  # of imitation; PPO begins with 0.3 of it, and in both it falls to a tenth
+    clip: float = 0.2  # how far PPO lets the probability of an action move, as a ratio
+    gae_lambda: float = 0.95  # of the generalised advantage estimate; nothing is discounted
+    entropy: float = 0.01  # weight of the policy's entropy
     seed: int = 0
 
 
@@ -74,7 +57,7 @@ class Net(nn.Module):
 
         def tower(outputs: int) -> nn.Sequential:
             sizes = (OBSERVATION_SIZE, width, width)
-            layers = [layer for a, b in zip(sizes, sizes[1:], strict=False) for layer in (nn.Linear(a, b), nn.ReLU())]
+            layers = [layer for a, b in pairwise(sizes) for layer in (nn.Linear(a, b), nn.ReLU())]
             return nn.Sequential(*layers, nn.Linear(width, outputs))
 
         self.policy, self.value = tower(NUM_ACTIONS), tower(1)
@@ -82,12 +65,7 @@ class Net(nn.Module):
     def forward(self, observations: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
         """Log-probabilities `[n, 107]` and values `[n]` of observations `uint8[n, 520]` and masks `bool[n, 107]`."""
         x = observations.float() * self.scale
-        return self.log_policy(observations, masks), self.value(x).squeeze(1)
-
-    def log_policy(self, observations: Tensor, masks: Tensor) -> Tensor:
-        """The log-probabilities alone."""
-        logits = self.policy(observations.float() * self.scale)
-        return logits.masked_fill(~masks, ILLEGAL).log_softmax(1)
+        return self.policy(x).masked_fill(~masks, ILLEGAL).log_softmax(1), self.value(x)[:, 0]
 
 
 @dataclass
@@ -135,7 +113,7 @@ class Trainer:
         for _ in range(self.settings.ticks):
             observations, masks = self._seen()
             logps, values = self.net(observations, masks)
-            chosen = torch.from_numpy(teacher.act(self.envs.views)) if teacher else _sample(logps)
+            chosen = torch.from_numpy(teacher.act(self.envs.views)) if teacher else logps.exp().multinomial(1)[:, 0]
             seen, rewards, done, _, infos = self.envs.step(chosen.numpy())
             self.observations, self.masks = seen.reshape(len(seen), -1), infos["action_mask"]
             paid, over = torch.from_numpy(rewards).float(), torch.from_numpy(done).float()
@@ -169,13 +147,14 @@ class Trainer:
                 nn.utils.clip_grad_norm_(net.parameters(), 0.5)
                 self.optimizer.step()
 
-    def phase(self, name: str, decisions: int, imitates: bool, factor: float = 1.0) -> None:
+    def phase(self, name: str, decisions: int, imitates: bool) -> None:
         """Plays and learns for so many decisions, and says how it goes."""
         begun, spoken = self.done, time.perf_counter()
+        rate = self.settings.learning_rate * (1.0 if imitates else 0.3)
         points, hands = 0.0, 0
         while self.done < begun + decisions:
             left = 1 - (self.done - begun) / decisions
-            self.optimizer.param_groups[0]["lr"] = factor * self.settings.learning_rate * (0.1 + 0.9 * left)
+            self.optimizer.param_groups[0]["lr"] = rate * (0.1 + 0.9 * left)
             rollout = self.play(self.teacher if imitates else None)
             self.update(rollout, imitates)
             self.done += rollout.actions.numel()
@@ -184,43 +163,36 @@ class Trainer:
                 print(f"{name}: {self.done:,} decisions, {points / hands:+.2f} points a hand", flush=True)
                 spoken, points, hands = time.perf_counter(), 0.0, 0
 
-    def train(self) -> Policy:
-        """Both phases; returns the policy that plays the most probable action."""
+    @contextmanager
+    def measured(self) -> Iterator[None]:
+        """Says how long the phases within took."""
         began, used = time.perf_counter(), time.process_time()
-        self.phase("imitating", self.settings.imitate, imitates=True)
-        self.phase("PPO", self.settings.decisions, imitates=False, factor=0.3)
+        yield
         seconds, processor = time.perf_counter() - began, time.process_time() - used
-        print(
-            f"{self.done:,} decisions in {seconds:.0f} s ({processor:.0f} s of processor time): {self.done / seconds:,.0f} a second"
-        )
-        return self.policy
+        speed = f"{self.done:,} decisions in {seconds:.0f} s ({processor:.0f} s of processor time)"
+        print(f"{speed}: {self.done / seconds:,.0f} a second")
 
     @torch.no_grad()
     def policy(self, observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
         """The most probable actions."""
-        return self.net.log_policy(torch.from_numpy(observations), torch.from_numpy(masks).bool()).argmax(1).numpy()
+        return self.net(torch.from_numpy(observations), torch.from_numpy(masks).bool())[0].argmax(1).numpy()
 
 
-def _sample(logps: Tensor) -> Tensor:
-    """One action of each row's distribution."""
-    return torch.multinomial(logps.exp(), 1)[:, 0]
-
-
-def main(arguments: Sequence[str] | None = None, base: Settings | None = None) -> dict[str, float]:
+def main(arguments: Sequence[str] | None = None) -> dict[str, float]:
     """Trains and measures; returns the shares of games won."""
-    base = base or Settings()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--imitate", type=int, default=base.imitate, help="decisions of imitation")
-    parser.add_argument("--decisions", type=int, default=base.decisions, help="decisions of PPO after it")
+    parser.add_argument("--imitate", type=int, default=2_000_000, help="decisions of imitation")
+    parser.add_argument("--decisions", type=int, default=2_000_000, help="decisions of PPO after it")
     parser.add_argument("--games", type=int, default=1000, help="games to measure with, against each bot")
     parser.add_argument("--threads", type=int, default=2, help="of torch")
-    parser.add_argument("--seed", type=int, default=base.seed)
+    parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
-    from dataclasses import replace
-
-    settings = replace(base, imitate=options.imitate, decisions=options.decisions, seed=options.seed)
-    return report(Trainer(settings).train(), "ppo", options.games, BOTS)
+    trainer = Trainer(replace(Settings(), seed=options.seed))
+    with trainer.measured():
+        trainer.phase("imitating", options.imitate, imitates=True)
+        trainer.phase("PPO", options.decisions, imitates=False)
+    return report(trainer.policy, "ppo", options.games)
 
 
 if __name__ == "__main__":

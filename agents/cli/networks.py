@@ -33,7 +33,9 @@ def export(network: Positional[str], out: Positional[Path], onnx: bool = False) 
         bounds = [(level.settings.memory, level.settings.notices)] if level else []
         agreement = export_onnx(source, out, *bounds)["agreement"]
         worst = max(agreement["largest_difference"].values())
-        print(f"{out}: agrees with torch on {agreement['positions']:,} positions (logits differ by at most {worst:.1e})")
+        print(
+            f"{out}: agrees with torch on {agreement['positions']:,} positions (logits differ by at most {worst:.1e})"
+        )
         return
     with writing(out):
         shutil.copytree(source, out, dirs_exist_ok=True)

@@ -59,7 +59,10 @@ def model_card(directory: str | Path, onnx: dict[str, Any] | None = None) -> str
 
 def _what(metadata: dict[str, Any], level: dict[str, Any]) -> list[str]:
     features, context = metadata["heuristic_features"], metadata["context"]
-    reads = [f"an observation of {OBSERVATION_SIZE} bytes (version {metadata['observation_version']})", "whether it plays for gin only"]
+    reads = [
+        f"an observation of {OBSERVATION_SIZE} bytes (version {metadata['observation_version']})",
+        "whether it plays for gin only",
+    ]
     reads += [f"{features} numbers of a bot's evaluation of the hand"] if features else []
     reads += [f"a context of {context} numbers"] if context else []
     lines = [
@@ -69,7 +72,10 @@ def _what(metadata: dict[str, Any], level: dict[str, Any]) -> list[str]:
         f"Weights: sha256 `{metadata['weights_sha256']}`.",
     ]
     if metadata.get("critic"):
-        lines += ["", "With a critic, for search and further training, which sees both hands and the next cards of the stock."]
+        lines += [
+            "",
+            "With a critic, for search and further training, which sees both hands and the next cards of the stock.",
+        ]
     if level:
         settings = level.get("settings", {})
         lines += ["", f"The network of a level ({settings.get('title', '')}), which `level.json` describes."]
@@ -79,7 +85,9 @@ def _what(metadata: dict[str, Any], level: dict[str, Any]) -> list[str]:
 def _graph(onnx: dict[str, Any]) -> list[str]:
     agreement = onnx["agreement"]
     worst = max(agreement["largest_difference"].values())
-    second = f", and `context`, `float32[n, {onnx['context']}]`, zeros where nothing is known" if onnx["context"] else ""
+    second = (
+        f", and `context`, `float32[n, {onnx['context']}]`, zeros where nothing is known" if onnx["context"] else ""
+    )
     return [
         "",
         f"`network.onnx` reads `seen`, `float32[n, {onnx['observation_size'] + 1 + onnx['heuristic_features']}]`{second}. On "
@@ -99,7 +107,9 @@ def _how(about: dict[str, Any]) -> list[str]:
         parts.append(f"- began from: {about['parent']}")
     for parent in about.get("parents") or []:
         made = parent.get("about") or {}
-        parts.append(f"- mean of, among others: {made.get('decisions', 0):,} decisions, `{str(made.get('command'))[:160]}`")
+        parts.append(
+            f"- mean of, among others: {made.get('decisions', 0):,} decisions, `{str(made.get('command'))[:160]}`"
+        )
     if about.get("rules"):
         parts.append(f"- rules: {', '.join(sorted(about['rules']))}")
     if about.get("versions"):
@@ -110,7 +120,11 @@ def _how(about: dict[str, Any]) -> list[str]:
 def _strength(metadata: dict[str, Any], rating: dict[str, Any]) -> list[str]:
     lines: list[str] = []
     if measured := metadata.get("measured"):
-        lines += ["On deals that nothing was trained or chosen on, 95 % intervals:", "", "| against | rules | played | won | points a hand |"]
+        lines += [
+            "On deals that nothing was trained or chosen on, 95 % intervals:",
+            "",
+            "| against | rules | played | won | points a hand |",
+        ]
         lines += ["| --- | --- | --- | --- | --- |", *map(_measured_row, measured), ""]
     if rating:
         found, against = rating["rating"], ", ".join(rating["field"])
@@ -120,9 +134,19 @@ def _strength(metadata: dict[str, Any], rating: dict[str, Any]) -> list[str]:
         ]
     panel = (metadata.get("about") or {}).get("panel") or {}
     if panel and not measured:
-        share = [f"{name} {100 * one['games_won']:.1f} ± {100 * one['half_width']:.1f} %" for name, one in sorted(panel.items())]
-        lines += [f"Games that the network won on the deals it was chosen on, a somewhat flattering figure: {', '.join(share)}.", ""]
-    return lines[:-1] if lines else ["Not measured: `gin evaluate` does it, and `gin card DIRECTORY RESULTS` writes it here."]
+        share = [
+            f"{name} {100 * one['games_won']:.1f} ± {100 * one['half_width']:.1f} %"
+            for name, one in sorted(panel.items())
+        ]
+        lines += [
+            f"Games that the network won on the deals it was chosen on, a somewhat flattering figure: {', '.join(share)}.",
+            "",
+        ]
+    return (
+        lines[:-1]
+        if lines
+        else ["Not measured: `gin evaluate` does it, and `gin card DIRECTORY RESULTS` writes it here."]
+    )
 
 
 def _measured_row(match: dict[str, Any]) -> str:
@@ -144,7 +168,9 @@ def _limits(about: dict[str, Any], level: dict[str, Any], onnx: dict[str, Any] |
         "- Its guesses of cards and actions are those of its training opponents' play.",
     ]
     if level and onnx:
-        limits.append("- The graph is the level's network alone, without the level's leanings, its learning and its search, and plays otherwise than the level.")
+        limits.append(
+            "- The graph is the level's network alone, without the level's leanings, its learning and its search, and plays otherwise than the level."
+        )
     return limits
 
 
@@ -183,4 +209,4 @@ def _matches(path: Path) -> list[dict[str, Any]]:
 
 def _measured(match: dict[str, Any]) -> dict[str, Any]:
     kept = {key: match[key] for key in ("jobs", "unit", "share", "points_per_hand", "seed")}
-    return {"against": match["players"][1], "rules": rules_text(get_rules(match["rules"])).partition("@")[0], **kept}
+    return {"against": match["players"][1], "rules": rules_text(get_rules(json.loads(match["rules"]))).partition("@")[0], **kept}

@@ -45,7 +45,9 @@ class _Graph(nn.Module):
         return self.actor(torch.cat([seen[:, :first], context, seen[:, first:]], 1))
 
 
-def export_onnx(source: str | Path, directory: str | Path, bounds: tuple[int, int] = (MAX_PILE, EVERYTHING)) -> dict[str, Any]:
+def export_onnx(
+    source: str | Path, directory: str | Path, bounds: tuple[int, int] = (MAX_PILE, EVERYTHING)
+) -> dict[str, Any]:
     """Writes the network of a checkpoint as ONNX, its description and its card.
 
     Args:

@@ -46,7 +46,9 @@ class OnnxNetwork:
         options.intra_op_num_threads = threads
         self.session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
-    def __call__(self, seen: np.ndarray, context: np.ndarray | None = None, outputs: tuple[str, ...] = OUTPUTS) -> list[np.ndarray]:
+    def __call__(
+        self, seen: np.ndarray, context: np.ndarray | None = None, outputs: tuple[str, ...] = OUTPUTS
+    ) -> list[np.ndarray]:
         """Logits of the outputs asked for.
 
         Args:
