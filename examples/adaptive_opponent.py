@@ -3,9 +3,9 @@
     pip install "ginenv[train]"
     python examples/adaptive_opponent.py
 
-The first phase is that of examples/ppo.py, against bots that never change. Then `level-2` sits down everywhere, with a memory that outlives the
-hands (`opponent_memory="env"`): whatever the learner does too often stops paying. At the end it prints the strength against the bots of the
-README, and what the level wins of the learner in its first hands and in later ones.
+The first phase is that of examples/ppo.py, against bots that never change. Then `level-2` sits down everywhere, with a memory that
+outlives the hands (`opponent_memory="env"`): it tries ways to play, and keeps to what pays against this learner. At the end it prints the
+strength against the bots of the README, and what the learner wins of a level that meets it for the first time, in early hands and later.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
     pip install ginenv
     python examples/linear.py
 
-Every legal action has a few features (is the card melded, how many neighbours are held, may I knock ...), and its logit is their product with the
-weights, which are the same for all cards. REINFORCE (Williams 1992) moves them towards what won. Half a minute of it beats `random`; the
-weights at the end are a little strategy guide.
+Every legal action has a few features (is the card melded, how many neighbours are held, is it a knock ...), and its logit is their product
+with the weights, which are the same for all cards. REINFORCE (Williams 1992) moves them towards what won. Half a minute of it beats
+`random`; the weights at the end are a little strategy guide.
 """
 
 from __future__ import annotations
@@ -31,10 +31,8 @@ CARD = (
     "same rank taken by other",
     "just drawn",
 )
-NAMES = (
-    *(f"discard: {name}" for name in CARD),
-    *("knock", "knock: deadwood left", "take", "take: melds", "take: same rank held", "take: next ranks held", "take: points", "pass", "pass: melds"),
-)  # fmt: skip
+DRAW = ("take", "take: melds", "take: same rank held", "take: next ranks held", "take: points", "pass", "pass: melds")
+NAMES = (*(f"discard: {name}" for name in CARD), "knock", "knock: deadwood left", *DRAW)
 TABLES, TICKS = 256, 64
 _FACT = {name: place for place, (name, _) in enumerate(FACTS)}
 _POINTS = np.minimum(np.arange(13) + 1, 10) / 10

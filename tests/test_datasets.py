@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 
 from agents.arena.matches import MatchSettings
 from agents.cli.games import games as gin_games
 from agents.datasets.load import Games
+from agents.datasets.schema import COLUMNS
 from agents.datasets.source import Played
 from agents.datasets.store import DatasetError, Expert, check_games, write_games
 from ginenv.encoding import encode_views
@@ -22,9 +27,6 @@ from ginenv.text import format_position, format_positions, parse_position
 from ginenv.view import action_masks
 from tests.support.positions import ALL_RULES
 from tests.test_records import play_game
-
-pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +62,7 @@ def test_rows_are_the_decisions_as_the_engine_sees_them(file: Path) -> None:
 
 def test_outcomes_are_those_of_the_hands_and_games(file: Path) -> None:
     rows = pq.read_table(file).to_pylist()
-    for first, second in zip(rows, rows[1:], strict=False):
+    for first, second in itertools.pairwise(rows):
         if first["hand"] == second["hand"]:
             same = first["seat"] == second["seat"]
             assert first["end"] == second["end"] and first["points"] == (1 if same else -1) * second["points"]
@@ -211,3 +213,19 @@ def test_unknown_columns_and_players_are_named(file: Path) -> None:
         next(Games(file).batches(also=["point"]))
     with pytest.raises(GinError, match="unknown player 'nobody'"):
         next(Games(file).batches(player="nobody"))
+
+
+DOCS = Path(__file__).resolve().parent.parent / "docs" / "data.md"
+
+
+@pytest.mark.parametrize("block", re.findall(r"^```python\n(.*?)^```$", DOCS.read_text(encoding="utf-8"), re.M | re.S))
+def test_the_page_says_what_works(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block, str(DOCS), "exec"), {})
+
+
+def test_the_page_names_every_column_as_the_schema_does() -> None:
+    text = DOCS.read_text(encoding="utf-8")
+    for name, column in COLUMNS.items():
+        more = "" if column.always else " (with `--expert`)"
+        assert f"| `{name}` | {column.about}{more} | {'yes' if column.hidden else ''} |" in text

@@ -28,8 +28,6 @@ from ginenv.errors import GinError
 from ginenv.players import make_player
 from ginenv.vector import HandVectorEnv
 
-pytest.importorskip("onnxruntime")
-pytest.importorskip("onnxscript")
 CONTEXT = 5
 
 
@@ -85,7 +83,9 @@ def test_the_context_is_a_second_input_and_outputs_agree(checkpoint: Path, expor
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
-def test_it_plays_what_the_network_plays(checkpoint: Path, exported: Path, views: np.ndarray, temperature: float) -> None:
+def test_it_plays_what_the_network_plays(
+    checkpoint: Path, exported: Path, views: np.ndarray, temperature: float
+) -> None:
     torch_player = NetworkPlayer(FrozenActor(load_checkpoint(checkpoint)[0], False), 5, temperature)
     player = make_player(f"{exported}:temperature={temperature}", 5)
     assert (player.act(views) == torch_player.act(views)).mean() > 0.999
@@ -124,7 +124,9 @@ def test_it_plays_matches(exported: Path) -> None:
     assert len(result.games) == 20
 
 
-def test_a_graph_that_does_not_agree_is_not_written(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_graph_that_does_not_agree_is_not_written(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     other = Actor((24, 16), CONTEXT, NUM_HEURISTIC_FEATURES)
     graph = onnx_export._graph_of(other.eval())
     monkeypatch.setattr(onnx_export, "_graph_of", lambda actor: graph)

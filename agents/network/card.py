@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,8 @@ def _what(metadata: dict[str, Any], level: dict[str, Any]) -> list[str]:
     reads += [f"{features} numbers of a bot's evaluation of the hand"] if features else []
     reads += [f"a context of {context} numbers"] if context else []
     lines = [
-        f"A gin rummy policy: a network with hidden layers of {', '.join(map(str, metadata['widths']))} units that reads {'; '.join(reads)}. "
+        f"A gin rummy policy: a network with hidden layers of {', '.join(map(str, metadata['widths']))} units that reads "
+        f"{'; '.join(reads)}. "
         f"It gives logits of {metadata['actions']} actions, of the opponent's cards and of its next action.",
         "",
         f"Weights: sha256 `{metadata['weights_sha256']}`.",
@@ -105,10 +107,12 @@ def _how(about: dict[str, Any]) -> list[str]:
         parts.append(f"- minutes: {about['minutes']:.0f}")
     if about.get("parent"):
         parts.append(f"- began from: {about['parent']}")
-    for parent in about.get("parents") or []:
+    parents = about.get("parents") or []
+    parts += [f"- mean of the weights of {len(parents)} checkpoints:"] if parents else []
+    for parent in parents:
         made = parent.get("about") or {}
         parts.append(
-            f"- mean of, among others: {made.get('decisions', 0):,} decisions, `{str(made.get('command'))[:160]}`"
+            f"  - {made.get('decisions', 0):,} decisions, `{textwrap.shorten(str(made.get('command')), 160, placeholder=' …')}`"
         )
     if about.get("rules"):
         parts.append(f"- rules: {', '.join(sorted(about['rules']))}")
@@ -129,7 +133,8 @@ def _strength(metadata: dict[str, Any], rating: dict[str, Any]) -> list[str]:
     if rating:
         found, against = rating["rating"], ", ".join(rating["field"])
         lines += [
-            f"As a level: rating {found['rating']:+.0f} ({found['low']:+.0f} to {found['high']:+.0f}) after {rating['games']:,} games among {against}.",
+            f"As a level: rating {found['rating']:+.0f} ({found['low']:+.0f} to {found['high']:+.0f}) after "
+            f"{rating['games']:,} games among {against}.",
             "",
         ]
     panel = (metadata.get("about") or {}).get("panel") or {}
@@ -169,7 +174,8 @@ def _limits(about: dict[str, Any], level: dict[str, Any], onnx: dict[str, Any] |
     ]
     if level and onnx:
         limits.append(
-            "- The graph is the level's network alone, without the level's leanings, its learning and its search, and plays otherwise than the level."
+            "- The graph is the level's network alone, without the level's leanings, its learning and its search, and plays "
+            "otherwise than the level."
         )
     return limits
 
@@ -209,4 +215,8 @@ def _matches(path: Path) -> list[dict[str, Any]]:
 
 def _measured(match: dict[str, Any]) -> dict[str, Any]:
     kept = {key: match[key] for key in ("jobs", "unit", "share", "points_per_hand", "seed")}
-    return {"against": match["players"][1], "rules": rules_text(get_rules(json.loads(match["rules"]))).partition("@")[0], **kept}
+    return {
+        "against": match["players"][1],
+        "rules": rules_text(get_rules(json.loads(match["rules"]))).partition("@")[0],
+        **kept,
+    }

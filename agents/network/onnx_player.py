@@ -1,7 +1,8 @@
 """Networks as ONNX: a directory with the graph and its description, played by onnxruntime, without torch.
 
-The graph reads ``seen``, the observation's bytes, whether the seat is committed to gin and the heuristic features, and where the network has
-one a second input, ``context``; it gives the logits of the ``policy``, of the opponent's cards (``belief``) and of its next action (``next``).
+The graph reads ``seen``: the observation's bytes, whether the seat is committed to gin and the heuristic features, and where the
+network has one a second input, ``context``. It gives the logits of the ``policy``, of the opponent's cards (``belief``) and of its next
+action (``next``).
 """
 
 from __future__ import annotations
