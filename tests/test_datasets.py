@@ -21,6 +21,7 @@ from agents.datasets.source import Played
 from agents.datasets.store import DatasetError, Expert, check_games, write_games
 from ginenv.encoding import encode_views
 from ginenv.errors import GinError
+from ginenv.hand import Hand
 from ginenv.players import make_player
 from ginenv.records import format_record
 from ginenv.text import format_position, format_positions, parse_position
@@ -229,3 +230,11 @@ def test_the_page_names_every_column_as_the_schema_does() -> None:
     for name, column in COLUMNS.items():
         more = "" if column.always else " (with `--expert`)"
         assert f"| `{name}` | {column.about}{more} | {'yes' if column.hidden else ''} |" in text
+
+
+def test_a_record_without_a_decision_brings_no_row(tmp_path: Path) -> None:
+    (tmp_path / "dealt.gin").write_text(format_record(Hand.deal("eaai", seed=1)))
+    (tmp_path / "played.gin").write_text(format_record(play_game("eaai", 1, hands=1)))
+    out = tmp_path / "games.parquet"
+    gin_games(["read", str(tmp_path / "dealt.gin"), str(tmp_path / "played.gin"), "--out", str(out)])
+    assert check_games(out).hands == 1

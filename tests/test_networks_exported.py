@@ -180,3 +180,10 @@ def test_measured_strength_is_kept_with_its_interval(checkpoint: Path, tmp_path:
 def test_the_cards_of_what_ships_are_those_of_its_json(directory: Path) -> None:
     """`gin card DIRECTORY` writes one anew."""
     assert (directory / CARD).read_text(encoding="utf-8") == model_card(directory)
+
+
+def test_what_is_no_checkpoint_is_named(tmp_path: Path) -> None:
+    for onnx in (False, True):
+        with pytest.raises(GinError, match=r"checkpoint nowhere: checkpoint\.json cannot be read"):
+            export("nowhere", tmp_path / "out", onnx=onnx)
+    assert not (tmp_path / "out").exists()

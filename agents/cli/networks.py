@@ -10,6 +10,7 @@ from tyro.conf import Positional
 from agents.files import writing
 from agents.levels.level import LEVEL, NAMES, load_level
 from agents.network.card import write_card
+from agents.network.checkpoint import read_metadata
 from agents.network.player import SHIPPED
 from ginenv.errors import GinError
 
@@ -37,6 +38,7 @@ def export(network: Positional[str], out: Positional[Path], onnx: bool = False) 
             f"{out}: agrees with torch on {agreement['positions']:,} positions (logits differ by at most {worst:.1e})"
         )
         return
+    read_metadata(source)
     with writing(out):
         shutil.copytree(source, out, dirs_exist_ok=True)
     write_card(out)

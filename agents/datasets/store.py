@@ -140,6 +140,8 @@ def _write_groups(
     games = hands = rows = 0
     try:
         for group in groups:
+            if not len(group.states):
+                continue
             table = table_of(group, file.schema, hands, expert)
             file.write_table(table, row_group_size=max(1, len(table)))
             games, hands, rows = int(group.games[-1]) + 1, hands + len(group.states), rows + len(table)
