@@ -8,6 +8,7 @@ action (``next``).
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 from pathlib import Path
 from typing import Any
@@ -41,8 +42,8 @@ class OnnxNetwork:
     """
 
     def __init__(self, path: str | Path, threads: int = 1) -> None:
-        import onnxruntime
-
+        # Imported so, since its module tells type checkers nothing of what it holds.
+        onnxruntime: Any = importlib.import_module("onnxruntime")
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         self.session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
