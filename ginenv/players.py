@@ -264,3 +264,4 @@ for _number in range(1, 5):
 # A level's directory is a checkpoint's too.
 register_directory("level.json", "agents.levels.player:make_level", "train", argument="level")
 register_directory("checkpoint.json", "agents.network.player:load_network", "train")
+register_directory("onnx.json", "agents.network.onnx_player:load_onnx", "onnx")

@@ -137,12 +137,16 @@ def _check_token(token: str, phase: int) -> None:
 
 def actions_text(hand: Hand) -> str:
     """Every action of a hand as compact text, in the form of the ``actions`` field."""
-    state = hand.state[0]
-    again = Hand.deal(hand.rules, deck=_deck(hand.state, hand.rules), starter=int(state["starter"]), seed=0)
-    tokens = [_token(action, phase) for action, phase in zip(hand.history, again.push_all(hand.history), strict=True)]
-    if state["warned"]:
+    tokens = _tokens(hand)
+    if hand.state["warned"][0]:
         tokens[-1] = f"k{tokens[-1]}"
     return "".join(tokens)
+
+
+def _tokens(hand: Hand) -> list[str]:
+    """Every action as text; a knock above the limit as the discard that it became."""
+    again = Hand.deal(hand.rules, deck=_deck(hand.state, hand.rules), starter=int(hand.state["starter"][0]), seed=0)
+    return [_token(action, phase) for action, phase in zip(hand.history, again.push_all(hand.history), strict=True)]
 
 
 def push_text(hand: Hand, text: str) -> None:
@@ -260,20 +264,33 @@ def format_position(hand: Hand | np.ndarray) -> str:
         hand: a hand, or ``STATE[1]``.
     """
     hand = hand if isinstance(hand, Hand) else Hand(hand)
+    return _line("gin1", _position_fields(hand, actions_text(hand), _game_text(hand.state[0])))
+
+
+def format_positions(hand: Hand) -> list[str]:
+    """The lines of a hand's positions before each of its actions, as it was at the same point of its game."""
+    fields = _position_fields(hand, "", "on:-:0:0")
+    place = [name for name, _, _ in fields].index("actions")
+    tokens = _tokens(hand)
+    lines = []
+    for count in range(len(tokens)):
+        fields[place] = ("actions", "".join(tokens[:count]), "")
+        lines.append(_line("gin1", fields))
+    return lines
+
+
+def _position_fields(hand: Hand, actions: str, game: str) -> list[tuple[str, str, str]]:
     rules = Rules.from_block(hand.state["rules"][0])
     state: Any = hand.state[0]
-    return _line(
-        "gin1",
-        [
-            ("rules", rules_text(rules), ""),
-            ("starter", str(state["starter"]), "0"),
-            ("deck", format_cards(_deck(hand.state, rules), separator=""), ""),
-            ("actions", actions_text(hand), ""),
-            *_numbers(state, _POSITION_NUMBERS),
-            ("game", _game_text(state), "on:-:0:0"),
-            *_numbers(state, _KEYS),
-        ],
-    )
+    return [
+        ("rules", rules_text(rules), ""),
+        ("starter", str(state["starter"]), "0"),
+        ("deck", format_cards(_deck(hand.state, rules), separator=""), ""),
+        ("actions", actions, ""),
+        *_numbers(state, _POSITION_NUMBERS),
+        ("game", game, "on:-:0:0"),
+        *_numbers(state, _KEYS),
+    ]
 
 
 @_reading("position")

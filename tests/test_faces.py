@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import io
-import runpy
 import warnings
 from pathlib import Path
 from typing import Any
@@ -173,16 +172,6 @@ def test_an_illegal_action_loses_in_pettingzoo() -> None:
         warnings.simplefilter("ignore")
         table.step(int(table.observe(agent)["action_mask"].argmin()))
     assert table.terminations[agent] and table.rewards[agent] == -100
-
-
-@pytest.mark.extra
-@needs("sb3_contrib")
-def test_maskable_ppo_learns() -> None:
-    example = runpy.run_path(str(ROOT / "examples" / "maskable_ppo.py"))
-    small = {"preset": "eaai", "ranks": 7, "hand_size": 4}
-    before, wide = example["points_per_hand"](example["learn"](0, rules=small), 1000, rules=small)
-    after, narrow = example["points_per_hand"](example["learn"](10_000, rules=small), 1000, rules=small)
-    assert after - narrow > before + wide
 
 
 # --- rendering -------------------------------------------------------------------------------------------------------

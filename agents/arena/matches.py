@@ -159,7 +159,7 @@ def play_pairs(
     return Part(play.results[:finished], play.stats, play.seconds, faults, luck, finished == len(jobs), settings.salt)
 
 
-def _make(spec: str | Player, settings: MatchSettings) -> Player:
+def make_side(spec: str | Player, settings: MatchSettings) -> Player:
     """A player by its name, with a seed of the match's; a program gets the match's limits and salt."""
     if isinstance(spec, str) and (parsed := parse_player(spec)).kind == "cmd":
         return OutsidePlayer(parsed.argument, settings.seed, settings.limits, settings.salt)
@@ -178,7 +178,7 @@ def _close(players: Iterable[Player]) -> list[dict[str, Any]]:
 def play_part(specs: tuple[str, str], settings: MatchSettings, first: int, pairs: int) -> Part:
     """Plays some pairs between players of these names, which are made for it and closed after it."""
     settings = settings.guarded(*specs)
-    players = (_make(specs[0], settings), _make(specs[1], settings))
+    players = (make_side(specs[0], settings), make_side(specs[1], settings))
     try:
         part = play_pairs(players, settings, first, pairs)
     finally:
@@ -277,7 +277,7 @@ def play_match(
     tick = progress or (lambda done: None)
     own: list[Player] = []
     if workers == 1:
-        own = [_make(spec, settings) for spec in (a, b)]
+        own = [make_side(spec, settings) for spec in (a, b)]
         parts = _parts_here((own[0], own[1]), settings, pairs, tick)
     else:
         if not isinstance(a, str) or not isinstance(b, str):

@@ -46,9 +46,16 @@ COMMANDS = {
     "levels": Command(
         "agents.cli.levels:levels", "show, export, import, reset, rate or build levels", reads_arguments=True
     ),
+    "games": Command(
+        "agents.cli.games:games",
+        "plays games, or reads records, and writes every decision as Parquet",
+        reads_arguments=True,
+    ),
     "train": Command("agents.cli.train:train", "trains an agent by self-play and exports it", False),
     "curves": Command("agents.cli.train:curves", "RUN ...: draws the learning curves of runs"),
     "average": Command("agents.cli.train:average", "CHECKPOINT ...: averages the weights of checkpoints", False),
+    "export": Command("agents.cli.networks:export", "NETWORK DIRECTORY: a network with its card, also as ONNX"),
+    "card": Command("agents.cli.networks:card", "CHECKPOINT [RESULTS ...]: the card of a checkpoint"),
     "convert": Command("agents.cli.train:convert", "DIRECTORY: an older checkpoint or level to the present format"),
     "fit-hand-model": Command("agents.cli.train:fit_hand_model", "CHECKPOINT: trains its model of whole hands", False),
 }
@@ -91,7 +98,8 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         missing = str(error.name).partition(".")[0]
         if missing in ("ginenv", "agents", "None"):
             raise
-        sys.exit(f"{name}: {missing} is not installed; pip install 'ginenv[train]' installs it")
+        extra = {"pyarrow": "data", "onnx": "onnx", "onnxruntime": "onnx", "onnxscript": "onnx"}.get(missing, "train")
+        sys.exit(f"{name}: {missing} is not installed; pip install 'ginenv[{extra}]' installs it")
     finally:
         adopt_orphans(False)
     if status:

@@ -35,6 +35,7 @@ def train(
         export: copy the best checkpoint here at the end.
     """
     from agents.learning.run import TrainingRun
+    from agents.network.card import write_card
 
     settings = load_config(config, set)
     if export:
@@ -44,6 +45,7 @@ def train(
     if export and run.main:
         with writing(export):
             shutil.copytree(out / "best", export, dirs_exist_ok=True)
+        write_card(export)
         print(f"exported {out / 'best'} to {export}")
 
 

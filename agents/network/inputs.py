@@ -1,22 +1,17 @@
 """The networks' inputs: an observation, whether the seat is committed to gin, a context, and heuristic features of the view.
 
-Heuristic features are the best built-in bot's evaluation of a view, one draw ahead for every discard: a microsecond of arithmetic that a
-perceptron does not learn by itself. A context is a row of numbers that the seat knows beside its view; 0 means that nothing is known.
+A context is a row of numbers that the seat knows beside its view; 0 means that nothing is known.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-from functools import cache
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from agents.bots.hand_kernels import most_points, of_points
-from agents.bots.heuristics import style
-from agents.bots.style_kernels import OUTLOOK, outlook_rows
 from agents.network.commitment import bind_to_gin
+from agents.network.features import NUM_HEURISTIC_FEATURES, HeuristicFeatures, unbounded
 from agents.network.nets import NUM_CONDITIONS, NUM_FUTURE, FrozenActor
 from ginenv.actions import PHASE_DISCARD
 from ginenv.encoding import OBSERVATION_SIZE, encode
@@ -25,9 +20,6 @@ from ginenv.jit import kernel, popcount
 from ginenv.melds import melded_cards, points_of
 from ginenv.view import look
 
-NUM_HEURISTIC_FEATURES = OUTLOOK
-# The bot that evaluates.
-_BOT = "knocker"
 _CARDS = torch.arange(52)
 
 # Inputs of the seat to move and of its critic beside the observation's bytes.
@@ -110,37 +102,6 @@ def observe_states(states, gin_only, views, observations, seen):
         observe_state(states[i], gin_only[i], views[i], observations, i, seen[i])
 
 
-@kernel
-def _write_features(views, styles, kinds, out):
-    for i in range(views.shape[0]):
-        outlook_rows(views[i], styles[kinds[i] if kinds.shape[0] else 0], out, i)
-
-
-class HeuristicFeatures:
-    """Writes the heuristic features of batches of views.
-
-    Args:
-        bounds: memory and attention (see ``agents.network.bounds``) of the readers; unbounded by default.
-        kinds: index of the bounds for each row of a batch; the first for all by default.
-    """
-
-    def __init__(self, bounds: Sequence[tuple[int, int]] = (), kinds: np.ndarray | None = None) -> None:
-        styles = [style(_BOT, memory=memory, infer=int(notices > 0)) for memory, notices in bounds]
-        self.styles = np.concatenate(styles or [style(_BOT)])
-        self.kinds = np.zeros(0, np.int64) if kinds is None else np.asarray(kinds, np.int64)
-
-    def __call__(self, views: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """Features ``uint8[n, 105]`` of ``VIEW[n]``."""
-        rows = np.empty((len(views), NUM_HEURISTIC_FEATURES), np.uint8) if out is None else out
-        _write_features(views, self.styles, self.kinds, rows)
-        return rows
-
-
-@cache
-def _unbounded() -> HeuristicFeatures:
-    return HeuristicFeatures()
-
-
 def actor_inputs(
     actor: FrozenActor,
     views: np.ndarray,
@@ -166,7 +127,7 @@ def actor_inputs(
     if context is not None and actor.context:
         inputs[:, first : first + actor.context] = torch.from_numpy(context)
     if actor.heuristic_features:
-        inputs[:, -NUM_HEURISTIC_FEATURES:] = torch.from_numpy((heuristic_features or _unbounded())(views))
+        inputs[:, -NUM_HEURISTIC_FEATURES:] = torch.from_numpy((heuristic_features or unbounded())(views))
     return inputs
 
 

@@ -1,0 +1,118 @@
+"""``gin games``: plays games, or reads records of games, and writes them as tables of decisions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from tyro.conf import Positional
+from tyro.extras import SubcommandApp
+
+from agents.arena.configs import parse_rules
+from agents.arena.matches import MatchSettings, check_names
+from agents.datasets.source import Played, Recorded
+from agents.datasets.store import Expert, Written, check_games, open_games, write_games
+from agents.files import check_writable
+from agents.reports.terminal import progress_bar, this_command
+from ginenv.errors import GinError
+
+app = SubcommandApp()
+
+
+@app.command
+def play(
+    player: Positional[str],
+    other: Positional[str],
+    games: int = 1000,
+    hands: int = 0,
+    rules: str = "eaai",
+    seed: int = 0,
+    expert: str = "",
+    out: Path = Path("runs/games.parquet"),
+) -> str:
+    """Plays games between two players, who change seats from one to the next, and writes every decision.
+
+    Args:
+        player: name of a player.
+        other: name of the other; the same one for play against itself.
+        games: how many.
+        hands: this many single hands instead of games.
+        rules: a preset, one with changes (``eaai,target=200``), or rules as JSON.
+        seed: of deals and players.
+        expert: a player whose action is written beside every decision; of a search (``search:worlds=64``) its values, too.
+        out: the file; its card is written beside it.
+    """
+    count = hands or games
+    if games < 1 or hands < 0:
+        raise GinError(f"--games is {games} and --hands {hands}; they must be 1 or more")
+    settings = MatchSettings(parse_rules(rules), "hands" if hands else "games", seed).guarded(player, other)
+    check_writable(out)
+    check_names(player, other)
+    about = {
+        "players": [player, other],
+        "rules": settings.rules.to_json(),
+        "seed": seed,
+        "salt": settings.salt,
+        "expert": expert,
+        "command": this_command(),
+    }
+    began = time.perf_counter(), time.process_time()
+    with progress_bar(Console(stderr=True), count, f"{player} – {other}") as tick:
+        chosen = Expert(expert, seed) if expert else None
+        written = write_games(out, Played((player, other), count, settings), about, chosen, tick)
+    return _said(out, written, *began)
+
+
+@app.command
+def read(
+    records: Positional[list[Path]], out: Path = Path("runs/games.parquet"), expert: str = "", seed: int = 0
+) -> str:
+    """Reads records of hands or games, such as those of another program, and writes every decision.
+
+    Args:
+        records: files in the form of ``ginenv.records``.
+        out: the file; its card is written beside it.
+        expert: as for ``play``.
+        seed: of the expert's choices.
+    """
+    if not records:
+        raise GinError("no record is named; name at least one file")
+    check_writable(out)
+    began = time.perf_counter(), time.process_time()
+    about = {
+        "players": sorted({name for group in Recorded(records) for pair in group.players for name in pair}),
+        "expert": expert,
+        "command": this_command(),
+    }
+    with progress_bar(Console(stderr=True), len(records), "records") as tick:
+        written = write_games(out, Recorded(records), about, Expert(expert, seed) if expert else None, tick)
+    return _said(out, written, *began)
+
+
+@app.command
+def check(file: Positional[Path]) -> str:
+    """Reads a table back, plays every hand again, and compares row by row.
+
+    Args:
+        file: the table.
+    """
+    groups = open_games(file)[0].num_row_groups
+    with progress_bar(Console(stderr=True), groups, f"{file.name}, row groups") as tick:
+        found = check_games(file, tick)
+    return f"{file}: {found.rows:,} decisions of {found.hands:,} hands are what playing them again gives"
+
+
+def _said(out: Path, written: Written, began: float, used: float) -> str:
+    seconds, processor = time.perf_counter() - began, time.process_time() - used
+    ended = f"; ended early: {written.interrupted}" if written.interrupted else ""
+    return (
+        f"{out}: {written.games:,} games, {written.hands:,} hands, {written.rows:,} decisions, {out.stat().st_size / 1e6:.1f} MB "
+        f"in {seconds:.0f} s ({processor:.0f} s of processor time){ended}"
+    )
+
+
+def games(arguments: Sequence[str]) -> None:
+    """Runs a command line and prints its answer."""
+    print(app.cli(args=arguments, prog="gin games", description="Games as tables of decisions, in Parquet."))

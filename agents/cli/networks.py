@@ -1,0 +1,56 @@
+"""``gin export`` and ``gin card``: networks for other programs, and what is to be known about them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from tyro.conf import Positional
+
+from agents.files import writing
+from agents.levels.level import LEVEL, NAMES, load_level
+from agents.network.card import write_card
+from agents.network.checkpoint import read_metadata
+from agents.network.player import SHIPPED
+from ginenv.errors import GinError
+
+
+def export(network: Positional[str], out: Positional[Path], onnx: bool = False) -> None:
+    """Writes a network as a directory of its own, with its card.
+
+    Args:
+        network: ``network`` for the one that ships, a level's name, or a directory of a checkpoint or level.
+        out: directory to write, new or empty.
+        onnx: as ONNX, which onnxruntime plays without torch.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise GinError(f"{out} is there already and is not an empty directory; name another one")
+    is_level = network in NAMES or (Path(network) / LEVEL).is_file()
+    level = load_level(network) if is_level else None
+    source = level.directory if level else SHIPPED if network == "network" else Path(network)
+    if onnx:
+        from agents.network.onnx_export import export_onnx
+
+        bounds = [(level.settings.memory, level.settings.notices)] if level else []
+        agreement = export_onnx(source, out, *bounds)["agreement"]
+        worst = max(agreement["largest_difference"].values())
+        print(
+            f"{out}: agrees with torch on {agreement['positions']:,} positions (logits differ by at most {worst:.1e})"
+        )
+        return
+    read_metadata(source)
+    with writing(out):
+        shutil.copytree(source, out, dirs_exist_ok=True)
+    write_card(out)
+    print(f"{out}: a copy of {network} with its card")
+
+
+def card(checkpoint: Positional[Path], results: Positional[list[Path]]) -> None:
+    """Writes the card beside a checkpoint.
+
+    Args:
+        checkpoint: its directory.
+        results: results files of ``gin evaluate`` with the checkpoint as first player, whose figures the checkpoint keeps from then on.
+    """
+    write_card(checkpoint, results)
+    print(f"{checkpoint}: the card is written")

@@ -1,0 +1,1 @@
+"""Hands as tables: one row a decision, written as Parquet, read back for learning, checked against the engine."""

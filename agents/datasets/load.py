@@ -1,0 +1,126 @@
+"""Tables of decisions for learning: batches of numpy arrays or torch tensors, hidden columns only where they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from agents.datasets.store import open_games, replayed
+from ginenv.actions import KNOCK, NUM_ACTIONS, STOCK
+from ginenv.errors import GinError, check_whole, unknown_name
+
+if TYPE_CHECKING:
+    from torch.utils.data import IterableDataset
+
+# What a batch holds without being asked: what the player saw and did, and which hand it was.
+SEEN = ("game", "hand", "ply", "seat", "action")
+
+
+class Games:
+    """A table of decisions.
+
+        games = Games("games.parquet")
+        for batch in games.batches(4096, player="network", seed=1):
+            batch["observation"], batch["mask"], batch["action"]
+
+    Args:
+        path: the file.
+
+    Attributes:
+        about: how it was made.
+        columns: names of its columns.
+
+    Raises:
+        DatasetError: if it cannot be read.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = path
+        self._file, self.about = open_games(path)
+        self.columns = tuple(self._file.schema_arrow.names)
+
+    def __len__(self) -> int:
+        """The number of decisions."""
+        return self._file.metadata.num_rows
+
+    def batches(
+        self,
+        size: int = 4096,
+        *,
+        player: str = "",
+        also: Sequence[str] = (),
+        seed: int | None = None,
+        share: tuple[int, int] = (0, 1),
+    ) -> Iterator[dict[str, np.ndarray]]:
+        """Batches of decisions.
+
+        Args:
+            size: rows of a batch; the last of a row group may have fewer.
+            player: only this player's decisions; everybody's when left out.
+            also: further columns, hidden ones too; lists come as arrays of objects.
+            seed: shuffles row groups, and the rows within each; in the order of play when left out.
+            share: ``(k, n)``: every ``n``-th row group from the ``k``-th on, for several readers.
+
+        Yields:
+            ``observation uint8[b, 520]``, ``mask int8[b, 107]`` and the columns in ``SEEN`` and ``also``, as ``[b]``.
+
+        Raises:
+            GinError: if a column or the player does not exist.
+        """
+        check_whole("size", size, 1)
+        for name in also:
+            if name not in self.columns:
+                raise GinError(unknown_name("column", name, self.columns))
+        if player and player not in self.about["players"]:
+            raise GinError(unknown_name("player", player, self.about["players"]))
+        groups = np.arange(self._file.num_row_groups)
+        rng = np.random.default_rng(seed)
+        if seed is not None:
+            rng.shuffle(groups)
+        for group in groups[share[0] :: share[1]].tolist():
+            table = self._file.read_row_group(group)
+            rows = np.arange(len(table))
+            if player:
+                rows = rows[table["player"].cast(pa.string()).to_numpy() == player]
+            if seed is not None:
+                rng.shuffle(rows)
+            yield from _batches(table, rows, size, [*SEEN, *also])
+
+    def torch(self, size: int = 4096, **options: Any) -> IterableDataset[dict[str, Any]]:
+        """The batches as a dataset of torch tensors, for ``DataLoader(..., batch_size=None)``; its workers share the row groups.
+
+        Args:
+            size: rows of a batch.
+            options: as for ``batches``, without columns of text or lists.
+        """
+        from agents.datasets.torch_batches import Batches
+
+        return Batches(self, size, options)
+
+
+def _batches(table: pa.Table, rows: np.ndarray, size: int, names: list[str]) -> Iterator[dict[str, np.ndarray]]:
+    _, found = replayed(table, observations=True)
+    columns = {name: _column(table[name]) for name in dict.fromkeys(names)}
+    for first in range(0, len(rows), size):
+        chosen = rows[first : first + size]
+        batch = {"observation": found.observations[chosen], "mask": _masks(found.rows["legal"][chosen])}
+        yield batch | {name: values[chosen] for name, values in columns.items()}
+
+
+def _column(values: pa.ChunkedArray) -> np.ndarray:
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(pa.string())
+    array = values.to_numpy()
+    return array.astype(np.int64) if array.dtype.kind == "i" else array
+
+
+def _masks(legal: np.ndarray) -> np.ndarray:
+    """Legal actions of three masks ``int64[n, 3]`` as ``int8[n, 107]``."""
+    masks = np.zeros((len(legal), NUM_ACTIONS), np.int8)
+    for place, (first, last) in enumerate(((0, KNOCK), (KNOCK, STOCK), (STOCK, NUM_ACTIONS))):
+        masks[:, first:last] = legal[:, place : place + 1] >> np.arange(last - first) & 1
+    return masks

@@ -1,0 +1,77 @@
+"""The columns of a table of decisions: their types, what they mean, and which of them the seat to move could not see."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pyarrow as pa
+
+FORMAT_VERSION = 1
+_NAME = pa.dictionary(pa.int16(), pa.string())
+
+
+class Column(NamedTuple):
+    """A column.
+
+    Attributes:
+        type: as Arrow has it.
+        about: what it holds.
+        hidden: whether the seat to move could not see it: a policy must not read it.
+        always: whether every file has it; the others are there where they were asked for.
+    """
+
+    type: pa.DataType
+    about: str
+    hidden: bool = False
+    always: bool = True
+
+
+COLUMNS = {
+    "game": Column(pa.int64(), "number of the game in the file; single hands are games of one hand"),
+    "hand": Column(pa.int64(), "number of the hand in the file"),
+    "ply": Column(pa.int16(), "decisions in the hand before this one"),
+    "position": Column(
+        pa.string(), "everything before the decision, deck and seeds included, as ginenv.text reads it", hidden=True
+    ),
+    "seat": Column(pa.int8(), "seat to move, 0 or 1"),
+    "player": Column(_NAME, "name of the player in that seat"),
+    "opponent": Column(_NAME, "name of the other player"),
+    "phase": Column(_NAME, "upcard, draw, discard, spread, layoff or wall"),
+    "cards": Column(pa.int64(), "cards of the seat to move; bit 13 * suit + rank, suits S C D H, ranks A to K"),
+    "other_cards": Column(pa.int64(), "cards of the other seat, in the same form", hidden=True),
+    "legal_cards": Column(pa.int64(), "legal actions 0 to 51, as bits"),
+    "legal_knocks": Column(pa.int64(), "legal actions 52 to 103, as bits"),
+    "legal_others": Column(pa.int8(), "legal actions 104 to 106, as bits"),
+    "action": Column(pa.int8(), "the action played, 0 to 106 (ginenv.actions)"),
+    "end": Column(_NAME, "how the hand ended; not over in a record that breaks off", hidden=True),
+    "points": Column(pa.int16(), "what the hand brought the seat to move; negative: the other seat", hidden=True),
+    "won": Column(pa.int8(), "1, 0 or -1: the game won, undecided or lost; null for single hands", hidden=True),
+    "expert_action": Column(pa.int8(), "what the expert plays here, of the same view", hidden=True, always=False),
+    "expert_actions": Column(
+        pa.list_(pa.int8()),
+        "the actions that the expert compared; empty where it had no choice",
+        hidden=True,
+        always=False,
+    ),
+    "expert_values": Column(
+        pa.list_(pa.float32()), "its value of each of them, as the expert counts it", hidden=True, always=False
+    ),
+}
+HIDDEN = tuple(name for name, column in COLUMNS.items() if column.hidden)
+
+
+def schema_of(about: bytes, expert: bool, values: bool) -> pa.Schema:
+    """The schema of a file; every field says what it holds and whether it was hidden from the player.
+
+    Args:
+        about: how the file was made, as JSON.
+        expert: whether it has the expert's action.
+        values: whether it has the expert's values.
+    """
+    wanted = {"expert_action": expert, "expert_actions": values, "expert_values": values}
+    fields = [
+        pa.field(name, column.type, metadata={"about": column.about, "hidden": str(column.hidden).lower()})
+        for name, column in COLUMNS.items()
+        if column.always or wanted[name]
+    ]
+    return pa.schema(fields, metadata={"ginenv": about, "hidden": ",".join(f.name for f in fields if f.name in HIDDEN)})

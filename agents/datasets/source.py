@@ -1,0 +1,145 @@
+"""Where the hands of a table come from: matches between players, or the records of hands that were played elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from agents.arena.lockstep import Lockstep, Observer
+from agents.arena.lockstep_kernels import GAME, HAND, SLOT
+from agents.arena.matches import MatchSettings, make_side
+from agents.datasets.rows import Hands
+from agents.deals import Domain, deal_keys, luck_words
+from ginenv.engine import NOBODY, STATE
+from ginenv.errors import GinError
+from ginenv.players import close_players
+from ginenv.records import Record, read_record
+from ginenv.text import parse_position
+
+# Jobs that are played together and make one row group; a game has some ten hands, a hand some thirty decisions.
+_TOGETHER = {"hands": 2048, "games": 256}
+
+
+class _Collector(Observer):
+    """Keeps the ends of hands."""
+
+    def __init__(self) -> None:
+        self.states: list[np.ndarray] = []
+        self.slots: list[np.ndarray] = []
+
+    def after_hands(self, play: Lockstep, views: np.ndarray, rows: np.ndarray) -> None:
+        self.states.append(play.states[rows])
+        self.slots.append(play.slots[rows])
+
+
+@dataclass(frozen=True)
+class Played:
+    """Hands between two players, on deals of the stream that is for learning.
+
+    Attributes:
+        players: names of both.
+        count: how many jobs: games or single hands.
+        settings: what is played.
+    """
+
+    players: tuple[str, str]
+    count: int
+    settings: MatchSettings
+
+    def __iter__(self) -> Iterator[Hands]:
+        """Groups of hands; the players change seats from job to job.
+
+        Raises:
+            GinError: if a player cannot be made, fails, or answers with an action that is not legal.
+        """
+        sides = [make_side(name, self.settings) for name in self.players]
+        size = _TOGETHER[self.settings.unit]
+        try:
+            for first in range(0, self.count, size):
+                jobs = _jobs(self.settings, first, min(size, self.count - first))
+                seen = _Collector()
+                unit = HAND if self.settings.unit == "hands" else GAME
+                play = Lockstep((sides[0], sides[1]), self.settings.rules, jobs, size, unit, observers=[seen])
+                yield self._hands(play.run(), seen, first)
+        finally:
+            close_players(sides)
+
+    def _hands(self, play: Lockstep, seen: _Collector, first: int) -> Hands:
+        states, slots = np.concatenate(seen.states), np.concatenate(seen.slots)
+        order = np.lexsort((slots["hand"], slots["job"]))
+        states, slots = states[order], slots[order]
+        seated = [(self.players[seat], self.players[1 - seat]) for seat in slots["first_seat"].tolist()]
+        won = None
+        if self.settings.unit == "games":
+            winner = play.results["winner"][slots["job"]].astype(np.int64)
+            side = np.where(winner == NOBODY, 0, np.where(winner == slots["first_seat"], 1, -1))
+            won = np.stack([side, -side], 1).astype(np.int8)
+        return Hands(states, first + slots["job"], seated, won)
+
+
+def _jobs(settings: MatchSettings, first: int, count: int) -> np.ndarray:
+    """Jobs with deals of their own, ``SLOT[count]``; ``first_seat`` is the seat of the first player."""
+    jobs = np.zeros(count, SLOT)
+    numbers = first + np.arange(count)
+    jobs["job"] = np.arange(count)
+    jobs["first_seat"] = numbers & 1
+    jobs["ids"] = 2 * numbers[:, None] + np.arange(2)
+    seed = settings.mixed_seed("deals", 64)
+    jobs["key"] = deal_keys(Domain.TRAIN, seed, first, count)
+    jobs["luck"] = luck_words(Domain.TRAIN, seed, first, count)
+    return jobs
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Hands of records (``ginenv.records``), one group for each file.
+
+    Attributes:
+        paths: of the files.
+    """
+
+    paths: Sequence[Path]
+
+    def __iter__(self) -> Iterator[Hands]:
+        """Groups of hands.
+
+        Raises:
+            TextError: if a file cannot be read or its record does not replay; names the file and the line.
+        """
+        for game, path in enumerate(self.paths):
+            yield _hands_of(read_record(path), game)
+
+
+def _hands_of(record: Record, game: int) -> Hands:
+    hands, won = [record.hand], np.zeros(2, np.int8)
+    if record.match is not None:
+        hands = [*record.match.played, *([] if record.hand.is_over else [record.hand])]
+        if record.match.winner is not None:
+            won[:] = -1
+            won[record.match.winner] = 1
+    hands = [hand for hand in hands if hand.history]
+    states = np.concatenate([hand.state for hand in hands]) if hands else np.zeros(0, STATE)
+    names = (record.players[0] or "seat 0", record.players[1] or "seat 1")
+    finished = record.match is not None and record.match.is_over
+    return Hands(
+        states, np.full(len(hands), game), [names] * len(hands), np.tile(won, (len(hands), 1)) if finished else None
+    )
+
+
+def rebuild(positions: Sequence[str], actions: Sequence[Sequence[int]]) -> np.ndarray:
+    """Hands from their first positions and their actions: ``STATE[h]``.
+
+    Raises:
+        GinError: if a position cannot be read or is not a hand's first, or an action is not legal.
+    """
+    states = np.zeros(len(positions), STATE)
+    for place, (line, played) in enumerate(zip(positions, actions, strict=True)):
+        hand = parse_position(line)
+        if hand.history:
+            raise GinError("the first row of a hand is not its first decision")
+        hand.push_all(played)
+        states[place] = hand.state[0]
+    return states

@@ -1,0 +1,251 @@
+"""Tables of decisions as Parquet files: written group by group beside the old file, and checked by playing every hand again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from agents.datasets.card import card_path, data_card
+from agents.datasets.rows import Decisions, Hands, columns_of, decisions_of
+from agents.datasets.schema import COLUMNS, FORMAT_VERSION, schema_of
+from agents.datasets.source import rebuild
+from agents.files import write_atomic, write_text, writing
+from ginenv.errors import GinError
+from ginenv.players import Player, make_player
+
+Progress = Callable[[int], None]
+# Columns of a few words; the stubs know no list here.
+_REPEATED: Any = ["player", "opponent", "phase", "end"]
+
+
+class DatasetError(GinError):
+    """A table of decisions that cannot be used."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written.
+
+    Attributes:
+        games: how many.
+        hands: how many.
+        rows: how many decisions.
+        interrupted: why the file ends early, or an empty text.
+    """
+
+    games: int
+    hands: int
+    rows: int
+    interrupted: str = ""
+
+
+def _arrow(name: str, values: Any, count: int) -> pa.Array:
+    """A column as Arrow; text is given as numbers and the words that they stand for."""
+    kind = COLUMNS[name].type
+    if isinstance(values, tuple):
+        codes, words = values
+        return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int16()), pa.array(words, pa.string()))
+    if values is None:
+        return pa.nulls(count, kind)
+    return pa.array(values, kind)
+
+
+class Expert:
+    """A player that says what it would have played, and a search what it finds each action worth.
+
+    Args:
+        name: of the player.
+        seed: of its choices.
+    """
+
+    def __init__(self, name: str, seed: int) -> None:
+        self.player: Player = make_player(name, seed)
+        self.examine = getattr(self.player, "examine", None)
+
+    def columns(self, views: np.ndarray) -> dict[str, Any]:
+        """Its columns for ``VIEW[n]``."""
+        if self.examine is None:
+            return {"expert_action": np.asarray(self.player.act(views)).astype(np.int8)}
+        found = [self.examine(views[i : i + 1]) for i in range(len(views))]
+        compared = [one.candidates if len(one.candidates) > 1 else one.candidates[:0] for one in found]
+        return {
+            "expert_action": np.array([one.candidates["action"][one.best] for one in found], np.int8),
+            "expert_actions": [one["action"].astype(np.int8) for one in compared],
+            "expert_values": [one["value"].astype(np.float32) for one in compared],
+        }
+
+
+def write_games(
+    path: str | Path,
+    groups: Iterable[Hands],
+    about: dict[str, Any],
+    expert: Expert | None = None,
+    progress: Progress | None = None,
+) -> Written:
+    """Writes a table of decisions, and its card beside it.
+
+    Args:
+        path: the file; one that is there is replaced at the end.
+        groups: the hands; each group becomes a row group.
+        about: how they were made, plain JSON values; kept in the file.
+        expert: whose actions, and values, every decision gets.
+        progress: called with the number of games written.
+
+    Returns:
+        What was written. After an interrupt, or an error of a player, that is what had been finished by then.
+
+    Raises:
+        FileError: if the file cannot be written.
+        GinError: if a player fails before anything was finished.
+        KeyboardInterrupt: after an interrupt before anything was finished.
+    """
+    about = {"format": FORMAT_VERSION, **about}
+    schema = schema_of(
+        json.dumps(about).encode(), expert is not None, expert is not None and expert.examine is not None
+    )
+    written = Written(0, 0, 0)
+
+    def write(temporary: str) -> None:
+        nonlocal written
+        with pq.ParquetWriter(
+            temporary,
+            schema,
+            compression="zstd",
+            compression_level=9,
+            use_dictionary=_REPEATED,
+            # A position repeats nearly all of the one before it.
+            column_encoding={"position": "DELTA_BYTE_ARRAY"},
+        ) as file:
+            for written in _write_groups(file, groups, expert, progress):  # noqa: B007
+                pass
+
+    with writing(path):
+        write_atomic(path, write)
+        counts = {"games": written.games, "hands": written.hands, "decisions": written.rows}
+        write_text(card_path(path), data_card(path, schema.names, about | {"ended early": written.interrupted}, counts))
+    return written
+
+
+def _write_groups(
+    file: pq.ParquetWriter, groups: Iterable[Hands], expert: Expert | None, progress: Progress | None
+) -> Iterator[Written]:
+    """Writes groups, and says after each what the file holds; the last time with why it ended early."""
+    games = hands = rows = 0
+    try:
+        for group in groups:
+            if not len(group.states):
+                continue
+            table = table_of(group, file.schema, hands, expert)
+            file.write_table(table, row_group_size=max(1, len(table)))
+            games, hands, rows = int(group.games[-1]) + 1, hands + len(group.states), rows + len(table)
+            if progress is not None:
+                progress(games)
+            yield Written(games, hands, rows)
+    except (GinError, KeyboardInterrupt) as error:
+        if not rows:
+            raise
+        yield Written(games, hands, rows, str(error) or "interrupted")
+
+
+def table_of(group: Hands, schema: pa.Schema, first: int, expert: Expert | None = None) -> pa.Table:
+    """The decisions of hands, of which the first has number ``first``, as a table."""
+    found = decisions_of(group.states, views=expert is not None)
+    columns = columns_of(group, found)
+    columns["hand"] = columns["hand"] + first
+    if expert is not None:
+        columns |= expert.columns(found.views)
+    count = len(found.rows)
+    return pa.table([_arrow(name, columns[name], count) for name in schema.names], schema=schema)
+
+
+def open_games(path: str | Path) -> tuple[pq.ParquetFile, dict[str, Any]]:
+    """An open table of decisions, and how it was made.
+
+    Raises:
+        DatasetError: if it cannot be read or is of another version.
+    """
+    try:
+        file = pq.ParquetFile(path)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise DatasetError(f"{path} cannot be read as Parquet: {str(error).splitlines()[0]}") from None
+    about = (file.schema_arrow.metadata or {}).get(b"ginenv")
+    if about is None:
+        raise DatasetError(f"{path} is no table of decisions that gin games wrote")
+    found = json.loads(about)
+    if found.get("format") != FORMAT_VERSION:
+        raise DatasetError(f"{path} has format {found.get('format')!r}; this version reads format {FORMAT_VERSION}")
+    return file, found
+
+
+def replayed(table: pa.Table, observations: bool = False) -> tuple[np.ndarray, Decisions]:
+    """The hands of a row group, ``STATE[h]``, and their decisions, played again from first positions and actions.
+
+    Raises:
+        GinError: if they do not replay.
+    """
+    numbers = table["hand"].to_numpy()
+    starts = np.flatnonzero(np.r_[True, numbers[1:] != numbers[:-1]]) if len(numbers) else np.zeros(0, np.int64)
+    actions = np.split(table["action"].to_numpy().astype(np.int64), starts[1:])
+    positions = table["position"].take(pa.array(starts)).to_pylist()
+    states = rebuild(positions, [part.tolist() for part in actions])
+    return states, decisions_of(states, observations=observations)
+
+
+def check_games(path: str | Path, progress: Progress | None = None) -> Written:
+    """Reads a file back, plays every hand again, and compares all columns but the expert's with what is stored.
+
+    Args:
+        path: the file.
+        progress: called with the number of row groups checked.
+
+    Raises:
+        DatasetError: if a row is not what the replay gives; names the first, and the column.
+    """
+    file, _ = open_games(path)
+    rows = hands = games = 0
+    for group in range(file.num_row_groups):
+        table = file.read_row_group(group)
+        _check_group(path, table, rows)
+        rows += len(table)
+        if len(table):
+            games, hands = table["game"][-1].as_py() + 1, table["hand"][-1].as_py() + 1
+        if progress is not None:
+            progress(group + 1)
+    return Written(games, hands, rows)
+
+
+def _check_group(path: str | Path, table: pa.Table, first: int) -> None:
+    try:
+        states, found = replayed(table)
+    except GinError as error:
+        raise DatasetError(f"{path}: the row group that begins with row {first} does not replay: {error}") from None
+    numbers, seats = table["hand"].to_numpy(), table["seat"].to_numpy()
+    ends = np.flatnonzero(np.r_[numbers[1:] != numbers[:-1], True])
+    # Who sat where, and what the game came to, is in no position: taken from each hand's last row.
+    names, others = table["player"].to_pylist(), table["opponent"].to_pylist()
+    players = [(names[i], others[i]) if seats[i] == 0 else (others[i], names[i]) for i in ends]
+    won = None
+    if not table["won"].null_count:
+        last = table["won"].to_numpy()[ends].astype(np.int8)
+        mine = np.where(seats[ends] == 0, last, -last)
+        won = np.stack([mine, -mine], 1)
+    group = Hands(states, table["game"].to_numpy()[ends], players, won)
+    columns = columns_of(group, found)
+    columns["hand"] = numbers[ends][found.rows["place"]]
+    for name, values in columns.items():
+        stored = table[name].combine_chunks()
+        expected = _arrow(name, values, len(found.rows))
+        if isinstance(values, tuple):
+            stored, expected = stored.cast(pa.string()), expected.cast(pa.string())
+        if not stored.equals(expected):
+            row = next(i for i, (a, b) in enumerate(zip(stored, expected, strict=False)) if a != b)
+            raise DatasetError(
+                f"{path}: row {first + row}, column {name} is {stored[row]}; played again it is {expected[row]}"
+            )

@@ -1,0 +1,155 @@
+"""Writes a network as ONNX, after checking that onnxruntime computes what torch does."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from agents.files import write_atomic, write_json, write_text, writing
+from agents.network.bounds import EVERYTHING
+from agents.network.card import CARD, model_card
+from agents.network.checkpoint import load_checkpoint
+from agents.network.nets import NUM_CONDITIONS, Actor
+from agents.network.onnx_player import DESCRIPTION, FORMAT_VERSION, GRAPH, OUTPUTS, OnnxError, OnnxNetwork, OnnxPlayer
+from agents.network.policy import PLAYED
+from ginenv.encoding import OBSERVATION_SIZE, OBSERVATION_VERSION, encode_views
+from ginenv.players import make_player
+from ginenv.selfplay import SelfPlayBatch
+from ginenv.state import MAX_PILE
+
+# The most that a logit may differ: far below what changes a choice.
+TOLERANCE = 1e-3
+_TABLES, _TICKS = 64, 24
+
+
+class _Graph(nn.Module):
+    """An actor whose context is an input of its own."""
+
+    def __init__(self, actor: Actor) -> None:
+        super().__init__()
+        self.actor = actor
+
+    def forward(self, seen: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """Logits of policy, belief and next action."""
+        if context is None:
+            return self.actor(seen)
+        first = OBSERVATION_SIZE + NUM_CONDITIONS
+        return self.actor(torch.cat([seen[:, :first], context, seen[:, first:]], 1))
+
+
+def export_onnx(
+    source: str | Path, directory: str | Path, bounds: tuple[int, int] = (MAX_PILE, EVERYTHING)
+) -> dict[str, Any]:
+    """Writes the network of a checkpoint as ONNX, its description and its card.
+
+    Args:
+        source: the checkpoint.
+        directory: where to; made if it does not exist.
+        bounds: memory and attention that its observations are blanked by (``agents.network.bounds``).
+
+    Returns:
+        The description.
+
+    Raises:
+        CheckpointError: if the checkpoint cannot be used.
+        OnnxError: if onnxruntime does not compute what torch does; nothing is written then.
+        FileError: if a file cannot be written.
+    """
+    actor, metadata = load_checkpoint(source)
+    graph = _graph_of(actor)
+    about: dict[str, Any] = {
+        "format": FORMAT_VERSION,
+        "kind": "onnx",
+        "observation_version": OBSERVATION_VERSION,
+        "observation_size": OBSERVATION_SIZE,
+        "context": actor.context,
+        "heuristic_features": actor.heuristic_features,
+        "memory": bounds[0],
+        "notices": bounds[1],
+        "graph_sha256": hashlib.sha256(graph).hexdigest(),
+        "weights_sha256": metadata["weights_sha256"],
+    }
+    about["agreement"] = _compare(actor, graph, about)
+    directory = Path(directory)
+    with writing(directory):
+        write_atomic(directory / GRAPH, lambda temporary: _write(temporary, graph))
+        write_text(directory / CARD, model_card(source, about))
+        # Last: a directory with a description is complete.
+        write_json(directory / DESCRIPTION, about)
+    return about
+
+
+def _write(path: str, content: bytes) -> None:
+    Path(path).write_bytes(content)
+
+
+def _graph_of(actor: Actor) -> bytes:
+    """The graph's bytes, for batches of any size."""
+    seen = torch.zeros(2, OBSERVATION_SIZE + NUM_CONDITIONS + actor.heuristic_features)
+    inputs, names = (seen,), ["seen"]
+    if actor.context:
+        inputs, names = (seen, torch.zeros(2, actor.context)), ["seen", "context"]
+    rows = torch.export.Dim("rows", min=1)
+    # It warns of operators of packages that are not installed, which the network does not use.
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)
+    with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = Path(scratch) / GRAPH
+        torch.onnx.export(
+            _Graph(actor).eval(),
+            inputs,
+            str(path),
+            input_names=names,
+            output_names=list(OUTPUTS),
+            dynamic_shapes=tuple({0: rows} for _ in names),
+            external_data=False,
+            dynamo=True,
+            verbose=False,
+        )
+        return path.read_bytes()
+
+
+def _compare(actor: Actor, graph: bytes, about: dict[str, Any]) -> dict[str, Any]:
+    """How far onnxruntime is from torch on positions of a bot's play.
+
+    Raises:
+        OnnxError: if that is too far.
+    """
+    views = _some_views()
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / GRAPH
+        path.write_bytes(graph)
+        player = OnnxPlayer(OnnxNetwork(path), about, 0, PLAYED, True, "onnx")
+    rng = np.random.default_rng(0)
+    conditions = rng.integers(0, 2, len(views)).astype(np.uint8)
+    seen = player.seen(views, encode_views(views), conditions)
+    context = rng.normal(size=(len(views), actor.context)).astype(np.float32) if actor.context else None
+    found = player.network(seen, context)
+    with torch.no_grad():
+        tensors = [torch.from_numpy(seen)] + ([] if context is None else [torch.from_numpy(context)])
+        expected = [values.numpy() for values in _Graph(actor)(*tensors)]
+    differences = [float(np.abs(a - b).max()) for a, b in zip(found, expected, strict=True)]
+    if not max(differences) < TOLERANCE:
+        raise OnnxError(
+            f"onnxruntime does not compute what torch does: logits differ by {max(differences):.2g}, allowed is {TOLERANCE:g}"
+        )
+    return {"positions": len(views), "largest_difference": dict(zip(OUTPUTS, differences, strict=True))}
+
+
+def _some_views() -> np.ndarray:
+    """Views of a bot that plays against itself."""
+    tables, bot = SelfPlayBatch(_TABLES, "eaai"), make_player("formula", 1)
+    tables.reset(seed=1)
+    views = []
+    for _ in range(_TICKS):
+        views.append(tables.views)
+        tables.step(bot.act(views[-1]))
+    return np.concatenate(views)

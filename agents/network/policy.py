@@ -1,0 +1,93 @@
+"""A player that draws its actions from a policy's logits, whatever computes these."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agents.bots.hand_kernels import choose_lay_off, choose_spread
+from agents.network.commitment import bind_to_gin
+from agents.network.sampling import sample_actions
+from ginenv.actions import PHASE_LAYOFF, PHASE_SPREAD
+from ginenv.encoding import OBSERVATION_SIZE, encode
+from ginenv.errors import GinError, must_be
+from ginenv.jit import kernel, mix
+from ginenv.players import BasePlayer
+
+# Temperature at which checkpoints play: close to the most probable action, but varied. Chosen by matches (LOG.md).
+PLAYED = 0.1
+
+
+@kernel
+def _prepare(views, commits, seed, obs, conditions, legal, words):
+    """Writes observations, conditions, legal actions and random words; a seat that declined a knock plays for gin, as in training."""
+    for i in range(views.shape[0]):
+        v = views[i]
+        encode(v, obs, i)
+        bound = commits and v.declined > 0
+        conditions[i] = 1 if bound else 0
+        legal[i, 0] = v.legal[0]
+        legal[i, 1] = bind_to_gin(v.hand, v.legal[0], v.legal[1]) if bound else v.legal[1]
+        legal[i, 2] = v.legal[2]
+        words[i] = mix(v.luck ^ mix(np.uint64(seed)))
+
+
+@kernel
+def _arithmetic(views, actions):
+    """Replaces spreads and lay-offs by exact choices."""
+    for i in range(views.shape[0]):
+        if views[i].phase == PHASE_SPREAD:
+            actions[i] = choose_spread(views[i])
+        elif views[i].phase == PHASE_LAYOFF:
+            actions[i] = choose_lay_off(views[i])
+
+
+class PolicyPlayer(BasePlayer):
+    """Plays a policy without memory: a function of the views and the seed. Subclasses compute its logits.
+
+    Args:
+        seed: of the draws from the policy.
+        temperature: 1 plays the policy as trained, 0 its most probable action.
+        commits: whether declining a knock commits to gin for the rest of the hand, as in training.
+        name: shown in tables.
+
+    Raises:
+        GinError: if the temperature is negative.
+    """
+
+    def __init__(self, seed: int, temperature: float, commits: bool, name: str) -> None:
+        super().__init__(seed)
+        if temperature < 0:
+            raise GinError(must_be("temperature", "0 (the most probable action) or more", temperature))
+        self.temperature, self.commits, self.name = temperature, commits, name
+
+    def logits(
+        self, views: np.ndarray, observations: np.ndarray, conditions: np.ndarray, slots: np.ndarray | None
+    ) -> np.ndarray:
+        """The policy's logits.
+
+        Args:
+            views: ``VIEW[n]``.
+            observations: ``uint8[n, 520]``.
+            conditions: ``uint8[n]``, 1 where the seat is committed to gin.
+            slots: of the games, if they have any.
+
+        Returns:
+            ``float32[n, 107]``, which the caller may change.
+        """
+        raise NotImplementedError
+
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        """Chooses for every view: ``VIEW[n]`` to ``int64[n]``."""
+        n = views.shape[0]
+        obs = np.empty((n, OBSERVATION_SIZE), np.uint8)
+        conditions = np.empty(n, np.uint8)
+        legal = np.empty((n, 3), np.int64)
+        words = np.empty(n, np.uint64)
+        _prepare(views, self.commits, self.seed & 0xFFFFFFFF, obs, conditions, legal, words)
+        logits = self.logits(views, obs, conditions, slots)
+        if self.temperature not in (0.0, 1.0):
+            logits /= self.temperature
+        actions = np.empty(n, np.int64)
+        sample_actions(logits, legal, words, self.temperature == 0, actions)
+        _arithmetic(views, actions)
+        return actions

@@ -1,0 +1,72 @@
+"""PPO against an opponent that adapts: `level-2` keeps a record of the learner at every table and learns from each hand.
+
+    pip install "ginenv[train]"
+    python examples/adaptive_opponent.py
+
+The first phase is that of examples/ppo.py, against bots that never change. Then `level-2` sits down everywhere, with a memory that
+outlives the hands (`opponent_memory="env"`): it tries ways to play, and keeps to what pays against this learner. At the end it prints the
+strength against the bots of the README, and what the learner wins of a level that meets it for the first time, in early hands and later.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import torch
+from ppo import Settings, Trainer
+from strength import PolicyPlayer, report
+
+from agents.arena.series import play_series
+from ginenv.players import make_player
+
+OPPONENT = "level-2"
+EARLY = 50  # hands in which a level still gets to know a stranger
+
+
+def interval(values: np.ndarray) -> str:
+    """A mean over series with a 95 % interval."""
+    half = 1.96 * values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else float("nan")
+    return f"{values.mean():+.2f} ± {half:.2f}"
+
+
+def main(arguments: Sequence[str] | None = None) -> dict[str, float]:
+    """Trains and measures; returns the shares of games won."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--imitate", type=int, default=1_500_000, help="decisions of imitation, against bots")
+    parser.add_argument("--decisions", type=int, default=750_000, help="decisions of PPO after it, against the level")
+    parser.add_argument("--games", type=int, default=1000, help="games to measure with, against each bot")
+    parser.add_argument(
+        "--series", type=int, default=32, help="strangers that the level meets, for what it learns of the learner"
+    )
+    parser.add_argument("--hands", type=int, default=200, help="hands with each of them")
+    parser.add_argument("--threads", type=int, default=2, help="of torch")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(options.threads)
+    trainer = Trainer(replace(Settings(), memory="env", seed=options.seed))
+    with trainer.measured():
+        trainer.phase("imitating", options.imitate, imitates=True)
+        trainer.envs.set_opponent(OPPONENT)
+        trainer.phase(f"PPO against {OPPONENT}", options.decisions, imitates=False)
+    won = report(trainer.policy, "ppo", options.games)
+    points = play_series(
+        PolicyPlayer(trainer.policy, "ppo"),
+        make_player(OPPONENT),
+        series=options.series,
+        hands=options.hands,
+        seed=1,
+        rules="eaai",
+    )
+    for name, part in (
+        (f"hands 1 to {EARLY}", points[:, :EARLY]),
+        (f"hands {EARLY + 1} to {options.hands}", points[:, EARLY:]),
+    ):
+        print(f"ppo against {OPPONENT} that gets to know it, {name}: {interval(part.mean(1))} points a hand")
+    return won
+
+
+if __name__ == "__main__":
+    main()

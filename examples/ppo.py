@@ -1,0 +1,199 @@
+"""PPO on the vector environment, in one file: imitates a bot first, then improves on it with proximal policy optimisation.
+
+    pip install "ginenv[train]"
+    python examples/ppo.py
+
+Nothing but `ginenv.HandVectorEnv` and torch: no features beyond the observation, no critic that sees both hands. From nothing PPO
+needs tens of millions of decisions for this game; a first phase, in which the policy learns what a bot does and the value network
+what that is worth, saves most of them. At the end it prints decisions a second and the strength against the bots of the README.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import torch
+from strength import report
+from torch import Tensor, nn
+
+from ginenv import HandVectorEnv
+from ginenv.actions import NUM_ACTIONS
+from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE
+from ginenv.players import Player, make_player
+
+ILLEGAL = -60.0  # a logit that no legal action has
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of a run."""
+
+    opponents: tuple[str, ...] = ("simple", "formula", "knocker", "camper")  # tables get them in turn
+    teacher: str = "knocker"  # the bot that is imitated
+    memory: str = "none"  # what an opponent that learns remembers (`opponent_memory` of the environment)
+    tables: int = 512  # played at once
+    ticks: int = 32  # decisions at each table between two updates
+    minibatch: int = 1024  # rows of a gradient step
+    epochs: int = 2  # passes over the rows of an update, in PPO; imitation makes one
+    learning_rate: float = 1e-3  # of imitation; PPO begins with 0.3 of it, and in both it falls to a tenth
+    clip: float = 0.2  # how far PPO lets the probability of an action move, as a ratio
+    gae_lambda: float = 0.95  # of the generalised advantage estimate; nothing is discounted
+    entropy: float = 0.01  # weight of the policy's entropy
+    seed: int = 0
+
+
+class Net(nn.Module):
+    """Policy and value: two networks that share nothing."""
+
+    def __init__(self, width: int = 256) -> None:
+        super().__init__()
+        self.register_buffer("scale", torch.from_numpy(FLAT_SCALE))
+
+        def tower(outputs: int) -> nn.Sequential:
+            sizes = (OBSERVATION_SIZE, width, width)
+            layers = [layer for a, b in pairwise(sizes) for layer in (nn.Linear(a, b), nn.ReLU())]
+            return nn.Sequential(*layers, nn.Linear(width, outputs))
+
+        self.policy, self.value = tower(NUM_ACTIONS), tower(1)
+
+    def forward(self, observations: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
+        """Log-probabilities `[n, 107]` and values `[n]` of observations `uint8[n, 520]` and masks `bool[n, 107]`."""
+        x = observations.float() * self.scale
+        return self.policy(x).masked_fill(~masks, ILLEGAL).log_softmax(1), self.value(x)[:, 0]
+
+
+@dataclass
+class Rollout:
+    """What was played between two updates, `[ticks, tables]`, and the values after it."""
+
+    observations: Tensor
+    masks: Tensor
+    actions: Tensor
+    logps: Tensor
+    values: Tensor
+    rewards: Tensor
+    done: Tensor
+    last: Tensor
+
+    def targets(self, gae_lambda: float) -> tuple[Tensor, Tensor]:
+        """Advantages and returns, as rows."""
+        advantages, running, after = torch.zeros_like(self.values), torch.zeros_like(self.last), self.last
+        for t in reversed(range(len(self.values))):
+            goes_on = 1 - self.done[t]
+            running = self.rewards[t] + goes_on * after - self.values[t] + gae_lambda * goes_on * running
+            advantages[t], after = running, self.values[t]
+        return advantages.flatten(), (advantages + self.values).flatten()
+
+
+class Trainer:
+    """The environment, the network and the two phases."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        torch.manual_seed(settings.seed)
+        options = {"reward": "scaled", "opponent_memory": settings.memory}
+        self.envs = HandVectorEnv(settings.tables, list(settings.opponents), "eaai", **options)
+        self.teacher = make_player(settings.teacher)
+        self.net = Net()
+        self.optimizer = torch.optim.Adam(self.net.parameters(), settings.learning_rate, eps=1e-5)
+        seen, infos = self.envs.reset(seed=settings.seed)
+        self.observations, self.masks = seen.reshape(settings.tables, -1), infos["action_mask"]
+        self.done = 0
+
+    @torch.no_grad()
+    def play(self, teacher: Player | None) -> Rollout:
+        """Plays `ticks` decisions at every table; the teacher's where there is one, else the policy's own."""
+        rows: list[tuple[Tensor, ...]] = []
+        for _ in range(self.settings.ticks):
+            observations, masks = self._seen()
+            logps, values = self.net(observations, masks)
+            chosen = torch.from_numpy(teacher.act(self.envs.views)) if teacher else logps.exp().multinomial(1)[:, 0]
+            seen, rewards, done, _, infos = self.envs.step(chosen.numpy())
+            self.observations, self.masks = seen.reshape(len(seen), -1), infos["action_mask"]
+            paid, over = torch.from_numpy(rewards).float(), torch.from_numpy(done).float()
+            rows.append((observations, masks, chosen, logps.gather(1, chosen[:, None])[:, 0], values, paid, over))
+        return Rollout(*map(torch.stack, zip(*rows, strict=True)), last=self.net(*self._seen())[1])
+
+    def _seen(self) -> tuple[Tensor, Tensor]:
+        return torch.from_numpy(self.observations), torch.from_numpy(self.masks).bool()
+
+    def update(self, rollout: Rollout, imitates: bool) -> None:
+        """Gradient steps on a rollout."""
+        settings, net = self.settings, self.net
+        advantages, returns = rollout.targets(settings.gae_lambda)
+        observations, masks = rollout.observations.flatten(0, 1), rollout.masks.flatten(0, 1)
+        actions, before = rollout.actions.flatten(), rollout.logps.flatten()
+        for _ in range(1 if imitates else settings.epochs):
+            for rows in torch.randperm(len(actions)).split(settings.minibatch):
+                logps, values = net(observations[rows], masks[rows])
+                chosen = logps.gather(1, actions[rows, None])[:, 0]
+                loss = (values - returns[rows]).square().mean()
+                if imitates:
+                    loss = loss - chosen.mean()
+                else:
+                    gain = (advantages[rows] - advantages[rows].mean()) / (advantages[rows].std() + 1e-8)
+                    ratio = (chosen - before[rows]).exp()
+                    kept = ratio.clamp(1 - settings.clip, 1 + settings.clip)
+                    entropy = -(logps.exp() * logps).sum(1).mean()
+                    loss = loss - torch.minimum(ratio * gain, kept * gain).mean() - settings.entropy * entropy
+                self.optimizer.zero_grad()
+                loss.backward()
+                nn.utils.clip_grad_norm_(net.parameters(), 0.5)
+                self.optimizer.step()
+
+    def phase(self, name: str, decisions: int, imitates: bool) -> None:
+        """Plays and learns for so many decisions, and says how it goes."""
+        begun, spoken = self.done, time.perf_counter()
+        rate = self.settings.learning_rate * (1.0 if imitates else 0.3)
+        points, hands = 0.0, 0
+        while self.done < begun + decisions:
+            left = 1 - (self.done - begun) / decisions
+            self.optimizer.param_groups[0]["lr"] = rate * (0.1 + 0.9 * left)
+            rollout = self.play(self.teacher if imitates else None)
+            self.update(rollout, imitates)
+            self.done += rollout.actions.numel()
+            points, hands = points + 100 * float(rollout.rewards.sum()), hands + int(rollout.done.sum())
+            if time.perf_counter() - spoken > 30:
+                print(f"{name}: {self.done:,} decisions, {points / hands:+.2f} points a hand", flush=True)
+                spoken, points, hands = time.perf_counter(), 0.0, 0
+
+    @contextmanager
+    def measured(self) -> Iterator[None]:
+        """Says how long the phases within took."""
+        began, used = time.perf_counter(), time.process_time()
+        yield
+        seconds, processor = time.perf_counter() - began, time.process_time() - used
+        speed = f"{self.done:,} decisions in {seconds:.0f} s ({processor:.0f} s of processor time)"
+        print(f"{speed}: {self.done / seconds:,.0f} a second")
+
+    @torch.no_grad()
+    def policy(self, observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
+        """The most probable actions."""
+        return self.net(torch.from_numpy(observations), torch.from_numpy(masks).bool())[0].argmax(1).numpy()
+
+
+def main(arguments: Sequence[str] | None = None) -> dict[str, float]:
+    """Trains and measures; returns the shares of games won."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--imitate", type=int, default=2_000_000, help="decisions of imitation")
+    parser.add_argument("--decisions", type=int, default=2_000_000, help="decisions of PPO after it")
+    parser.add_argument("--games", type=int, default=1000, help="games to measure with, against each bot")
+    parser.add_argument("--threads", type=int, default=2, help="of torch")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(options.threads)
+    trainer = Trainer(replace(Settings(), seed=options.seed))
+    with trainer.measured():
+        trainer.phase("imitating", options.imitate, imitates=True)
+        trainer.phase("PPO", options.decisions, imitates=False)
+    return report(trainer.policy, "ppo", options.games)
+
+
+if __name__ == "__main__":
+    main()

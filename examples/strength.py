@@ -1,0 +1,47 @@
+"""What the examples have in common: a policy as a player, and how strong it is against the bots of the README's table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from agents.arena.matches import play_match
+from ginenv.encoding import encode_views
+from ginenv.players import BasePlayer
+from ginenv.view import action_masks
+
+BOTS = ("random", "simple", "formula", "knocker", "style:base=camper,danger=0")
+Policy = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+class PolicyPlayer(BasePlayer):
+    """A policy as a player.
+
+    Args:
+        policy: observations ``uint8[n, 520]`` and masks ``int8[n, 107]`` to legal actions ``int[n]``.
+        name: shown in tables.
+    """
+
+    def __init__(self, policy: Policy, name: str) -> None:
+        super().__init__()
+        self.policy, self.name = policy, name
+
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        """Chooses for every view: ``VIEW[n]`` to ``int64[n]``."""
+        return np.asarray(self.policy(encode_views(views), action_masks(views)), np.int64)
+
+
+def report(
+    policy: Policy, name: str, games: int = 1000, opponents: tuple[str, ...] = BOTS, rules: str = "eaai"
+) -> dict[str, float]:
+    """Plays mirrored deals that nothing was trained on, prints a line for each opponent, and returns the shares of games won."""
+    won = {}
+    for opponent in opponents:
+        result = play_match(PolicyPlayer(policy, name), opponent, rules=rules, pairs=max(1, games // 2), seed=1)
+        games_won, hands_won = result.share.text(percent=True), result.hand_share.text(percent=True)
+        print(
+            f"{name} against {opponent}: games won {games_won}, hands won {hands_won}, points a hand {result.points.text()}"
+        )
+        won[opponent] = result.share.mean
+    return won

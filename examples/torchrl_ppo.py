@@ -1,0 +1,206 @@
+"""TorchRL learns from games on disk, then goes on with its own PPO.
+
+    pip install "ginenv[train,data]" torchrl
+    python examples/torchrl_ppo.py
+
+A bot's games are played and written as Parquet (what `gin games play` does); a policy and a value network learn from the file, through the
+loader for torch; then TorchRL's collector, GAE and clipped loss improve them on `GinEnv`, a batched environment of its kind around
+`ginenv.HandVectorEnv`. At the end it prints decisions a second and the strength against the bots of the README.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from strength import report
+from tensordict import TensorDict, TensorDictBase
+from tensordict.nn import TensorDictModule
+from torch import Tensor, nn
+from torchrl.collectors import Collector
+from torchrl.data import Binary, Categorical, Composite, Unbounded
+from torchrl.envs import EnvBase
+from torchrl.modules import MaskedCategorical, ProbabilisticActor, ValueOperator
+from torchrl.objectives import ClipPPOLoss
+from torchrl.objectives.value import GAE
+
+from agents.arena.matches import MatchSettings
+from agents.datasets.load import Games
+from agents.datasets.source import Played
+from agents.datasets.store import write_games
+from ginenv import HandVectorEnv
+from ginenv.actions import NUM_ACTIONS
+from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE
+
+TABLES, TICKS, MINIBATCH = 512, 32, 1024
+OPPONENTS = ("simple", "formula", "knocker", "camper")
+
+
+class GinEnv(EnvBase):
+    """`HandVectorEnv` as a batched environment of TorchRL; a hand that ends is followed by the next one at the same table."""
+
+    def __init__(self, tables: int = TABLES, seed: int = 0) -> None:
+        super().__init__(batch_size=[tables])
+        self.envs = HandVectorEnv(tables, list(OPPONENTS), "eaai", reward="scaled")
+        shape = (tables,)
+        self.observation_spec = Composite(
+            observation=Unbounded((*shape, OBSERVATION_SIZE), dtype=torch.uint8),
+            mask=Binary(shape=(*shape, NUM_ACTIONS), dtype=torch.bool),
+            shape=shape,
+        )
+        self.action_spec = Categorical(NUM_ACTIONS, shape=shape)
+        self.reward_spec = Unbounded((*shape, 1))
+        self._keep(*self.envs.reset(seed=seed))
+
+    def _keep(self, observations: np.ndarray, infos: dict) -> None:
+        self.now = {
+            "observation": torch.from_numpy(observations.reshape(len(observations), -1).copy()),
+            "mask": torch.from_numpy(infos["action_mask"]).bool(),
+        }
+
+    def _reset(self, tensordict: TensorDictBase | None = None, **kwargs: object) -> TensorDictBase:
+        # Tables that ended have been dealt their next hand already.
+        return TensorDict(self.now, self.batch_size)
+
+    def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
+        observations, rewards, done, _, infos = self.envs.step(tensordict["action"].numpy())
+        self._keep(observations, infos)
+        over = torch.from_numpy(done)[:, None]
+        paid = torch.from_numpy(rewards).float()[:, None]
+        return TensorDict({**self.now, "reward": paid, "done": over, "terminated": over}, self.batch_size)
+
+    def _set_seed(self, seed: int | None) -> None:
+        self._keep(*self.envs.reset(seed=seed))
+
+
+class Scaled(nn.Module):
+    """A perceptron that reads the observation's bytes."""
+
+    def __init__(self, outputs: int, width: int = 256) -> None:
+        super().__init__()
+        self.register_buffer("scale", torch.from_numpy(FLAT_SCALE))
+        layers = (
+            nn.Linear(OBSERVATION_SIZE, width),
+            nn.ReLU(),
+            nn.Linear(width, width),
+            nn.ReLU(),
+            nn.Linear(width, outputs),
+        )
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, observation: Tensor) -> Tensor:
+        """Outputs `[n, outputs]` of `uint8[n, 520]`."""
+        return self.layers(observation.float() * self.scale)
+
+
+def clone(actor: ProbabilisticActor, critic: ValueOperator, hands: int, seed: int) -> int:
+    """Plays a bot's games, writes them, and learns its moves and what they brought; returns the number of decisions."""
+    rows = 0
+    networks = nn.ModuleList([actor, critic])
+    optimizer = torch.optim.Adam(networks.parameters(), 1e-3, eps=1e-5)
+    with tempfile.TemporaryDirectory() as scratch:
+        for opponent in OPPONENTS:
+            path = Path(scratch) / f"{opponent}.parquet"
+            players = ("knocker", opponent)
+            write_games(
+                path,
+                Played(players, hands // len(OPPONENTS), MatchSettings(unit="hands", seed=seed)),
+                {"players": players},
+            )
+        written = sorted(Path(scratch).glob("*.parquet"))
+        files = [Games(path).torch(MINIBATCH, player="knocker", also=("points",), seed=seed) for path in written]
+        batches = (batch for parts in zip(*files, strict=False) for batch in parts)
+        for batch in batches:
+            values = critic(TensorDict(batch, [len(batch["action"])]))["state_value"][:, 0]
+            dist = actor.get_dist(
+                TensorDict({"observation": batch["observation"], "mask": batch["mask"].bool()}, [len(values)])
+            )
+            loss = (values - batch["points"] / 100).square().mean() - dist.log_prob(batch["action"]).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(networks.parameters(), 0.5)
+            optimizer.step()
+            rows += len(values)
+    return rows
+
+
+def improve(actor: ProbabilisticActor, critic: ValueOperator, decisions: int, seed: int) -> None:
+    """PPO with TorchRL's parts."""
+    advantage = GAE(gamma=1.0, lmbda=0.95, value_network=critic)
+    loss_of = ClipPPOLoss(
+        actor,
+        critic,
+        clip_epsilon=0.2,
+        entropy_coeff=0.01,
+        critic_coeff=1.0,
+        loss_critic_type="l2",
+        normalize_advantage=True,
+    )
+    optimizer = torch.optim.Adam(loss_of.parameters(), 2e-4, eps=1e-5)
+    collector = Collector(
+        GinEnv(seed=seed),
+        actor,
+        frames_per_batch=TABLES * TICKS,
+        total_frames=decisions,
+        auto_register_policy_transforms=False,
+    )
+    for data in collector:
+        with torch.no_grad():
+            advantage(data)
+        rows = data.reshape(-1)
+        for _ in range(2):
+            for chosen in torch.randperm(len(rows)).split(MINIBATCH):
+                losses = loss_of(rows[chosen])
+                loss = losses["loss_objective"] + losses["loss_critic"] + losses["loss_entropy"]
+                optimizer.zero_grad()
+                loss.backward()
+                nn.utils.clip_grad_norm_(loss_of.parameters(), 0.5)
+                optimizer.step()
+    collector.shutdown()
+
+
+def main(arguments: Sequence[str] | None = None) -> dict[str, float]:
+    """Trains and measures; returns the shares of games won."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--hands", type=int, default=80_000, help="hands of a bot to learn from")
+    parser.add_argument("--decisions", type=int, default=500_000, help="decisions of PPO after it")
+    parser.add_argument("--games", type=int, default=1000, help="games to measure with, against each bot")
+    parser.add_argument("--threads", type=int, default=2, help="of torch")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(options.threads)
+    torch.manual_seed(options.seed)
+    network = TensorDictModule(Scaled(NUM_ACTIONS), in_keys=["observation"], out_keys=["logits"])
+    actor = ProbabilisticActor(
+        network,
+        in_keys=["logits", "mask"],
+        distribution_class=MaskedCategorical,
+        distribution_kwargs={"neg_inf": -60.0},
+        return_log_prob=True,
+    )
+    critic = ValueOperator(Scaled(1), in_keys=["observation"])
+    began, used = time.perf_counter(), time.process_time()
+    done = clone(actor, critic, options.hands, options.seed)
+    if options.decisions:
+        improve(actor, critic, options.decisions, options.seed)
+        done += options.decisions
+    seconds = time.perf_counter() - began
+    print(
+        f"{done:,} decisions in {seconds:.0f} s ({time.process_time() - used:.0f} s of processor time): {done / seconds:,.0f} a second"
+    )
+
+    @torch.no_grad()
+    def policy(observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
+        logits = network.module(torch.from_numpy(observations))
+        return logits.masked_fill(~torch.from_numpy(masks).bool(), -60.0).argmax(1).numpy()
+
+    return report(policy, "torchrl-ppo", options.games)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""Every example learns at small size, and the notebook runs from its first cell to its last."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+NOTEBOOK = EXAMPLES / "look_inside.ipynb"
+LEARNERS = {
+    "linear": ([], ["--decisions", "80000", "--games", "20"]),
+    "ppo": ([], ["--imitate", "16384", "--decisions", "16384", "--games", "20", "--threads", "1"]),
+    "maskable_ppo": (["sb3_contrib"], ["--imitate", "16384", "--decisions", "16384", "--games", "20", "--threads", "1"]),
+    "torchrl_ppo": (["torchrl", "pyarrow"], ["--hands", "1000", "--decisions", "16384", "--games", "20", "--threads", "1"]),
+    "adaptive_opponent": (
+        [],
+        ["--imitate", "16384", "--decisions", "16384", "--games", "20", "--series", "2", "--hands", "52", "--threads", "1"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_an_example_learns(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    needed, arguments = LEARNERS[name]
+    for package in needed:
+        pytest.importorskip(package)
+    # As where the example is run as a program.
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    won = importlib.import_module(name).main(arguments)
+    bots = importlib.import_module("strength").BOTS
+    assert list(won) == list(bots)
+    # A player that chooses among legal actions at random wins half.
+    assert won["random"] > 0.75
+    said = capsys.readouterr().out
+    assert "a second" in said
+    assert all(f"against {bot}: games won" in said for bot in bots)
+
+
+def test_the_ppo_example_stays_short() -> None:
+    assert len((EXAMPLES / "ppo.py").read_text().splitlines()) <= 200
+
+
+def test_the_notebook_runs() -> None:
+    cells = json.loads(NOTEBOOK.read_text())["cells"]
+    assert not any(cell.get("outputs") for cell in cells), "the notebook is kept without its output"
+    if importlib.util.find_spec("nbclient") and importlib.util.find_spec("ipykernel"):
+        import nbformat
+        from nbclient import NotebookClient
+
+        notebook = nbformat.read(NOTEBOOK, as_version=4)
+        NotebookClient(
+            notebook, timeout=900, kernel_name="python3", resources={"metadata": {"path": os.getcwd()}}
+        ).execute()
+        said = "".join(output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", []))
+    else:
+        scope: dict[str, object] = {}
+        for cell in cells:
+            if cell["cell_type"] == "code":
+                exec(compile("".join(cell["source"]), str(NOTEBOOK), "exec"), scope)
+        return
+    assert "the other seat holds" in said and "searched:" in said

@@ -1,0 +1,189 @@
+"""Networks for other programs: as ONNX they play as with torch, without it, and a card beside each says what it is."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from agents.arena.matches import play_match
+from agents.cli.networks import card, export
+from agents.levels.level import INSTALLED, NAMES
+from agents.network import onnx_export
+from agents.network.card import CARD, model_card, write_card
+from agents.network.checkpoint import load_checkpoint, save_checkpoint
+from agents.network.features import NUM_HEURISTIC_FEATURES
+from agents.network.inputs import actor_inputs
+from agents.network.nets import Actor, FrozenActor
+from agents.network.onnx_export import export_onnx
+from agents.network.onnx_player import GRAPH, OnnxError, OnnxNetwork, load_onnx
+from agents.network.player import SHIPPED, NetworkPlayer
+from ginenv.encoding import encode_views
+from ginenv.errors import GinError
+from ginenv.players import make_player
+from ginenv.vector import HandVectorEnv
+
+CONTEXT = 5
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A network with a context."""
+    torch.manual_seed(3)
+    directory = tmp_path_factory.mktemp("networks") / "small"
+    actor = Actor((24, 16), CONTEXT, NUM_HEURISTIC_FEATURES)
+    for head in (actor.policy, actor.belief, actor.next_action):
+        torch.nn.init.normal_(head.weight, 0, 0.3)
+    about = {"command": "python train.py", "decisions": 1234567, "rules": {"eaai": "x"}, "minutes": 3.0}
+    panel = {"simple": {"games_won": 0.625, "half_width": 0.04}}
+    save_checkpoint(directory, actor, (24, 16), about | {"panel": panel})
+    return directory
+
+
+@pytest.fixture(scope="module")
+def exported(checkpoint: Path) -> Path:
+    directory = checkpoint.parent / "onnx"
+    export(str(checkpoint), directory, onnx=True)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def views() -> np.ndarray:
+    envs = HandVectorEnv(64, "simple", "eaai")
+    envs.reset(seed=2)
+    player, seen = make_player("formula"), []
+    for _ in range(10):
+        seen.append(envs.views)
+        envs.step(player.act(seen[-1]))
+    return np.concatenate(seen)
+
+
+def test_the_context_is_a_second_input_and_outputs_agree(checkpoint: Path, exported: Path, views: np.ndarray) -> None:
+    actor, _ = load_checkpoint(checkpoint)
+    network, rng = OnnxNetwork(exported / GRAPH), np.random.default_rng(0)
+    assert {one.name: one.shape[1] for one in network.session.get_inputs()} == {
+        "seen": 521 + NUM_HEURISTIC_FEATURES,
+        "context": CONTEXT,
+    }
+    frozen, conditions = FrozenActor(actor, bfloat16=False), rng.integers(0, 2, len(views)).astype(np.uint8)
+    context = rng.normal(size=(len(views), CONTEXT)).astype(np.float32)
+    inputs = actor_inputs(frozen, views, encode_views(views), conditions, context)
+    with torch.no_grad():
+        expected = [values.numpy() for values in actor(inputs)]
+    seen = load_onnx(str(exported)).seen(views, encode_views(views), conditions)
+    for found, values in zip(network(seen, context), expected, strict=True):
+        assert np.allclose(found, values, atol=1e-4)
+    # The context counts: with another one the outputs are others.
+    assert not np.allclose(network(seen, context + 1)[0], expected[0], atol=1e-2)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_it_plays_what_the_network_plays(
+    checkpoint: Path, exported: Path, views: np.ndarray, temperature: float
+) -> None:
+    torch_player = NetworkPlayer(FrozenActor(load_checkpoint(checkpoint)[0], False), 5, temperature)
+    player = make_player(f"{exported}:temperature={temperature}", 5)
+    assert (player.act(views) == torch_player.act(views)).mean() > 0.999
+
+
+def test_the_network_of_a_level_keeps_the_bounds_of_its_level(tmp_path: Path, views: np.ndarray) -> None:
+    export("level-1", tmp_path / "level", onnx=True)
+    about = json.loads((tmp_path / "level" / "onnx.json").read_text())
+    assert (about["memory"], about["notices"]) == (3, 0)
+    player = load_onnx(str(tmp_path / "level"))
+    seen = player.seen(views, encode_views(views), np.zeros(len(views), np.uint8))
+    taken = slice(208, 260)
+    assert encode_views(views)[:, taken].any() and not seen[:, taken].any()
+    assert "without the level's leanings" in (tmp_path / "level" / CARD).read_text()
+
+
+def test_it_plays_without_torch(exported: Path) -> None:
+    code = f"""
+import sys
+sys.modules["torch"] = None
+import ginenv
+env = ginenv.HandEnv({str(exported)!r})
+_, info = env.reset(seed=3)
+over = False
+while not over:
+    _, _, over, _, info = env.step(info["action_mask"].argmax())
+print(info["outcome"])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "points" in done.stdout
+
+
+def test_it_plays_matches(exported: Path) -> None:
+    result = play_match(str(exported), "random", pairs=10, unit="hands")
+    assert len(result.games) == 20
+
+
+def test_a_graph_that_does_not_agree_is_not_written(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Actor((24, 16), CONTEXT, NUM_HEURISTIC_FEATURES)
+    graph = onnx_export._graph_of(other.eval())
+    monkeypatch.setattr(onnx_export, "_graph_of", lambda actor: graph)
+    with pytest.raises(OnnxError, match="does not compute what torch does: logits differ by"):
+        export_onnx(checkpoint, tmp_path / "wrong")
+    assert not (tmp_path / "wrong").exists()
+
+
+def test_damaged_exports_are_refused_in_a_sentence(exported: Path, tmp_path: Path) -> None:
+    for name in ("network.onnx", "onnx.json"):
+        (tmp_path / name).write_bytes((exported / name).read_bytes())
+    about = json.loads((tmp_path / "onnx.json").read_text())
+    (tmp_path / "network.onnx").write_bytes(b"not a graph")
+    with pytest.raises(OnnxError, match="truncated or not the file"):
+        make_player(str(tmp_path))
+    (tmp_path / "onnx.json").write_text(json.dumps(about | {"observation_version": 99}))
+    with pytest.raises(OnnxError, match="observation_version is 99; this version reads 1"):
+        make_player(str(tmp_path))
+
+
+def test_a_place_that_is_taken_is_refused(exported: Path) -> None:
+    with pytest.raises(GinError, match="not an empty directory"):
+        export("network", exported, onnx=True)
+
+
+def test_a_copy_of_a_checkpoint_has_a_card(checkpoint: Path, tmp_path: Path) -> None:
+    export(str(checkpoint), tmp_path / "copy")
+    text = (tmp_path / "copy" / CARD).read_text()
+    assert text == model_card(tmp_path / "copy")
+    for said in ("1,234,567", "`python train.py`", "simple 62.5 ± 4.0 %", f"context of {CONTEXT} numbers", "## Limits"):
+        assert said in text
+    assert make_player(str(tmp_path / "copy")).name == "copy"
+
+
+def test_measured_strength_is_kept_with_its_interval(checkpoint: Path, tmp_path: Path) -> None:
+    export(str(checkpoint), tmp_path / "copy")
+    result = play_match(str(tmp_path / "copy"), "random", pairs=10)
+    (tmp_path / "results.json").write_text(json.dumps({"matches": [result.to_dict()]}))
+    card(tmp_path / "copy", [tmp_path / "results.json"])
+    share = result.share
+    row = f"| `random` | eaai | 20 games | {share.text(percent=True)} |"
+    assert row in (tmp_path / "copy" / CARD).read_text()
+    # From its JSON alone from then on.
+    assert write_card(tmp_path / "copy") == (tmp_path / "copy" / CARD).read_text() == model_card(tmp_path / "copy")
+    assert make_player(str(tmp_path / "copy"))
+    with pytest.raises(GinError, match="is no results file"):
+        card(tmp_path / "copy", [tmp_path / "copy" / CARD])
+
+
+@pytest.mark.parametrize("directory", [SHIPPED, *(INSTALLED / name for name in NAMES)], ids=lambda path: path.name)
+def test_the_cards_of_what_ships_are_those_of_its_json(directory: Path) -> None:
+    """`gin card DIRECTORY` writes one anew."""
+    assert (directory / CARD).read_text(encoding="utf-8") == model_card(directory)
+
+
+def test_what_is_no_checkpoint_is_named(tmp_path: Path) -> None:
+    for onnx in (False, True):
+        with pytest.raises(GinError, match=r"checkpoint nowhere: checkpoint\.json cannot be read"):
+            export("nowhere", tmp_path / "out", onnx=onnx)
+    assert not (tmp_path / "out").exists()
