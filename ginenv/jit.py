@@ -22,7 +22,6 @@ from typing import Any
 
 import numba
 import numpy as np
-import platformdirs
 from llvmlite import ir
 from numba.core import cgutils, config, event, types
 from numba.extending import intrinsic
@@ -32,10 +31,19 @@ _IMPORT = re.compile(rf"^\s*(?:from|import)\s+((?:{'|'.join(_PROJECT)})(?:\.\w+)
 _KEEP_SECONDS = 30 * 86400
 
 
+def _user_cache() -> Path:
+    """Where the platform keeps what programs can make again."""
+    home = Path(os.path.expanduser("~"))
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches"
+    chosen = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return chosen if chosen.is_absolute() else home / ".cache"
+
+
 def cache_root() -> Path:
     """Directory of compiled code: ``$GINENV_CACHE_DIR``, else the user's cache, else a temporary directory."""
     chosen = os.environ.get("GINENV_CACHE_DIR")
-    candidates = [platformdirs.user_cache_path("ginenv"), Path(tempfile.gettempdir()) / f"ginenv-{os.getuid()}"]
+    candidates = [_user_cache() / "ginenv", Path(tempfile.gettempdir()) / f"ginenv-{os.getuid()}"]
     for candidate in ([Path(chosen)] if chosen else []) + candidates:
         try:
             candidate.mkdir(parents=True, exist_ok=True)
