@@ -11,7 +11,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from ginenv.errors import GinError, must_be, unknown_name
 
-
 # In a clone this is a link to the directory at the top; a package holds the files themselves.
 SHIPPED = Path(__file__).parent / "configs"
 
