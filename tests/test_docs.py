@@ -2,6 +2,7 @@
 
 The blocks of a page run in their order, those in Python in one namespace, in a directory that is empty at first. A comment on the line
 before a block says what else is to know: ``slow`` (for the slow tests alone), ``file NAME`` (kept under that name), ``elsewhere: WHERE``.
+The examples of the sources lie in that directory too.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def _run_shell(block: Block, place: Path) -> None:
     }
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", block.text],
-        cwd=place, env=environment, capture_output=True, text=True, timeout=1200,
+        cwd=place, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=1200,
     )  # fmt: skip
     assert done.returncode == 0, f"line {block.line}:\n{block.text}\n{done.stdout}\n{done.stderr}"
 
@@ -61,6 +62,7 @@ def _run_block(page: Path, block: Block, place: Path, names: dict[str, Any]) -> 
 def _run_page(page: Path, place: Path, monkeypatch: pytest.MonkeyPatch, with_slow: bool) -> None:
     monkeypatch.chdir(place)
     monkeypatch.syspath_prepend(place)
+    (place / "examples").symlink_to(ROOT / "examples")
     names: dict[str, Any] = {"__name__": page.stem}
     for block in blocks_of(page):
         if not block.note.startswith("elsewhere") and (with_slow or block.note != "slow"):
