@@ -44,8 +44,10 @@ def planes() -> Image.Image:
     player = make_player("formula", seed=2)
     env = HandEnv(opponent="formula", seat=0, render_mode="rgb_array")
     observation, _ = env.reset(seed=9)
-    while env.view["num_history"] < 16:
-        observation, *_ = env.step(int(player.act(np.array([env.view]))[0]))
+    for _ in range(5):
+        observation, _, over, _, _ = env.step(int(player.act(np.array([env.view]))[0]))
+        if over:
+            observation, _ = env.reset()
     across, down = 13 * CELL + 2 * MARGIN, 4 * CELL + 2 * MARGIN + 6
     seen = Image.fromarray(env.render()).resize((3 * across, 3 * across * 600 // 960), Image.Resampling.LANCZOS)
     image = Image.new("RGB", (3 * across, seen.height + 3 * down), "white")
