@@ -11,7 +11,7 @@ from ginenv.rule_texts import PRESET_TEXTS, RULE_TEXTS
 
 project = "ginenv"
 author = "The ginenv authors"
-copyright = f"2026, {author}"  # noqa: A001 - the name that Sphinx reads
+copyright = f"2026, {author}"
 version = release = ginenv.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]

@@ -19,7 +19,9 @@ def test_a_record_of_version_1() -> None:
     record = parse_record(text)
     assert record.players == ("one", "other") and record.match is not None
     assert record.match.totals == (357, 0) and record.match.rules.target == 20
-    assert [str(outcome) for outcome in record.match.outcomes] == ["knock by seat 0, deadwood 10 against 76; 66 to seat 0"]
+    assert [str(outcome) for outcome in record.match.outcomes] == [
+        "knock by seat 0, deadwood 10 against 76; 66 to seat 0"
+    ]
     assert format_record(record.match, record.players) == text
 
 
