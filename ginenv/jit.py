@@ -7,6 +7,7 @@ modules that it imports, directly or not. Old directories are dropped after a mo
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import inspect
 import os
@@ -138,6 +139,20 @@ class _PartLibrary(JITCodeLibrary):
         self._finalized = True
 
 
+class _EntryCompiler(Compiler):
+    """Compiles a function that Python calls."""
+
+    def compile_extra(self, func: Any) -> Any:
+        """As usual, without looking for garbage meanwhile: the compiler's many objects live until it is done."""
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            return super().compile_extra(func)
+        finally:
+            if collects:
+                gc.enable()
+
+
 class _PartCompiler(Compiler):
     """Compiles a function to be a part of its callers."""
 
@@ -153,8 +168,9 @@ class _PartCompiler(Compiler):
         return made._replace(entry_point=entry)
 
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
-_PART_OPTIONS = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": _PartCompiler}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False, "no_cfunc_wrapper": True}
+_ENTRY_OPTIONS = _OPTIONS | {"pipeline_class": _EntryCompiler}
+_PART_OPTIONS = _OPTIONS | {"no_cpython_wrapper": True, "pipeline_class": _PartCompiler}
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -171,7 +187,7 @@ def kernel(function: Callable[..., Any]) -> Any:
     before = config.CACHE_DIR  # type: ignore[attr-defined]
     config.CACHE_DIR = _cache_dir(Path(function.__code__.co_filename).resolve())  # type: ignore[attr-defined]
     try:
-        called_by_python = numba.njit(cache=cached, **_OPTIONS)(function)
+        called_by_python = numba.njit(cache=cached, **_ENTRY_OPTIONS)(function)
     finally:
         config.CACHE_DIR = before  # type: ignore[attr-defined]
     part = numba.njit(**_PART_OPTIONS)(function)
