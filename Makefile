@@ -5,6 +5,9 @@
 #   make setup    only the environment, in .venv
 #   make peers    add the public engines that tests and benchmarks compare with
 #   make format   put the sources into the form that `make test` asks for
+#   make docs     build the documentation's site in docs/_build, warnings as errors
+#   make dist     build the source distribution and the wheel, in dist
+#   make check-dist  build them, install them in empty environments and try them there (takes minutes)
 #   make bench    speed beside other engines, measured in one run (takes minutes)
 #   make results  the shipped network against everybody, the figures of docs/results.md (takes half an hour)
 #   make clean    remove caches and build products; distclean also removes .venv
@@ -29,7 +32,7 @@ PEERS := $(VENV)/.peers-done
 
 RUN := runs/quick
 
-.PHONY: setup peers train lint format test bench results clean distclean
+.PHONY: setup peers train lint format test docs dist check-dist bench results clean distclean
 
 setup: $(SETUP)
 peers: $(PEERS)
@@ -66,6 +69,15 @@ format: $(SETUP)
 test: lint
 	$(BIN)/pytest --numprocesses $(JOBS) -m "not slow"
 
+docs: $(SETUP)
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build
+
+dist: $(SETUP)
+	$(BIN)/python -m build
+
+check-dist: $(SETUP)
+	$(BIN)/pytest tests/test_wheel.py
+
 bench: $(PEERS)
 	$(BIN)/python -m benchmarks.engine_speed
 	$(BIN)/python -m benchmarks.env_speed
@@ -89,7 +101,7 @@ results: $(SETUP)
 	$(BIN)/python -m benchmarks.tables
 
 clean:
-	rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf build dist docs/_build *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean

@@ -11,6 +11,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from ginenv.errors import GinError, must_be, quoted, unknown_name
 
+# In a clone this is a link to the directory at the top; a package holds the files themselves.
+SHIPPED = Path(__file__).parent / "configs"
+
 
 class ConfigError(GinError):
     """A configuration that cannot be read, or a key or value that does not exist."""
@@ -225,16 +228,22 @@ def parse_config(values: dict[str, Any], model: type[Config] = TrainConfig, sour
         raise ConfigError(f"{source}: {_sentence(error, model)}") from None
 
 
+def _find(path: Path) -> Path:
+    return SHIPPED / path.name if path.parent == Path("configs") and not path.exists() else path
+
+
 def load_config(path: str | Path, overrides: Sequence[str] = (), model: type[Config] = TrainConfig) -> Any:
     """A configuration from a YAML file, changed by ``key=value`` overrides (``network.actor=[512,512]``).
+
+    ``configs/NAME.yaml`` is the one that comes with the package where the current directory has no such file.
 
     Raises:
         ConfigError: if the file cannot be read, or a key or value does not exist.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = _find(Path(path)).read_text(encoding="utf-8")
     except OSError as error:
-        known = sorted(str(file) for file in Path("configs").glob("*.yaml"))
+        known = sorted(f"configs/{file.name}" for file in SHIPPED.glob("*.yaml"))
         raise ConfigError(
             f"configuration {path} cannot be read ({error.strerror}); known: {', '.join(known)}"
         ) from None

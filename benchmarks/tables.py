@@ -249,9 +249,9 @@ def levels_table() -> list[str]:
 
 
 CONTROL = """Most of the gain by learning comes with another opponent's history as well: it is hardly a gain by knowing *this* one
-([LOG.md](../LOG.md), "Whom do the levels learn?")."""
+(`LOG.md`, "Whom do the levels learn?")."""
 EXPLOIT = """What trained responses won. It bounds nothing: they did not always hold what the weights that they began from could do, so
-a player can lose more than this ([LOG.md](../LOG.md), "Whom do the levels learn?")."""
+a player can lose more than this (`LOG.md`, "Whom do the levels learn?")."""
 
 
 def histories_table() -> list[str]:

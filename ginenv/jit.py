@@ -7,6 +7,7 @@ modules that it imports, directly or not. Old directories are dropped after a mo
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import inspect
 import os
@@ -25,9 +26,11 @@ from typing import Any
 
 import numba
 import numpy as np
-import platformdirs
 from llvmlite import ir
+from numba._dynfunc import make_function
 from numba.core import cgutils, config, event, types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.extending import intrinsic
 
 _PROJECT = ("ginenv", "agents")
@@ -35,10 +38,19 @@ _IMPORT = re.compile(rf"^\s*(?:from|import)\s+((?:{'|'.join(_PROJECT)})(?:\.\w+)
 _KEEP_SECONDS = 30 * 86400
 
 
+def _user_cache() -> Path:
+    """Where the platform keeps what programs can make again."""
+    home = Path(os.path.expanduser("~"))
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches"
+    chosen = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return chosen if chosen.is_absolute() else home / ".cache"
+
+
 def cache_root() -> Path:
     """Directory of compiled code: ``$GINENV_CACHE_DIR``, else the user's cache, else a temporary directory."""
     chosen = os.environ.get("GINENV_CACHE_DIR")
-    candidates = [platformdirs.user_cache_path("ginenv"), Path(tempfile.gettempdir()) / f"ginenv-{os.getuid()}"]
+    candidates = [_user_cache() / "ginenv", Path(tempfile.gettempdir()) / f"ginenv-{os.getuid()}"]
     for candidate in ([Path(chosen)] if chosen else []) + candidates:
         try:
             candidate.mkdir(parents=True, exist_ok=True)
@@ -145,19 +157,76 @@ def interrupt(signum: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+class _PartLibrary(JITCodeLibrary):
+    """Code that is only ever linked into that of callers: it is left as it was generated, without optimisation or machine code."""
+
+    def add_llvm_module(self, ll_module: Any) -> None:
+        """Without the passes over single functions: those over the caller's whole module do the same."""
+        self._final_module.link_in(ll_module)
+
+    def _optimize_final_module(self) -> None:
+        """Nothing: the caller's module is optimised, and this with it."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class _EntryCompiler(Compiler):
+    """Compiles a function that Python calls."""
+
+    def compile_extra(self, func: Any) -> Any:
+        """As usual, without looking for garbage meanwhile: the compiler's many objects live until it is done."""
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            return super().compile_extra(func)
+        finally:
+            if collects:
+                gc.enable()
+
+
+class _PartCompiler(Compiler):
+    """Compiles a function to be a part of its callers."""
+
+    def compile_extra(self, func: Any) -> Any:
+        """As usual, but into a library of that kind; what compiled callers find it by has no code of its own."""
+        state = self.state
+        state.library = _PartLibrary(state.targetctx.codegen(), func.__qualname__)
+        state.flags.no_compile = True
+        made = super().compile_extra(func)
+        name, library = made.fndesc.qualname, made.library
+        entry = make_function(made.fndesc.lookup_module(), name, "", 0, made.environment, (library,))
+        state.targetctx.insert_user_function(entry, made.fndesc, [library])
+        return made._replace(entry_point=entry)
+
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False, "no_cfunc_wrapper": True}
+_ENTRY_OPTIONS: Any = _OPTIONS | {"pipeline_class": _EntryCompiler}
+_PART_OPTIONS: Any = _OPTIONS | {"no_cpython_wrapper": True, "pipeline_class": _PartCompiler}
+
+
 def kernel(function: Callable[..., Any]) -> Any:
     """Compiles a function for the machine, without bounds checks, with a cache that is never stale.
 
     Callers validate first: a bad index inside a kernel is not an error but a corrupted process.
+
+    Numba by itself would make machine code of every function that a kernel calls, each time with all that it calls in turn, although
+    only what Python calls is ever run: for the hundred functions below an environment's step that takes most of the time. Here a
+    kernel that is called by another is a part of it, and optimised there once.
     """
     # Numba cannot compile a caller of a generator that it took from its cache; callers hold a copy of it in theirs.
     cached = not inspect.isgeneratorfunction(function)
     before = config.CACHE_DIR  # type: ignore[attr-defined]
     config.CACHE_DIR = _cache_dir(Path(function.__code__.co_filename).resolve())  # type: ignore[attr-defined]
     try:
-        return numba.njit(cache=cached, nogil=True, error_model="numpy", boundscheck=False)(function)
+        called_by_python = numba.njit(cache=cached, **_ENTRY_OPTIONS)(function)  # type: ignore[call-overload]
     finally:
         config.CACHE_DIR = before  # type: ignore[attr-defined]
+    part = numba.njit(**_PART_OPTIONS)(function)
+    # What compiled callers ask of a function.
+    called_by_python.get_call_template, called_by_python.get_overload = part.get_call_template, part.get_overload
+    return called_by_python
 
 
 @intrinsic

@@ -101,7 +101,7 @@ class PlayerSpec:
 
 _NAMES: dict[str, _Entry] = {}
 _DIRECTORIES: dict[str, _Entry] = {}
-_PROGRAM = _Entry("agents.programs.player:OutsidePlayer", argument="command")
+_PROGRAM = _Entry("agents.programs.player:OutsidePlayer", "agents", argument="command")
 
 
 def register_player(name: str, target: str, extra: str = "", **fixed: Any) -> None:
@@ -255,13 +255,13 @@ for _name in ("random", "easy", "simple", "formula", "camper", "knocker", "style
 register_player("hints", "agents.bots.heuristics:HintFollower")
 register_player("openspiel-simple", "agents.bots.peers:OpenSpielSimple", "openspiel")
 register_player("rlcard-novice", "agents.bots.peers:RlcardNovice", "rlcard")
-register_player("network", "agents.network.player:make_network", "train")
-register_player("search", "agents.search:make_search", "train")
+register_player("network", "agents.network.player:make_network", "agents")
+register_player("search", "agents.search:make_search", "agents")
 register_player("population", "agents.bots.population:PopulationPlayer")
-register_player("level", "agents.levels.player:make_level", "train")
+register_player("level", "agents.levels.player:make_level", "agents")
 for _number in range(1, 5):
-    register_player(f"level-{_number}", "agents.levels.player:make_level", "train", level=_number)
+    register_player(f"level-{_number}", "agents.levels.player:make_level", "agents", level=_number)
 # A level's directory is a checkpoint's too.
-register_directory("level.json", "agents.levels.player:make_level", "train", argument="level")
-register_directory("checkpoint.json", "agents.network.player:load_network", "train")
+register_directory("level.json", "agents.levels.player:make_level", "agents", argument="level")
+register_directory("checkpoint.json", "agents.network.player:load_network", "agents")
 register_directory("onnx.json", "agents.network.onnx_player:load_onnx", "onnx")

@@ -39,7 +39,6 @@ from ginenv.table_kernels import (
     collect_waiting,
     first_illegal,
     play,
-    resume,
 )
 from ginenv.view import VIEW, make_views
 
@@ -225,7 +224,7 @@ class TableBatch:
         begin_some(self.states, self.tables, slots)
         self._impose(slots, *checked)
         self._slots[: len(slots)] = slots
-        waiting = resume(*self._place(), self._slots, len(slots), rows, masks)
+        waiting = play(*self._place(), self._slots, len(slots), False, rows, masks)
         if waiting:
             self._serve(waiting, rows, masks)
 
@@ -302,7 +301,7 @@ class TableBatch:
         """Plays the actions taken; observations and masks go to rows and masks."""
         if self._forgetful:
             self.tables["fresh"] = 0
-        waiting = play(*self._place(), rows, masks)
+        waiting = play(*self._place(), self._all, self.num_tables, True, rows, masks)
         if self._forgetful:
             self._forget_fresh(self._all)
         if waiting:
@@ -342,7 +341,7 @@ class TableBatch:
                     count = collect_waiting(self.states, self.tables, views, slots, number, ASK)
                     if count:
                         self._ask(player, count)
-                        waiting += resume(*self._place(), slots, count, rows, masks) - count
+                        waiting += play(*self._place(), slots, count, False, rows, masks) - count
                         served += count
                 if self._opponents["listens"][number]:
                     count = collect_waiting(self.states, self.tables, views, slots, number, TELL)
@@ -351,7 +350,7 @@ class TableBatch:
                         player.observe_hands(views[:count], told)
                         self.tables["told"][told] = 1
                         self.tables["fresh"][told] = 0
-                        waiting += resume(*self._place(), slots, count, rows, masks) - count
+                        waiting += play(*self._place(), slots, count, False, rows, masks) - count
                         self._forget_fresh(told)
                         served += count
             if not served:

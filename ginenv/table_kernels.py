@@ -293,40 +293,34 @@ def _advance(s, t, v, i, r, m):
 
 
 @kernel
-def play(states, tables, views, rows, masks):
-    """One step of all tables by the actions written in them; how many wait for Python.
-
-    A table whose episode was over begins the next one instead, and its action is not looked at.
-    """
-    n = states.shape[0]
-    v = views[n]
-    waiting = 0
-    for i in range(n):
-        s = states[i]
-        t = tables[i]
-        _clear(t)
-        if t.over:
-            _begin(s, t)
-        else:
-            t.moved = 1
-            t.moved_in_hand = 1
-            if among(t.action, t.legal[0], t.legal[1], t.legal[2]) or is_legal(s, t.action):
-                apply(s, t.action)
-            else:
-                t.illegal = 1
-                t.reward += t.loss
-                _close_episode(s, t, v)
-        waiting += _advance(s, t, v, i, row_of(rows, i), mask_of_row(masks, i))
-    return waiting
+def _act(s, t, v):
+    """Plays the learner's action; a table whose episode was over begins the next one instead."""
+    _clear(t)
+    if t.over:
+        _begin(s, t)
+        return
+    t.moved = 1
+    t.moved_in_hand = 1
+    if among(t.action, t.legal[0], t.legal[1], t.legal[2]) or is_legal(s, t.action):
+        apply(s, t.action)
+    else:
+        t.illegal = 1
+        t.reward += t.loss
+        _close_episode(s, t, v)
 
 
 @kernel
-def resume(states, tables, views, slots, count, rows, masks):
-    """Plays some tables on; how many of them wait for Python."""
+def play(states, tables, views, slots, count, acts, rows, masks):
+    """Plays some tables on, where ``acts`` is set by the actions written in them first; how many wait for Python."""
+    v = views[states.shape[0]]
     waiting = 0
     for k in range(count):
         i = slots[k]
-        waiting += _advance(states[i], tables[i], views[states.shape[0]], i, row_of(rows, i), mask_of_row(masks, i))
+        s = states[i]
+        t = tables[i]
+        if acts:
+            _act(s, t, v)
+        waiting += _advance(s, t, v, i, row_of(rows, i), mask_of_row(masks, i))
     return waiting
 
 

@@ -51,15 +51,19 @@ def test_results_hold_the_command_that_wrote_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("missing", "program"),
+    ("missing", "extra", "program"),
     [
-        ("rich", ["evaluate.py", "simple", "random"]),
-        ("torch", ["train.py"]),
-        ("pydantic", ["train.py"]),
-        ("tyro", ["evaluate.py", "tournament", "configs/tournament.yaml"]),
+        ("rich", "agents", ["evaluate.py", "simple", "random"]),
+        ("torch", "agents", ["train.py"]),
+        ("pydantic", "agents", ["train.py"]),
+        ("tensorboard", "train", ["train.py"]),
+        ("tyro", "agents", ["evaluate.py", "tournament", "configs/tournament.yaml"]),
+        ("tyro", "agents", ["evaluate.py", "stress"]),
     ],
 )
-def test_a_missing_extra_is_named_with_what_installs_it(missing: str, program: list[str], tmp_path: Path) -> None:
+def test_a_missing_extra_is_named_with_what_installs_it(
+    missing: str, extra: str, program: list[str], tmp_path: Path
+) -> None:
     """Of the programs at the top too, which must not import it before they can say so."""
     (tmp_path / "sitecustomize.py").write_text(f"import sys\nsys.modules[{missing!r}] = None\n")
     done = subprocess.run(
@@ -70,9 +74,9 @@ def test_a_missing_extra_is_named_with_what_installs_it(missing: str, program: l
         text=True,
         check=False,
     )
-    name = " ".join(program[:2]) if "tournament" in program else program[0]
+    name = " ".join(program[:2]) if program[1:2] in (["tournament"], ["stress"]) else program[0]
     assert done.returncode == 1
-    assert done.stderr == f"{name}: {missing} is not installed; pip install 'ginenv[train]' installs it\n"
+    assert done.stderr == f"{name}: {missing} is not installed; pip install 'ginenv[{extra}]' installs it\n"
 
 
 def test_what_is_installed_and_broken_is_no_missing_extra() -> None:

@@ -59,7 +59,7 @@ def command(*words):
 
 
 def bad_bot(kind, seed=0):
-    return command(ROOT / "examples" / "bad_bots.py", kind, seed)
+    return command(ROOT / "agents" / "arena" / "bad_bots.py", kind, seed)
 
 
 @pytest.fixture
@@ -430,7 +430,7 @@ def test_conformance_says_in_words_what_is_wrong(logger):
 
 def test_many_bad_bots_at_once_leave_nothing_behind():
     kinds = ["crash", "illegal", "orphan", "no-json"]
-    result = run(ROOT / "examples" / "bad_bots.py", kinds, 8, 4, lambda done: None)
+    result = run(ROOT / "agents" / "arena" / "bad_bots.py", kinds, 8, 4, lambda done: None)
     assert not result.unnamed and result.left_behind == 0
     assert {kind: set(named) for kind, named in result.faults.items()}["no-json"] == {"rubbish"}
 

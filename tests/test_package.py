@@ -1,22 +1,32 @@
-"""What an installed package says about itself."""
+"""What a package says about itself: its data files, its versions, and which extra brings what."""
 
 from __future__ import annotations
 
+import ast
+import importlib.metadata
 import importlib.resources
+import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
-PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
+import ginenv
+from agents.cli import EXTRAS
+from agents.config import SHIPPED, ConfigError, load_config
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+NAMED = PROJECT["project"]["optional-dependencies"]
 
 
 @pytest.mark.parametrize("package", ["ginenv", "agents"])
 def test_type_checkers_find_the_marker_of_a_typed_package(package: str) -> None:
     assert (importlib.resources.files(package) / "py.typed").is_file()
-    assert "py.typed" in PROJECT["tool"]["setuptools"]["package-data"]["*"]
+    assert "py.typed" in PROJECT["tool"]["setuptools"]["package-data"][package]
     assert "Typing :: Typed" in PROJECT["project"]["classifiers"]
 
 
@@ -32,3 +42,78 @@ def test_the_cache_of_compiled_code_is_where_it_is_asked_for(tmp_path: Path) -> 
     default = "Library/Caches" if sys.platform == "darwin" else ".cache"
     assert found[1:] == [f"{tmp_path}/chosen", f"{tmp_path}/home/{default}/ginenv"]
     assert sys.platform == "darwin" or found[0] == f"{tmp_path}/user/ginenv"
+
+
+def test_one_version_everywhere() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    assert newest is not None
+    assert citation["version"] == ginenv.__version__
+    assert newest[1] in (ginenv.__version__, "Unreleased")
+    assert citation["authors"] == PROJECT["project"]["authors"]
+
+
+def test_a_configuration_that_ships_is_found_where_there_is_none(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert load_config("configs/smoke.yaml") == load_config(ROOT / "configs" / "smoke.yaml")
+    with pytest.raises(ConfigError, match=r"configs/nowhere\.yaml cannot be read .*known: configs/dmc\.yaml, "):
+        load_config("configs/nowhere.yaml")
+    # One's own of that name comes first.
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "smoke.yaml").write_text("decisions: 77\n")
+    assert load_config("configs/smoke.yaml").decisions == 77
+    assert [path.name for path in SHIPPED.iterdir()] == [path.name for path in (ROOT / "configs").iterdir()]
+
+
+# Imported by name, and always there with what needs them.
+PARTS = {"llvmlite": "numba", "markupsafe": "jinja2"}
+
+
+def _distributions(requirements: list[str]) -> set[str]:
+    """The names of distributions, those of the extras that are named among them too, as they are compared."""
+    found = set()
+    for requirement in requirements:
+        name, extras = re.match(r"([\w.-]+)(?:\[([\w,]+)\])?", requirement).groups()  # type: ignore[union-attr]
+        found.add(re.sub(r"[-_.]+", "-", name).lower())
+        for extra in filter(None, (extras or "").split(",")):
+            found |= _distributions(NAMED[extra])
+    return found
+
+
+def _imports(package: str) -> set[str]:
+    """What the modules of a package import from outside, those imports inside of functions included."""
+    found: set[str] = set()
+    for path in (ROOT / package).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                # Its writer needs the package of that name.
+                module = str(node.module)
+                found.add("tensorboard" if module.endswith("tensorboard") else module)
+    top = {name.partition(".")[0] for name in found}
+    return top - set(sys.stdlib_module_names) - {"ginenv", "agents"}
+
+
+def test_every_import_is_in_the_base_or_in_the_extra_that_its_absence_names() -> None:
+    base = _distributions(PROJECT["project"]["dependencies"])
+    assert base == {"gymnasium", "numba", "numpy", "pillow"}
+    of_module = importlib.metadata.packages_distributions()
+
+    def names(module: str) -> set[str]:
+        module = PARTS.get(module, module)
+        return {re.sub(r"[-_.]+", "-", name).lower() for name in of_module.get(module, [module])}
+
+    for module in _imports("agents"):
+        if not names(module) & base:
+            assert names(module) & _distributions(NAMED[EXTRAS.get(module, "agents")]), module
+    # The environments need the base alone, and an adapter what it adapts to.
+    assert {module for module in _imports("ginenv") if not names(module) & base} == {"pettingzoo"}
+
+
+def test_an_adapter_without_its_library_names_the_extra() -> None:
+    code = "import sys; sys.modules['pettingzoo'] = None; import ginenv.adapters.pettingzoo"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stderr.strip().endswith(
+        "ModuleNotFoundError: pettingzoo is not installed; pip install 'ginenv[pettingzoo]' installs it"
+    )

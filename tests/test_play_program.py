@@ -270,13 +270,13 @@ def test_what_cannot_be_is_one_sentence_and_a_status(tmp_path, arguments, messag
 @pytest.mark.parametrize(
     ("missing", "arguments", "message"),
     [
-        ("tyro", [], "tyro is not installed; pip install 'ginenv[train]' installs it"),
+        ("tyro", [], "tyro is not installed; pip install 'ginenv[agents]' installs it"),
         (
             "torch",
             ["--player", "Ann", "--opponent", "level-1"],
-            "levels need torch; pip install 'ginenv[train]' installs it",
+            "levels need torch; pip install 'ginenv[agents]' installs it",
         ),
-        ("torch", ["--what-did-you-learn", "level-1"], "levels need torch; pip install 'ginenv[train]' installs it"),
+        ("torch", ["--what-did-you-learn", "level-1"], "levels need torch; pip install 'ginenv[agents]' installs it"),
     ],
 )
 def test_what_an_extra_would_bring_is_named(tmp_path, missing, arguments, message):

@@ -64,7 +64,7 @@ def test_a_player_whose_engine_is_missing_says_which_extra_brings_it():
 def test_without_torch_a_network_names_the_extra_with_torch(spec):
     script = f"import sys; sys.modules['torch'] = None; import ginenv; ginenv.make_player({spec!r})"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert "needs torch, which is not installed; pip install 'ginenv[train]' brings it" in run.stderr
+    assert "needs torch, which is not installed; pip install 'ginenv[agents]' brings it" in run.stderr
 
 
 def test_a_directory_is_told_by_its_marker_and_takes_options(tmp_path):

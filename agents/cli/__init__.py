@@ -60,6 +60,9 @@ COMMANDS = {
     "fit-hand-model": Command("agents.cli.train:fit_hand_model", "CHECKPOINT: trains its model of whole hands", False),
 }
 
+# The extras that bring what ``agents``, the one to play and measure with, does not.
+EXTRAS = {"tensorboard": "train", "pyarrow": "data", "onnx": "onnx", "onnxruntime": "onnx", "onnxscript": "onnx"}
+
 # What ``evaluate.py`` takes as a command of its own and not as a player's name.
 BESIDE_MATCHES = ("tournament", "conform", "stress", "exploit", "adaptation")
 
@@ -98,7 +101,7 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         missing = str(error.name).partition(".")[0]
         if missing in ("ginenv", "agents", "None"):
             raise
-        extra = {"pyarrow": "data", "onnx": "onnx", "onnxruntime": "onnx", "onnxscript": "onnx"}.get(missing, "train")
+        extra = EXTRAS.get(missing, "agents")
         sys.exit(f"{name}: {missing} is not installed; pip install 'ginenv[{extra}]' installs it")
     finally:
         adopt_orphans(False)

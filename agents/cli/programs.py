@@ -18,7 +18,7 @@ from agents.programs.player import BotLimits
 from agents.reports.terminal import progress_bar
 from ginenv.errors import GinError
 
-BAD_BOTS = Path(__file__).parents[2] / "examples" / "bad_bots.py"
+BAD_BOTS = Path(__file__).parents[1] / "arena" / "bad_bots.py"
 
 
 class ConformConfig(Config):
@@ -68,9 +68,7 @@ def conform(config: ConformConfig) -> None:
 
 
 def stress(config: StressConfig) -> None:
-    """Plays matches against bad programs of every kind in examples/bad_bots.py and checks that all are survived."""
-    if not BAD_BOTS.is_file():
-        raise GinError(f"{BAD_BOTS.name} is missing; it comes with the sources, in examples/")
+    """Plays matches against bad programs of every kind in agents/arena/bad_bots.py and checks that all are survived."""
     kinds = [kind for kind in runpy.run_path(str(BAD_BOTS))["KINDS"] if kind != "noise"]
     console = Console()
     with progress_bar(console, config.bots, "bad bots") as tick:

@@ -110,7 +110,7 @@ def _levels() -> Any:
         import agents.levels.profile
         import agents.levels.words
     except ModuleNotFoundError as error:
-        raise GinError(f"levels need {error.name}; pip install 'ginenv[train]' installs it") from None
+        raise GinError(f"levels need {error.name}; pip install 'ginenv[agents]' installs it") from None
     return agents.levels
 
 

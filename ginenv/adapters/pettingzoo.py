@@ -21,8 +21,6 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import EzPickle
-from pettingzoo import AECEnv
-from pettingzoo.utils import wrappers
 
 from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import PLANES_SHAPE
@@ -32,6 +30,14 @@ from ginenv.rules import Rules
 from ginenv.selfplay import SelfPlay
 from ginenv.table_batch import RESET_OPTIONS
 from ginenv.table_kernels import ILLEGAL_REWARD
+
+try:
+    from pettingzoo import AECEnv
+    from pettingzoo.utils import wrappers
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"{error.name} is not installed; pip install 'ginenv[pettingzoo]' installs it", name=error.name
+    ) from None
 
 AGENTS = ("player_0", "player_1")
 

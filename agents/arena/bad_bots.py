@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Bots that break the line protocol, each in its own way; the arena has to survive all of them.
 
-    python examples/bad_bots.py KIND [SEED]
+    python -m agents.arena.bad_bots KIND [SEED]
 
 Each plays the first legal action until its fault comes (the seed says when).
 """

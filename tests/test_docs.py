@@ -1,0 +1,117 @@
+"""Every code block of the documentation runs, and its figures are those of the results files.
+
+The blocks of a page run in their order, those in Python in one namespace, in a directory that is empty at first. A comment on the line
+before a block says what else is to know: ``slow`` (for the slow tests alone), ``file NAME`` (kept under that name), ``elsewhere: WHERE``.
+The examples of the sources lie in that directory too.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.pages import PAGES, ROOT, Block, blocks_of
+
+# What is shown and not run: directives of the site, and what programs print.
+SHOWN = ("", "text", "bibtex")
+SLOW_PAGES = [page for page in PAGES if any(block.note == "slow" for block in blocks_of(page))]
+
+
+def _run_shell(block: Block, place: Path) -> None:
+    programs = Path(sys.executable).parent
+    environment = os.environ | {
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "PYTHONPATH": os.pathsep.join([str(place), str(ROOT)]),
+        "GINENV_HOME": str(place / "home"),
+    }
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", block.text],
+        cwd=place, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=1200,
+    )  # fmt: skip
+    assert done.returncode == 0, f"line {block.line}:\n{block.text}\n{done.stdout}\n{done.stderr}"
+
+
+def _run_block(page: Path, block: Block, place: Path, names: dict[str, Any]) -> None:
+    language = block.language
+    if block.note.startswith("file "):
+        (place / block.note.removeprefix("file ")).write_text(block.text, encoding="utf-8")
+    if language == "sh":
+        _run_shell(block, place)
+    elif language == "python" and "sys.stdin" not in block.text:
+        lines = "\n" * (block.line - 1) + block.text
+        exec(compile(lines, str(page), "exec"), names)
+    elif language == "python":
+        compile(block.text, str(page), "exec")
+    elif language == "json":
+        for line in block.text.splitlines():
+            json.loads(line)
+    elif language == "yaml":
+        yaml.safe_load(block.text)
+    else:
+        assert language in SHOWN or language.startswith("{"), (
+            f"nothing runs a block in {language!r} (line {block.line})"
+        )
+
+
+def _run_page(page: Path, place: Path, monkeypatch: pytest.MonkeyPatch, with_slow: bool) -> None:
+    monkeypatch.chdir(place)
+    monkeypatch.syspath_prepend(place)
+    if not (place / "examples").exists():
+        (place / "examples").symlink_to(ROOT / "examples")
+    names: dict[str, Any] = {"__name__": page.stem}
+    for block in blocks_of(page):
+        if not block.note.startswith("elsewhere") and (with_slow or block.note != "slow"):
+            _run_block(page, block, place, names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_pages_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _run_page(page, tmp_path, monkeypatch, with_slow=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", SLOW_PAGES, ids=lambda page: page.stem)
+def test_a_pages_slow_blocks_run_after_the_others(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _run_page(page, tmp_path, monkeypatch, with_slow=True)
+
+
+def test_a_block_that_runs_elsewhere_names_a_place_that_exists() -> None:
+    named = [block.note for page in PAGES for block in blocks_of(page) if block.note.startswith("elsewhere")]
+    assert named
+    for note in named:
+        assert (ROOT / note.removeprefix("elsewhere: ")).is_file(), note
+
+
+def test_a_block_that_fails_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("One\n\n```python\nx = 1\n```\n\n<!-- slow -->\n```python\nassert x == 2\n```\n")
+    _run_page(page, tmp_path, monkeypatch, with_slow=False)
+    with pytest.raises(AssertionError):
+        _run_page(page, tmp_path, monkeypatch, with_slow=True)
+
+
+def test_the_pages_say_what_the_results_files_hold() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.tables", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("sphinx") is None, reason="Sphinx is not installed (ginenv[docs])")
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "docs", str(tmp_path)],
+        cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for page in PAGES[1:]:
+        assert (tmp_path / f"{page.stem}.html").is_file()
