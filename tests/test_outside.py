@@ -238,7 +238,9 @@ def test_a_child_that_dropped_its_session_and_environment_ends_with_the_command(
         [sys.executable, "evaluate.py", *words], cwd=ROOT, capture_output=True, text=True, check=False
     )
     left = [
-        process for process in psutil.process_iter(["cmdline"]) if f"{os.getpid()}{workers}" in process.info["cmdline"]
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if f"{os.getpid()}{workers}" in (process.info["cmdline"] or ())
     ]
     for process in left:
         process.kill()
