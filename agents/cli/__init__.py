@@ -34,6 +34,7 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "play": Command("agents.play.terminal.app:run", "a table to play at in the terminal", reads_arguments=True),
+    "web": Command("agents.web.app:run", "the table in the browser", reads_arguments=True),
     "evaluate": Command("agents.cli.evaluate:evaluate", "A B: a match; A: one player against the panel"),
     "tournament": Command("agents.cli.tournament:tournament", "CONFIG.yaml: everyone against everyone"),
     "exploit": Command("agents.cli.measure:exploit", "PLAYER: trains best responses against a player", False),
