@@ -17,13 +17,33 @@ from ginenv.text import parse_rules
 
 # What a form's "back" may be: nobody is sent anywhere else.
 _BACK = ("/rules", "/options", "/table")
+# Options that are shown as what they look like.
+_SWATCHES = ("cloth", "card_back")
 # For the eye: a run, and an ace.
 _FAN = (48, 49, 50, 51, 0)
 
 
+# What is said of opponents; others have their names alone.
+_OPPONENT_TEXTS = {
+    "level-1": "a beginner, who learns from you",
+    "level-2": "a good player, who learns from you",
+    "level-3": "a strong player, who learns from you",
+    "level-4": "the strongest level; it searches and learns nothing",
+    "formula": "the built-in formulas, which hints come from too",
+    "network": "the trained network",
+    "search": "the network with search",
+    "simple": "keeps the least deadwood, knocks at once, ignores you",
+    "easy": "discards its highest card outside its melds",
+    "camper": "never knocks below gin",
+    "knocker": "knocks in its first turns, then plays for gin",
+    "random": "plays anything legal",
+}
+
+
 def opponents() -> list[str]:
-    """Names that can be chosen as they are."""
-    return [name for name in player_names() if name not in ("level", "style")]
+    """Names that can be chosen as they are, those with a description first."""
+    names = [name for name in player_names() if name not in ("level", "style")]
+    return [name for name in _OPPONENT_TEXTS if name in names] + [name for name in names if name not in _OPPONENT_TEXTS]
 
 
 def lobby(asked: Asked) -> Response:
@@ -97,15 +117,13 @@ def rules(asked: Asked) -> Response:
                 "changed": value != base[name],
             }
         )
-    others = [name for name in opponents() if not name.startswith("level-")]
     return asked.page(
         "rules.html",
         options=options,
         preset=preset,
         presets=PRESET_TEXTS,
         rules=shown,
-        opponents=opponents(),
-        others=others,
+        opponents={name: _OPPONENT_TEXTS.get(name, "") for name in opponents()},
     )
 
 
@@ -126,7 +144,7 @@ def options(asked: Asked) -> Response:
     shown = [
         {"name": name, "value": chosen.text(name), "choices": choices(name), "about": field.description}
         for name, field in Options.model_fields.items()
-        if choices(name)
+        if choices(name) and name not in _SWATCHES
     ]
     return asked.page("options.html", options=chosen, settings=shown, cloths=choices("cloth"), backs=BACKS)
 
