@@ -70,6 +70,13 @@ class Record:
     players: tuple[str, str] = ("", "")
     note: str = ""
 
+    @property
+    def hands(self) -> list[Hand]:
+        """All its hands in order, one in play included."""
+        if self.match is None:
+            return [self.hand]
+        return self.match.played + ([] if self.hand.is_over else [self.hand])
+
 
 def format_record(played: Hand | Match, players: tuple[str, str] = ("", ""), note: str = "") -> str:
     """The record of a hand or a game, in play or over.

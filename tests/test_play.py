@@ -233,7 +233,7 @@ def test_cards_are_laid_off_by_name_and_number(talk):
     shown = talk.resume(game, "p", "l 3h", "lay off 9h", "JS", "done")
     assert "formula knocks with the K♣" in shown
     assert "you cannot lay off that card now; you can lay off the 7♠ or J♠, or be done" in shown
-    outcome = read_game(talk.session.file.record_files()[-1]).outcomes[0]
+    outcome = read_game(talk.session).outcomes[0]
     assert set(outcome.laid_off) == set(parse_cards("3H JS"))
 
 
@@ -284,8 +284,9 @@ def test_every_preset_can_be_played(preset, tmp_path, monkeypatch):
     with pytest.raises(LeaveError):
         Menu(terminal, session).run("new")
     assert "\n! " not in screen.getvalue()
-    (path,) = session.file.record_files()
-    match = read_game(path)
+    (game,) = session.file.games()
+    match = read_game(session)
+    assert game.over and (game.hands, game.score, game.winner) == (len(match.outcomes), match.score, match.winner)
     assert match.is_over and session.file.game is None
     (tally,) = session.file.statistics.root
     assert tally.opponent == "simple" and tally.hands == len(match.outcomes)
@@ -330,7 +331,7 @@ def test_statistics_follow_the_games_and_can_be_reset(talk):
     shown = talk.resume(game, "p", "k KC", "statistics")
     assert "You win the game." in shown
     tally = talk.session.file.statistics.tally(one_hand, "formula")
-    record = read_game(talk.session.file.record_files()[0])
+    record = read_game(talk.session)
     points = record.outcomes[0].points
     assert (tally.hands, tally.points, tally.won, tally.best) == (1, [points, 0], [1, 0], [points, 0])
     assert tally.average == (points, 0.0)
@@ -396,15 +397,20 @@ def test_a_record_can_be_stepped_through(talk):
         prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0), "p", "k KC", "replay", "", "b", "p", "3", "n", "q"
     )
     assert "step 2 of" in shown and "gin1 rules=eaai" in shown and "formula passes on the K♦." in shown
-    path = talk.session.file.record_files()[0]
+    path = talk.home.path / "game.gin"
+    path.write_text(talk.home.record_text(1), encoding="utf-8")
     record = read_record(path)
     assert record.players == ("Ann", "formula")
     steps = steps_of(record)
-    assert [step.action for step in steps[:-1]] == read_game(path).played[0].history
-    assert steps[-1].action is None and steps[-1].hand.outcome == read_game(path).outcomes[0]
+    assert [step.action for step in steps[:-1]] == read_game(talk.session).played[0].history
+    assert steps[-1].action is None and steps[-1].hand.outcome == read_game(talk.session).outcomes[0]
+    assert talk.session.record("1")[1].match.outcomes == record.match.outcomes
     shown = talk.say(f"replay {path}", "x", "9999", "q", "records", "replay 7", "replay nowhere.gin")
     assert "means nothing here" in shown and "knock by Ann" in shown
-    assert "no record 7" in shown and "nowhere.gin cannot be read" in shown
+    points = steps[-1].hand.outcome.points
+    assert (
+        f"Ann {points}, formula 0, 1 hand" in shown and "no record 7" in shown and "nowhere.gin cannot be read" in shown
+    )
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import pty
 import re
 import select
 import signal
+import sqlite3
 import subprocess
 import sys
 import termios
@@ -115,7 +116,11 @@ def test_a_whole_game_behind_a_pseudo_terminal_with_every_command(tmp_path):
         file.game = game.to_json()
         file.save()
         file.close()
-    (tmp_path / "session.json").unlink()
+    file = sqlite3.connect(home.path / "gin.sqlite3")
+    with file:
+        # As if nobody had played last.
+        file.execute("UPDATE player SET seated = 0")
+    file.close()
     program = Program("--home", str(tmp_path), "--opponent", "simple", "--seed", "5")
     assert "Players: Ginny, Layer, Spreader, Taker" in program.screen
     assert "Ann is at the table" in program.say("Ann")
@@ -188,6 +193,8 @@ def test_a_whole_game_behind_a_pseudo_terminal_with_every_command(tmp_path):
     assert "the game." in program.screen and "boxes" in program.screen
     assert "formula (easy game)" in program.say("statistics")
     assert "1 " in program.say("records")
+    assert "is in" in program.say(f"export 1 {tmp_path / 'game.gin'}")
+    assert "is among the games of" in program.say(f"import {tmp_path / 'game.gin'}")
     assert "step 1 of" in program.say("replay")
     assert "step 2 of" in program.say("")
     program.say("q")

@@ -1,20 +1,56 @@
-"""Players, options, statistics and games on disk: names, locks, damage, and files of earlier versions."""
+"""The store: names, locks, damage, several processes, kills, and what moves into it from files of earlier versions."""
 
 import json
+import multiprocessing
 import os
+import random
 import shutil
+import sqlite3
+import time
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
 
+from agents.files import FileError
 from agents.play.game import Game
 from agents.play.options import Options
 from agents.play.store import Home, StoreError
 from ginenv.cards import format_cards
 from ginenv.errors import GinError
+from ginenv.hand import Hand, Match
+from ginenv.players import make_player
+from ginenv.records import format_record, parse_record
 from tests.support.session_scenes import KNOCKS, NO_MELD, Talk, deck, prepared
 
+FORK = multiprocessing.get_context("fork")
 OLD_FILE = Path(__file__).parent / "data" / "player_1.json"
+
+
+def played(hands: int, seed: int = 3, rules: str = "eaai") -> Match:
+    """A game of which some hands have ended."""
+    match, player = Match(rules, seed=seed), make_player("simple")
+    while True:
+        while not match.hand.is_over:
+            match.push(int(player.act(match.hand.view())[0]))
+        if len(match.played) == hands or match.is_over:
+            return match
+        match.next_hand()
+
+
+def change(home: Path, statement: str, *values: object) -> None:
+    file = sqlite3.connect(home / "gin.sqlite3")
+    with file:
+        file.execute(statement, values)
+    file.close()
+
+
+def query(home: Path, statement: str, *values: object) -> list:
+    file = sqlite3.connect(home / "gin.sqlite3")
+    rows = file.execute(statement, values).fetchall()
+    file.close()
+    return rows
 
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * 21, "a|b", "a\x07b"])
@@ -23,40 +59,40 @@ def test_names_that_cannot_be(tmp_path, name):
         Home(tmp_path).create(name)
 
 
-@pytest.mark.parametrize("name", ["..", ".", "a/b", "Ünï 花", "con.json", "%2E"])
+@pytest.mark.parametrize("name", ["..", ".", "a/b", "Ünï 花", "con.json", "%2E", "x'; DROP TABLE player; --"])
 def test_odd_names_stay_inside_the_home(tmp_path, name):
+    name = name[:20]
     home = Home(tmp_path / "home")
     file = home.create(name)
     file.save()
     file.close()
-    assert home.names() == [name] and file.path.parent.parent == tmp_path / "home" / "players"
+    assert home.names() == [name] and len(list((tmp_path / "home" / "locks").iterdir())) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["home"]
     home.remove(name)
     assert home.names() == []
 
 
 @pytest.mark.parametrize(
-    "content",
+    ("column", "text"),
     [
-        b"",
-        b"\xff\xfe\x00",
-        b"{",
-        b"[]",
-        b'{"format": "ginenv player 1"}',
-        b'{"format": "ginenv player 1", "options": {"sort": 7}, "statistics": [], "game": null}',
-        b'{"format": "ginenv player 1", "options": {}, "statistics": [{"hands": -1}], "game": null}',
-        b'{"format": "ginenv player 1", "options": {}, "statistics": [], "game": 5}',
-        b"[" * 100_000,
+        ("options", ""),
+        ("options", "{"),
+        ("options", "[]"),
+        ("options", '{"sort": 7}'),
+        ("statistics", '[{"hands": -1}]'),
+        ("statistics", "5"),
+        ("game", "5"),
+        ("game", "[" * 100_000),
     ],
 )
-def test_a_damaged_player_file_is_kept_aside_and_told(tmp_path, content):
+def test_a_damaged_player_is_kept_aside_and_told(tmp_path, column, text):
     home = Home(tmp_path)
-    file = home.create("Ann")
-    file.path.write_bytes(content)
-    file.close()
+    home.create("Ann").close()
+    change(tmp_path, f"UPDATE player SET {column} = ?", text)
     again = home.open("Ann")
     (notice,) = again.notices
-    assert "is damaged" in notice and "player.json.damaged-1" in notice and "\n" not in notice
-    assert (again.directory / "player.json.damaged-1").read_bytes() == content
+    assert "is damaged" in notice and "player.json-1" in notice and "\n" not in notice
+    assert json.loads((tmp_path / "damaged" / "player.json-1").read_text())[column] == text
     assert again.options == Options() and again.game is None
     again.save()
     again.close()
@@ -72,11 +108,24 @@ def test_a_damaged_game_is_kept_aside_and_the_rest_stays(talk):
     talk.session.file.game = game
     shown = talk.say("resume", "resume")
     assert "the unfinished game cannot go on (line" in shown and "there is no unfinished game" in shown
-    assert json.loads((talk.session.file.directory / "game.damaged-1").read_text()) == game
+    assert json.loads((talk.home.path / "damaged" / "game.json-1").read_text()) == game
     assert talk.kept["game"] is None and talk.kept["statistics"][0]["hands"] == 4
     for change in ({"seed": "x"}, {"record": None}, {"order": ["ZZ"]}, {"name": "../x"}):
         with pytest.raises(GinError):
             Game.read(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0).to_json() | change)
+
+
+def test_a_store_that_cannot_be_read_is_left_as_it_is(tmp_path):
+    path = tmp_path / "gin.sqlite3"
+    path.write_bytes(b"dear diary\n" * 1000)
+    with pytest.raises(FileError, match=r"gin\.sqlite3 cannot be used: file is not a database"):
+        Home(tmp_path)
+    assert path.read_bytes() == b"dear diary\n" * 1000
+    path.unlink()
+    Home(tmp_path)
+    change(tmp_path, "INSERT INTO migration (version) VALUES (99)")
+    with pytest.raises(FileError, match=r"is of a later version \(99\)"):
+        Home(tmp_path)
 
 
 def test_a_player_sits_at_one_table_only(tmp_path):
@@ -88,41 +137,230 @@ def test_a_player_sits_at_one_table_only(tmp_path):
         Home(tmp_path).remove("Ann")
     file.close()
     other = Home(tmp_path).open("ann")
-    assert other.name == "Ann"
+    assert other.name == "Ann" and home.last_player == "Ann"
     other.close()
 
 
-def test_a_full_disk_is_told_and_the_old_file_stays(talk, monkeypatch):
+def test_a_full_disk_is_told_and_what_was_saved_stays(talk):
     game = prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0)
     talk.resume(game, "p")
-    before = talk.session.file.path.read_bytes()
-
-    def full(*arguments):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)
-    shown = talk.say("resume", "k KC", "set memory on")
-    # However the path is broken into lines.
-    shown = "".join(shown.split())
-    for name in ("player.json", "prepared.gin"):
-        sentence = f"{name} cannot be written: No space left on device; what was saved before is still there."
-        assert sentence.replace(" ", "") in shown
-    assert "knockbyAnn" in shown and "memoryisnowon" in shown
-    monkeypatch.undo()
-    assert talk.session.file.path.read_bytes() == before
-    assert [path.name for path in talk.session.file.directory.iterdir() if path.name.startswith(".")] == []
+    before = talk.kept
+    full = talk.home.database.rows("PRAGMA page_count")[0][0]
+    talk.home.database.run(f"PRAGMA max_page_count = {full}")
+    # Longer than any page that is free.
+    game.match.push("pass")
+    talk.session.file.game = game.to_json() | {"more": "x" * 100_000}
+    talk.session.file.save()
+    (notice,) = talk.session.notices()
+    assert notice.endswith("cannot be used: database or disk is full; what was saved before is still there.")
+    assert talk.kept == before
+    talk.home.database.run("PRAGMA max_page_count = 1000000")
+    assert "knock by Ann" in talk.say("resume", "k KC") and talk.session.notices() == []
 
 
-def test_files_of_the_first_version_still_load(tmp_path):
+def test_an_ended_hand_is_written_once_it_can_be(talk):
+    match = played(2)
+    talk.session.file.write_record("first", match, ("Ann", "simple"))
+    assert talk.session.file.games() == []
+    talk.home.database.run("PRAGMA query_only = ON")
+    talk.session.file.save()
+    assert "readonly" in talk.session.notices()[0] and talk.session.file.games() == []
+    talk.home.database.run("PRAGMA query_only = OFF")
+    talk.session.file.save()
+    (game,) = talk.session.file.games()
+    assert (game.hands, game.score, game.names, game.seat) == (2, match.score, ("Ann", "simple"), 0)
+
+
+def test_hands_and_decisions_are_rows_that_agree_with_the_record(talk):
+    match = played(3)
+    talk.session.file.write_record("first", match, ("Ann", "simple"))
+    talk.session.file.save()
+    (game,) = talk.session.file.games()
+    record = talk.home.record(game.id)
+    assert record.match is not None and format_record(record.match, record.players) == format_record(
+        match, ("Ann", "simple")
+    )
+    rows = query(talk.home.path, "SELECT number, winner, points, score_0, score_1 FROM hand ORDER BY number")
+    scores = [(0, 0), *(pair for _, pair in match.sheet().rows[:-1])]
+    wanted = [(n, o.winner, o.points, *s) for n, (o, s) in enumerate(zip(match.outcomes, scores, strict=True), 1)]
+    assert rows == wanted
+    for number, hand in enumerate(match.played, 1):
+        again, moves = (
+            hand.after(0),
+            query(talk.home.path, "SELECT * FROM decision WHERE hand = ? ORDER BY move", number),
+        )
+        assert [move[5] for move in moves] == hand.history
+        for _, _, _, seat, phase, action, words in moves:
+            assert (seat, phase, words) == (again.turn, again.phase, again.action_text(action))
+            again.push(action)
+    # A hand that is played again replaces what was known of it.
+    talk.session.file.write_record("first", played(1, seed=4), ("Ann", "simple"))
+    talk.session.file.save()
+    assert query(talk.home.path, "SELECT count(*) FROM game")[0][0] == 1
+    talk.session.switch("Bob", create=True)
+    talk.session.remove("Ann")
+    for table in ("game", "hand", "decision"):
+        assert query(talk.home.path, f"SELECT count(*) FROM {table}") == [(0,)]
+
+
+def test_records_travel(talk, tmp_path):
+    texts = {
+        "mine": format_record(played(2), ("simple", "ANN"), "a note"),
+        "others": format_record(played(20, rules="gr"), ("x", "y")),
+        "hand": format_record(played(1).played[0]),
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.gin").write_text(text, encoding="utf-8")
+        assert "is among your records as number" in talk.session.import_record(str(tmp_path / f"{name}.gin"))
+    games = {game.name: game for game in talk.session.file.games()}
+    assert (games["mine"].seat, games["others"].seat, games["hand"].seat) == (1, None, None)
+    assert games["others"].over and games["hand"].over and not games["mine"].over
+    for name, game in games.items():
+        assert talk.home.record_text(game.id) == texts[name]
+        number = [each.id for each in talk.session.file.games()].index(game.id) + 1
+        talk.session.export_record(str(number), str(tmp_path / f"{name}-again.gin"))
+        assert (tmp_path / f"{name}-again.gin").read_text(encoding="utf-8") == texts[name]
+    with pytest.raises(StoreError, match="this record is among the games of Ann already, as mine"):
+        talk.session.import_record(str(tmp_path / "mine.gin"))
+    with pytest.raises(GinError, match="exists already; name a new file"):
+        talk.session.export_record("1", str(tmp_path / "mine.gin"))
+    with pytest.raises(GinError, match=r"broken\.gin, line 1: expected"):
+        (tmp_path / "broken.gin").write_text("dear diary\n")
+        talk.session.import_record(str(tmp_path / "broken.gin"))
+    assert len(talk.session.file.games()) == 3
+
+
+def test_the_keys_of_a_game_in_play_are_not_given_away(talk, tmp_path):
+    shown = talk.resume(
+        prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0), "p", "k KC", f"export 1 {tmp_path / 'x.gin'}"
+    )
+    assert "this game is still in play; its record can be saved when it is over" in shown
+    assert not (tmp_path / "x.gin").exists()
+
+
+# ---------------------------------------------------------------- several processes, and kills
+
+
+def write(home: Path, name: str, count: int, answers: Connection) -> None:
+    """A table that saves again and again, and says so each time."""
+    match = played(1)
+    file = Home(home).create(name)
+    for k in range(1, count + 1):
+        file.statistics.tally("eaai", "simple").hands = k
+        file.game = {"answered": k, "padding": "x" * 2000}
+        file.write_record(f"game-{k}", match, (name, "simple"))
+        file.save()
+        assert not file.notices, file.notices
+        answers.send(k)
+    file.close()
+
+
+def start(home: Path, name: str, count: int) -> tuple[BaseProcess, Connection]:
+    # Forked, so that the kernels need not be loaded again.
+    here, there = FORK.Pipe(duplex=False)
+    process = FORK.Process(target=write, args=(home, name, count, there))
+    process.start()
+    there.close()
+    return process, here
+
+
+def test_two_processes_write_to_one_store(tmp_path):
+    processes = [start(tmp_path, name, 40)[0] for name in ("Ann", "Bob")]
+    for process in processes:
+        process.join(120)
+        assert process.exitcode == 0
     home = Home(tmp_path)
-    home.create("Ann").close()
-    shutil.copy(OLD_FILE, tmp_path / "players" / "Ann" / "player.json")
+    assert home.names() == ["Ann", "Bob"]
+    for name in home.names():
+        assert len(home.games(name)) == 40
+        file = home.open(name)
+        assert file.game is not None and file.game["answered"] == file.statistics.root[0].hands == 40
+        file.close()
+    assert query(tmp_path, "PRAGMA integrity_check") == [("ok",)]
+
+
+def test_a_kill_loses_nothing_that_was_answered(tmp_path):
+    chance = random.Random(1)
+    for number in range(15):
+        home = tmp_path / str(number)
+        process, answers = start(home, "Ann", 10_000)
+        answered = answers.recv()
+        time.sleep(chance.uniform(0.0, 0.1))
+        process.kill()
+        process.join(60)
+        try:
+            while True:
+                answered = answers.recv()
+        except (EOFError, OSError):
+            pass
+        file = Home(home).open("Ann")
+        assert file.game is not None and not file.notices
+        # What was saved in one go is of one moment.
+        count = file.game["answered"]
+        assert count >= answered and count == file.statistics.root[0].hands == len(file.games())
+        assert parse_record(file.home.record_text(file.games()[-1].id)).match is not None
+        file.close()
+
+
+# ---------------------------------------------------------------- what moves into the store
+
+
+def old_home(home: Path, records: dict[str, str]) -> None:
+    directory = home / "players" / "Ann"
+    (directory / "records").mkdir(parents=True)
+    shutil.copy(OLD_FILE, directory / "player.json")
+    (home / "session.json").write_text('{"player": "Ann"}')
+    for name, text in records.items():
+        (directory / "records" / f"{name}.gin").write_text(text, encoding="utf-8")
+
+
+def test_files_of_earlier_versions_move_in_once(tmp_path):
+    text = format_record(played(2), ("Ann", "simple"))
+    old_home(tmp_path, {"20261122-222109-aee7": text, "20261123-000000-0000": "dear diary\n"})
+    assert Home(tmp_path).last_player == "Ann"
     talk = Talk(tmp_path)
-    assert talk.session.file.notices == []
+    first, second = talk.session.file.notices
+    assert first.startswith("The options, the statistics, the unfinished game and 1 record of Ann have moved into")
+    assert second.startswith("Of these files, 20261123-000000-0000.gin is no record (")
     assert (talk.session.options.rules, talk.session.options.memory) == ("gc,target=40", True)
     tally = talk.session.file.statistics.tally("gc,target=40", "formula")
     assert (tally.hands, tally.points, tally.won, tally.best) == (3, [51, 0], [1, 0], [51, 0])
+    (game,) = talk.session.file.games()
+    assert (game.begun, game.hands) == ("2026-11-22T22:21:09", 2) and talk.home.record_text(game.id) == text
     shown = talk.say("resume")
-    assert "hand 1" in shown and "Your turn" in shown
+    assert "hand 1" in shown and "Your turn" in shown and "moved into" in shown
     assert format_cards(Game.read(talk.kept["game"]).order)
     talk.session.close()
+    # Not again, and nothing of the files is lost.
+    assert not Talk(tmp_path).session.file.notices
+    assert (tmp_path / "moved" / "Ann" / "player.json").read_bytes() == OLD_FILE.read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["locks", "moved", "players"]
+
+
+def test_a_move_that_was_cut_short_is_completed(tmp_path, monkeypatch):
+    old_home(tmp_path, {"one": format_record(played(1), ("Ann", "simple"))})
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", lambda *paths: (_ for _ in ()).throw(OSError(5, "killed here")))
+        with pytest.raises(FileError, match="killed here"):
+            Home(tmp_path)
+    home = Home(tmp_path)
+    file = home.open("Ann")
+    assert len(file.games()) == 1 and len(file.notices) == 1 and not (tmp_path / "players" / "Ann").exists()
+    file.close()
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"{", b'{"format": "ginenv player 1"}', b"[" * 100_000])
+def test_a_damaged_file_of_an_earlier_version_is_kept_and_told(tmp_path, content):
+    old_home(tmp_path, {})
+    (tmp_path / "players" / "Ann" / "player.json").write_bytes(content)
+    file = Home(tmp_path).open("Ann")
+    assert "player.json is damaged (" in file.notices[1] and file.options == Options() and file.game is None
+    assert (tmp_path / "moved" / "Ann" / "player.json").read_bytes() == content
+    file.close()
+
+
+def test_hands_before_the_store_count_for_their_seat(tmp_path):
+    hand = Hand.deal("eaai", seed=1)
+    old_home(tmp_path, {"in-play": format_record(hand, ("Ann", "simple"))})
+    (game,) = Home(tmp_path).games("Ann")
+    assert (game.hands, game.over, game.seat) == (0, False, 0)

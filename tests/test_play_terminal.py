@@ -180,11 +180,11 @@ def test_there_is_a_hint_at_lay_offs(talk):
     assert all(hint.startswith(("lay off the ", "be done")) for hint in hints) and len(hints) >= 3
     # Followed to the end, the hints lay off whatever lowers the deadwood.
     answers = ["p"]
-    while not talk.session.file.record_files():
+    while not talk.session.file.games():
         last = re.findall(r"Hint: (?:lay off the (\S\S)|(be done))", talk.resume(game, *answers, "h"))[-1]
         answers.append(f"l {last[0]}" if last[0] else "done")
         talk.resume(game, *answers)
-    played = read_game(talk.session.file.record_files()[-1]).outcomes[0]
+    played = read_game(talk.session).outcomes[0]
     automatic = Match(get_rules("ht1").replace(layoff="best"), seed=1, deck=deck(KNOCKS, FITS, "KD", "KC"), starter=1)
     for words in ("pass", "pass", "knock KC"):
         automatic.push(words)

@@ -41,6 +41,7 @@ COMMANDS = {
     "adaptation": Command("agents.cli.measure:adaptation", "LEVEL: what a level gains by learning"),
     "conform": Command("agents.cli.programs:conform", "PROGRAM: does a program keep to the line protocol?"),
     "stress": Command("agents.cli.programs:stress", "matches against many bad programs"),
+    "analyse": Command("agents.cli.analyse:analyse", "RECORD: what every decision of a hand cost; --mistakes: yours"),
     "explain": Command("agents.search.explain:main", "POSITION: why the search plays as it does", reads_arguments=True),
     "levels": Command(
         "agents.cli.levels:levels", "show, export, import, reset, rate or build levels", reads_arguments=True

@@ -8,14 +8,17 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from agents.files import write_text, writing
 from agents.play.game import Game
 from agents.play.live import LiveGame
 from agents.play.moves import count
 from agents.play.opponents import make_opponent, start_opponent
 from agents.play.options import GR, Options, preset_of
+from agents.play.rows import StoredGame
 from agents.play.store import Home, PlayerFile
 from ginenv.errors import GinError
 from ginenv.players import Player, close_players
+from ginenv.records import Record, read_record
 from ginenv.text import parse_rules
 
 # The highest target at the table under the presets of ``GR``.
@@ -170,14 +173,39 @@ class Session:
         self.home.remove(known)
         return f"{known} is removed."
 
-    def record(self, which: str = "") -> Path:
-        """The file of a record: a number of the player's records, a path, or the last record when left out."""
-        if which and not which.isdecimal():
-            return Path(which).expanduser()
-        files = self.file.record_files()
-        if not files:
+    def stored_game(self, which: str = "") -> StoredGame:
+        """One of the player's games by its number, or the last one when left out."""
+        games = self.file.games()
+        if not games:
             raise GinError("there is no record yet; 'replay FILE' opens one from elsewhere")
-        number = int(which or len(files))
-        if not 1 <= number <= len(files):
-            raise GinError(f"there is no record {number}; your records are numbered 1 to {len(files)}")
-        return files[number - 1]
+        number = int(which) if which.isdecimal() else 0
+        if which and not 1 <= number <= len(games):
+            raise GinError(f"there is no record {which}; your records are numbered 1 to {len(games)}")
+        return games[number - 1]
+
+    def record(self, which: str = "") -> tuple[str, Record]:
+        """A record with its name: one of the player's by its number, a file's by its path, or the player's last when left out."""
+        if which and not which.isdecimal():
+            path = Path(which).expanduser()
+            return path.name, read_record(path)
+        game = self.stored_game(which)
+        return game.name, self.home.record(game.id)
+
+    def export_record(self, which: str, path: str) -> str:
+        """Writes the record of one of the player's games, by its number, to a new file; not that of the game in play."""
+        game, file = self.stored_game(which), Path(path).expanduser()
+        text = self.file.record_text(game.id)
+        if file.exists():
+            raise GinError(f"{path} exists already; name a new file")
+        with writing(file):
+            write_text(file, text)
+        return f"The record {game.name} is in {path}."
+
+    def import_record(self, path: str) -> str:
+        """Adds the record of a file to the player's games."""
+        file = Path(path).expanduser()
+        # Read as a record first, since that says in which line of which file something is wrong.
+        read_record(file)
+        game = self.file.import_record(file.stem, file.read_text(encoding="utf-8"))
+        number = [each.id for each in self.file.games()].index(game.id) + 1
+        return f"{path} is among your records as number {number}."

@@ -1,12 +1,24 @@
-"""What stays on disk: a directory with one for every player in it.
+"""The store: players, their options and statistics, games, hands, decisions and mistakes, in one SQLite file.
 
-    HOME/session.json                   who played last
-    HOME/players/NAME/player.json       options, statistics and the unfinished game, in one file: they are always of one moment
-    HOME/players/NAME/records/*.gin     a record of every game, rewritten after each hand
-    HOME/players/NAME/lock              held by the one process in which this player plays
+    HOME/gin.sqlite3        everything (``agents.play.database`` has the tables)
+    HOME/levels/*.json      what levels have learned (``agents.levels.profile``)
+    HOME/locks/             a file for each player, held by the one process in which this player plays
+    HOME/damaged/           what could not be read: kept, never deleted
+    HOME/moved/             files of earlier versions, once what they held is in the store
 
-Files are written beside the old ones and renamed over them, so a process may be killed at any moment. A file that cannot be
-read is kept under another name, never deleted.
+A table uses it so:
+
+    home = Home(default_home())
+    file = home.open("Ann")              # or home.create("Ann"); refused while Ann plays in another process
+    file.options, file.statistics        # change them, then file.save()
+    file.game = game.to_json()           # the unfinished game after every action, or None; then file.save()
+    file.write_record(name, match, ("Ann", "formula"))      # when a hand has ended; goes to disk with the next file.save()
+    file.games()                         # rows for lists, the oldest first; home.record(row.id) is the record of one
+    file.close()
+
+``Session`` and ``LiveGame`` do all that; a table calls only them. Everything of one ``save`` is one transaction: a process may be
+killed at any moment, and what was saved before is whole. Several processes may have the store open, for as many players as there
+are; threads may share a ``Home``. Notebooks may read the file with any SQLite library while games are played.
 """
 
 from __future__ import annotations
@@ -14,39 +26,34 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import shutil
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
-from urllib.parse import quote, unquote
+from typing import Any
+from urllib.parse import quote
 
 from filelock import FileLock, Timeout
 from platformdirs import user_data_path
+from pydantic import TypeAdapter
 
-from agents.files import FileError, write_json, write_text, writing
-from agents.play.kept import Kept
+from agents.files import FileError, write_text, writing
+from agents.play.database import Database
+from agents.play.moved import move_in
 from agents.play.options import Options
+from agents.play.rows import StoredGame, add_player, as_json, read_games, write_game
 from agents.play.statistics import Statistics
 from ginenv.errors import GinError, unknown_name
 from ginenv.hand import Match
-from ginenv.records import format_record
+from ginenv.records import Record, parse_record
 
+FILE = "gin.sqlite3"
 # A file name holds 255 bytes; a character takes up to 12 of them.
 _LONGEST_NAME = 20
+_GAME = TypeAdapter(dict[str, Any] | None)
 
 
 class StoreError(GinError):
-    """Something on disk that cannot be used, or a player who is at another table."""
-
-
-class _Content(Kept):
-    """A player's file."""
-
-    format: Literal["ginenv player 1"] = "ginenv player 1"
-    name: str = ""
-    options: Options
-    statistics: Statistics
-    game: dict[str, Any] | None
+    """Something in the store that cannot be used, or a player who is at another table."""
 
 
 def default_home() -> Path:
@@ -59,23 +66,24 @@ class Home:
     """The directory in which everything is kept; what cannot be done with it raises ``GinError`` (or ``OSError``).
 
     Args:
-        path: the directory; made when needed.
+        path: the directory; made when needed. Files of earlier versions in it move into the store, and a sentence tells their player.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser()
-        self._players = self.path / "players"
-        with writing(self._players):
-            self._players.mkdir(parents=True, exist_ok=True)
+        with writing(self.path / "locks"):
+            (self.path / "locks").mkdir(parents=True, exist_ok=True)
+        self.database = Database(self.path / FILE)
+        move_in(self.path, self.database)
 
     def names(self) -> list[str]:
         """Names of all players, sorted."""
-        found = [unquote(entry.name) for entry in self._players.iterdir() if entry.is_dir()]
-        return sorted(found, key=str.casefold)
+        return [row["name"] for row in self.database.rows("SELECT name FROM player ORDER BY folded")]
 
     def find(self, name: str) -> str | None:
         """A player's name as it is spelled, whatever the case of the letters; None where there is no such player."""
-        return next((known for known in self.names() if known.casefold() == name.casefold()), None)
+        rows = self.database.rows("SELECT name FROM player WHERE folded = ?", name.casefold())
+        return rows[0]["name"] if rows else None
 
     def known(self, name: str) -> str:
         """The same, where such a player has to exist."""
@@ -84,140 +92,209 @@ class Home:
             raise StoreError(unknown_name("player", name, self.names()))
         return known
 
-    def _directory(self, name: str) -> Path:
-        # "." and ".." mean something else to a file system.
-        return self._players / quote(name, safe=" ").replace(".", "%2E")
-
     @property
     def last_player(self) -> str | None:
         """Who played last, if that player still exists."""
-        try:
-            return self.find(json.loads((self.path / "session.json").read_text(encoding="utf-8"))["player"])
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            # Nothing is lost with this file: the program asks for a name.
-            return None
+        rows = self.database.rows("SELECT name FROM player WHERE seated > 0 ORDER BY seated DESC LIMIT 1")
+        return rows[0]["name"] if rows else None
 
     def create(self, name: str) -> PlayerFile:
-        """Creates a player, whose name is neither taken nor empty, too long or unprintable, and opens its file."""
+        """Creates a player, whose name is neither taken nor empty, too long or unprintable, and opens its part of the store."""
         name = " ".join(name.split())
         if not name or len(name) > _LONGEST_NAME or not name.isprintable() or "|" in name:
             raise StoreError(
                 f"{name!r} cannot be a player's name: a name has 1 to {_LONGEST_NAME} printable characters, and no '|'"
             )
-        if (known := self.find(name)) is not None:
-            raise StoreError(f"there is a player {known!r} already")
-        with writing(directory := self._directory(name)):
-            directory.mkdir()
+        with self.database.transaction():
+            if (known := self.find(name)) is not None:
+                raise StoreError(f"there is a player {known!r} already")
+            add_player(self.database, name, Options(), Statistics(), None)
         return self.open(name)
 
     def open(self, name: str) -> PlayerFile:
-        """Opens a player's file: no other process can until it is closed."""
-        known = self.known(name)
-        opened = PlayerFile(known, self._directory(known))
-        opened.write(self.path / "session.json", lambda path: write_json(path, {"player": known}))
-        return opened
+        """Opens a player's part of the store: no other process can until it is closed."""
+        return PlayerFile(self, self.known(name))
 
     def remove(self, name: str) -> None:
-        """Removes a player, who must not be playing elsewhere, with statistics and records."""
+        """Removes a player, who must not be playing elsewhere, with statistics and games."""
         known = self.known(name)
-        directory = self._directory(known)
-        lock = _locked(known, directory)
+        with self.locked(known):
+            self.database.run("DELETE FROM player WHERE name = ?", known)
+
+    @contextmanager
+    def locked(self, name: str) -> Iterator[None]:
+        """Holds a player's lock meanwhile."""
+        lock = self.lock(name)
         try:
-            with writing(directory):
-                shutil.rmtree(directory)
+            yield
         finally:
             lock.release()
 
+    def lock(self, name: str) -> FileLock:
+        """Acquires a player's lock, which ends with this process however it ends."""
+        # "." and ".." mean something else to a file system.
+        path = self.path / "locks" / quote(name.casefold(), safe=" ").replace(".", "%2E")
+        # Shared by threads: the one that serves a table need not be the one that opened the file.
+        lock = FileLock(path, blocking=False, thread_local=False)
+        with writing(path):
+            try:
+                lock.acquire()
+            except Timeout:
+                raise StoreError(f"{name!r} is playing at another table already (in another process)") from None
+        return lock
 
-def _locked(name: str, directory: Path) -> FileLock:
-    # Shared by threads: the one that serves a table need not be the one that opened the file.
-    lock = FileLock(directory / "lock", blocking=False, thread_local=False)
-    with writing(directory):
-        try:
-            lock.acquire()
-        except Timeout:
-            raise StoreError(f"{name!r} is playing at another table already (in another process)") from None
-    return lock
+    def games(self, player: str) -> list[StoredGame]:
+        """The games of a player, the oldest first."""
+        return read_games(self.database, player=self.known(player))
+
+    def game(self, game: int) -> StoredGame:
+        """A game by its id."""
+        found = read_games(self.database, game=game)
+        if not found:
+            raise StoreError(f"there is no game {game} in the store")
+        return found[0]
+
+    def record_text(self, game: int) -> str:
+        """The record of a game by its id, as text."""
+        rows = self.database.rows("SELECT record FROM game WHERE id = ?", game)
+        if not rows:
+            raise StoreError(f"there is no game {game} in the store")
+        return rows[0]["record"]
+
+    def record(self, game: int) -> Record:
+        """The record of a game by its id."""
+        return parse_record(self.record_text(game))
+
+    def keep_aside(self, base: str, text: str) -> Path:
+        """Writes what could not be read to a new file in ``damaged``."""
+        directory = self.path / "damaged"
+        path = next(path for n in itertools.count(1) if not (path := directory / f"{base}-{n}").exists())
+        with writing(path):
+            write_text(path, text)
+        return path
 
 
 class PlayerFile:
-    """A player's file, open; holds the player's lock until ``close``.
+    """A player's part of the store, open; holds the player's lock until ``close``.
 
     Attributes:
         name: the player's name.
-        path: the file.
-        records: directory of the player's records.
+        id: of the player's row.
+        home: the store.
         options: what the player has chosen.
         statistics: what the player's hands add up to.
         game: the unfinished game as plain values, or None.
         notices: sentences that the person should be shown: what could not be read, written or learned.
     """
 
-    def __init__(self, name: str, directory: Path) -> None:
+    def __init__(self, home: Home, name: str) -> None:
+        self.home = home
         self.name = name
-        self.directory = directory
-        self.path = directory / "player.json"
-        self.records = directory / "records"
         self.options = Options()
         self.statistics = Statistics()
         self.game: dict[str, Any] | None = None
         self.notices: list[str] = []
-        self._lock = _locked(name, directory)
+        self._ended: dict[str, tuple[Match, tuple[str, str]]] = {}
+        self._lock = home.lock(name)
         try:
             self._load()
         except BaseException:
             self.close()
             raise
 
-    def record_files(self) -> list[Path]:
-        """The player's records, the oldest first."""
-        return sorted(self.records.glob("*.gin"))
+    def _load(self) -> None:
+        database = self.home.database
+        rows = database.rows("SELECT id, options, statistics, game FROM player WHERE name = ?", self.name)
+        if not rows:
+            # Removed by another process before the lock was held.
+            raise StoreError(unknown_name("player", self.name, self.home.names()))
+        row = rows[0]
+        self.id: int = row["id"]
+        try:
+            self.options = Options.read(row["options"])
+            self.statistics = Statistics.model_validate_json(row["statistics"], strict=True)
+            self.game = _GAME.validate_json(row["game"] or "null")
+        except (GinError, ValueError) as error:
+            self.options, self.statistics, self.game = Options(), Statistics(), None
+            kept = self.home.keep_aside("player.json", json.dumps(dict(row), indent=2))
+            reason = str(error).splitlines()[0]
+            self.notices.append(
+                f"what the store holds of {self.name} is damaged ({reason}). It is kept as {kept}; {self.name} starts with the "
+                "default options, empty statistics and no unfinished game."
+            )
+        with database.transaction():
+            seated = "UPDATE player SET seated = (SELECT max(seated) + 1 FROM player) WHERE id = ?"
+            database.run(seated, self.id)
+            self.notices += [
+                row["words"] for row in database.rows("SELECT words FROM notice WHERE player = ?", self.id)
+            ]
+            database.run("DELETE FROM notice WHERE player = ?", self.id)
+
+    def games(self) -> list[StoredGame]:
+        """The player's games, the oldest first."""
+        return self.home.games(self.name)
 
     def write_record(self, name: str, match: Match, players: tuple[str, str]) -> None:
-        """Writes the record of a game so far; a notice says so if that fails."""
-        self.write(self.records / f"{name}.gin", lambda path: write_text(path, format_record(match, players)))
+        """Puts the hands of a game that have ended into the store, with the next ``save``."""
+        self._ended[name] = match.copy(), players
 
-    def _load(self) -> None:
+    def save(self) -> None:
+        """Writes options, statistics, the unfinished game and ended hands, all at once; if that fails, a notice says so."""
         try:
-            content = _Content.read(self.path.read_bytes())
-        except FileNotFoundError:
-            return
-        except GinError as error:
-            kept = self._free_name("player.json.damaged")
-            with writing(kept):
-                os.replace(self.path, kept)
-            self.notices.append(
-                f"{self.path} is damaged ({error}). It is kept as {kept.name}; {self.name} starts with the default options, "
-                "empty statistics and no unfinished game."
-            )
-            return
-        self.options, self.statistics, self.game = content.options, content.statistics, content.game
+            with self.home.database.transaction():
+                self.home.database.run(
+                    "UPDATE player SET options = ?, statistics = ?, game = ? WHERE id = ?",
+                    *(self.options.model_dump_json(), self.statistics.model_dump_json(), as_json(self.game), self.id),
+                )
+                for name, (match, players) in self._ended.items():
+                    write_game(self.home.database, self.id, name, match, players)
+            self._ended.clear()
+        except FileError as error:
+            self.notices.append(f"{error}; what was saved before is still there.")
 
     def set_game_aside(self, reason: str) -> str:
         """Moves an unfinished game that cannot be resumed to a file of its own; returns the sentence to show."""
-        kept = self._free_name("game.damaged")
-        with writing(kept):
-            write_json(kept, self.game)
+        kept = self.home.keep_aside("game.json", json.dumps(self.game, indent=2))
         self.game = None
         self.save()
         return f"the unfinished game cannot go on ({reason}). It is kept as {kept}."
 
-    def _free_name(self, base: str) -> Path:
-        return next(path for n in itertools.count(1) if not (path := self.directory / f"{base}-{n}").exists())
+    def import_record(self, name: str, text: str) -> StoredGame:
+        """Adds a record to the player's games; the seat that bears the player's name is the player's.
 
-    def save(self) -> None:
-        """Writes options, statistics and the unfinished game, all at once; if that fails, a notice says so."""
-        content = _Content(name=self.name, options=self.options, statistics=self.statistics, game=self.game)
-        self.write(self.path, lambda path: write_json(path, content.model_dump()))
+        Args:
+            name: what the game is to be called; a number is added to it where there is such a game.
+            text: the record.
 
-    def write(self, path: Path, write: Callable[[Path], None]) -> None:
-        """Writes a file; if that fails, the old one is whole and a notice says so."""
-        try:
-            with writing(path):
-                write(path)
-        except FileError as error:
-            self.notices.append(f"{error}; what was saved before is still there.")
+        Raises:
+            GinError: if it is not a record, or there already.
+        """
+        record = parse_record(text)
+        folded = [seat.casefold() for seat in record.players]
+        seat = folded.index(self.name.casefold()) if self.name.casefold() in folded else None
+        names = record.players[0] or "seat 0", record.players[1] or "seat 1"
+        database = self.home.database
+        with database.transaction():
+            if rows := database.rows("SELECT name FROM game WHERE player = ? AND record = ?", self.id, text):
+                raise StoreError(f"this record is among the games of {self.name} already, as {rows[0]['name']}")
+            name = _free_name(name, [game.name for game in self.games()])
+            return self.home.game(write_game(database, self.id, name, record.match or record.hand, names, seat, text))
+
+    def record_text(self, game: int) -> str:
+        """The record of one of the player's games, by its id, as text to be given away.
+
+        Raises:
+            GinError: if there is no such game, or it is still in play: from its keys the cards of its next hands follow.
+        """
+        if self.game is not None and self.home.game(game).name == self.game.get("name"):
+            raise StoreError("this game is still in play; its record can be saved when it is over")
+        return self.home.record_text(game)
 
     def close(self) -> None:
         """Lets another process have the player."""
         self._lock.release()
+
+
+def _free_name(base: str, taken: Sequence[str]) -> str:
+    names = itertools.chain([base], (f"{base}-{n}" for n in itertools.count(2)))
+    return next(name for name in names if name not in taken)

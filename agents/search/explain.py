@@ -90,10 +90,7 @@ def _to_move(hand: Hand) -> np.ndarray:
 
 def _moment(path: Path, number: int | None, move: int | None) -> Hand:
     """The position before an action of a record."""
-    record = read_record(path)
-    hands = [record.hand]
-    if record.match is not None:
-        hands = record.match.played + ([] if record.hand.is_over else [record.hand])
+    hands = read_record(path).hands
     number = len(hands) if number is None else number
     if number > len(hands):
         raise TextError(f"{path} has no hand {number}; its hands are 1 to {len(hands)}")
@@ -105,12 +102,13 @@ def _moment(path: Path, number: int | None, move: int | None) -> Hand:
     return played.after(move - 1)
 
 
-def explain(view: np.ndarray, player: SearchPlayer) -> dict[str, Any]:
+def explain(view: np.ndarray, player: SearchPlayer, also: Sequence[int] = ()) -> dict[str, Any]:
     """What the search finds about a position, as plain values.
 
     Args:
         view: ``VIEW[1]`` of the seat to move.
         player: the search.
+        also: legal actions that are candidates too, whatever the policy thinks of them.
 
     Returns:
         ``hand`` and ``deadwood``; ``action``, which is played, and ``policy_action`` of the network without search; ``value_is`` and
@@ -125,7 +123,7 @@ def explain(view: np.ndarray, player: SearchPlayer) -> dict[str, Any]:
     v: Any = view[0]
     if not v["to_move"]:
         raise GinError("a search can be explained only for the seat to move")
-    found = player.examine(view)
+    found = player.examine(view, also)
     names = [action_name(int(action), int(v["phase"])) for action in found.candidates["action"]]
     chosen = found.candidates[found.best]
     policy = np.exp(found.candidates["cost"][0] - found.candidates["cost"])

@@ -105,10 +105,17 @@ class SearchPlayer(BasePlayer):
             list(self.pool.map(batch.decide, parts, self.workspaces))
         return batch.actions
 
-    def examine(self, view: np.ndarray) -> Findings:
-        """What the search finds about one position, ``VIEW[1]`` of the seat to move."""
+    def examine(self, view: np.ndarray, also: Sequence[int] = ()) -> Findings:
+        """What the search finds about one position.
+
+        Args:
+            view: ``VIEW[1]`` of the seat to move.
+            also: legal actions that are candidates too, whatever the policy thinks of them.
+        """
         workspace = self.workspaces[0]
         batch = _Batch(self, view)
+        for action in also:
+            batch.add_candidate(0, action)
         found, values, best = batch.candidates(0), np.zeros((1, 0)), 0
         if len(found) > 1:
             values, best = batch.search(0, workspace)
@@ -162,6 +169,13 @@ class _Batch:
     def candidates(self, n: int) -> np.ndarray:
         """The candidates of a view: ``CANDIDATE[k]``."""
         return self.found[n, : self.counts[n]]
+
+    def add_candidate(self, n: int, action: int) -> None:
+        """Adds an action to the candidates of a view, if it is not among them."""
+        if action not in self.candidates(n)["action"]:
+            self.found[n, self.counts[n]]["action"] = action
+            self.found[n, self.counts[n]]["cost"] = -float(self.decisions["logits"][n, action])
+            self.counts[n] += 1
 
     def decide(self, rows: Sequence[int], workspace: Workspace) -> None:
         """Decides some of the views."""

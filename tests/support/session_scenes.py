@@ -2,6 +2,7 @@
 
 import io
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,6 @@ from agents.play.terminal.menu import Menu
 from agents.play.terminal.screen import LeaveError, Terminal
 from ginenv.cards import parse_cards
 from ginenv.hand import Match
-from ginenv.records import read_record
 from ginenv.rules import get_rules
 
 # The starter can spread these ten in three ways within ten points; with four threes as a set 10 points are left, else 1.
@@ -38,9 +38,9 @@ def prepared(rules, cards: list[int], starter: int, opponent: str = "formula") -
     return Game(record=match, opponent=opponent, easy=False, seed=0, name="prepared", order=[])
 
 
-def read_game(path: Path) -> Match:
-    """The game of a record."""
-    match = read_record(path).match
+def read_game(session: Session, which: str = "") -> Match:
+    """One of the player's games, from its record."""
+    match = session.record(which)[1].match
     assert match is not None
     return match
 
@@ -82,7 +82,13 @@ class Talk:
 
     @property
     def kept(self) -> dict:
-        return json.loads(self.session.file.path.read_text())
+        """What the store holds of the player, read as any program may."""
+        file = sqlite3.connect(self.home.path / "gin.sqlite3")
+        row = file.execute(
+            "SELECT options, statistics, game FROM player WHERE name = ?", [self.session.file.name]
+        ).fetchone()
+        file.close()
+        return dict(zip(("options", "statistics", "game"), (json.loads(text or "null") for text in row), strict=True))
 
     @property
     def match(self) -> Match:

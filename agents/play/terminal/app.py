@@ -16,6 +16,7 @@ from agents.play.terminal.menu import Menu
 from agents.play.terminal.replay import replay
 from agents.play.terminal.screen import LeaveError, Terminal
 from ginenv.errors import GinError, check_whole
+from ginenv.records import read_record
 
 
 def _word(metavar: str) -> Any:
@@ -89,7 +90,7 @@ def run(arguments: Sequence[str], program: str = "gin play") -> None:
         check_whole("--seed", chosen.seed, 0)
     try:
         if chosen.file is not None:
-            replay(terminal, chosen.file)
+            replay(terminal, chosen.file.name, read_record(chosen.file))
             return
         home = Home(chosen.home)
         if chosen.reset:

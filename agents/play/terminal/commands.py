@@ -67,6 +67,8 @@ SESSION = (
     Command("remove", "NAME", "remove a player with statistics and records"),
     Command("records", "", "list your records"),
     Command("replay", "[FILE or NUMBER]", "step through a record; the last one when left out"),
+    Command("export", "NUMBER FILE", "write one of your records to a file"),
+    Command("import", "FILE", "add the record of a file to yours"),
     Command("learned, what did you learn", "[LEVEL]", "what a level has learned about you"),
     Command("reset", "LEVEL", "reset a level to how it was installed"),
     Command("help, ?", "", "this help"),

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from rich.table import Table as Grid
 from rich.text import Text
 
+from agents.play.moves import count
 from agents.play.opponents import checked_level, reset_level, what_level_learned
 from agents.play.options import choices
 from agents.play.session import Session
@@ -99,7 +100,9 @@ class Menu:
             "create": lambda: self._switch(rest, create=True),
             "remove": lambda: self._remove(rest),
             "records": self._records,
-            "replay": lambda: replay(self.terminal, session.record(rest)),
+            "replay": lambda: replay(self.terminal, *session.record(rest)),
+            "export": lambda: tell(session.export_record(*_pair("export", rest, "1 game.gin"))),
+            "import": lambda: self._import(rest),
             "learned": lambda: tell(
                 what_level_learned(rest or session.options.opponent, session.file.name, session.home.path)
             ),
@@ -191,10 +194,19 @@ class Menu:
             self.terminal.say(self.session.reset_statistics(name))
 
     def _records(self) -> None:
-        files = self.session.file.record_files()
-        for number, path in list(enumerate(files, 1))[-_RECORDS_SHOWN:]:
-            self.terminal.say_whole(f"{number:>4}  {path}")
-        self.terminal.say("'replay NUMBER' steps through one." if files else "There is no record yet.")
+        games = self.session.file.games()
+        for number, game in list(enumerate(games, 1))[-_RECORDS_SHOWN:]:
+            score = f"{game.names[0]} {game.score[0]}, {game.names[1]} {game.score[1]}"
+            self.terminal.say(
+                f"{number:>4}  {game.begun[:10]}  {score}, {count(game.hands, 'hand')}, {game.rules}", hang=6
+            )
+        listed = "'replay NUMBER' steps through one, 'export NUMBER FILE' writes it to a file."
+        self.terminal.say(listed if games else "There is no record yet.")
+
+    def _import(self, path: str) -> None:
+        if not path:
+            raise GinError("which file? as in: import game.gin")
+        self.terminal.say(self.session.import_record(path))
 
     def _reset_level(self, level: str) -> None:
         if not level:

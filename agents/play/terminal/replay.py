@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple
 
 from rich.text import Text
@@ -13,7 +12,7 @@ from agents.play.terminal.screen import Terminal
 from agents.play.terminal.show import LABEL, Face, sheet_column
 from ginenv.engine import NO_CARD
 from ginenv.hand import Hand
-from ginenv.records import Record, read_record
+from ginenv.records import Record
 from ginenv.text import format_position
 
 _KEYS = ("Enter: next step, b: back, n: next hand, NUMBER: go to that step,", "p: the position as text, q: leave")
@@ -29,12 +28,9 @@ class Step(NamedTuple):
 
 def steps_of(record: Record) -> list[Step]:
     """Every moment of a record in order."""
-    hands = [record.hand]
-    if record.match is not None:
-        hands = record.match.played + ([] if record.match.hand.is_over else [record.match.hand])
     return [
         Step(number, hand.after(played), action)
-        for number, hand in enumerate(hands, 1)
+        for number, hand in enumerate(record.hands, 1)
         for played, action in enumerate([*hand.history, None])
     ]
 
@@ -58,16 +54,11 @@ def _lines(face: Face, step: Step, names: tuple[str, str], place: str) -> list[T
     return [*lines, Text(words, "reverse")]
 
 
-def replay(terminal: Terminal, path: str | Path) -> None:
-    """Steps through a record until the person leaves it.
-
-    Raises:
-        TextError: if the file is not a record.
-    """
-    record = read_record(path)
+def replay(terminal: Terminal, name: str, record: Record) -> None:
+    """Steps through a record, called by a name, until the person leaves it."""
     names = (record.players[0] or "seat 0", record.players[1] or "seat 1")
     steps, at, face = steps_of(record), 0, Face(terminal.symbols)
-    terminal.say(f"{Path(path).name}: {names[0]} against {names[1]}.", *_KEYS)
+    terminal.say(f"{name}: {names[0]} against {names[1]}.", *_KEYS)
     if record.note:
         terminal.say(record.note)
     while True:

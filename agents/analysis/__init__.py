@@ -1,0 +1,30 @@
+"""Analysis: what every decision of a hand was worth, where the mistakes are, and how much was luck.
+
+    from agents.analysis import Analyst, read_hands
+    analyst = Analyst(worlds=128)                       # loads the network; keep it
+    for number, hand in enumerate(read_hands("game.gin").hands, 1):
+        found = analyst.hand(hand, number)              # a HandAnalysis; analyst.decision(view) is a single Decision
+        found.to_json()                                 # plain values for a page; HandAnalysis.from_json reads them
+
+``agents.play.review`` does the same for stored games, keeps what was found, and lists a player's mistakes. The analyst sees the view of
+the seat that decides, never a hidden card; the opponent's true hand stands beside its belief only once the hand is over.
+"""
+
+from agents.analysis.analyst import Analyst
+from agents.analysis.findings import Candidate, Decision, Draw, HandAnalysis, Side
+from agents.analysis.marks import KINDS, MARKS
+from agents.analysis.sources import Subject, deal_and_play, read_hands
+
+__all__ = [
+    "KINDS",
+    "MARKS",
+    "Analyst",
+    "Candidate",
+    "Decision",
+    "Draw",
+    "HandAnalysis",
+    "Side",
+    "Subject",
+    "deal_and_play",
+    "read_hands",
+]

@@ -1,0 +1,237 @@
+"""The analyst: the search as a judge of what others played."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from agents.analysis.findings import GAME, POINTS, Candidate, Decision, Draw, HandAnalysis, Side
+from agents.analysis.marks import MARKS, UNCLEAR, kind_of, mark_of
+from agents.arena.luck import chance_per_point, draw_luck
+from agents.bots.heuristics import make_formula
+from agents.network.checkpoint import read_metadata
+from agents.network.player import SHIPPED
+from agents.search import make_search
+from agents.search.explain import explain
+from agents.search.judge import BRANCH
+from agents.search.worlds import draw_worlds
+from ginenv.actions import PHASE_LAYOFF, PHASE_NAMES, action_name, actions_of, parse_action
+from ginenv.cards import card_name, format_cards
+from ginenv.engine import STATE
+from ginenv.hand import Hand
+from ginenv.melds import deadwood
+from ginenv.text import rules_text
+
+# Called with how many decisions are done, and how many there are.
+Progress = Callable[[int, int], None]
+
+
+class Analyst:
+    """Judges decisions by the search's worlds. Threads may share one; they take turns.
+
+    The same settings, seed and hand give the same analysis on the same machine.
+
+    Args:
+        worlds: in how many worlds each decision is judged.
+        seed: of the worlds.
+
+    Raises:
+        CheckpointError: if the network that ships cannot be used.
+    """
+
+    def __init__(self, worlds: int = 128, seed: int = 0) -> None:
+        self._search = make_search(seed, worlds=worlds)
+        self._lay_offs = make_formula()
+        self._turn = threading.Lock()
+        weights = read_metadata(SHIPPED)["weights_sha256"][:12]
+        # What an analysis depends on, by which a store finds it again.
+        self.name = f"search:worlds={worlds} seed={seed} network={weights}"
+
+    def decision(self, view: np.ndarray, played: int | None = None, move: int | None = None) -> Decision:
+        """Judges a decision from what its seat sees.
+
+        Args:
+            view: ``VIEW[1]`` of the seat to move.
+            played: the action that was chosen, if one was.
+            move: its number in the hand, from 1; follows from the view when left out.
+
+        Raises:
+            GinError: if the seat is not to move.
+        """
+        v: Any = view[0]
+        phase = int(v["phase"])
+        with self._turn:
+            also = () if played is None else (played,)
+            about = self._lay_off(view) if phase == PHASE_LAYOFF and v["to_move"] else explain(view, self._search, also)
+        scale = 1.0 if v["rules"]["target"] else 100.0
+        candidates = tuple(_candidate(line, scale, bool(about["worlds"])) for line in about["candidates"])
+        best = about["action"]
+        loss, error, mark, kind = None, 0.0, "", ""
+        if played is not None:
+            words = action_name(played, phase)
+            chosen = next(each for each in candidates if each.action == words)
+            loss, error = 0.0 - chosen.difference, chosen.difference_error
+            mark = mark_of(loss / scale, error / scale)
+            kind = kind_of(phase, played, parse_action(best)) if mark not in ("", UNCLEAR) else ""
+        return Decision(
+            move=int(v["num_history"]) + 1 if move is None else move,
+            seat=int(v["seat"]),
+            phase=PHASE_NAMES[phase],
+            hand=about["hand"],
+            deadwood=about["deadwood"],
+            played=None if played is None else action_name(played, phase),
+            best=best,
+            loss=loss,
+            error=error,
+            mark=mark,
+            kind=kind,
+            worlds=about["worlds"],
+            candidates=candidates,
+            belief=tuple(tuple(row) for row in about["belief"]),
+        )
+
+    def _lay_off(self, view: np.ndarray) -> dict[str, Any]:
+        """The same as ``explain`` for a lay-off, of which everything that matters lies open: each is followed by the best others."""
+        v: Any = view[0]
+        world, shown = np.zeros(1, STATE), np.array([v["shown"]])
+        draw_worlds(v, shown, np.ones(1), world, v["luck"])
+        world["deadwood"][0, 1 - v["seat"]] = v["deadwood"][1]
+        actions = actions_of(v["legal"])
+        ends = np.zeros(len(actions), BRANCH)
+        for action, end in zip(actions, ends, strict=True):
+            hand = Hand(world.copy())
+            hand.push(action)
+            while not hand.is_over:
+                hand.push(int(self._lay_offs.act(hand.view())[0]))
+            end["state"] = hand.state[0]
+        ends["seat"], ends["equity"] = v["seat"], self._search.equity.index(view)[0]
+        values = self._search.judge(ends, self._search.equity.bank)
+        usual = int(self._lay_offs.act(view)[0])
+        best = max(range(len(actions)), key=lambda i: (values[i], actions[i] == usual))
+        order = sorted(range(len(actions)), key=lambda i: (i != best, -values[i]))
+        names = [action_name(action, PHASE_LAYOFF) for action in actions]
+        return {
+            "hand": format_cards(int(v["hand"])),
+            "deadwood": int(deadwood(int(v["hand"]))),
+            "action": names[best],
+            "worlds": 1,
+            "candidates": [
+                {
+                    "action": names[i],
+                    "value": float(values[i]),
+                    "error": 0.0,
+                    "difference": float(values[i] - values[best]),
+                    "difference_error": 0.0,
+                }
+                for i in order
+            ],
+            "belief": (shown[0] >> np.arange(52) & 1).astype(float).reshape(4, 13).tolist(),
+        }
+
+    def hand(
+        self, hand: Hand, number: int = 1, seat: int | None = None, progress: Progress | None = None
+    ) -> HandAnalysis:
+        """Analyses a hand.
+
+        Args:
+            hand: over, or in play: then only the decisions of one seat are told, and nothing that it cannot see.
+            number: the hand's in its game, from 1.
+            seat: whose decisions; of a hand that is over both when left out, else those of the seat to move, with the one to be made now.
+            progress: is called after each decision.
+        """
+        if seat is None and not hand.is_over:
+            seat = hand.turn
+        moments = _moments(hand)
+        asked = [k for k, each in enumerate(moments) if seat is None or each.turn == seat]
+        decisions = []
+        for k in asked:
+            before = moments[k]
+            decision = self.decision(before.view(), hand.history[k], k + 1)
+            if hand.is_over:
+                hidden = format_cards(int(before.state["hands"][0, 1 - before.turn]))
+                decision = replace(decision, opponent=hidden)
+            decisions.append(decision)
+            if progress is not None:
+                progress(len(decisions), len(asked))
+        if not hand.is_over and hand.turn == seat:
+            decisions.append(self.decision(hand.view()))
+        draws = _draws(hand, moments) if hand.is_over else []
+        score = hand.state["score"][0]
+        outcome = hand.outcome
+        points = [0, 0]
+        if outcome is not None and outcome.winner is not None:
+            points[outcome.winner] = outcome.points
+        return HandAnalysis(
+            number=number,
+            rules=rules_text(hand.rules).partition("@")[0],
+            score=(int(score[0]), int(score[1])),
+            result=None if outcome is None else str(outcome),
+            points=(points[0], points[1]),
+            unit=GAME if hand.rules.target else POINTS,
+            analyst=self.name,
+            decisions=tuple(decisions),
+            draws=tuple(draws),
+            sides=(_side(0, decisions, draws, hand.is_over), _side(1, decisions, draws, hand.is_over)),
+        )
+
+
+def _candidate(line: dict[str, Any], scale: float, valued: bool) -> Candidate:
+    others = {key: line.get(key) for key in ("policy", "deadwood", "ways", "lost_ways", "danger")}
+    return Candidate(
+        action=line["action"],
+        value=round(scale * line["value"], 4) if valued else None,
+        error=round(scale * line["error"], 4) if valued else None,
+        difference=round(scale * line["difference"], 4),
+        difference_error=round(scale * line["difference_error"], 4),
+        **others,
+    )
+
+
+def _moments(hand: Hand) -> list[Hand]:
+    """The positions before each action of a hand."""
+    now, moments = hand.after(0), []
+    for action in hand.history:
+        moments.append(now.copy())
+        now.push(action)
+    return moments
+
+
+def _draws(hand: Hand, moments: list[Hand]) -> list[Draw]:
+    """The luck of every draw from the stock."""
+    after = [*moments[1:], hand]
+    drew = [
+        k
+        for k, (one, other) in enumerate(zip(moments, after, strict=True))
+        if other.state["position"][0] > one.state["position"][0]
+    ]
+    if not drew:
+        return []
+    states = np.concatenate([after[k].state for k in drew])
+    points = draw_luck(states)
+    luck = points * chance_per_point(states["score"], states["rules"]["target"]) if hand.rules.target else points
+    return [
+        Draw(
+            move=k + 1,
+            seat=int(state["turn"]),
+            card=card_name(int(state["drawn"])),
+            points=round(float(each), 2),
+            luck=round(float(worth), 4),
+        )
+        for k, state, each, worth in zip(drew, states, points, luck, strict=True)
+    ]
+
+
+def _side(seat: int, decisions: list[Decision], draws: list[Draw], over: bool) -> Side:
+    mine = [each for each in decisions if each.seat == seat and each.played is not None]
+    marks = Counter(each.mark for each in mine)
+    return Side(
+        decisions=len(mine),
+        loss=round(sum(each.loss or 0.0 for each in mine), 4),
+        marks={name: marks[name] for name in (*MARKS, UNCLEAR)},
+        luck=round(sum(draw.luck for draw in draws if draw.seat == seat), 4) if over else None,
+    )

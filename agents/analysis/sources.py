@@ -1,0 +1,70 @@
+"""Where hands to analyse come from: records, positions, and seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ginenv.errors import TextError
+from ginenv.hand import Hand
+from ginenv.players import Player, close_players, make_player
+from ginenv.records import parse_record, read_record
+from ginenv.text import parse_position, parse_rules
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What can be analysed.
+
+    Attributes:
+        hands: in order; the last one may be in play.
+        names: of seats 0 and 1.
+    """
+
+    hands: list[Hand]
+    names: tuple[str, str]
+
+
+def read_hands(text: str) -> Subject:
+    """The hands of a position (``gin1 ...``), of a record, or of the record in a file.
+
+    Args:
+        text: the text, or the file's path.
+
+    Raises:
+        TextError: if it is none of these.
+    """
+    kind = text.split(maxsplit=1)[0] if text.strip() else ""
+    if kind == "gin1":
+        return Subject([parse_position(text)], ("seat 0", "seat 1"))
+    if kind != "ginrecord" and not Path(text).is_file():
+        raise TextError(f"{text[:60]!r} is not a position (gin1 ...), a record or the path of one")
+    record = parse_record(text) if kind == "ginrecord" else read_record(text)
+    return Subject(record.hands, (record.players[0] or "seat 0", record.players[1] or "seat 1"))
+
+
+def deal_and_play(rules: str, seed: int, players: tuple[str, str]) -> Subject:
+    """The hand that two players play with the cards of a seed.
+
+    Args:
+        rules: a preset, and changes to it.
+        seed: of the deal and of the players.
+        players: names of seats 0 and 1.
+
+    Raises:
+        GinError: if there are no such rules or players.
+    """
+    hand = Hand.deal(parse_rules(rules), seed=seed)
+    seats = [make_player(name, seed + k) for k, name in enumerate(players)]
+    try:
+        play_out(hand, seats)
+    finally:
+        close_players(seats)
+    return Subject([hand], players)
+
+
+def play_out(hand: Hand, seats: Sequence[Player]) -> None:
+    """Lets two players play a hand to its end."""
+    while not hand.is_over:
+        hand.push(int(seats[hand.turn].act(hand.view())[0]))

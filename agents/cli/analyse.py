@@ -1,0 +1,197 @@
+"""``gin analyse``: what every decision of a hand cost, and a player's mistakes over all games."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+from pydantic import Field
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from agents.analysis import KINDS, MARKS, Analyst, HandAnalysis, deal_and_play, read_hands
+from agents.analysis.findings import GAME
+from agents.config import Config
+from agents.play.review import Mistake, analyse_games, analysed, mistakes
+from agents.play.store import Home, default_home
+from agents.reports.terminal import progress_bar
+from ginenv.errors import GinError
+
+_SIGNS = {"doubtful": "?!", "error": "?", "blunder": "??", "unclear": "~"}
+_STYLES = {"doubtful": "yellow", "error": "red", "blunder": "bold red", "unclear": "dim"}
+
+
+class AnalyseConfig(Config):
+    """Analyses a record, a position, a hand dealt from a seed, or a stored game of a player; without any of these, the player's last one.
+
+    Attributes:
+        subject: the file of a record, or a position (gin1 ...).
+        game: number of one of the player's records, as 'records' at the table lists them.
+        hand: number of a hand in the game or the record, from 1; all that have ended when left out.
+        mistakes: list the player's mistakes over all games; analyses what has not been analysed yet.
+        kind: of the mistakes: draw, discard, knock too early, knock too late, spread or lay-off (default: all).
+        player: whose games; who played last when left out.
+        home: directory of the store; $GINENV_HOME if that is set.
+        seed: analyse the hand that two players play with the cards of this seed.
+        players: of that hand, by their names.
+        rules: of that hand: a preset, and changes to it.
+        worlds: in which each decision is judged.
+        as_json: print JSON instead of tables: everything that was found, the candidates and beliefs too.
+    """
+
+    subject: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    game: int | None = Field(None, ge=1)
+    hand: int | None = Field(None, ge=1)
+    mistakes: bool = False
+    kind: str = ""
+    player: str | None = None
+    home: Path = Field(default_factory=default_home)
+    seed: int | None = Field(None, ge=0)
+    players: tuple[str, str] = ("formula", "formula")
+    rules: str = "eaai"
+    worlds: int = Field(128, ge=2, le=65536)
+    as_json: Annotated[bool, tyro.conf.arg(name="json")] = False
+
+
+def analyse(config: AnalyseConfig) -> None:
+    """Says what every decision of a hand cost, what was luck, and where the mistakes are."""
+    chosen = [bool(config.subject), config.seed is not None, config.game is not None, config.mistakes]
+    if sum(chosen) > 1:
+        raise GinError("a record or position, --seed, --game and --mistakes name different things; give one of them")
+    # Progress goes beside the answer, which may be JSON for another program.
+    answer, beside = Console(), Console(stderr=True)
+    analyst = Analyst(config.worlds)
+    if config.mistakes:
+        _list_mistakes(config, analyst, answer, beside)
+        return
+    names, hands = _hands(config, analyst, beside)
+    if config.as_json:
+        print(json.dumps({"names": names, "hands": [found.to_json() for found in hands]}, indent=2))
+        return
+    for found in hands:
+        answer.print(hand_table(found, names))
+        for line in side_lines(found, names):
+            answer.print(line, highlight=False, markup=False)
+
+
+def _hands(config: AnalyseConfig, analyst: Analyst, beside: Console) -> tuple[tuple[str, str], list[HandAnalysis]]:
+    """The names of the seats, and the analyses asked for."""
+    if config.subject or config.seed is not None:
+        if config.subject:
+            subject = read_hands(" ".join(config.subject))
+        else:
+            assert config.seed is not None
+            subject = deal_and_play(config.rules, config.seed, config.players)
+        numbers = _numbers(config.hand, len(subject.hands))
+        with progress_bar(beside, len(numbers), "hands") as tick:
+            found = [analyst.hand(subject.hands[n - 1], n) for n in _ticking(numbers, tick)]
+        return subject.names, found
+    home = Home(config.home)
+    games = home.games(_player(home, config.player))
+    if not games:
+        raise GinError("there is no stored game yet; 'gin play' plays one, and a record's file can be named instead")
+    if config.game is not None and config.game > len(games):
+        raise GinError(f"there is no record {config.game}; the records are numbered 1 to {len(games)}")
+    game = games[config.game - 1 if config.game else -1]
+    numbers = _numbers(config.hand, game.hands)
+    with progress_bar(beside, len(numbers), "hands") as tick:
+        found = [analysed(home, game.id, n, analyst) for n in _ticking(numbers, tick)]
+    return game.names, found
+
+
+def _player(home: Home, name: str | None) -> str:
+    if name is None and home.last_player is None:
+        raise GinError(f"nobody has played yet in {home.path}; name a record's file, a position or a --seed")
+    return home.known(name or home.last_player or "")
+
+
+def _numbers(asked: int | None, count: int) -> list[int]:
+    if asked is not None and asked > count:
+        raise GinError(f"there is no hand {asked}; the hands are 1 to {count}")
+    return list(range(1, count + 1)) if asked is None else [asked]
+
+
+def _ticking(numbers: list[int], tick: Any) -> Iterator[int]:
+    for done, number in enumerate(numbers):
+        tick(done)
+        yield number
+    tick(len(numbers))
+
+
+def hand_table(found: HandAnalysis, names: tuple[str, str]) -> Table:
+    """The decisions of a hand in which there was something to choose, one in a row."""
+    title = f"hand {found.number}, {names[0]} {found.score[0]}, {names[1]} {found.score[1]}, {found.rules}"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE, pad_edge=False)
+    for heading in ("move", "", "hand", "played", "best", "cost", ""):
+        table.add_column(heading, justify="right" if heading in ("move", "cost") else "left", overflow="fold")
+    factor = 100 if found.unit == GAME else 1
+    for each in found.decisions:
+        if len(each.candidates) < 2:
+            continue
+        cost = "" if each.loss is None else f"{factor * max(each.loss, 0.0):.1f} ± {factor * each.error:.1f}"
+        sign = f"{_SIGNS.get(each.mark, '')} {each.kind}".strip()
+        played = each.played or ""
+        row = (
+            str(each.move),
+            names[each.seat],
+            each.hand,
+            played,
+            "" if each.best == played else each.best,
+            cost,
+            sign,
+        )
+        table.add_row(*row, style=_STYLES.get(each.mark))
+    unit = "percent of the game" if found.unit == GAME else "points"
+    signs = ", ".join(f"{sign} {mark}" for mark, sign in _SIGNS.items())
+    table.caption = f"{found.result or 'in play'}; cost in {unit} with its standard error; {signs} (within its error)"
+    return table
+
+
+def side_lines(found: HandAnalysis, names: tuple[str, str]) -> list[str]:
+    """What both sides lost by decisions and won by luck, in words."""
+    factor, unit = (100, " % of the game") if found.unit == GAME else (1, " points")
+    lines = []
+    for name, side in zip(names, found.sides, strict=True):
+        marks = ", ".join(f"{side.marks[mark]} {mark}" for mark in MARKS[::-1] if side.marks[mark]) or "none marked"
+        luck = "" if side.luck is None else f"; luck of the draws {factor * side.luck:+.1f}{unit}"
+        lines.append(f"{name}: {side.decisions} decisions cost {factor * side.loss:.1f}{unit} ({marks}){luck}")
+    return lines
+
+
+def _list_mistakes(config: AnalyseConfig, analyst: Analyst, answer: Console, beside: Console) -> None:
+    home = Home(config.home)
+    player = _player(home, config.player)
+    # Checked before the work.
+    mistakes(home, player, config.kind)
+    with progress_bar(beside, sum(game.hands for game in home.games(player)), "hands") as tick:
+        analyse_games(home, player, analyst, lambda done, _: tick(done))
+    found = mistakes(home, player, config.kind)
+    if config.as_json:
+        print(json.dumps([mistake.to_json() for mistake in found], indent=2))
+        return
+    numbers = {game.id: number for number, game in enumerate(home.games(player), 1)}
+    for kind in KINDS:
+        if rows := [mistake for mistake in found if mistake.kind == kind]:
+            answer.print(mistake_table(kind, rows, numbers))
+    counts = Counter(mistake.mark for mistake in found)
+    marks = ", ".join(f"{counts[mark]} {mark}" for mark in MARKS[::-1] if counts[mark]) or "none"
+    answer.print(f"{player}: {marks}", highlight=False, markup=False)
+
+
+def mistake_table(kind: str, rows: list[Mistake], numbers: dict[int, int]) -> Table:
+    """Mistakes of one kind; ``numbers`` are the games' among the player's records."""
+    table = Table(title=f"{kind} ({len(rows)})", title_justify="left", box=box.SIMPLE, pad_edge=False)
+    for heading in ("game", "hand", "move", "against", "played", "best", "cost", ""):
+        numeric = heading in ("game", "hand", "move", "cost")
+        table.add_column(heading, justify="right" if numeric else "left", overflow="fold")
+    for each in rows:
+        cost = f"{100 * each.loss:.1f} %" if each.unit == GAME else f"{each.loss:.1f} points"
+        place = str(numbers[each.game]), str(each.hand), str(each.move)
+        sign = f"{_SIGNS[each.mark]} {each.mark}"
+        table.add_row(*place, each.opponent, each.played, each.best, cost, sign, style=_STYLES[each.mark])
+    return table

@@ -1,0 +1,182 @@
+"""The one SQLite file of the store: its schema, how it becomes a newer one, and transactions.
+
+Every statement has its values beside it (``?``), never in its text. The file is in write-ahead mode: readers never wait, writers wait
+for one another, and a process that is killed at any moment loses nothing that was committed. A machine that loses its power may lose
+the last moments before, never half of a commit.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from agents.files import FileError, writing
+
+# Seconds that a writer waits for another process.
+_PATIENCE = 30.0
+
+_VERSION_1 = (
+    """CREATE TABLE player (
+        id INTEGER PRIMARY KEY,
+        name TEXT NOT NULL,
+        folded TEXT NOT NULL UNIQUE,  -- the name whatever the case of its letters
+        seated INTEGER NOT NULL DEFAULT 0,  -- the highest number is that of who played last
+        options TEXT NOT NULL,  -- JSON
+        statistics TEXT NOT NULL,  -- JSON
+        game TEXT  -- the unfinished game as JSON
+    )""",
+    """CREATE TABLE notice (  -- sentences that a player has not been shown yet
+        player INTEGER NOT NULL REFERENCES player ON DELETE CASCADE,
+        words TEXT NOT NULL
+    )""",
+    """CREATE TABLE game (  -- one row for each game of which a hand has ended, or that was imported
+        id INTEGER PRIMARY KEY,
+        player INTEGER NOT NULL REFERENCES player ON DELETE CASCADE,
+        name TEXT NOT NULL,
+        seat INTEGER,  -- of the player; NULL in an imported game of others
+        name_0 TEXT NOT NULL,
+        name_1 TEXT NOT NULL,
+        rules TEXT NOT NULL,
+        begun TEXT NOT NULL,  -- UTC, ISO 8601
+        record TEXT NOT NULL,  -- ginrecord 1, up to the last hand that has ended
+        over INTEGER NOT NULL,
+        winner INTEGER,
+        score_0 INTEGER NOT NULL,
+        score_1 INTEGER NOT NULL,
+        UNIQUE (player, name)
+    )""",
+    """CREATE TABLE hand (  -- hands that have ended, from 1
+        game INTEGER NOT NULL REFERENCES game ON DELETE CASCADE,
+        number INTEGER NOT NULL,
+        starter INTEGER NOT NULL,
+        score_0 INTEGER NOT NULL,  -- before the hand
+        score_1 INTEGER NOT NULL,
+        ended TEXT NOT NULL,
+        winner INTEGER,
+        knocker INTEGER,
+        points INTEGER NOT NULL,
+        deadwood_0 INTEGER NOT NULL,
+        deadwood_1 INTEGER NOT NULL,
+        PRIMARY KEY (game, number)
+    ) WITHOUT ROWID""",
+    """CREATE TABLE decision (  -- every action of these hands, from 1, of both seats
+        game INTEGER NOT NULL,
+        hand INTEGER NOT NULL,
+        move INTEGER NOT NULL,
+        seat INTEGER NOT NULL,
+        phase TEXT NOT NULL,
+        action INTEGER NOT NULL,
+        words TEXT NOT NULL,
+        PRIMARY KEY (game, hand, move),
+        FOREIGN KEY (game, hand) REFERENCES hand ON DELETE CASCADE
+    ) WITHOUT ROWID""",
+    """CREATE TABLE analysis (  -- of a hand, by an analyst with certain settings
+        game INTEGER NOT NULL,
+        hand INTEGER NOT NULL,
+        analyst TEXT NOT NULL,
+        found TEXT NOT NULL,  -- JSON
+        PRIMARY KEY (game, hand, analyst),
+        FOREIGN KEY (game, hand) REFERENCES hand ON DELETE CASCADE
+    ) WITHOUT ROWID""",
+    """CREATE TABLE mistake (  -- decisions that the last analysis of a hand has marked
+        game INTEGER NOT NULL,
+        hand INTEGER NOT NULL,
+        move INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        mark TEXT NOT NULL,
+        best TEXT NOT NULL,
+        loss REAL NOT NULL,
+        error REAL NOT NULL,
+        unit TEXT NOT NULL,
+        PRIMARY KEY (game, hand, move),
+        FOREIGN KEY (game, hand, move) REFERENCES decision ON DELETE CASCADE
+    ) WITHOUT ROWID""",
+)
+# What makes version n of version n - 1; a step that was ever released is not changed again.
+_STEPS = (_VERSION_1,)
+
+
+class Database:
+    """The file, open; threads may share it.
+
+    Args:
+        path: the file; made when needed.
+
+    Raises:
+        FileError: if it cannot be written, is damaged, or of a later version of this program; it is left as it is.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        # SQLite does not wait while another process changes a new file to write-ahead mode.
+        opening = path.with_name(f"{path.name}.lock")
+        with writing(opening), FileLock(opening, timeout=_PATIENCE), self._told():
+            self._file = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+            self._file.row_factory = sqlite3.Row
+            for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
+                self._file.execute(f"PRAGMA {pragma}")
+            self._migrate()
+
+    def _migrate(self) -> None:
+        self._file.execute(
+            "CREATE TABLE IF NOT EXISTS migration (version INTEGER PRIMARY KEY, made TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP)"
+        )
+        version = self.rows("SELECT coalesce(max(version), 0) AS version FROM migration")[0]["version"]
+        if version > len(_STEPS):
+            raise FileError(
+                f"{self.path} is of a later version ({version}) of this program, which reads up to {len(_STEPS)}"
+            )
+        for number in range(version + 1, len(_STEPS) + 1):
+            with self.transaction():
+                for statement in _STEPS[number - 1]:
+                    self.run(statement)
+                self.run("INSERT INTO migration (version) VALUES (?)", number)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise FileError(f"{self.path} cannot be used: {error}") from None
+
+    def rows(self, statement: str, *values: Any) -> list[sqlite3.Row]:
+        """The rows that a statement finds."""
+        with self._lock, self._told():
+            return self._file.execute(statement, values).fetchall()
+
+    def run(self, statement: str, *values: Any) -> int:
+        """Carries out a statement that changes something; returns the id of the row that an INSERT has added."""
+        with self._lock, self._told():
+            return self._file.execute(statement, values).lastrowid or 0
+
+    def run_all(self, statement: str, rows: list[tuple[Any, ...]]) -> None:
+        """Carries out a statement for each row of values."""
+        with self._lock, self._told():
+            self._file.executemany(statement, rows)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """What is done within is done as a whole or not at all; one within another is part of it.
+
+        Raises:
+            FileError: if it cannot be written; nothing has changed then.
+        """
+        with self._lock:
+            if self._file.in_transaction:
+                yield
+                return
+            self.run("BEGIN IMMEDIATE")
+            try:
+                yield
+                self.run("COMMIT")
+            except BaseException:
+                if self._file.in_transaction:
+                    self._file.rollback()
+                raise

@@ -1,0 +1,141 @@
+"""Analyses of stored games: made once, kept in the store; and the list of a player's mistakes.
+
+    analyst = Analyst(worlds=128)
+    found = analysed(home, game.id, 2, analyst)         # hand 2, from the store if this analyst has seen it before
+    analyse_games(home, "Ann", analyst, progress)       # whatever of Ann's hands this analyst has not seen yet
+    for each in mistakes(home, "Ann", "discard"):       # and the position before it:
+        home.record(each.game).hands[each.hand - 1].after(each.move - 1)
+
+Where a hand has been analysed with several settings, the list has the mistakes of the last analysis.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from agents.analysis import KINDS, Analyst, HandAnalysis
+from agents.analysis.analyst import Progress
+from agents.play.store import Home, StoreError
+from ginenv.errors import check_choice
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A decision of a player that an analysis has marked.
+
+    Attributes:
+        game: id of the game.
+        hand: number of the hand in it, from 1.
+        move: number of the action in the hand, from 1.
+        kind: one of ``agents.analysis.KINDS``.
+        mark: doubtful, error or blunder.
+        played: the action chosen, in words.
+        best: the expert's choice.
+        loss: what it cost, in the unit.
+        error: standard error of the loss.
+        unit: ``chance to win the game``, or ``points`` where a single hand was played.
+        begun: when the game began, in UTC.
+        opponent: the opponent's name.
+    """
+
+    game: int
+    hand: int
+    move: int
+    kind: str
+    mark: str
+    played: str
+    best: str
+    loss: float
+    error: float
+    unit: str
+    begun: str
+    opponent: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The mistake as values that ``json`` writes."""
+        return dataclasses.asdict(self)
+
+
+def analysed(home: Home, game: int, number: int, analyst: Analyst, progress: Progress | None = None) -> HandAnalysis:
+    """The analysis of a stored hand: from the store, or made now and kept there.
+
+    Args:
+        home: the store.
+        game: id of the game.
+        number: the hand's in it, from 1; it has ended.
+        analyst: who judges.
+        progress: is called after each decision, if it is made now.
+
+    Raises:
+        GinError: if there is no such hand, or the analysis cannot be kept.
+    """
+    database = home.database
+    where = "WHERE game = ? AND hand = ? AND analyst = ?"
+    if rows := database.rows(f"SELECT found FROM analysis {where}", game, number, analyst.name):
+        return HandAnalysis.from_json(json.loads(rows[0]["found"]))
+    hands = [hand for hand in home.record(game).hands if hand.is_over]
+    if not 1 <= number <= len(hands):
+        raise StoreError(f"game {game} has no hand {number} that has ended; its hands are 1 to {len(hands)}")
+    found = analyst.hand(hands[number - 1], number, progress=progress)
+    marked = [
+        (game, number, each.move, each.kind, each.mark, each.best, each.loss, each.error, found.unit)
+        for each in found.mistakes()
+    ]
+    with database.transaction():
+        values = game, number, analyst.name, json.dumps(found.to_json())
+        database.run("INSERT OR REPLACE INTO analysis VALUES (?, ?, ?, ?)", *values)
+        database.run("DELETE FROM mistake WHERE game = ? AND hand = ?", game, number)
+        database.run_all("INSERT INTO mistake VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", marked)
+    return found
+
+
+def analyse_games(home: Home, player: str, analyst: Analyst, progress: Progress | None = None) -> int:
+    """Analyses those hands of a player's own games that the analyst has not seen yet.
+
+    Args:
+        home: the store.
+        player: whose games; those of others that the player has imported are left out.
+        analyst: who judges.
+        progress: is called after each hand.
+
+    Returns:
+        How many hands there were.
+    """
+    missing = home.database.rows(
+        "SELECT hand.game, hand.number FROM hand JOIN game ON game.id = hand.game JOIN player ON player.id = game.player "
+        "WHERE player.name = ? AND game.seat IS NOT NULL AND NOT EXISTS (SELECT 1 FROM analysis "
+        "WHERE analysis.game = hand.game AND analysis.hand = hand.number AND analyst = ?) ORDER BY game.begun, game.id, hand.number",
+        *(home.known(player), analyst.name),
+    )
+    for done, row in enumerate(missing, 1):
+        analysed(home, row["game"], row["number"], analyst)
+        if progress is not None:
+            progress(done, len(missing))
+    return len(missing)
+
+
+def mistakes(home: Home, player: str, kind: str = "") -> list[Mistake]:
+    """A player's own mistakes in the hands that have been analysed, the latest first.
+
+    Args:
+        home: the store.
+        player: whose.
+        kind: only those of this kind; all when left out.
+
+    Raises:
+        GinError: if there is no such player or kind.
+    """
+    if kind:
+        check_choice("kind", kind, KINDS)
+    rows = home.database.rows(
+        "SELECT mistake.*, decision.words AS played, game.begun, CASE game.seat WHEN 0 THEN game.name_1 ELSE game.name_0 END AS opponent "
+        "FROM mistake JOIN decision USING (game, hand, move) JOIN game ON game.id = mistake.game JOIN player ON player.id = game.player "
+        "WHERE player.name = ?1 AND decision.seat = game.seat AND (mistake.kind = ?2 OR ?2 = '') "
+        "ORDER BY game.begun DESC, game.id DESC, mistake.hand, mistake.move",
+        *(home.known(player), kind),
+    )
+    names = [field.name for field in dataclasses.fields(Mistake)]
+    return [Mistake(**{name: row[name] for name in names}) for row in rows]

@@ -1,0 +1,374 @@
+"""Analysis: what the analyst may see, what it says of mistakes and luck, and what is kept of it in the store."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+import pytest
+
+from agents.analysis import KINDS, Analyst, HandAnalysis, deal_and_play, read_hands
+from agents.analysis.marks import kind_of, mark_of
+from agents.arena.luck import draw_luck
+from agents.cli import run
+from agents.play.review import analyse_games, analysed, mistakes
+from agents.play.store import Home
+from ginenv.actions import (
+    KNOCK,
+    PASS,
+    PHASE_DISCARD,
+    PHASE_DRAW,
+    PHASE_LAYOFF,
+    PHASE_SPREAD,
+    STOCK,
+    UPCARD,
+    parse_action,
+)
+from ginenv.cards import cards_of, mask_of, parse_cards
+from ginenv.errors import GinError
+from ginenv.hand import Hand, Match
+from ginenv.players import make_player
+from ginenv.records import format_record
+from ginenv.text import format_position
+from tests.support.hidden import deal_hidden_anew
+from tests.support.session_scenes import FITS, KNOCKS, MANY_WAYS, NO_MELD, deck
+
+
+@pytest.fixture(scope="module")
+def analyst() -> Analyst:
+    return Analyst(worlds=8)
+
+
+@pytest.fixture(scope="module")
+def hand() -> Hand:
+    """A hand of random play against a good player: with mistakes, draws and a knock."""
+    return deal_and_play("eaai", 5, ("random", "formula")).hands[0]
+
+
+@pytest.fixture(scope="module")
+def found(analyst: Analyst, hand: Hand) -> HandAnalysis:
+    return analyst.hand(hand)
+
+
+def moments(hand: Hand) -> list[Hand]:
+    return [hand.after(k) for k in range(len(hand.history))]
+
+
+def lay_off_hand(rules: str = "ht1,target=0") -> Hand:
+    """The defender is to lay off by hand, and can in several ways."""
+    preset, _, target = rules.partition(",target=")
+    hand = Hand.deal({"preset": preset, "target": int(target)}, deck=deck(KNOCKS, FITS, "KD", "KC"), starter=0, seed=0)
+    for words in ("pass", "pass", "knock KC", "spread 0"):
+        if words == "spread 0" and hand.phase != "spread":
+            continue
+        hand.push(words)
+    assert hand.phase == "layoff"
+    return hand
+
+
+# ---------------------------------------------------------------- what it says
+
+
+def test_every_decision_is_told_in_order_with_what_was_played(hand: Hand, found: HandAnalysis) -> None:
+    assert [each.move for each in found.decisions] == list(range(1, len(hand.history) + 1))
+    for each, before, action in zip(found.decisions, moments(hand), hand.history, strict=True):
+        assert (each.seat, each.phase, each.played) == (before.turn, before.phase, before.action_text(action))
+        assert parse_cards(each.hand) == cards_of(int(before.view()["hand"][0]))
+        assert each.candidates[0].action == each.best and each.candidates[0].difference == 0
+        (played,) = (candidate for candidate in each.candidates if candidate.action == each.played)
+        assert each.loss == -played.difference and each.error == played.difference_error
+        if len(each.candidates) > 1:
+            assert played.value is not None and each.candidates[0].value is not None and each.worlds == 8
+            assert played.value - each.candidates[0].value == pytest.approx(played.difference, abs=3e-4)
+            assert all((c.ways is not None) == (each.phase == "discard") for c in each.candidates)
+    assert found.result == str(hand.outcome) and found.points[0] == 0 < found.points[1]
+
+
+def test_the_belief_stands_beside_the_true_hand(hand: Hand, found: HandAnalysis) -> None:
+    for each, before in zip(found.decisions, moments(hand), strict=True):
+        belief = np.array(each.belief).ravel()
+        assert belief.sum() == pytest.approx(10, abs=0.01) and np.array(each.belief).shape == (4, 13)
+        view = before.view()[0]
+        assert not belief[cards_of(int(view["hand"]) | int(view["pile_cards"]))].any()
+        held = cards_of(int(before.state["hands"][0, 1 - before.turn]))
+        assert each.opponent is not None and parse_cards(each.opponent) == held
+
+
+def test_a_game_thrown_away_is_a_blunder_and_good_play_is_not(analyst: Analyst) -> None:
+    gin = deck("3S 3C 3D 3H 8S 9S TS 4H 5H 6H", NO_MELD, "KD", "KC")
+    hand = Hand.deal("eaai", deck=gin, starter=0, seed=0)
+    for words in ("pass", "pass", "discard 9S"):
+        hand.push(words)
+    (blunder,) = analyst.hand(hand, seat=0).mistakes(0)
+    assert (blunder.kind, blunder.mark, blunder.move) == ("knock too late", "blunder", 3)
+    assert blunder.best == "knock KC" and blunder.loss is not None and blunder.loss > 0.05
+    better = hand.after(2)
+    better.push("knock KC")
+    assert not analyst.hand(better).mistakes(0)
+
+
+@pytest.mark.parametrize(
+    ("loss", "error", "mark"),
+    [
+        (0.009, 0.0, ""), (-0.5, 0.0, ""), (0.01, 0.004, "doubtful"), (0.01, 0.006, "unclear"), (0.019, 0.0, "doubtful"),
+        (0.02, 0.0, "error"), (0.039, 0.0, "error"), (0.04, 0.0, "blunder"), (0.5, 0.2, "blunder"), (0.5, 0.3, "unclear"),
+    ],
+)  # fmt: skip
+def test_marks_follow_the_loss_and_its_error(loss: float, error: float, mark: str) -> None:
+    assert mark_of(loss, error) == mark
+
+
+@pytest.mark.parametrize(
+    ("phase", "played", "best", "kind"),
+    [
+        (PHASE_DRAW, STOCK, UPCARD, "draw"), (PHASE_DISCARD, 3, 4, "discard"), (PHASE_DISCARD, KNOCK + 3, 4, "knock too early"),
+        (PHASE_DISCARD, 3, KNOCK + 4, "knock too late"), (PHASE_DISCARD, KNOCK + 3, KNOCK + 4, "discard"),
+        (PHASE_LAYOFF, PASS, 3, "lay-off"), (PHASE_SPREAD, 0, 1, "spread"),
+    ],
+)  # fmt: skip
+def test_kinds_of_mistakes(phase: int, played: int, best: int, kind: str) -> None:
+    assert kind_of(phase, played, best) == kind and kind in KINDS
+
+
+def best_points(hand: Hand) -> int:
+    """The points of the defender, at best, by playing everything."""
+    if hand.is_over:
+        assert hand.outcome is not None
+        return hand.outcome.points * (-1 if hand.outcome.winner == 0 else 1)
+    points = []
+    for action in hand.legal_actions():
+        after = hand.copy()
+        after.push(action)
+        points.append(best_points(after))
+    return max(points)
+
+
+def test_lay_offs_are_judged_exactly(analyst: Analyst) -> None:
+    hand = lay_off_hand()
+    for action in hand.legal_actions():
+        after = hand.copy()
+        after.push(action)
+        decision = analyst.decision(hand.view(), action)
+        assert decision.loss == best_points(hand) - best_points(after) and decision.error == 0
+        assert (decision.kind == "lay-off") == ((decision.loss or 0.0) > 0)
+    worst = analyst.decision(hand.view(), PASS)
+    assert worst.loss is not None and worst.loss >= 15 and worst.mark == "blunder"
+    assert worst.candidates[0].value == best_points(hand)
+
+
+def test_a_spread_is_judged_by_what_can_be_laid_off_on_it(analyst: Analyst) -> None:
+    hand = Hand.deal("ht1", deck=deck(MANY_WAYS, NO_MELD, "KD", "KC"), starter=0, seed=0)
+    for words in ("pass", "pass", "knock KC"):
+        hand.push(words)
+    assert hand.phase == "spread"
+    losses = [analyst.decision(hand.view(), action).loss or 0.0 for action in hand.legal_actions()]
+    assert min(losses) == 0 < max(losses)
+
+
+def test_luck_is_that_of_every_draw_from_the_stock(analyst: Analyst, hand: Hand, found: HandAnalysis) -> None:
+    after = [*moments(hand)[1:], hand]
+    drew = [k for k, each in enumerate(after) if each.phase == "discard" and each.state["drawn"][0] < 52]
+    assert [draw.move for draw in found.draws] == [k + 1 for k in drew] and len(drew) > 4
+    for draw, k in zip(found.draws, drew, strict=True):
+        assert draw.seat == after[k].turn and draw.card in found.decisions[k + 1].hand
+        assert draw.points == pytest.approx(draw_luck(after[k].state)[0], abs=0.01)
+        # Less than a point is worth at the best.
+        assert 0 < draw.luck / draw.points < 0.05
+    for seat, side in enumerate(found.sides):
+        assert side.luck == pytest.approx(sum(draw.luck for draw in found.draws if draw.seat == seat), abs=1e-3)
+        losses = [each.loss or 0.0 for each in found.decisions if each.seat == seat]
+        assert side.loss == pytest.approx(sum(losses), abs=1e-3)
+    assert found.sides[0].loss > found.sides[1].loss
+
+
+def test_a_single_hand_is_valued_in_points(analyst: Analyst) -> None:
+    one = deal_and_play("eaai,target=0", 5, ("random", "formula")).hands[0]
+    in_points = analyst.hand(one)
+    assert in_points.unit == "points" and in_points.sides[0].loss > 5
+    assert all(draw.luck == pytest.approx(draw.points, abs=0.01) for draw in in_points.draws)
+    assert in_points.mistakes(0)
+
+
+def test_an_analysis_is_plain_values_and_always_the_same(analyst: Analyst, hand: Hand, found: HandAnalysis) -> None:
+    assert HandAnalysis.from_json(json.loads(json.dumps(found.to_json()))) == found
+    calls: list[tuple[int, int]] = []
+    assert Analyst(worlds=8).hand(hand, progress=lambda *numbers: calls.append(numbers)) == found
+    assert calls == [(k, len(hand.history)) for k in range(1, len(hand.history) + 1)]
+    assert Analyst(worlds=8, seed=1).name != analyst.name
+
+
+# ---------------------------------------------------------------- the wall
+
+
+def test_hidden_cards_change_no_judgement(analyst: Analyst, hand: Hand) -> None:
+    rng = np.random.default_rng(2)
+    for before in [*moments(hand)[2:12], lay_off_hand("ht1,target=100")]:
+        changed = Hand(deal_hidden_anew(before.state, before.turn, rng))
+        assert (changed.state["deck"] != before.state["deck"]).any()
+        action = before.legal_actions()[-1]
+        assert analyst.decision(before.view(), action) == analyst.decision(changed.view(), action)
+
+
+def test_of_a_hand_in_play_nothing_hidden_is_told(analyst: Analyst, hand: Hand) -> None:
+    now = hand.after(9)
+    seat = now.turn
+    # Another deal of which the seat has seen the same: cards that it never saw change places.
+    seen = int(now.view()["hand"][0]) | mask_of(a for a in now.history if a < KNOCK) | int(now.view()["known"][0, 1])
+    cards = now.state["deck"][0].tolist()
+    seen |= 1 << cards[20] | int(hand.after(0).view(seat)["hand"][0])
+    hidden = [place for place, card in enumerate(cards) if not seen >> card & 1]
+    other = list(cards)
+    for place, source in zip(hidden, np.random.default_rng(1).permutation(hidden), strict=True):
+        other[place] = cards[source]
+    twin = Hand.deal("eaai", deck=other, starter=int(now.state["starter"][0]), seed=0)
+    for name in ("key", "luck"):
+        twin.state[name] = now.state[name]
+    twin.push_all(now.history)
+    assert (twin.state["hands"] != now.state["hands"]).any() and len(hidden) > 20
+    one, two = analyst.hand(now), analyst.hand(twin)
+    assert json.dumps(one.to_json()) == json.dumps(two.to_json())
+    assert {each.seat for each in one.decisions} == {seat} and one.decisions[-1].played is None
+    assert not one.draws and all(each.opponent is None for each in one.decisions)
+    assert one.sides[0].luck is None and one.result is None
+
+
+# ---------------------------------------------------------------- where hands come from
+
+
+def test_hands_are_read_from_records_and_positions(hand: Hand, tmp_path: Path) -> None:
+    match = Match("eaai", seed=1)
+    player = make_player("simple")
+    for _ in range(2):
+        while not match.hand.is_over:
+            match.push(int(player.act(match.hand.view())[0]))
+        match.next_hand()
+    text = format_record(match, ("Ann", "Bob"))
+    (tmp_path / "game.gin").write_text(text, encoding="utf-8")
+    for source in (text, str(tmp_path / "game.gin")):
+        subject = read_hands(source)
+        assert subject.names == ("Ann", "Bob") and [len(each.history) > 0 for each in subject.hands] == [
+            True,
+            True,
+            False,
+        ]
+    (again,) = read_hands(format_position(hand)).hands
+    assert again.history == hand.history
+    for bad in ("", "nowhere.gin", "gin1 nonsense", "ginrecord 1 nonsense"):
+        with pytest.raises(GinError):
+            read_hands(bad)
+
+
+def write_game(home: Home, name: str, seed: int, seats: tuple[str, str] = ("Ann", "formula"), target: int = 30) -> None:
+    match = Match({"preset": "eaai", "target": target}, seed=seed)
+    players = [make_player("random", seed), make_player("formula")]
+    while not match.is_over:
+        if match.hand.is_over:
+            match.next_hand()
+        match.push(int(players[match.hand.turn].act(match.hand.view())[0]))
+    file = home.open("Ann")
+    file.write_record(name, match, seats)
+    file.save()
+    file.close()
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    home = Home(tmp_path / "home")
+    home.create("Ann").close()
+    write_game(home, "20260101-000000-0001", 3)
+    return home
+
+
+class Tired(Analyst):
+    """An analyst who must not be asked anything new."""
+
+    def decision(self, *arguments: object, **others: object) -> NoReturn:
+        raise AssertionError("this has been analysed before")
+
+
+def test_what_was_found_is_kept_in_the_store(analyst: Analyst, home: Home) -> None:
+    (game,) = home.games("Ann")
+    first = analysed(home, game.id, 1, analyst)
+    assert analysed(Home(home.path), game.id, 1, Tired(worlds=8)) == first
+    with pytest.raises(AssertionError):
+        analysed(home, game.id, 1, Tired(worlds=9))
+    with pytest.raises(GinError, match="has no hand 99 that has ended; its hands are 1 to"):
+        analysed(home, game.id, 99, analyst)
+    with pytest.raises(GinError, match="there is no game 99"):
+        analysed(home, 99, 1, analyst)
+
+
+def test_the_list_of_mistakes_is_ones_own_over_all_games(analyst: Analyst, home: Home) -> None:
+    assert mistakes(home, "Ann") == []
+    count = home.games("Ann")[0].hands
+    assert analyse_games(home, "ann", analyst) == count and analyse_games(home, "Ann", analyst) == 0
+    write_game(home, "20260102-000000-0002", 4)
+    second = home.games("Ann")[1]
+    assert analyse_games(home, "Ann", analyst) == second.hands
+    listed = mistakes(home, "Ann")
+    wanted = []
+    for game in reversed(home.games("Ann")):
+        for number in range(1, game.hands + 1):
+            marked = analysed(home, game.id, number, analyst).mistakes(0)
+            wanted += [
+                (game.id, number, each.move, each.kind, each.mark, each.played, each.best, each.loss) for each in marked
+            ]
+    assert len(wanted) > 5
+    assert [(m.game, m.hand, m.move, m.kind, m.mark, m.played, m.best, m.loss) for m in listed] == wanted
+    assert listed[0].opponent == "formula" and json.dumps(listed[0].to_json())
+    for kind in KINDS:
+        assert mistakes(home, "Ann", kind) == [each for each in listed if each.kind == kind]
+    with pytest.raises(GinError, match="kind must be one of"):
+        mistakes(home, "Ann", "blunder")
+    each = listed[0]
+    before = home.record(each.game).hands[each.hand - 1].after(each.move - 1)
+    assert before.turn == 0 and parse_action(each.played) in before.legal_actions()
+
+
+# ---------------------------------------------------------------- gin analyse
+
+
+def test_gin_analyse_prints_what_was_found(
+    home: Home, hand: Hand, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    common = ["--home", str(home.path), "--worlds", "8"]
+    run("gin", "analyse", [*common, "--hand", "1", "--json"])
+    (shown,) = json.loads(capsys.readouterr().out)["hands"]
+    (game,) = home.games("Ann")
+    assert HandAnalysis.from_json(shown) == analysed(home, game.id, 1, Tired(worlds=8))
+    run("gin", "analyse", [*common, "--hand", "1"])
+    text = capsys.readouterr().out
+    assert "hand 1, Ann 0, formula 0" in text and "percent of the game" in text and "luck of the draws" in text
+    run("gin", "analyse", [*common, "--mistakes"])
+    text = capsys.readouterr().out
+    assert "discard (" in text and "Ann: " in text
+    run("gin", "analyse", [*common, "--mistakes", "--json", "--kind", "discard"])
+    assert [each["kind"] for each in json.loads(capsys.readouterr().out)] == ["discard"] * len(
+        mistakes(home, "Ann", "discard")
+    )
+    path = tmp_path / "hand.gin"
+    path.write_text(format_record(hand))
+    for subject in ([str(path)], ["--seed", "5", "--players", "random", "formula"]):
+        run("gin", "analyse", [*subject, "--worlds", "8", "--json"])
+        assert json.loads(capsys.readouterr().out)["hands"][0]["result"] == str(hand.outcome)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["nowhere.gin"], "'nowhere.gin' is not a position (gin1 ...), a record or the path of one"),
+        (["--game", "7"], "there is no record 7; the records are numbered 1 to 1"),
+        (["--hand", "99"], "there is no hand 99; the hands are 1 to"),
+        (["--game", "1", "--mistakes"], "give one of them"),
+        (["--mistakes", "--kind", "blunder"], "kind must be one of"),
+        (["--player", "Bob"], "unknown player 'Bob'"),
+        (["--seed", "1", "--players", "nobody", "formula"], "nobody"),
+    ],
+)
+def test_what_gin_analyse_cannot_do_is_one_sentence(home: Home, arguments: list[str], sentence: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run("gin", "analyse", ["--home", str(home.path), "--worlds", "8", *arguments])
+    error = str(ended.value.code)
+    assert error.startswith("gin analyse: ") and sentence in error and "\n" not in error
