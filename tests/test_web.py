@@ -15,7 +15,6 @@ from agents.web.pages import static_file, with_symbols
 from agents.web.seat import House
 from ginenv.cards import card_name, parse_card, parse_cards
 from ginenv.hand import Match
-from ginenv.records import read_record
 from ginenv.rules import PRESETS
 from tests.support.hidden import deal_hidden_anew
 from tests.support.session_scenes import FITS, KNOCKS, LOOSE, MANY_WAYS, NO_MELD, deck, prepared
@@ -60,8 +59,8 @@ def test_whole_games_are_played_through_the_forms(guest, preset):
             break
     match = ann.seat.live.match
     assert match.is_over and re.search(r"(You win|formula wins|Nobody wins) the game", shown)
-    (path,) = ann.seat.session.file.record_files()
-    kept = read_record(path).match
+    (game,) = ann.seat.session.file.games()
+    kept = ann.house.home.record(game.id).match
     assert kept is not None and kept.score == match.score and ann.seat.session.file.game is None
     for total in match.sheet().totals:
         assert f"<td>{total}</td>" in shown
@@ -222,7 +221,8 @@ def test_a_new_game_is_warned_of_while_another_is_unfinished(guest):
 
 
 # The last of them draw charts, which takes long, so they are asked once a game.
-PAGES = ["/table", "/table?at=x", "/", "/rules", "/options", "/records", "/watch", "/players", "/statistics", "/learned"]
+PAGES = ["/table", "/table?at=x", "/", "/rules", "/options", "/records", "/watch", "/players", "/mistakes", "/analysis"]
+PAGES += ["/statistics", "/learned"]
 CHARTS = 2
 
 
@@ -237,7 +237,13 @@ def test_no_answer_holds_what_the_person_may_not_see(guest, preset):
     def sent(pages: list[str]) -> list[bytes]:
         ann.seat.hint = None
         answers = [ann.client.get(path).content for path in pages]
-        for fields in ({"do": "hint"}, {"by": "suit"}, {"do": "done"}, {"do": "discard", "card": "7C"}, {"do": "take", "at": "x"}):
+        for fields in (
+            {"do": "hint"},
+            {"by": "suit"},
+            {"do": "done"},
+            {"do": "discard", "card": "7C"},
+            {"do": "take", "at": "x"},
+        ):
             answer = ann.client.post("/table", data=fields, headers=asks)
             answers.append(answer.content + repr(sorted(answer.headers.items())).encode())
         return answers
@@ -273,7 +279,7 @@ def test_the_record_of_the_game_in_play_is_not_given_away(guest):
     ann.post("/new", sure="1")
     while not ann.seat.live.match.played:
         ann.move()
-    assert "keys:" in ann.seat.session.file.record_files()[0].read_text()
+    assert "keys:" in ann.house.home.record_text(ann.seat.session.file.games()[0].id)
     answer = ann.client.get("/records/1.gin")
     assert answer.status_code == 400 and "still in play" in answer.text and "keys:" not in answer.text
     assert "keys" not in ann.get("/replay?record=1")
@@ -283,7 +289,6 @@ def test_the_record_of_the_game_in_play_is_not_given_away(guest):
 
 
 # ---------------------------------------------------------------- opponents, options, pages
-
 
 
 def test_an_opponent_that_is_lost_gets_a_sentence_and_the_game_stays(guest, tmp_path):
@@ -322,7 +327,9 @@ def test_rules_are_chosen_by_preset_and_rule_by_rule(guest):
     assert "The rules are gr-oklahoma." in plain(ann.post("/options", rules="gr-oklahoma", back="/rules"))
     fields = dict(re.findall(r'<input id="rule-(\w+)"[^>]* value="(\d+)"', ann.get("/rules")))
     assert fields["target"] == "150"
-    assert "The rules are gr-oklahoma,target=90." in plain(ann.post("/rules", preset="gr-oklahoma", **fields | {"target": "90"}))
+    assert "The rules are gr-oklahoma,target=90." in plain(
+        ann.post("/rules", preset="gr-oklahoma", **fields | {"target": "90"})
+    )
     for wrong, words in [
         ({"preset": "eaai", "target": "9999"}, "rule target must be a whole number from 0 to 500"),
         ({"preset": "grr"}, "unknown preset 'grr'"),
@@ -349,7 +356,9 @@ def test_themes_are_kept_and_shown(guest):
 def test_players_come_go_and_sit_at_one_table_at_a_time(guest, tmp_path):
     ann = guest()
     assert "Bob is at the table" in plain(ann.post("/players", do="create", name="Bob"))
-    assert "there is a player 'Bob' already" in ann.client.post("/players", data={"do": "create", "name": "bob"}).text.replace("&#39;", "'")
+    assert "there is a player 'Bob' already" in ann.client.post(
+        "/players", data={"do": "create", "name": "bob"}
+    ).text.replace("&#39;", "'")
     assert "Ann is at the table" in plain(ann.post("/players", do="switch", name="Ann"))
     # In another process (here: another lock) the player cannot sit down as well.
     other = House(Home(tmp_path))
@@ -387,7 +396,9 @@ def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory):
     (tally,) = ann.seat.session.file.statistics.root
     seen = f"{tally.hands} hands seen"
     assert seen in shown and "believed gain" in shown and re.search(r"[+-]\d\.\d ± \d", shown)
-    assert "Frozen: it plays as installed" in plain(ann.post("/options", learning="off", back=f"/learned?level={level}"))
+    assert "Frozen: it plays as installed" in plain(
+        ann.post("/options", learning="off", back=f"/learned?level={level}")
+    )
     assert ann.seat.session.options.learning is False
     ann.post("/learned", level=level)
     assert seen in plain(ann.get(f"/learned?level={level}"))
@@ -434,6 +445,12 @@ def test_records_are_stepped_through_and_a_bad_one_is_explained(guest):
         answer = ann.client.post("/replay", data={"text": bad})
         assert answer.status_code == 400 and "cannot be played again" in answer.text
     assert ann.client.get("/replay?record=77").status_code == 400
+    assert "this record is among the games of Ann already" in plain(
+        ann.client.post("/records", data={"text": text}).text
+    )
+    again = text.replace("| formula", "| Otto").splitlines()[:-1]
+    assert "is among your records as imported" in plain(ann.post("/records", text="\n".join([*again, "check: -"])))
+    assert "This record cannot be added" in ann.client.post("/records", data={"text": "ginrecord"}).text
 
 
 def test_runs_and_reports_of_a_folder_are_shown_and_nothing_else(guest, tmp_path):

@@ -45,7 +45,15 @@ def test_foreign_hosts_and_origins_are_refused(house):
     client = TestClient(make_app(house), base_url=OURS)
     for host in ("127.0.0.1:8377", "localhost:8377", "[::1]:8377", "LOCALHOST"):
         assert client.get("/", headers={"Host": host}).status_code == 200, host
-    for host in ("evil.example", "evil.example:8377", "127.0.0.1.evil.example", "192.168.1.7:8377", "", "[", "localhost.evil"):
+    for host in (
+        "evil.example",
+        "evil.example:8377",
+        "127.0.0.1.evil.example",
+        "192.168.1.7:8377",
+        "",
+        "[",
+        "localhost.evil",
+    ):
         answer = client.get("/", headers={"Host": host})
         assert answer.status_code == 421 and "Ann" not in answer.text, host
     for origin in ("https://evil.example", "null", "http://127.0.0.1:9999", "http://localhost:8377"):
@@ -99,7 +107,11 @@ def test_bodies_are_bounded_and_checked(house):
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     assert client.post("/replay", content=stream(), headers=form).status_code == 413
     assert client.post("/options", content="&".join(f"a{n}=1" for n in range(500)), headers=form).status_code == 400
-    for body, kind in [(b"\xff\xfe%%%=&&=;", form["Content-Type"]), (b"--x\r\n", "multipart/form-data; boundary=x"), (b"{", "application/json")]:
+    for body, kind in [
+        (b"\xff\xfe%%%=&&=;", form["Content-Type"]),
+        (b"--x\r\n", "multipart/form-data; boundary=x"),
+        (b"{", "application/json"),
+    ]:
         assert client.post("/table", content=body, headers={"Content-Type": kind}).status_code in (200, 400)
     assert client.get("/").status_code == 200
 
@@ -206,8 +218,7 @@ def test_the_program_says_where_it_is_and_leaves_when_asked(tmp_path):
         assert server.line.startswith("The table is at http://127.0.0.1:")
         assert "Who plays?" in server.ask("/")
         second = subprocess.run(
-            [sys.executable, "-c", "import sys; sys.argv[0] = 'gin'; from agents.cli import main; main()", "web", "--no-browser"]
-            + ["--home", str(tmp_path), "--port", server.address.rpartition(":")[2]],
+            [sys.executable, "-c", "import sys; sys.argv[0] = 'gin'; from agents.cli import main; main()", "web", "--no-browser", "--home", str(tmp_path), "--port", server.address.rpartition(":")[2]],
             capture_output=True,
             text=True,
             timeout=60,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,15 +17,40 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from agents.web import learned, lobby, results, table, watch
 from agents.web.asked import PLAYER_COOKIE, Asked
+from agents.web.jobs import Jobs
 from agents.web.pages import STATIC, static_file
 from agents.web.safety import LONGEST_BODY, Guard
 from agents.web.seat import House
+from agents.web.steps import Watched
 from ginenv.errors import GinError
 
 _MOST_FIELDS = 100
 Handler = Callable[[Asked], Response]
+# Of each address: what answers it, as "module:function". Modules are loaded when they are asked for, so that the server listens
+# at once: some of them need torch or matplotlib.
+_PAGES = {
+    "/": {"GET": "lobby:lobby"},
+    "/new": {"POST": "lobby:new"},
+    "/players": {"GET": "lobby:players", "POST": "lobby:change_player"},
+    "/rules": {"GET": "lobby:rules", "POST": "lobby:change_rules"},
+    "/options": {"GET": "lobby:options", "POST": "lobby:change_options"},
+    "/table": {"GET": "table:show", "POST": "table:play"},
+    "/statistics": {"GET": "statistics:statistics", "POST": "statistics:reset_statistics"},
+    "/learned": {"GET": "learned:learned", "POST": "learned:reset"},
+    "/watch": {"GET": "watch:watch", "POST": "watch:begin"},
+    "/records": {"GET": "watch:records", "POST": "watch:import_record"},
+    "/records/{number:int}.gin": {"GET": "watch:save_record"},
+    "/replay": {"GET": "watch:replay", "POST": "watch:replay_text"},
+    "/analysis": {"GET": "analysis:analysis", "POST": "analysis:analyse_text"},
+    "/analysis/seed": {"POST": "analysis:analyse_seed"},
+    "/try": {"GET": "analysis:other_move"},
+    "/mistakes": {"GET": "analysis:mistakes_page", "POST": "analysis:analyse_all"},
+    "/results": {"GET": "results:results"},
+    "/results/report": {"GET": "results:report"},
+}
+# Who comes here need not have a seat yet.
+_FOR_ALL = ("/players",)
 
 
 def _take_seat(asked: Asked, cookie: str | None) -> None:
@@ -35,8 +61,9 @@ def _take_seat(asked: Asked, cookie: str | None) -> None:
         asked.sits(house.seat(name))
 
 
-def _answer(asked: Asked, handler: Handler, cookie: str | None, alone: bool) -> Response:
-    if not alone:
+def _answer(asked: Asked, name: str, cookie: str | None) -> Response:
+    handler = _handler(name)
+    if asked.path not in _FOR_ALL:
         try:
             _take_seat(asked, cookie)
         except (GinError, OSError) as error:
@@ -78,12 +105,17 @@ async def _form(request: Request) -> dict[str, str]:
         return {name: value for name, value in form.multi_items() if isinstance(value, str)}
 
 
-def _endpoint(handler: Handler, alone: bool = False) -> Callable:
+def _handler(name: str) -> Handler:
+    module, _, function = name.partition(":")
+    return getattr(importlib.import_module(f"agents.web.{module}"), function)
+
+
+def _endpoint(name: str) -> Callable:
     async def endpoint(request: Request) -> Response:
         form = await _form(request)
         htmx = request.headers.get("hx-request") == "true"
         asked = Asked(request.app, request.url.path, request.query_params, form, request.path_params, htmx)
-        return await run_in_threadpool(_answer, asked, handler, request.cookies.get(PLAYER_COOKIE), alone)
+        return await run_in_threadpool(_answer, asked, name, request.cookies.get(PLAYER_COOKIE))
 
     return endpoint
 
@@ -122,41 +154,15 @@ def make_app(house: House, host: str = "127.0.0.1", token: str | None = None, ru
         house.close()
         app.state.watched.close()
 
-    routes = [
-        Route("/static/{name}", _static),
-        *(
-            Route(path, _endpoint(handler, alone), methods=[method])
-            for method, path, handler, alone in [
-                ("GET", "/", lobby.lobby, False),
-                ("POST", "/new", lobby.new, False),
-                ("GET", "/players", lobby.players, True),
-                ("POST", "/players", lobby.change_player, True),
-                ("GET", "/rules", lobby.rules, False),
-                ("POST", "/rules", lobby.change_rules, False),
-                ("GET", "/options", lobby.options, False),
-                ("POST", "/options", lobby.change_options, False),
-                ("GET", "/table", table.show, False),
-                ("POST", "/table", table.play, False),
-                ("GET", "/statistics", table.statistics, False),
-                ("POST", "/statistics", table.reset_statistics, False),
-                ("GET", "/learned", learned.learned, False),
-                ("POST", "/learned", learned.reset, False),
-                ("GET", "/watch", watch.watch, False),
-                ("POST", "/watch", watch.begin, False),
-                ("GET", "/records", watch.records, False),
-                ("GET", "/records/{number:int}.gin", watch.save_record, False),
-                ("GET", "/replay", watch.replay, False),
-                ("POST", "/replay", watch.replay_text, False),
-                ("GET", "/results", results.results, False),
-                ("GET", "/results/report", results.report, False),
-            ]
-        ),
-    ]
+    routes = [Route("/static/{name}", _static)]
+    for path, handlers in _PAGES.items():
+        routes += [Route(path, _endpoint(name), methods=[method]) for method, name in handlers.items()]
     app = Starlette(
         routes=routes,
         middleware=[Middleware(Guard, host=host, token=token)],
         exception_handlers={HTTPException: _problem, 500: _problem},
         lifespan=lifespan,
     )
-    app.state.house, app.state.runs, app.state.watched = house, runs, watch.Watched()
+    app.state.house, app.state.runs = house, runs
+    app.state.watched, app.state.subjects, app.state.jobs = Watched(), Watched(), Jobs()
     return app

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -144,14 +144,14 @@ class WatchedGame(Steps):
 
 
 class Watched:
-    """The games that are being watched, by their numbers."""
+    """Games that are looked at and not stored, by their numbers; the lock is held by whoever moves one on."""
 
     def __init__(self) -> None:
-        self._games: OrderedDict[int, Steps] = OrderedDict()
+        self._games: OrderedDict[int, Any] = OrderedDict()
         self._number = 0
         self.lock = threading.RLock()
 
-    def add(self, game: Steps) -> int:
+    def add(self, game: Any) -> int:
         """Keeps a game; returns its number."""
         with self.lock:
             self._number += 1
@@ -162,7 +162,7 @@ class Watched:
                     old.close()
             return self._number
 
-    def get(self, number: int) -> Steps:
+    def get(self, number: int) -> Any:
         """A game by its number.
 
         Raises:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 from typing import Any
-from urllib.parse import quote
 
 import numpy as np
 from markupsafe import Markup
@@ -124,27 +123,32 @@ def begin(asked: Asked) -> Response:
 
 
 def records(asked: Asked) -> Response:
-    """The player's records, the newest first."""
-    files = list(enumerate(asked.seat.session.file.record_files(), 1))[-_RECORDS_SHOWN:]
-    shown = [{"number": number, "name": path.stem, "begun": _begun(path.stem)} for number, path in reversed(files)]
-    return asked.page("records.html", records=shown, text="")
+    """The player's games, the newest first."""
+    return _records(asked)
 
 
-def _begun(name: str) -> str:
-    day, time = name[:8], name[9:15]
-    if not (day.isdecimal() and time.isdecimal() and len(time) == 6):
-        return ""
-    return f"{day[:4]}-{day[4:6]}-{day[6:]} {time[:2]}:{time[2:4]} UTC"
+def _records(asked: Asked, text: str = "", status: int = 200) -> Response:
+    games = list(enumerate(asked.seat.session.file.games(), 1))[-_RECORDS_SHOWN:]
+    return asked.page("records.html", status, games=games[::-1], text=text, here="/records")
 
 
 def save_record(asked: Asked) -> Response:
     """A record as a file, but for that of the game in play."""
-    file = asked.seat.session.file
-    path = asked.seat.session.record(str(asked.params["number"]))
-    if file.game is not None and path.stem == file.game.get("name"):
-        # From its keys the cards of its next hands follow.
-        raise GinError("this game is still in play; its record can be saved when it is over")
-    return Response(path.read_bytes(), media_type="text/plain; charset=utf-8")
+    session = asked.seat.session
+    text = session.file.record_text(session.stored_game(str(asked.params["number"])).id)
+    return Response(text.encode(), media_type="text/plain; charset=utf-8")
+
+
+def import_record(asked: Asked) -> Response:
+    """Adds a record whose text was sent to the player's games; a bad one is explained beside its text."""
+    text = asked.form.get("text", "").replace("\r\n", "\n")
+    try:
+        game = asked.seat.session.file.import_record("imported", text)
+    except GinError as error:
+        asked.seat.say(f"This record cannot be added: {error}", "warning")
+        return _records(asked, text, 400)
+    asked.seat.say(f"The game of {game.names[0]} and {game.names[1]} is among your records as {game.name}.")
+    return asked.go("/records")
 
 
 def replay(asked: Asked) -> Response:
@@ -154,8 +158,9 @@ def replay(asked: Asked) -> Response:
         watched: Watched = asked.app.state.watched
         with watched.lock:
             return _replayed(asked, watched.get(number), f"/replay?game={number}")
-    record = parse_record(asked.seat.session.record(str(_number(asked, "record"))).read_text(encoding="utf-8"))
-    return _replayed(asked, steps_of_record(record), f"/replay?record={quote(asked.query['record'])}")
+    number = _number(asked, "record")
+    _, record = asked.seat.session.record(str(number))
+    return _replayed(asked, steps_of_record(record), f"/replay?record={number}")
 
 
 def _replayed(asked: Asked, steps: Steps, address: str) -> Response:
@@ -167,10 +172,10 @@ def _replayed(asked: Asked, steps: Steps, address: str) -> Response:
 
 def replay_text(asked: Asked) -> Response:
     """Steps through a record whose text was sent; one that cannot be played again is explained beside the text."""
-    text = asked.form.get("text", "")
+    text = asked.form.get("text", "").replace("\r\n", "\n")
     try:
         steps = steps_of_record(parse_record(text))
     except GinError as error:
         asked.seat.say(f"This record cannot be played again: {error}", "warning")
-        return asked.page("records.html", 400, records=[], text=text, here="/records")
+        return _records(asked, text, 400)
     return asked.go(f"/replay?game={asked.app.state.watched.add(steps)}&at=0")
