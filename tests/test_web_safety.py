@@ -130,12 +130,25 @@ def test_the_vendored_script_is_the_one_that_is_named():
 # ---------------------------------------------------------------- the program
 
 
+_PROGRAM = "import sys; sys.argv[0] = 'gin'; from agents.cli import main; main()"
+
+
 class Server:
     """The program in a process of its own."""
 
     def __init__(self, home: Path, *arguments: str) -> None:
-        code = "import sys; sys.argv[0] = 'gin'; from agents.cli import main; main()"
-        command = [sys.executable, "-c", code, "web", "--no-browser", "--port", "0", "--home", str(home), *arguments]
+        command = [
+            sys.executable,
+            "-c",
+            _PROGRAM,
+            "web",
+            "--no-browser",
+            "--port",
+            "0",
+            "--home",
+            str(home),
+            *arguments,
+        ]
         started = time.monotonic()
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         assert self.process.stdout is not None
@@ -217,8 +230,9 @@ def test_the_program_says_where_it_is_and_leaves_when_asked(tmp_path):
     try:
         assert server.line.startswith("The table is at http://127.0.0.1:")
         assert "Who plays?" in server.ask("/")
+        port = server.address.rpartition(":")[2]
         second = subprocess.run(
-            [sys.executable, "-c", "import sys; sys.argv[0] = 'gin'; from agents.cli import main; main()", "web", "--no-browser", "--home", str(tmp_path), "--port", server.address.rpartition(":")[2]],
+            [sys.executable, "-c", _PROGRAM, "web", "--no-browser", "--home", str(tmp_path), "--port", port],
             capture_output=True,
             text=True,
             timeout=60,
