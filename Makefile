@@ -1,7 +1,8 @@
 # On a fresh machine this needs make, and python3 with its venv module; nothing else.
 #
+#   make web      set up, then the table in the browser
 #   make train    set up, train the quick preset, export it, and print how the export does against the bots
-#   make test     set up, then lint, formatting, types, imports and tests (the slow ones of several processes: pytest -m slow)
+#   make test     set up, then lint, formatting, types, imports and tests (the slow ones of several processes: pytest -m slow; a real browser: pytest -m browser)
 #   make setup    only the environment, in .venv
 #   make peers    add the public engines that tests and benchmarks compare with
 #   make format   put the sources into the form that `make test` asks for
@@ -29,7 +30,7 @@ PEERS := $(VENV)/.peers-done
 
 RUN := runs/quick
 
-.PHONY: setup peers train lint format test bench results clean distclean
+.PHONY: setup peers web train lint format test bench results clean distclean
 
 setup: $(SETUP)
 peers: $(PEERS)
@@ -42,7 +43,7 @@ $(BIN)/python:
 # torch goes first and alone, so that TORCH_INDEX serves nothing else; the next line finds its pin satisfied.
 $(SETUP): pyproject.toml | $(BIN)/python
 	$(PIP) install $(if $(TORCH_INDEX),--index-url "$(TORCH_INDEX)") "$(TORCH)"
-	$(PIP) install --editable ".[train,dev]"
+	$(PIP) install --editable ".[web,dev]"
 	@touch $@
 
 $(PEERS): $(SETUP)
@@ -52,6 +53,9 @@ $(PEERS): $(SETUP)
 train: $(SETUP)
 	$(BIN)/python train.py --config configs/quick.yaml --out $(RUN) --export $(RUN)/export
 	$(BIN)/python evaluate.py $(RUN)/export --games 1000 --workers 2
+
+web: $(SETUP)
+	$(BIN)/gin web
 
 lint: $(SETUP)
 	$(BIN)/ruff check .
@@ -64,7 +68,7 @@ format: $(SETUP)
 	$(BIN)/ruff format .
 
 test: lint
-	$(BIN)/pytest --numprocesses $(JOBS) -m "not slow"
+	$(BIN)/pytest --numprocesses $(JOBS) -m "not slow and not browser"
 
 bench: $(PEERS)
 	$(BIN)/python -m benchmarks.engine_speed

@@ -273,7 +273,7 @@ def _width(groups: list[tuple[str, tuple[int, ...]]], step: float) -> float:
     return sum((len(cards) - 1) * step + _CARD_W for _, cards in groups) + _GAP * (len(groups) - 1)
 
 
-def _draw_middle(canvas: _Canvas, view: np.void, opponent: str) -> None:
+def _draw_middle(canvas: _Canvas, view: np.void, opponent: str, me: str) -> None:
     top = 232
     stock = int(view["stock"])
     for k in range(min(3, (stock + 9) // 10)):
@@ -289,12 +289,19 @@ def _draw_middle(canvas: _Canvas, view: np.void, opponent: str) -> None:
         canvas.box(400, top, _CARD_W, _CARD_H, _FELT_DARK, _LINE)
     canvas.text(400, top + _CARD_H + 16, f"pile {count}", 15, _FAINT)
     canvas.text(WIDTH - 40, top + 24, _limit(view), 20, _GOLD, "right")
-    canvas.text(WIDTH - 40, top + 54, taken_words(view, opponent), 16, _TEXT, "right")
+    canvas.text(WIDTH - 40, top + 54, _by_name(taken_words(view, opponent), me), 16, _TEXT, "right")
     if view["taken"] == NO_CARD and view["drawn"] != NO_CARD:
-        canvas.text(WIDTH - 40, top + 80, f"you drew {card_name(int(view['drawn']), symbols=True)}", 16, _TEXT, "right")
+        canvas.text(
+            WIDTH - 40, top + 80, f"{me} drew {card_name(int(view['drawn']), symbols=True)}", 16, _TEXT, "right"
+        )
 
 
-def _draw_table(canvas: _Canvas, view: np.void, opponent: str, opened: np.void | None = None) -> None:
+def _by_name(words: str, me: str) -> str:
+    """Words to the seat that looks, with its name instead of "you"."""
+    return words if me == "you" else re.sub(r"\byou\b", me, words.replace("your turn", f"{me}'s turn"))
+
+
+def _draw_table(canvas: _Canvas, view: np.void, opponent: str, opened: np.void | None = None, me: str = "you") -> None:
     """The one layout of pictures; with the opponent's view (``opened``) its hand lies open."""
     mine, theirs = my_holding(view), opponent_holding(view) if opened is None else my_holding(opened)
     canvas.box(16, 190, WIDTH - 32, 180, _FELT_DARK, _LINE, 14)
@@ -305,10 +312,12 @@ def _draw_table(canvas: _Canvas, view: np.void, opponent: str, opened: np.void |
     _draw_holding(canvas, 52, theirs)
     if view["phase"] == PHASE_OVER and view["shown"]:
         canvas.text(WIDTH - 30, 52, f"deadwood {int(view['deadwood'][1])}", 16, _FAINT, "right")
-    _draw_middle(canvas, view, name)
+    _draw_middle(canvas, view, name, me)
     _draw_holding(canvas, 402, mine)
-    canvas.text(30, HEIGHT - 30, status_words(view, name), 20, _GOLD)
-    canvas.text(WIDTH - 30, HEIGHT - 30, f"your deadwood {mine.deadwood}", 18, _TEXT, "right")
+    canvas.text(30, HEIGHT - 30, _by_name(status_words(view, name), me), 20, _GOLD)
+    canvas.text(
+        WIDTH - 30, HEIGHT - 30, f"{'your' if me == 'you' else me + ':'} deadwood {mine.deadwood}", 18, _TEXT, "right"
+    )
 
 
 def to_image(view: np.void, opponent: str = "opponent") -> np.ndarray:
@@ -323,14 +332,15 @@ def to_image(view: np.void, opponent: str = "opponent") -> np.ndarray:
     return np.asarray(canvas.image.resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS))
 
 
-def to_svg(view: np.void, opponent: str = "opponent", opened: np.void | None = None) -> str:
+def to_svg(view: np.void, opponent: str = "opponent", opened: np.void | None = None, me: str = "you") -> str:
     """The table as an SVG element, 960 × 600, with everything in it.
 
     Args:
         view: a ``VIEW`` record.
         opponent: the opponent's name.
         opened: the opponent's view, where its hand is to lie open.
+        me: what the seat that looks is called.
     """
     canvas = _Svg()
-    _draw_table(canvas, view, opponent, opened)
-    return canvas.element(f"The table: {status_words(view, opponent)}")
+    _draw_table(canvas, view, opponent, opened, me)
+    return canvas.element(f"The table: {_by_name(status_words(view, opponent), me)}")

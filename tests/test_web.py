@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -14,8 +15,10 @@ from agents.play.store import Home
 from agents.web.pages import static_file, with_symbols
 from agents.web.seat import House
 from ginenv.cards import card_name, parse_card, parse_cards
-from ginenv.hand import Match
+from ginenv.hand import Hand, Match
+from ginenv.players import make_player
 from ginenv.rules import PRESETS
+from ginenv.text import format_position
 from tests.support.hidden import deal_hidden_anew
 from tests.support.session_scenes import FITS, KNOCKS, LOOSE, MANY_WAYS, NO_MELD, deck, prepared
 from tests.support.web_scenes import Guest, attribute
@@ -458,7 +461,7 @@ def test_runs_and_reports_of_a_folder_are_shown_and_nothing_else(guest, tmp_path
     (runs / "first").mkdir(parents=True)
     panel = {"simple": {"games_won": 0.4, "half_width": 0.02}}
     points = [{"decisions": n * 1e6, "minutes": n, "panel": panel} for n in (1, 2)]
-    (runs / "first" / "curve.json").write_text(__import__("json").dumps(points))
+    (runs / "first" / "curve.json").write_text(json.dumps(points))
     (runs / "cup").mkdir()
     (runs / "cup" / "report.html").write_text("<h1>The cup</h1>")
     (tmp_path / "report.html").write_text("secret")
@@ -471,6 +474,104 @@ def test_runs_and_reports_of_a_folder_are_shown_and_nothing_else(guest, tmp_path
         assert ann.client.get("/results/report", params={"file": wrong}).status_code == 400
     (runs / "first" / "curve.json").write_text("[")
     assert "cannot be read as a curve" in ann.client.get("/results").text
+
+
+@pytest.fixture
+def few_worlds(monkeypatch):
+    """An analyst that is quick and coarse."""
+    analysis = pytest.importorskip("agents.web.analysis")
+    monkeypatch.setattr(analysis, "WORLDS", 8)
+    return analysis
+
+
+def analysed(ann: Guest, path: str) -> str:
+    """The page of an analysis, once it is there."""
+    for _ in range(600):
+        shown = ann.get(path)
+        if 'class="analysis"' in shown:
+            return shown
+        assert "Every decision is played out in many worlds" in shown
+    raise AssertionError("the analysis does not end")
+
+
+def test_a_hand_is_analysed_stepped_through_and_played_otherwise(guest, few_worlds):
+    ann = guest(rules="openspiel")
+    ann.post("/new", sure="1")
+    while not ann.seat.live.match.is_over:
+        ann.move()
+    (game,) = ann.seat.session.file.games()
+    hand, number = ann.seat.live.match.played[-1], len(ann.seat.live.match.played)
+    analysed(ann, "/analysis?last=1")
+    shown = analysed(ann, f"/analysis?game={game.id}&hand={number}&move=3")
+    assert f"move 3: {'Ann' if hand.after(2).turn == 0 else 'formula'} plays" in plain(shown)
+    # The true hand stands beside the belief: as many frames as cards that are hidden or known.
+    held = int(hand.after(2).state["hands"][0, 1 - hand.after(2).turn])
+    assert shown.count('class="held"') == held.bit_count()
+    assert "expert" in shown and "lost by decisions" in shown and "Luck, draw by draw" in shown
+    assert len(re.findall(r'id="move-\d+"', shown)) == len(hand.history)
+    address = attribute(shown.split('id="step-on"')[1], "hx-get").replace("&amp;", "&")
+    assert "move 4:" in plain(ann.get(address, **{"HX-Request": "true"}))
+    other = attribute(shown.split('id="try"')[1], "href").replace("&amp;", "&")
+    tried = ann.get(other)
+    choices = [each.replace("&amp;", "&") for each in re.findall(r'class="button" href="(/try[^"]*)"', tried)]
+    assert len(choices) == len(hand.after(2).legal_actions())
+    assert "formula" in plain(ann.get(choices[0])) and ann.seat.session.file.game is None
+    for wrong in (
+        f"{other}&tried=106.999",
+        f"{other}&tried=x",
+        "/analysis?game=77",
+        f"/analysis?game={game.id}&hand=99",
+        "/analysis?subject=5",
+    ):
+        assert ann.client.get(wrong).status_code == 400, wrong
+    # Nobody else's games.
+    ann.post("/players", do="create", name="Bob")
+    assert ann.client.get(f"/analysis?game={game.id}").status_code == 400
+
+
+def test_mistakes_are_listed_and_lead_to_their_positions(guest, few_worlds):
+    ann = guest(rules="openspiel")
+    ann.decent = make_player("random")
+    assert "None of this kind" in ann.get("/mistakes")
+    ann.post("/new", sure="1")
+    while not ann.seat.live.match.is_over:
+        ann.move()
+    ann.post("/mistakes")
+    job = ann.client.app.state.jobs.known(("all", "Ann"))  # type: ignore[attr-defined]
+    assert job.wait(120) and not job.error
+    shown = ann.get("/mistakes")
+    assert "1 hands analysed" in plain(shown).replace(f"{job.result} hands", "1 hands")
+    links = re.findall(r'href="(/analysis\?game=\d+&amp;hand=\d+&amp;move=(\d+))"', shown)
+    assert links, "who plays at random makes mistakes"
+    assert f"move {links[0][1]}: Ann plays" in plain(analysed(ann, links[0][0].replace("&amp;", "&")))
+    kinds = {name: int(count) for name, count in re.findall(r">(draw|discard|spread|lay-off) \((\d+)\)", shown)}
+    assert len(re.findall("move=", ann.get("/mistakes?kind=draw"))) == kinds["draw"]
+    assert ann.client.get("/mistakes?kind=foo").status_code == 400
+
+
+def test_positions_records_and_seeds_are_analysed_and_nothing_hidden_is_shown(guest, few_worlds):
+    ann = guest()
+    hand = Hand.deal("eaai", seed=7)
+    hand.push("pass")
+    hand.push("pass")
+    answer = ann.client.post("/analysis", data={"text": format_position(hand)})
+    assert answer.status_code == 200
+    shown = analysed(ann, str(answer.url).replace("http://127.0.0.1:8377", ""))
+    assert 'class="held"' not in shown and "Try another move" not in shown
+    theirs = [
+        card_name(card, symbols=True) for card in range(52) if int(hand.state["hands"][0, 1 - hand.turn]) >> card & 1
+    ]
+    picture = shown.partition("<svg")[2].partition('class="belief"')[0]
+    assert not any(f"<title>{name}</title>" in picture for name in theirs)
+    answer = ann.client.post(
+        "/analysis/seed", data={"seed": "4", "rules": "openspiel", "first": "simple", "second": "formula"}
+    )
+    assert answer.status_code == 200 and "simple against formula" in plain(answer.text)
+    for bad in ("", "gin1 nonsense", "/etc/passwd", "ginrecord 1 game"):
+        answer = ann.client.post("/analysis", data={"text": bad})
+        assert answer.status_code == 400 and "This cannot be analysed" in answer.text
+    wrong = {"seed": "4", "rules": "gr", "first": "cmd:cat", "second": "formula"}
+    assert ann.client.post("/analysis/seed", data=wrong).status_code == 400
 
 
 def test_cards_stand_as_symbols_in_sentences_which_stay_text():

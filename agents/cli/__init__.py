@@ -82,7 +82,8 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         missing = str(error.name).partition(".")[0]
         if missing in ("ginenv", "agents", "None"):
             raise
-        sys.exit(f"{name}: {missing} is not installed; pip install 'ginenv[train]' installs it")
+        extra = "web" if missing in ("starlette", "uvicorn", "multipart", "python_multipart") else "train"
+        sys.exit(f"{name}: {missing} is not installed; pip install 'ginenv[{extra}]' installs it")
     if status:
         sys.exit(status)
 

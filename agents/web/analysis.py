@@ -224,7 +224,9 @@ def _picture(looked: _Hand, decision: Decision) -> Markup:
     """The position, as the seat that decides sees it; the other hand lies open once the hand is over."""
     position = _before(looked, decision.move)
     opened = position.view(1 - decision.seat)[0] if looked.hand.is_over else None
-    return Markup(to_svg(position.view(decision.seat)[0], looked.names[1 - decision.seat], opened))
+    return Markup(
+        to_svg(position.view(decision.seat)[0], looked.names[1 - decision.seat], opened, looked.names[decision.seat])
+    )
 
 
 def _belief(looked: _Hand, decision: Decision) -> Markup:
@@ -313,7 +315,9 @@ def other_move(asked: Asked) -> Response:
             }
             for action in choices
         ],
-        "picture": Markup(to_svg(position.view(seat)[0], looked.names[1 - seat], position.view(1 - seat)[0])),
+        "picture": Markup(
+            to_svg(position.view(seat)[0], looked.names[1 - seat], position.view(1 - seat)[0], looked.names[seat])
+        ),
     }
     return asked.page("try.html", here="/analysis", **values)
 

@@ -24,7 +24,7 @@ def _bars(tallies: list[Tally], label: str, pairs: list[tuple[float, float]]) ->
         axes.set_yticks(range(len(tallies)), names)
         axes.tick_params(axis="y", length=0)
         axes.invert_yaxis()
-        axes.margins(x=0.08)
+        axes.set_xlim(0, 1.1 * max(1.0, *(value for pair in pairs for value in pair)))
         axes.set_title(label, loc="left")
         axes.legend(loc="lower right", ncols=2, bbox_to_anchor=(1, 1))
         axes.grid(axis="x", color=LINE)

@@ -65,7 +65,7 @@ def _shown(steps: Steps, at: int, address: str, running: bool, can_run: bool) ->
         "at": moment.at,
         "number": moment.number,
         "names": names,
-        "picture": Markup(to_svg(hand.view(0)[0], names[1], hand.view(1)[0])),
+        "picture": Markup(to_svg(hand.view(0)[0], names[1], hand.view(1)[0], names[0])),
         "words": words,
         "back": steps.start_of(moment.number - 1)
         if moment.at == steps.start_of(moment.number)
