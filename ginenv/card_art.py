@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from ginenv.cards import RANKS, SUITS, card_name
@@ -26,7 +27,7 @@ SUIT_CURVES = (
 # Where the pips of two to ten stand: columns, and rows from the top; those below the middle are upside down.
 _LEFT, _MIDDLE, _RIGHT = 36, 50, 64
 _ENDS, _THREE, _FOUR = (32, 108), (32, 70, 108), (32, 57.3, 82.7, 108)
-_PIPS: dict[int, list[tuple[float, float]]] = {
+_PIPS: dict[int, Sequence[tuple[float, float]]] = {
     2: [(_MIDDLE, y) for y in _ENDS],
     3: [(_MIDDLE, y) for y in _THREE],
     4: [(x, y) for x in (_LEFT, _RIGHT) for y in _ENDS],

@@ -161,7 +161,8 @@ def axe(tmp_path_factory) -> str:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(table, sit, axe, scheme):
+def test_axe_finds_nothing(table, sit, axe, scheme, monkeypatch):
+    monkeypatch.setattr("agents.web.analysis.WORLDS", 8)
     there = table(prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1), memory="on")
     person = sit(there, color_scheme=scheme, bypass_csp=True)
     person.begin()
@@ -183,6 +184,11 @@ def test_axe_finds_nothing(table, sit, axe, scheme):
     page.click("#do-done")
     page.locator("#outcome").wait_for()
     look("the end of a hand")
+    page.goto(there.address + "/analysis?last=1")
+    page.locator(".analysis").wait_for()
+    look("the analysis of a hand")
+    page.goto(there.address + "/replay?record=1")
+    look("a record")
     page.goto(there.address + "/options")
     for cloth in ("green", "blue", "wine", "slate"):
         page.click(f"button:has-text('{cloth} cloth')")

@@ -123,8 +123,7 @@ def analysis(asked: Asked) -> Response:
     if job.error:
         asked.app.state.jobs.forget(looked.key)
         raise GinError(f"this hand cannot be analysed: {job.error}")
-    found: HandAnalysis = job.result
-    values |= _found(looked, found, _number(asked, "move", 0))
+    values |= _found(looked, job.result, _number(asked, "move", 0))
     return _shown(asked, "analysis_part.html", "analysis.html", values)
 
 
@@ -171,6 +170,7 @@ def _found(looked: _Hand, found: HandAnalysis, move: int) -> dict[str, Any]:
     ]
     return {
         "found": found,
+        "result": looked.hand.outcome.describe(looked.names) if looked.hand.outcome else "",
         "rows": rows,
         "at": at,
         "decision": chosen,

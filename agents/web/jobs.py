@@ -24,7 +24,8 @@ class Job:
     """
 
     def __init__(self, work: Callable[[Callable[[int, int], None]], Any]) -> None:
-        self.done, self.total, self.result, self.error, self.over = 0, 0, None, "", False
+        self.done, self.total, self.error, self.over = 0, 0, "", False
+        self.result: Any = None
         self._work = work
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
