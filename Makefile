@@ -1,7 +1,8 @@
 # On a fresh machine this needs make, and python3 with its venv module; nothing else.
 #
+#   make web      set up, then the table in the browser
 #   make train    set up, train the quick preset, export it, and print how the export does against the bots
-#   make test     set up, then lint, formatting, types, imports and tests (the slow ones of several processes: pytest -m slow)
+#   make test     set up, then lint, formatting, types, imports and tests (the slow ones of several processes: pytest -m slow; a real browser: pytest -m browser)
 #   make setup    only the environment, in .venv
 #   make peers    add the public engines that tests and benchmarks compare with
 #   make format   put the sources into the form that `make test` asks for
@@ -32,7 +33,7 @@ PEERS := $(VENV)/.peers-done
 
 RUN := runs/quick
 
-.PHONY: setup peers train lint format test docs dist check-dist bench results clean distclean
+.PHONY: setup peers web train lint format test docs dist check-dist bench results clean distclean
 
 setup: $(SETUP)
 peers: $(PEERS)
@@ -45,7 +46,7 @@ $(BIN)/python:
 # torch goes first and alone, so that TORCH_INDEX serves nothing else; the next line finds its pin satisfied.
 $(SETUP): pyproject.toml | $(BIN)/python
 	$(PIP) install $(if $(TORCH_INDEX),--index-url "$(TORCH_INDEX)") "$(TORCH)"
-	$(PIP) install --editable ".[train,dev]"
+	$(PIP) install --editable ".[web,dev]"
 	@touch $@
 
 $(PEERS): $(SETUP)
@@ -55,6 +56,9 @@ $(PEERS): $(SETUP)
 train: $(SETUP)
 	$(BIN)/python train.py --config configs/quick.yaml --out $(RUN) --export $(RUN)/export
 	$(BIN)/python evaluate.py $(RUN)/export --games 1000 --workers 2
+
+web: $(SETUP)
+	$(BIN)/gin web
 
 lint: $(SETUP)
 	$(BIN)/ruff check .
@@ -67,7 +71,7 @@ format: $(SETUP)
 	$(BIN)/ruff format .
 
 test: lint
-	$(BIN)/pytest --numprocesses $(JOBS) -m "not slow"
+	$(BIN)/pytest --numprocesses $(JOBS) -m "not slow and not browser"
 
 docs: $(SETUP)
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build

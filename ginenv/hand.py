@@ -34,6 +34,7 @@ from ginenv.errors import GinError, IllegalActionError, check_choice, check_whol
 from ginenv.game import next_hand, next_starter, score_hand, set_keys, start_game
 from ginenv.jit import kernel
 from ginenv.outcome import Outcome, outcome_of
+from ginenv.render import to_svg
 from ginenv.rules import Rules, get_rules
 from ginenv.sheet import ScoreSheet, pair_of, score_sheet
 from ginenv.view import make_views
@@ -228,6 +229,10 @@ class Hand:
         earlier.push_all(self.history[:actions])
         return earlier
 
+    def _repr_svg_(self) -> str:
+        """A notebook's picture: the table as the seat to move sees it."""
+        return to_svg(self.view()[0])
+
     def __repr__(self) -> str:
         now = str(self.outcome) if self.is_over else f"{self.phase} phase, seat {self.turn} to move"
         return f"<Hand: {len(self.history)} actions, {now}>"
@@ -334,6 +339,9 @@ class Match:
         twin = copy.copy(self)
         twin.hand, twin.played = self.hand.copy(), [hand.copy() for hand in self.played]
         return twin
+
+    def _repr_svg_(self) -> str:
+        return self.hand._repr_svg_()
 
     def __repr__(self) -> str:
         return f"<Match: {len(self.played)} hands played, score {self.score[0]} | {self.score[1]}, {self.hand!r}>"

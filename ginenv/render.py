@@ -1,13 +1,15 @@
-"""The table as a person sees it from one seat: text for a terminal, or a picture.
+"""The table as a person sees it from one seat: text for a terminal, or a picture as pixels or as SVG.
 
-Both are drawn from a view alone, so a card that the seat may not see cannot be shown. Runs are marked green, sets blue.
+All are drawn from a view alone, so a card that the seat may not see cannot be shown. Runs are marked green, sets blue.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from abc import ABC, abstractmethod
 from functools import cache
+from html import escape
 from typing import Any
 
 import gymnasium as gym
@@ -15,6 +17,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from ginenv.actions import PHASE_OVER
+from ginenv.card_art import CARD_HEIGHT, CARD_WIDTH, PAPER, SUIT_CURVES, back_svg, face_svg, ink_of
 from ginenv.cards import RANKS, SUIT_SYMBOLS, card_name
 from ginenv.engine import NO_CARD
 from ginenv.wording import Holding, my_holding, opponent_holding, status_words, taken_words
@@ -94,22 +97,30 @@ def draw(view: np.void, opponent: str, mode: str | None) -> Any:
 # --- picture ---------------------------------------------------------------------------------------------------------
 
 WIDTH, HEIGHT = 960, 600
-_CARD_W, _CARD_H = 68, 96
+_CARD_W = 68
+_CARD_H = _CARD_W * CARD_HEIGHT / CARD_WIDTH
 _STEP, _GAP = 50, 18
-_FELT, _FELT_DARK, _LINE = (38, 92, 66), (28, 72, 51), (86, 140, 112)
-_PAPER, _INK, _HEART = (250, 248, 240), (32, 34, 40), (190, 36, 44)
-_TEXT, _FAINT, _GOLD = (240, 244, 238), (172, 202, 184), (240, 200, 96)
-_BACK, _BACK_LINE = (52, 78, 134), (134, 158, 206)
-_KIND_RGB = {"run": (112, 214, 130), "set": (110, 176, 250)}
-# The shapes of spades, clubs, diamonds and hearts: discs (centre and radius) and polygons.
-_STEM = ((-0.4, 1.05), (0.4, 1.05), (0, 0.1))
-_SHAPES = (
-    (((-0.43, 0.2, 0.47), (0.43, 0.2, 0.47)), (((-0.88, 0.05), (0.88, 0.05), (0, -1.05)), _STEM)),
-    (((0, -0.5, 0.46), (-0.5, 0.25, 0.46), (0.5, 0.25, 0.46)), (((-0.4, 1.05), (0.4, 1.05), (0, -0.1)),)),
-    ((), (((0, -1.1), (0.8, 0), (0, 1.1), (-0.8, 0)),)),
-    (((-0.45, -0.35, 0.5), (0.45, -0.35, 0.5)), (((-0.92, -0.15), (0.92, -0.15), (0, 1.05)),)),
-)
-_SCALE = 2  # drawn larger and scaled down, for smooth edges
+_FELT, _FELT_DARK, _LINE = "#265c42", "#1c4833", "#568c70"
+_TEXT, _FAINT, _GOLD, _ROSE = "#f0f4ee", "#accab8", "#f0c860", "#fa8282"
+_EDGE = "#8d8a80"
+_KIND_RGB = {"run": "#70d682", "set": "#6eb0fa"}
+_SCALE = 2  # pixels are drawn larger and scaled down, for smooth edges
+
+
+class _Canvas(ABC):
+    """What a picture of the table is drawn on; places and sizes are in units of ``WIDTH`` × ``HEIGHT``."""
+
+    @abstractmethod
+    def text(self, x: float, y: float, words: str, size: int = 16, fill: str = _TEXT, anchor: str = "left") -> None:
+        """Writes words at a height in their middle; red suits are red. ``anchor``: what of the words ``x`` is, left, middle or right."""
+
+    @abstractmethod
+    def box(self, x: float, y: float, w: float, h: float, fill: str, outline: str | None = None, r: float = 7) -> None:
+        """A rectangle with round corners."""
+
+    @abstractmethod
+    def card(self, x: float, y: float, card: int, outline: str | None = None) -> None:
+        """A card, face down if it is ``NO_CARD``; with an outline, marked."""
 
 
 @cache
@@ -117,65 +128,121 @@ def _font(size: int) -> ImageFont.ImageFont | ImageFont.FreeTypeFont:
     return ImageFont.load_default(size * _SCALE)
 
 
-class _Canvas:
-    """A picture of which positions are given in final pixels."""
+@cache
+def _outlines(suit: int) -> list[list[tuple[float, float]]]:
+    """The polygons of a suit: its curves, each in eight steps."""
+    polygons: list[list[tuple[float, float]]] = []
+    for command, numbers in re.findall(r"([MLC])([^MLC]*)", SUIT_CURVES[suit]):
+        values = [float(number) for number in numbers.split()]
+        points = list(zip(values[::2], values[1::2], strict=True))
+        if command == "M":
+            polygons.append(points)
+            continue
+        if command == "L":
+            polygons[-1] += points
+            continue
+        a, (b, c, d) = polygons[-1][-1], points
+        for t in (k / 8 for k in range(1, 9)):
+            weights = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
+            polygons[-1].append(
+                (
+                    sum(w * p[0] for w, p in zip(weights, (a, b, c, d), strict=True)),
+                    sum(w * p[1] for w, p in zip(weights, (a, b, c, d), strict=True)),
+                )
+            )
+    return polygons
+
+
+class _Pixels(_Canvas):
+    """Drawn with pillow, cards with their corner and one large suit."""
 
     def __init__(self) -> None:
         self.image = Image.new("RGB", (WIDTH * _SCALE, HEIGHT * _SCALE), _FELT)
         self.draw = ImageDraw.Draw(self.image)
 
-    def text(self, x: float, y: float, words: str, size: int = 16, fill: tuple = _TEXT, anchor: str = "lm") -> float:
-        """Writes words, with a drawn shape for each suit symbol; returns where they end."""
+    def text(self, x: float, y: float, words: str, size: int = 16, fill: str = _TEXT, anchor: str = "left") -> None:
         font = _font(size)
         pieces = [piece for piece in re.split(f"([{SUIT_SYMBOLS}])", words) if piece]
         widths = [size * 0.95 if piece in SUIT_SYMBOLS else font.getlength(piece) / _SCALE for piece in pieces]
-        if anchor[0] == "m":
-            x -= sum(widths) / 2
-        elif anchor[0] == "r":
-            x -= sum(widths)
+        x -= sum(widths) * {"left": 0, "middle": 0.5, "right": 1}[anchor]
         for piece, width in zip(pieces, widths, strict=True):
             if piece in SUIT_SYMBOLS:
                 suit = SUIT_SYMBOLS.index(piece)
-                self.suit(x + width / 2, y, size * 0.42, suit, (250, 130, 130) if suit >= 2 else fill)
+                self._suit(x + width / 2, y, size * 0.42, suit, _ROSE if suit >= 2 else fill)
             else:
                 self.draw.text((x * _SCALE, y * _SCALE), piece, fill, font, "lm")
             x += width
-        return x
 
-    def box(
-        self, x: float, y: float, w: float, h: float, fill: tuple, outline: tuple | None = None, r: float = 7
-    ) -> None:
-        """A rectangle with round corners."""
+    def box(self, x: float, y: float, w: float, h: float, fill: str, outline: str | None = None, r: float = 7) -> None:
         corners = [(x * _SCALE, y * _SCALE), ((x + w) * _SCALE, (y + h) * _SCALE)]
         self.draw.rounded_rectangle(corners, r * _SCALE, fill, outline, _SCALE)
 
-    def suit(self, x: float, y: float, r: float, suit: int, fill: tuple) -> None:
-        """A suit symbol around a point, drawn because common fonts lack it."""
-        x, y, r = x * _SCALE, y * _SCALE, r * _SCALE
-        discs, polygons = _SHAPES[suit]
-        for dx, dy, radius in discs:
-            left, top = x + (dx - radius) * r, y + (dy - radius) * r
-            self.draw.ellipse([left, top, left + 2 * radius * r, top + 2 * radius * r], fill)
-        for points in polygons:
-            self.draw.polygon([(x + dx * r, y + dy * r) for dx, dy in points], fill)
+    def _suit(self, x: float, y: float, r: float, suit: int, fill: str) -> None:
+        # Drawn because common fonts lack it.
+        for outline in _outlines(suit):
+            self.draw.polygon([((x + dx * r) * _SCALE, (y + dy * r) * _SCALE) for dx, dy in outline], fill)
 
-    def card(self, x: float, y: float, card: int, outline: tuple = (150, 150, 150)) -> None:
-        """A card face up."""
-        self.box(x, y, _CARD_W, _CARD_H, _PAPER, outline)
-        ink = _HEART if card // 13 >= 2 else _INK
+    def card(self, x: float, y: float, card: int, outline: str | None = None) -> None:
+        if card == NO_CARD:
+            self._back(x, y)
+            return
+        self.box(x, y, _CARD_W, _CARD_H, PAPER, outline or _EDGE)
         rank = RANKS[card % 13].replace("T", "10")
-        self.draw.text(((x + 8) * _SCALE, (y + 16) * _SCALE), rank, ink, _font(22), "lm")
-        self.suit(x + 16, y + 38, 8, card // 13, ink)
-        self.suit(x + _CARD_W - 23, y + _CARD_H - 27, 15, card // 13, ink)
+        self.draw.text(((x + 8) * _SCALE, (y + 16) * _SCALE), rank, ink_of(card), _font(22), "lm")
+        self._suit(x + 16, y + 38, 8, card // 13, ink_of(card))
+        self._suit(x + _CARD_W - 23, y + _CARD_H - 27, 15, card // 13, ink_of(card))
 
-    def back(self, x: float, y: float) -> None:
-        """A card face down."""
-        self.box(x, y, _CARD_W, _CARD_H, _BACK, (30, 44, 80))
-        self.box(x + 6, y + 6, _CARD_W - 12, _CARD_H - 12, _BACK, _BACK_LINE, 4)
+    def _back(self, x: float, y: float) -> None:
+        self.box(x, y, _CARD_W, _CARD_H, "#31508f", "#1d3263")
+        self.box(x + 6, y + 6, _CARD_W - 12, _CARD_H - 12, "#31508f", "#9db4e0", 4)
         for k in range(1, 6):
             at = y + 6 + k * (_CARD_H - 12) / 6
             line = [((x + 10) * _SCALE, at * _SCALE), ((x + _CARD_W - 10) * _SCALE, at * _SCALE)]
-            self.draw.line(line, _BACK_LINE, _SCALE)
+            self.draw.line(line, "#9db4e0", _SCALE)
+
+
+class _Svg(_Canvas):
+    """Drawn as the elements of an SVG, cards as ``card_art`` has them."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+
+    def text(self, x: float, y: float, words: str, size: int = 16, fill: str = _TEXT, anchor: str = "left") -> None:
+        place = {"left": "start", "middle": "middle", "right": "end"}[anchor]
+        # A variation selector keeps suits from being shown as emoji.
+        coloured = re.sub(
+            f"[{SUIT_SYMBOLS}]",
+            lambda suit: f'<tspan fill="{_ROSE if suit[0] in "♦♥" else fill}">{suit[0]}\ufe0e</tspan>',
+            escape(words),
+        )
+        self.parts.append(
+            f'<text x="{x:g}" y="{y:g}" font-size="{size}" fill="{fill}" text-anchor="{place}" '
+            f'dominant-baseline="central">{coloured}</text>'
+        )
+
+    def box(self, x: float, y: float, w: float, h: float, fill: str, outline: str | None = None, r: float = 7) -> None:
+        edge = f' stroke="{outline}"' if outline else ""
+        self.parts.append(f'<rect x="{x:g}" y="{y:g}" width="{w:g}" height="{h:g}" rx="{r:g}" fill="{fill}"{edge}/>')
+
+    def card(self, x: float, y: float, card: int, outline: str | None = None) -> None:
+        drawn, name = (back_svg(), "card") if card == NO_CARD else (face_svg(card), card_name(card, symbols=True))
+        mark = (
+            f'<rect width="100" height="140" rx="9" fill="none" stroke="{outline}" stroke-width="4"/>'
+            if outline
+            else ""
+        )
+        scale = _CARD_W / CARD_WIDTH
+        self.parts.append(
+            f'<g transform="translate({x:g} {y:g}) scale({scale:g})"><title>{name}</title>{drawn}{mark}</g>'
+        )
+
+    def element(self, label: str) -> str:
+        """The whole picture."""
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" style="max-width:{WIDTH}px" role="img" '
+            f'aria-label="{escape(label)}" font-family="system-ui, sans-serif">'
+            f'<rect width="{WIDTH}" height="{HEIGHT}" rx="12" fill="{_FELT}"/>{"".join(self.parts)}</svg>'
+        )
 
 
 def _draw_holding(canvas: _Canvas, y: float, holding: Holding) -> None:
@@ -192,16 +259,13 @@ def _draw_holding(canvas: _Canvas, y: float, holding: Holding) -> None:
     x = (WIDTH - _width(groups, step)) / 2
     for kind, cards in groups:
         for k, card in enumerate(cards):
-            if card == NO_CARD:
-                canvas.back(x + k * step, y)
-            else:
-                canvas.card(x + k * step, y, card)
+            canvas.card(x + k * step, y, card)
         end = x + (len(cards) - 1) * step + _CARD_W
         if kind in _KIND_RGB:
             canvas.box(x, y + _CARD_H + 6, end - x, 5, _KIND_RGB[kind], None, 2)
-            canvas.text((x + end) / 2, y + _CARD_H + 22, kind, 14, _KIND_RGB[kind], "mm")
+            canvas.text((x + end) / 2, y + _CARD_H + 22, kind, 14, _KIND_RGB[kind], "middle")
         elif kind == "laid off":
-            canvas.text((x + end) / 2, y + _CARD_H + 22, kind, 14, _GOLD, "mm")
+            canvas.text((x + end) / 2, y + _CARD_H + 22, kind, 14, _GOLD, "middle")
         x = end + _GAP
 
 
@@ -209,25 +273,51 @@ def _width(groups: list[tuple[str, tuple[int, ...]]], step: float) -> float:
     return sum((len(cards) - 1) * step + _CARD_W for _, cards in groups) + _GAP * (len(groups) - 1)
 
 
-def _draw_middle(canvas: _Canvas, view: np.void, opponent: str) -> None:
+def _draw_middle(canvas: _Canvas, view: np.void, opponent: str, me: str) -> None:
     top = 232
     stock = int(view["stock"])
     for k in range(min(3, (stock + 9) // 10)):
-        canvas.back(300 - 3 * k, top - 3 * k)
-    canvas.text(300 + _CARD_W / 2, top + _CARD_H + 16, f"stock {stock}", 15, _FAINT, "mm")
+        canvas.card(300 - 3 * k, top - 3 * k, NO_CARD)
+    canvas.text(300 + _CARD_W / 2, top + _CARD_H + 16, f"stock {stock}", 15, _FAINT, "middle")
     count = int(view["num_pile"])
     if count:
         cards = [int(card) for card in view["pile"][:count]]
         first = max(0, count - 8)
         for k, card in enumerate(cards[first:]):
-            canvas.card(400 + 30 * k, top, card, _GOLD if k == count - first - 1 else (150, 150, 150))
+            canvas.card(400 + 30 * k, top, card, _GOLD if k == count - first - 1 else None)
     else:
         canvas.box(400, top, _CARD_W, _CARD_H, _FELT_DARK, _LINE)
     canvas.text(400, top + _CARD_H + 16, f"pile {count}", 15, _FAINT)
-    canvas.text(WIDTH - 40, top + 24, _limit(view), 20, _GOLD, "rm")
-    canvas.text(WIDTH - 40, top + 54, taken_words(view, opponent), 16, _TEXT, "rm")
+    canvas.text(WIDTH - 40, top + 24, _limit(view), 20, _GOLD, "right")
+    canvas.text(WIDTH - 40, top + 54, _by_name(taken_words(view, opponent), me), 16, _TEXT, "right")
     if view["taken"] == NO_CARD and view["drawn"] != NO_CARD:
-        canvas.text(WIDTH - 40, top + 80, f"you drew {card_name(int(view['drawn']), symbols=True)}", 16, _TEXT, "rm")
+        canvas.text(
+            WIDTH - 40, top + 80, f"{me} drew {card_name(int(view['drawn']), symbols=True)}", 16, _TEXT, "right"
+        )
+
+
+def _by_name(words: str, me: str) -> str:
+    """Words to the seat that looks, with its name instead of "you"."""
+    return words if me == "you" else re.sub(r"\byou\b", me, words.replace("your turn", f"{me}'s turn"))
+
+
+def _draw_table(canvas: _Canvas, view: np.void, opponent: str, opened: np.void | None = None, me: str = "you") -> None:
+    """The one layout of pictures; with the opponent's view (``opened``) its hand lies open."""
+    mine, theirs = my_holding(view), opponent_holding(view) if opened is None else my_holding(opened)
+    canvas.box(16, 190, WIDTH - 32, 180, _FELT_DARK, _LINE, 14)
+    name = opponent if len(opponent) <= 40 else opponent[:39] + "…"
+    canvas.text(30, 26, name, 20)
+    game = f"hand {int(view['hand_no']) + 1}   score {int(view['score'][0])} : {int(view['score'][1])}"
+    canvas.text(WIDTH - 30, 26, game, 20, _TEXT, "right")
+    _draw_holding(canvas, 52, theirs)
+    if view["phase"] == PHASE_OVER and view["shown"]:
+        canvas.text(WIDTH - 30, 52, f"deadwood {int(view['deadwood'][1])}", 16, _FAINT, "right")
+    _draw_middle(canvas, view, name, me)
+    _draw_holding(canvas, 402, mine)
+    canvas.text(30, HEIGHT - 30, _by_name(status_words(view, name), me), 20, _GOLD)
+    canvas.text(
+        WIDTH - 30, HEIGHT - 30, f"{'your' if me == 'you' else me + ':'} deadwood {mine.deadwood}", 18, _TEXT, "right"
+    )
 
 
 def to_image(view: np.void, opponent: str = "opponent") -> np.ndarray:
@@ -237,18 +327,20 @@ def to_image(view: np.void, opponent: str = "opponent") -> np.ndarray:
         view: a ``VIEW`` record.
         opponent: the opponent's name.
     """
-    canvas = _Canvas()
-    mine, theirs = my_holding(view), opponent_holding(view)
-    canvas.box(16, 190, WIDTH - 32, 180, _FELT_DARK, _LINE, 14)
-    name = opponent if len(opponent) <= 40 else opponent[:39] + "…"
-    canvas.text(30, 26, name, 20)
-    game = f"hand {int(view['hand_no']) + 1}   score {int(view['score'][0])} : {int(view['score'][1])}"
-    canvas.text(WIDTH - 30, 26, game, 20, _TEXT, "rm")
-    _draw_holding(canvas, 52, theirs)
-    if view["phase"] == PHASE_OVER and view["shown"]:
-        canvas.text(WIDTH - 30, 52, f"deadwood {int(view['deadwood'][1])}", 16, _FAINT, "rm")
-    _draw_middle(canvas, view, name)
-    _draw_holding(canvas, 402, mine)
-    canvas.text(30, HEIGHT - 30, status_words(view, name), 20, _GOLD)
-    canvas.text(WIDTH - 30, HEIGHT - 30, f"your deadwood {mine.deadwood}", 18, _TEXT, "rm")
+    canvas = _Pixels()
+    _draw_table(canvas, view, opponent)
     return np.asarray(canvas.image.resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS))
+
+
+def to_svg(view: np.void, opponent: str = "opponent", opened: np.void | None = None, me: str = "you") -> str:
+    """The table as an SVG element, 960 × 600, with everything in it.
+
+    Args:
+        view: a ``VIEW`` record.
+        opponent: the opponent's name.
+        opened: the opponent's view, where its hand is to lie open.
+        me: what the seat that looks is called.
+    """
+    canvas = _Svg()
+    _draw_table(canvas, view, opponent, opened, me)
+    return canvas.element(f"The table: {_by_name(status_words(view, opponent), me)}")

@@ -102,9 +102,9 @@ class Rules:
         """Refuses a value that the rule cannot have, naming the field, the value and what is allowed."""
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            if field.name in _RANGES:
+            if field.name in RANGES:
                 object.__setattr__(
-                    self, field.name, check_whole(f"rule {field.name}", value, *_RANGES[field.name], RulesError)
+                    self, field.name, check_whole(f"rule {field.name}", value, *RANGES[field.name], RulesError)
                 )
             elif field.name in CHOICES:
                 check_choice(f"rule {field.name}", value, CHOICES[field.name], RulesError)
@@ -170,7 +170,7 @@ class Rules:
         values: dict[str, Any] = {}
         for field, name in _RECORD_NAMES.items():
             value = int(block[name])
-            values[field] = CHOICES[field][value] if field in CHOICES else value if field in _RANGES else bool(value)
+            values[field] = CHOICES[field][value] if field in CHOICES else value if field in RANGES else bool(value)
         return cls(**values)
 
     @cached_property
@@ -185,7 +185,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     name: get_args(hint) for name, hint in _HINTS.items() if get_origin(hint) is Literal
 }
 # The least and the most that a rule can be, where it is a number.
-_RANGES: dict[str, tuple[int, int]] = {
+RANGES: dict[str, tuple[int, int]] = {
     name: hint.__metadata__ for name, hint in _HINTS.items() if get_origin(hint) is Annotated
 }
 # In a record a choice between two words is a flag with a name of its own, 1 for the second word.

@@ -35,6 +35,7 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "play": Command("agents.play.terminal.app:run", "a table to play at in the terminal", reads_arguments=True),
+    "web": Command("agents.web.app:run", "the table in the browser", reads_arguments=True),
     "evaluate": Command("agents.cli.evaluate:evaluate", "A B: a match; A: one player against the panel"),
     "tournament": Command("agents.cli.tournament:tournament", "CONFIG.yaml: everyone against everyone"),
     "exploit": Command("agents.cli.measure:exploit", "PLAYER: trains best responses against a player", False),
@@ -62,6 +63,7 @@ COMMANDS = {
 
 # The extras that bring what ``agents``, the one to play and measure with, does not.
 EXTRAS = {"tensorboard": "train", "pyarrow": "data", "onnx": "onnx", "onnxruntime": "onnx", "onnxscript": "onnx"}
+EXTRAS |= dict.fromkeys(("starlette", "uvicorn", "multipart", "python_multipart"), "web")
 
 # What ``evaluate.py`` takes as a command of its own and not as a player's name.
 BESIDE_MATCHES = ("tournament", "conform", "stress", "exploit", "adaptation")

@@ -58,6 +58,13 @@ class Options(Kept):
     memory: bool = Field(
         default=False, description="shows the whole discard pile, and the cards the opponent took from it"
     )
+    card_back: Literal["lattice", "waves", "suits", "rings"] = Field(
+        default="lattice", description="the backs of the cards, in the browser"
+    )
+    change_back: bool = Field(default=False, description="another back for every hand, in the browser")
+    cloth: Literal["green", "blue", "wine", "slate"] = Field(
+        default="green", description="the cloth on the table, in the browser"
+    )
     always_resume: bool = Field(default=False, description="an unfinished game goes on as soon as you take your seat")
 
     def changed(self, name: str, text: str) -> Options:

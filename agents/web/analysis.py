@@ -1,0 +1,363 @@
+"""Analysis: every decision of a hand with the expert's candidates, the belief beside the true hand, luck, and a player's mistakes."""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+from markupsafe import Markup
+from starlette.responses import HTMLResponse, Response
+
+from agents.analysis import KINDS, MARKS, Analyst, Decision, HandAnalysis, Subject, deal_and_play, read_hands
+from agents.analysis.marks import UNCLEAR
+from agents.bots.heuristics import make_formula
+from agents.play.moves import action_words
+from agents.play.review import analyse_games, analysed, mistakes
+from agents.web.asked import Asked
+from agents.web.belief_map import belief_map
+from agents.web.jobs import Job
+from agents.web.lobby import opponents
+from agents.web.pages import page
+from agents.web.steps import Watched
+from ginenv.actions import action_name
+from ginenv.cards import mask_of, parse_cards
+from ginenv.errors import GinError, TextError
+from ginenv.hand import Hand
+from ginenv.render import to_svg
+
+WORLDS = 128
+_LONGEST_TEXT = 200_000
+_LONGEST_TRY = 200
+# What is found within this time is shown at once.
+_PATIENCE = 0.4
+_loading = threading.Lock()
+
+
+@cache
+def _load(worlds: int) -> Analyst:
+    return Analyst(worlds)
+
+
+def analyst() -> Analyst:
+    """The one analyst of this process, loaded when it is first needed."""
+    with _loading:
+        return _load(WORLDS)
+
+
+class _Hand:
+    """A hand that is looked at: one of a stored game, or of a text or a seed.
+
+    Attributes:
+        address: of its page, without a move.
+        hand: the hand.
+        number: of the hand in its game, from 1.
+        hands: how many there are.
+        names: of seats 0 and 1.
+        seat: the seat of the person, or None where it is not known.
+    """
+
+    def __init__(self, asked: Asked) -> None:
+        self.number = _number(asked, "hand", 1)
+        self.game = _number(asked, "game", 0)
+        self.seat: int | None = None
+        if self.game:
+            stored = asked.house.home.game(self.game)
+            if stored.id not in [each.id for each in asked.seat.session.file.games()]:
+                raise GinError(f"there is no game {self.game} among yours")
+            hands = [hand for hand in asked.house.home.record(self.game).hands if hand.is_over]
+            self.names, self.seat = stored.names, stored.seat
+            self.page = f"/analysis?game={self.game}"
+        else:
+            watched: Watched = asked.app.state.subjects
+            number = _number(asked, "subject", 0)
+            subject = watched.get(number)
+            hands, self.names = subject.hands, subject.names
+            self.page = f"/analysis?subject={number}"
+        self.hands = len(hands)
+        if not 1 <= self.number <= self.hands:
+            raise GinError(f"there is no hand {self.number}; the hands that have ended are 1 to {self.hands}")
+        self.hand = hands[self.number - 1]
+        self.address = f"{self.page}&hand={self.number}"
+        self.key = (self.address, asked.seat.name)
+
+    def job(self, asked: Asked) -> Job:
+        """The work of analysing it."""
+        home = asked.house.home
+        if self.game:
+            return asked.app.state.jobs.job(
+                self.key, lambda tell: analysed(home, self.game, self.number, analyst(), tell)
+            )
+        return asked.app.state.jobs.job(self.key, lambda tell: analyst().hand(self.hand, self.number, progress=tell))
+
+
+def _number(asked: Asked, name: str, default: int) -> int:
+    text = asked.query.get(name, str(default))
+    if not (text.isdecimal() and len(text) <= 9):
+        raise GinError(f"{name} must be a whole number, got {text[:20]!r}")
+    return int(text)
+
+
+def analysis(asked: Asked) -> Response:
+    """A hand's analysis, how far it is, or the form that asks for one."""
+    if asked.query.get("last"):
+        live = asked.seat.live
+        stored = next((game for game in asked.seat.session.file.games() if game.name == live.game.name), None)
+        if stored is None:
+            raise GinError("no hand of this game has ended yet")
+        return asked.go(f"/analysis?game={stored.id}&hand={max(1, stored.hands)}")
+    if not (asked.query.get("game") or asked.query.get("subject")):
+        return _form(asked)
+    looked = _Hand(asked)
+    job = looked.job(asked)
+    values: dict[str, Any] = {"looked": looked, "here": "/analysis"}
+    if not job.wait(_PATIENCE):
+        values |= {
+            "done": job.done,
+            "total": job.total,
+            "address": f"{looked.address}&move={_number(asked, 'move', 0)}",
+        }
+        return _shown(asked, "progress_part.html", "progress.html", values)
+    if job.error:
+        asked.app.state.jobs.forget(looked.key)
+        raise GinError(f"this hand cannot be analysed: {job.error}")
+    values |= _found(looked, job.result, _number(asked, "move", 0))
+    return _shown(asked, "analysis_part.html", "analysis.html", values)
+
+
+def _shown(asked: Asked, part: str, whole: str, values: dict[str, Any]) -> Response:
+    return HTMLResponse(page(part, **values)) if asked.htmx else asked.page(whole, **values)
+
+
+def _form(asked: Asked, text: str = "", status: int = 200) -> Response:
+    options = asked.seat.session.options
+    return asked.page(
+        "analysis_form.html", status, text=text, rules=options.rules, opponents=opponents(), here="/analysis"
+    )
+
+
+def _value(value: float | None, unit_is_points: bool, sign: bool = False) -> str:
+    if value is None:
+        return "–"
+    number = value if unit_is_points else 100 * value
+    return f"{number:+.1f}" if sign else f"{number:.1f}"
+
+
+def _found(looked: _Hand, found: HandAnalysis, move: int) -> dict[str, Any]:
+    """What the page shows of an analysis at one of its decisions: the one asked for, else the costliest."""
+    points = found.unit == "points"
+    decisions = [each for each in found.decisions if each.played is not None or len(found.decisions) == 1]
+    if not decisions:
+        raise GinError("nothing was decided in this hand")
+    mine = [each for each in decisions if looked.seat in (None, each.seat)] or decisions
+    costliest = max(mine, key=lambda each: each.loss or 0.0)
+    at = next((k for k, each in enumerate(decisions) if each.move == move), decisions.index(costliest))
+    chosen = decisions[at]
+    draws = {draw.move: draw for draw in found.draws}
+    rows = [
+        {
+            "move": each.move,
+            "who": looked.names[each.seat],
+            "mine": each.seat == looked.seat,
+            "words": each.played or "to play",
+            "mark": each.mark,
+            "loss": _value(each.loss, points) if each.loss and each.loss > 0 else "",
+            "luck": _value(draws[each.move].luck, points, True) if each.move in draws else "",
+        }
+        for each in decisions
+    ]
+    return {
+        "found": found,
+        "result": looked.hand.outcome.describe(looked.names) if looked.hand.outcome else "",
+        "rows": rows,
+        "at": at,
+        "decision": chosen,
+        "before": decisions[max(at - 1, 0)].move,
+        "after": decisions[min(at + 1, len(decisions) - 1)].move,
+        "unit": "points" if points else "% of the game",
+        "sides": [_side(found, seat, looked.names[seat], points) for seat in (0, 1)],
+        "candidates": [_candidate(each, chosen, points) for each in chosen.candidates],
+        "picture": _picture(looked, chosen),
+        "belief": _belief(looked, chosen),
+        "loss": _value(chosen.loss, points),
+        "error": _value(chosen.error, points),
+        "luck": _luck_chart(found, points),
+        "try_address": f"/try?{looked.page.partition('?')[2]}&hand={looked.number}&move={chosen.move}",
+    }
+
+
+def _side(found: HandAnalysis, seat: int, name: str, points: bool) -> dict[str, Any]:
+    side = found.sides[seat]
+    marks = ", ".join(f"{side.marks[mark]} {mark}" for mark in (*MARKS[::-1], UNCLEAR) if side.marks.get(mark))
+    return {
+        "name": name,
+        "decisions": side.decisions,
+        "loss": _value(side.loss, points),
+        "luck": _value(side.luck, points, True),
+        "marks": marks or "no mistake",
+        "points": found.points[seat],
+    }
+
+
+def _candidate(each: Any, decision: Decision, points: bool) -> dict[str, Any]:
+    return {
+        "words": each.action,
+        "played": each.action == decision.played,
+        "best": each.action == decision.best,
+        "value": _value(each.value, points),
+        "error": _value(each.error, points),
+        "difference": _value(each.difference, points, True),
+        "difference_error": _value(each.difference_error, points),
+        "deadwood": "" if each.deadwood is None else each.deadwood,
+        "ways": "" if each.ways is None else each.ways,
+        "danger": "" if each.danger is None else f"{100 * each.danger:.0f} %",
+    }
+
+
+def _before(looked: _Hand, move: int) -> Hand:
+    return looked.hand.after(min(max(move - 1, 0), len(looked.hand.history)))
+
+
+def _picture(looked: _Hand, decision: Decision) -> Markup:
+    """The position, as the seat that decides sees it; the other hand lies open once the hand is over."""
+    position = _before(looked, decision.move)
+    opened = position.view(1 - decision.seat)[0] if looked.hand.is_over else None
+    return Markup(
+        to_svg(position.view(decision.seat)[0], looked.names[1 - decision.seat], opened, looked.names[decision.seat])
+    )
+
+
+def _belief(looked: _Hand, decision: Decision) -> Markup:
+    held = None if decision.opponent is None else mask_of(parse_cards(decision.opponent))
+    return belief_map(_before(looked, decision.move).view(decision.seat)[0], np.ravel(decision.belief), held)
+
+
+def _luck_chart(found: HandAnalysis, points: bool) -> Markup:
+    """The luck of every draw as a bar, up for luck, by move: the first seat's dark, the second's hatched light."""
+    if not found.draws:
+        return Markup("")
+    top = max(abs(draw.luck) for draw in found.draws) or 1.0
+    width = 22
+    bars = []
+    for k, draw in enumerate(found.draws):
+        height = 46 * abs(draw.luck) / top
+        y = 50 - height if draw.luck > 0 else 50
+        words = f"move {draw.move}, seat {draw.seat}: {draw.card}, {_value(draw.luck, points, True)}"
+        bars.append(
+            f'<g><title>{words}</title><rect class="luck seat-{draw.seat}" x="{k * width + 3}" y="{y:.1f}" width="{width - 6}" '
+            f'height="{max(height, 0.5):.1f}"/></g>'
+        )
+    size = width * len(found.draws)
+    return Markup(
+        f'<svg class="luck-chart" viewBox="0 0 {size} 100" style="max-width:{size}px" role="img" aria-label="Luck, draw by draw">'
+        f'<path d="M0 50H{size}"/>{"".join(bars)}</svg>'
+    )
+
+
+def _subject(asked: Asked, subject: Subject) -> Response:
+    return asked.go(f"/analysis?subject={asked.app.state.subjects.add(subject)}")
+
+
+def analyse_text(asked: Asked) -> Response:
+    """Analyses a record or a position whose text was sent; a bad one is explained beside its text."""
+    text = asked.form.get("text", "").replace("\r\n", "\n").strip()[:_LONGEST_TEXT]
+    try:
+        if not text.startswith(("gin1 ", "ginrecord ")):
+            raise TextError("a position begins with gin1, a record with ginrecord")
+        subject = read_hands(text)
+    except GinError as error:
+        asked.seat.say(f"This cannot be analysed: {error}", "warning")
+        return _form(asked, text, 400)
+    return _subject(asked, subject)
+
+
+def analyse_seed(asked: Asked) -> Response:
+    """Analyses the hand that two agents play with the cards of a seed."""
+    form = asked.form
+    seed = form.get("seed", "").strip()
+    if not (seed.isdecimal() and len(seed) <= 18):
+        raise GinError(f"a seed is a whole number of at most 18 digits, got {seed[:30]!r}")
+    players = form.get("first", "").strip(), form.get("second", "").strip()
+    if any(name.startswith("cmd:") for name in players):
+        raise GinError("a program could find out which cards a seed deals; choose agents")
+    return _subject(asked, deal_and_play("".join(form.get("rules", "").split()), int(seed), players))
+
+
+def other_move(asked: Asked) -> Response:
+    """Another move tried from a position, and play on from there against ``formula``, with both hands open."""
+    looked = _Hand(asked)
+    if not looked.hand.is_over:
+        raise GinError("moves can be tried once the hand is over")
+    move = _number(asked, "move", 1)
+    position = _before(looked, move)
+    seat = position.turn
+    tried = asked.query.get("tried", "")[:_LONGEST_TRY]
+    told, formula = [], make_formula()
+    for text in filter(None, tried.split(".")):
+        if position.is_over or not (text.isdecimal() and len(text) <= 3):
+            raise GinError(f"{text!r} cannot be tried here")
+        told.append(_pushed(position, int(text), looked.names))
+        while not position.is_over and position.turn != seat:
+            told.append(_pushed(position, int(formula.act(position.view())[0]), looked.names))
+    address = f"/try?{looked.page.partition('?')[2]}&hand={looked.number}&move={move}"
+    choices = [] if position.is_over else position.legal_actions()
+    values = {
+        "looked": looked,
+        "back": f"{looked.address}&move={move}",
+        "told": told,
+        "result": position.outcome.describe(looked.names) if position.outcome else "",
+        "choices": [
+            {
+                "words": action_name(action, int(position.state["phase"][0])),
+                "address": f"{address}&tried={quote(f'{tried}.{action}'.strip('.'))}",
+            }
+            for action in choices
+        ],
+        "picture": Markup(
+            to_svg(position.view(seat)[0], looked.names[1 - seat], position.view(1 - seat)[0], looked.names[seat])
+        ),
+    }
+    return asked.page("try.html", here="/analysis", **values)
+
+
+def _pushed(position: Hand, action: int, names: tuple[str, str]) -> str:
+    who, before = names[position.turn], position.view()[0]
+    position.push(action)
+    return f"{who} {action_words(action, before)}."
+
+
+def mistakes_page(asked: Asked) -> Response:
+    """The player's mistakes over all games, by kind."""
+    kind = asked.query.get("kind", "")
+    seat = asked.seat
+    everything = mistakes(asked.house.home, seat.name)
+    if kind and kind not in KINDS:
+        raise GinError(f"there is no kind of mistakes {kind[:40]!r}; there are {', '.join(KINDS)}")
+    kinds = [(each, sum(one.kind == each for one in everything)) for each in KINDS]
+    chosen = [each for each in everything if kind in ("", each.kind)]
+    job: Job | None = asked.app.state.jobs.known(("all", seat.name))
+    values = {
+        "kind": kind,
+        "kinds": kinds,
+        "all": len(everything),
+        "mistakes": [
+            (each, _value(each.loss, each.unit == "points"), _value(each.error, each.unit == "points"))
+            for each in chosen
+        ],
+        "job": job,
+        "here": "/mistakes",
+    }
+    return asked.page("mistakes.html", **values)
+
+
+def analyse_all(asked: Asked) -> Response:
+    """Begins to analyse whatever of the player's hands has not been analysed yet."""
+    home, name = asked.house.home, asked.seat.name
+    jobs = asked.app.state.jobs
+    known = jobs.known(("all", name))
+    if known is not None and known.over:
+        jobs.forget(("all", name))
+    jobs.job(("all", name), lambda tell: analyse_games(home, name, analyst(), tell))
+    return asked.go("/mistakes")

@@ -1,0 +1,84 @@
+"""``gin web``: one process that serves the table to a browser on this machine."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import threading
+import webbrowser
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+import uvicorn
+
+from agents.play.store import Home, default_home
+from agents.web.safety import is_loopback
+from agents.web.seat import House
+from agents.web.server import make_app
+from ginenv.errors import GinError, check_whole
+
+
+@dataclass
+class Arguments:
+    """Gin rummy in the browser: one process on this machine, nothing fetched from anywhere.
+
+    Attributes:
+        host: what to listen on. Anything but this machine's own address lets others in who have the printed address with its token.
+        port: where to listen; 0 takes any that is free.
+        browser: open the page in a browser.
+        home: directory of players, games and records; $GINENV_HOME if that is set.
+        runs: folder whose training runs and reports are shown.
+        freeze: levels do not learn from you as long as this runs.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8377
+    browser: bool = True
+    home: Path = field(default_factory=default_home)
+    runs: Path = Path("runs")
+    freeze: Annotated[bool, tyro.conf.FlagCreatePairsOff, tyro.conf.arg(help_behavior_hint="")] = False
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(64)
+        return listening
+    except OSError as error:
+        raise GinError(
+            f"{host} port {port} cannot be listened on ({error.strerror or error}); choose another with --port"
+        ) from None
+
+
+def run(arguments: Sequence[str], program: str = "gin web") -> None:
+    """Serves the table until it is interrupted.
+
+    Raises:
+        GinError: if an argument cannot be used.
+    """
+    chosen = tyro.cli(Arguments, prog=program, args=arguments)
+    check_whole("--port", chosen.port, 0, 65535)
+    token = None if is_loopback(chosen.host) else secrets.token_urlsafe(24)
+    try:
+        house = House(Home(chosen.home), chosen.freeze)
+    except OSError as error:
+        raise GinError(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}") from None
+    app = make_app(house, chosen.host, token, chosen.runs)
+    listening = _listen(chosen.host, chosen.port)
+    port = listening.getsockname()[1]
+    shown = socket.gethostname() if chosen.host in ("0.0.0.0", "::") else chosen.host
+    address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/" + (f"?token={token}" if token else "")
+    print(f"The table is at {address}\nCtrl-C leaves; every game is kept.", flush=True)
+    if chosen.browser:
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    # Paths and forms hold nothing secret, but a token must not stand in a log.
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2
+    )
+    uvicorn.Server(config).run(sockets=[listening])

@@ -1,0 +1,87 @@
+"""A request as handlers get it: who asks, for what, and the ways to answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from starlette.applications import Starlette
+from starlette.datastructures import QueryParams
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from agents.web.pages import page
+from agents.web.seat import House, Seat
+from ginenv.errors import GinError
+
+PLAYER_COOKIE = "gin_player"
+_YEAR = 365 * 24 * 3600
+
+
+class Asked:
+    """A request.
+
+    Args:
+        app: the application that is asked.
+        path: of the address.
+        query: what follows it.
+        form: the fields of a form that was sent.
+        params: parts of the path.
+        htmx: whether a part of the page is wanted and not the whole.
+
+    Attributes:
+        seat: of the player who asks.
+    """
+
+    def __init__(
+        self,
+        app: Starlette,
+        path: str,
+        query: QueryParams,
+        form: Mapping[str, str],
+        params: Mapping[str, Any],
+        htmx: bool,
+    ) -> None:
+        self.app, self.path, self.query, self.form, self.params, self.htmx = app, path, query, form, params, htmx
+        self._seat: Seat | None = None
+
+    @property
+    def house(self) -> House:
+        """All seats."""
+        return self.app.state.house
+
+    @property
+    def seat(self) -> Seat:
+        """The seat of the player who asks.
+
+        Raises:
+            GinError: if nobody has taken a seat.
+        """
+        if self._seat is None:
+            raise GinError("nobody has taken a seat; choose a player first")
+        return self._seat
+
+    def sits(self, seat: Seat) -> None:
+        """Says who asks."""
+        self._seat = seat
+
+    def page(self, template: str, status: int = 200, **values: Any) -> Response:
+        """A page with the frame around it, and what is to be said once."""
+        seat = self._seat
+        values = {
+            "here": self.path,
+            "said": seat.take_said() if seat else [],
+            "player": seat.name if seat else "",
+            **values,
+        }
+        return HTMLResponse(page(template, **values), status)
+
+    def go(self, path: str) -> Response:
+        """On to another page."""
+        return RedirectResponse(path, 303)
+
+    def go_as(self, seat: Seat) -> Response:
+        """On to the lobby, as a player whom this browser remembers."""
+        answer = RedirectResponse("/", 303)
+        answer.set_cookie(PLAYER_COOKIE, quote(seat.name), max_age=_YEAR, httponly=True, samesite="strict")
+        return answer

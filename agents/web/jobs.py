@@ -1,0 +1,77 @@
+"""Work that takes seconds, in a thread of its own: a page asks how far it is until it is done."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from ginenv.errors import GinError
+
+_MOST_KEPT = 64
+
+
+class Job:
+    """A piece of work.
+
+    Attributes:
+        done: how much of it is done.
+        total: how much there is; 0 before that is known.
+        result: what came of it, once it is over.
+        error: why nothing came of it, or nothing.
+        over: whether it is over.
+    """
+
+    def __init__(self, work: Callable[[Callable[[int, int], None]], Any]) -> None:
+        self.done, self.total, self.error, self.over = 0, 0, "", False
+        self.result: Any = None
+        self._work = work
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self.result = self._work(self._tell)
+        except (GinError, OSError) as error:
+            self.error = str(error)
+        except BaseException as error:
+            self.error = f"something went wrong here ({type(error).__name__})"
+            raise
+        finally:
+            self.over = True
+
+    def _tell(self, done: int, total: int) -> None:
+        self.done, self.total = done, total
+
+    def wait(self, seconds: float) -> bool:
+        """Waits until it is over; returns whether it is."""
+        self._thread.join(seconds)
+        return self.over
+
+
+class Jobs:
+    """Work by what it is about, so that asking again does not begin it again."""
+
+    def __init__(self) -> None:
+        self._jobs: OrderedDict[Hashable, Job] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def job(self, key: Hashable, work: Callable[[Callable[[int, int], None]], Any]) -> Job:
+        """The job of a key, begun when it is the first time; its ``work`` gets what it tells its progress to."""
+        with self._lock:
+            if key not in self._jobs:
+                self._jobs[key] = Job(work)
+                while len(self._jobs) > _MOST_KEPT:
+                    self._jobs.popitem(last=False)
+            self._jobs.move_to_end(key)
+            return self._jobs[key]
+
+    def known(self, key: Hashable) -> Job | None:
+        """The job of a key, if there is one."""
+        return self._jobs.get(key)
+
+    def forget(self, key: Hashable) -> None:
+        """Has the next call begin it anew."""
+        with self._lock:
+            self._jobs.pop(key, None)

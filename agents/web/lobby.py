@@ -1,0 +1,167 @@
+"""The lobby: players, a new game, rules, opponents and options."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from starlette.responses import Response
+
+from agents.play.options import Options, choices, preset_of
+from agents.web.asked import Asked
+from ginenv.card_art import BACKS
+from ginenv.errors import GinError, RulesError, unknown_name
+from ginenv.players import player_names
+from ginenv.rule_texts import PRESET_TEXTS, RULE_TEXTS
+from ginenv.rules import CHOICES, PRESETS, RANGES
+from ginenv.text import parse_rules
+
+# What a form's "back" may be: nobody is sent anywhere else.
+_BACK = ("/rules", "/options", "/table")
+# Options that are shown as what they look like.
+_SWATCHES = ("cloth", "card_back")
+# For the eye: a run, and an ace.
+_FAN = (48, 49, 50, 51, 0)
+
+
+# What is said of opponents; others have their names alone.
+_OPPONENT_TEXTS = {
+    "level-1": "a beginner, who learns from you",
+    "level-2": "a good player, who learns from you",
+    "level-3": "a strong player, who learns from you",
+    "level-4": "the strongest level; it searches and learns nothing",
+    "formula": "the built-in formulas, which hints come from too",
+    "network": "the trained network",
+    "search": "the network with search",
+    "simple": "keeps the least deadwood, knocks at once, ignores you",
+    "easy": "discards its highest card outside its melds",
+    "camper": "never knocks below gin",
+    "knocker": "knocks in its first turns, then plays for gin",
+    "random": "plays anything legal",
+}
+
+
+def opponents() -> list[str]:
+    """Names that can be chosen as they are, those with a description first."""
+    names = [name for name in player_names() if name not in ("level", "style")]
+    return [name for name in _OPPONENT_TEXTS if name in names] + [name for name in names if name not in _OPPONENT_TEXTS]
+
+
+def lobby(asked: Asked) -> Response:
+    """Who plays, and the way to the table."""
+    seat = asked.seat
+    unfinished = ""
+    with seat.explained():
+        unfinished = seat.session.unfinished()
+    if unfinished and seat.session.options.always_resume and seat.session.game is None:
+        return asked.go("/table")
+    return asked.page("lobby.html", options=seat.session.options, unfinished=unfinished, fan=_FAN)
+
+
+def new(asked: Asked) -> Response:
+    """Begins a game; an unfinished one is lost, if the form says so."""
+    seat = asked.seat
+    if seat.session.file.game is not None and not asked.form.get("sure"):
+        seat.say(
+            "There is an unfinished game, and its points are lost when you begin another: say that you mean it.",
+            "warning",
+        )
+        return asked.go("/")
+    with seat.explained():
+        seat.begin()
+        return asked.go("/table")
+    return asked.go("/")
+
+
+def players(asked: Asked) -> Response:
+    """All players."""
+    home = asked.house.home
+    return asked.page("players.html", names=home.names(), player=home.last_player or "")
+
+
+def change_player(asked: Asked) -> Response:
+    """Takes another seat, makes or removes a player, or leaves the table to the terminal."""
+    house, name, do = asked.house, asked.form.get("name", ""), asked.form.get("do", "")
+    if do == "create":
+        return asked.go_as(house.create(name))
+    if do == "switch":
+        return asked.go_as(house.seat(name))
+    if do == "free":
+        house.free(house.home.known(name))
+    elif do == "remove":
+        if not asked.form.get("sure"):
+            raise GinError(
+                f"{name!r} would be removed with options, statistics, records and unfinished game; say that you mean it"
+            )
+        house.free(house.home.known(name))
+        house.home.remove(name)
+    else:
+        raise GinError(unknown_name("command", do, ("create", "switch", "free", "remove")))
+    return asked.go("/players")
+
+
+def rules(asked: Asked) -> Response:
+    """Opponents, presets and every rule."""
+    options = asked.seat.session.options
+    preset = preset_of(options.rules)
+    base = dataclasses.asdict(PRESETS[preset])
+    shown = []
+    for name, value in dataclasses.asdict(parse_rules(options.rules)).items():
+        words = tuple(CHOICES.get(name, () if name in RANGES else ("true", "false")))
+        shown.append(
+            {
+                "name": name,
+                "value": str(value).lower() if isinstance(value, bool) else value,
+                "choices": words,
+                "range": RANGES.get(name),
+                "about": RULE_TEXTS[name],
+                "changed": value != base[name],
+            }
+        )
+    return asked.page(
+        "rules.html",
+        options=options,
+        preset=preset,
+        presets=PRESET_TEXTS,
+        rules=shown,
+        opponents={name: _OPPONENT_TEXTS.get(name, "") for name in opponents()},
+    )
+
+
+def change_rules(asked: Asked) -> Response:
+    """Takes the rules of a form: a preset, and a value for each rule."""
+    with asked.seat.explained():
+        preset = asked.form.get("preset", "")
+        if preset not in PRESETS:
+            raise RulesError(unknown_name("preset", preset, PRESETS))
+        changes = [f"{name}={value.strip()}" for name, value in asked.form.items() if name != "preset"]
+        asked.seat.say(asked.seat.session.set_option("rules", ",".join([preset, *changes])))
+    return asked.go("/rules")
+
+
+def options(asked: Asked) -> Response:
+    """The player's options, each with a line about it."""
+    chosen = asked.seat.session.options
+    shown = [
+        {"name": name, "value": chosen.text(name), "choices": choices(name), "about": field.description}
+        for name, field in Options.model_fields.items()
+        if choices(name) and name not in _SWATCHES
+    ]
+    return asked.page("options.html", options=chosen, settings=shown, cloths=choices("cloth"), backs=BACKS)
+
+
+def change_options(asked: Asked) -> Response:
+    """Takes options of a form; at the first that cannot be, the others stay as they were."""
+    seat = asked.seat
+    back = asked.form.get("back", "/options")
+    with seat.explained():
+        session = seat.session
+        changed = {
+            name: value
+            for name, value in asked.form.items()
+            if name != "back" and (name not in Options.model_fields or session.options.text(name) != value)
+        }
+        for name, value in changed.items():
+            session.options.changed(name, value)
+        for name, value in changed.items():
+            seat.say(session.set_option(name, value))
+    return asked.go(back if back.partition("?")[0] in (*_BACK, "/learned") else "/options")

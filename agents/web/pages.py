@@ -1,0 +1,84 @@
+"""Pages of templates beside this file, and the cards in them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from ginenv.card_art import card_sheet
+from ginenv.cards import RANKS, card_name, parse_card
+
+_CARD = re.compile(r"\b[A2-9TJQK][SCDH]\b")
+_RANK_WORDS = {"A": "ace", "T": "ten", "J": "jack", "Q": "queen", "K": "king"}
+_SUIT_WORDS = ("spades", "clubs", "diamonds", "hearts")
+STATIC = {
+    "htmx.min.js": "text/javascript",
+    "table.js": "text/javascript",
+    "table.css": "text/css",
+    "cards.svg": "image/svg+xml",
+}
+
+
+@cache
+def static_file(name: str) -> bytes:
+    """One of the files of ``STATIC``."""
+    if name == "cards.svg":
+        return card_sheet().encode()
+    return (files("agents.web") / "static" / name).read_bytes()
+
+
+@cache
+def static_link(name: str) -> str:
+    """Its address, another one whenever its content is another."""
+    return f"/static/{name}?{hashlib.sha256(static_file(name)).hexdigest()[:12]}"
+
+
+def card_words(card: int) -> str:
+    """A card in words, such as ``7 of clubs``."""
+    rank = RANKS[card % 13]
+    return f"{_RANK_WORDS.get(rank, rank)} of {_SUIT_WORDS[card // 13]}"
+
+
+def card_image(card: int | str, label: str = "", extra: str = "") -> Markup:
+    """A card as a picture: a card's number, or the name of a back; without a label it is there for the eye only."""
+    name = card if isinstance(card, str) else card_name(card)
+    said = Markup('role="img" aria-label="{}"').format(label) if label else Markup('aria-hidden="true"')
+    return Markup('<svg class="face {}" viewBox="0 0 100 140" {}><use href="{}#{}"/></svg>').format(
+        extra, said, static_link("cards.svg"), name
+    )
+
+
+def with_symbols(text: str) -> Markup:
+    """A sentence in which cards stand by letters (7C), with their symbols, red ones red."""
+
+    def symbol(match: re.Match[str]) -> str:
+        card = parse_card(match[0])
+        colour = "red" if card // 13 >= 2 else "black"
+        return f'<span class="pip {colour}">{card_name(card, symbols=True).replace("T", "10")}\ufe0e</span>'
+
+    return Markup(_CARD.sub(symbol, str(escape(text))))
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("agents.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["symbols"] = with_symbols
+    environment.globals.update(link=static_link, card_image=card_image, card_words=card_words)
+    return environment
+
+
+def page(template: str, **values: Any) -> str:
+    """A page of a template; values are escaped but for those marked as markup."""
+    return _environment().get_template(template).render(**values)

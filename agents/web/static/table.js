@@ -1,0 +1,158 @@
+// The table's hands: picking cards up, dragging them, keys. Everything else is forms and links, which htmx sends.
+"use strict";
+(() => {
+  const table = () => document.getElementById("table");
+  const cards = () => [...document.querySelectorAll("#hand .card")];
+  const nameOf = (card) => card.id.slice("card-".length);
+
+  function send(values) {
+    htmx.ajax("POST", "/table", { target: "#table", swap: "outerHTML", values: { at: table().dataset.at, ...values } });
+  }
+
+  function pick(card) {
+    for (const other of cards()) {
+      if (other.hasAttribute("aria-pressed")) other.setAttribute("aria-pressed", String(other === card));
+    }
+    document.getElementById("picked").value = card ? nameOf(card) : "";
+  }
+
+  const isPicked = (card) => card.getAttribute("aria-pressed") === "true";
+
+  // The first click picks a card up, the second discards it; laying off needs one.
+  document.addEventListener("click", (event) => {
+    const card = event.target.closest?.("#hand .card");
+    if (!card) return;
+    if (dragged) {
+      event.preventDefault();
+      event.stopPropagation();
+      return;
+    }
+    if (!card.hasAttribute("aria-pressed")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (isPicked(card)) send({ do: "card", card: nameOf(card) });
+    else pick(card);
+  }, true);
+
+  // In a discard the pile takes the card that is picked up.
+  document.addEventListener("click", (event) => {
+    const pile = event.target.closest?.("[data-drop=pile]");
+    if (!pile || table().dataset.phase !== "discard") return;
+    event.preventDefault();
+    event.stopPropagation();
+    send({ do: "discard", card: document.getElementById("picked").value });
+  }, true);
+
+  function move(card, place) {
+    if (place >= 1 && place <= cards().length) send({ do: "move", card: nameOf(card), place });
+  }
+
+  function arrow(event, step) {
+    const all = cards();
+    const at = all.indexOf(document.activeElement);
+    if (!all.length) return false;
+    if (event.shiftKey && at >= 0) move(all[at], at + 1 + step);
+    else all[at < 0 ? (step > 0 ? 0 : all.length - 1) : (at + step + all.length) % all.length].focus();
+    return true;
+  }
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest("input, select, textarea")) return;
+    if (event.key === "Escape" && document.querySelector('#hand [aria-pressed="true"]') && !document.getElementById("do-keep")) {
+      pick(null);
+      return;
+    }
+    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    const button = document.querySelector(`main [data-key="${CSS.escape(key)}"]:not([disabled])`);
+    if (button) {
+      event.preventDefault();
+      button.click();
+    } else if (key === "ArrowLeft" || key === "ArrowRight") {
+      if (arrow(event, key === "ArrowLeft" ? -1 : 1)) event.preventDefault();
+    }
+  });
+
+  // Dragging: to the pile, to another place of the hand, or to the knocker's melds.
+  let held = null;
+  let dragged = false;
+
+  document.addEventListener("pointerdown", (event) => {
+    const card = event.target.closest?.("#hand .card");
+    dragged = false;
+    if (card && event.button === 0) held = { card, x: event.clientX, y: event.clientY, ghost: null };
+  });
+
+  document.addEventListener("pointermove", (event) => {
+    if (!held) return;
+    const [dx, dy] = [event.clientX - held.x, event.clientY - held.y];
+    if (!held.ghost) {
+      if (Math.hypot(dx, dy) < 8) return;
+      dragged = true;
+      held.ghost = held.card.querySelector("svg").cloneNode(true);
+      const box = held.card.getBoundingClientRect();
+      Object.assign(held.ghost.style, { left: `${box.left}px`, top: `${box.top}px`, width: `${box.width}px` });
+      held.ghost.classList.add("ghost");
+      document.body.append(held.ghost);
+      held.card.classList.add("lifted");
+    }
+    held.ghost.style.transform = `translate(${dx}px, ${dy}px) rotate(3deg)`;
+  });
+
+  function drop(event) {
+    if (!held) return;
+    const { card, ghost } = held;
+    held = null;
+    card.classList.remove("lifted");
+    if (!ghost) return;
+    ghost.remove();
+    // The click that follows is not one.
+    setTimeout(() => { dragged = false; }, 0);
+    if (event.type === "pointercancel") return;
+    const under = document.elementFromPoint(event.clientX, event.clientY);
+    const phase = table().dataset.phase;
+    if (under?.closest("#hand")) {
+      const all = cards();
+      const place = all.filter((other) => {
+        const box = other.parentElement.getBoundingClientRect();
+        const above = box.bottom < event.clientY;
+        return other !== card && (above || (box.top <= event.clientY && box.left + box.width / 2 < event.clientX));
+      }).length + 1;
+      if (place !== all.indexOf(card) + 1) move(card, place);
+    } else if (under?.closest("[data-drop=pile]") && phase === "discard") {
+      send({ do: "discard", card: nameOf(card) });
+    } else if (under?.closest(".opponent") && phase === "layoff") {
+      send({ do: "lay off", card: nameOf(card) });
+    }
+  }
+  document.addEventListener("pointerup", drop);
+  document.addEventListener("pointercancel", drop);
+  document.addEventListener("dragstart", (event) => { if (event.target.closest?.("#hand")) event.preventDefault(); });
+
+  // After an answer the focus stays with who uses keys, and what happened is read out.
+  let focused = null;
+  document.addEventListener("htmx:beforeSwap", () => {
+    const active = document.activeElement;
+    focused = active && active !== document.body && active.closest("#table, #steps") ? active.id || "?" : null;
+  });
+  document.addEventListener("htmx:afterSettle", () => {
+    const said = document.getElementById("said") ?? document.getElementById("outcome");
+    if (said) document.getElementById("live").textContent = said.textContent;
+    if (focused === null) return;
+    const next = document.getElementById(focused);
+    if (next && !next.disabled) next.focus();
+    else (document.querySelector("#hand .fresh .card, #hand .fits .card, #hand .card") ?? document.querySelector("#outcome"))?.focus();
+  });
+  document.addEventListener("htmx:sendError", () => {
+    document.getElementById("live").textContent = "The server does not answer; the game is kept.";
+    document.body.classList.add("lost");
+  });
+  document.addEventListener("htmx:afterOnLoad", () => document.body.classList.remove("lost"));
+
+  // Another window may have played on.
+  document.addEventListener("visibilitychange", () => {
+    const shown = table();
+    if (shown && document.visibilityState === "visible") {
+      htmx.ajax("GET", `/table?at=${encodeURIComponent(shown.dataset.at)}`, { target: "#table", swap: "outerHTML" });
+    }
+  });
+})();

@@ -1,0 +1,181 @@
+"""Pages on which a game is looked at: two agents that play, and records."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+from starlette.responses import HTMLResponse, Response
+
+from agents.network.player import NetworkPlayer
+from agents.play.moves import action_words
+from agents.reports.beliefs import belief_logits
+from agents.web.asked import Asked
+from agents.web.belief_map import belief_map
+from agents.web.lobby import opponents
+from agents.web.pages import page
+from agents.web.steps import Moment, Steps, Watched, WatchedGame, steps_of_record
+from ginenv.errors import GinError
+from ginenv.players import make_player
+from ginenv.records import parse_record
+from ginenv.render import to_svg
+from ginenv.rules import PRESETS
+from ginenv.text import parse_rules
+
+_LONGEST_SEED = 18
+_RECORDS_SHOWN = 200
+
+
+@cache
+def _network() -> Any:
+    player = make_player("network")
+    assert isinstance(player, NetworkPlayer)
+    return player.actor
+
+
+def _beliefs(moment: Moment, names: tuple[str, str]) -> list[dict[str, Any]]:
+    """What the shipped network would believe in either seat, beside the true hand."""
+    if moment.hand.is_over:
+        return []
+    views = np.concatenate([moment.hand.view(seat) for seat in (0, 1)])
+    chances = 1 / (1 + np.exp(-belief_logits(_network(), views).astype(np.float64)))
+    shown = []
+    for seat in (0, 1):
+        held = int(moment.hand.state["hands"][0, 1 - seat])
+        words = f"in the place of {names[seat]}, about {names[1 - seat]}"
+        shown.append({"picture": belief_map(views[seat], chances[seat], held), "words": words})
+    return shown
+
+
+def _shown(steps: Steps, at: int, address: str, running: bool, can_run: bool) -> dict[str, Any]:
+    """What ``steps_part.html`` shows of a moment."""
+    moment = steps.moment(at)
+    hand, names = moment.hand, steps.names
+    if moment.action is not None:
+        words = f"{names[hand.turn]} {action_words(moment.action, hand.view()[0])}."
+    elif hand.is_over:
+        words = hand.outcome.describe(names) if hand.outcome else ""
+    else:
+        words = "The record ends here."
+    sheet = steps.match.sheet().to_text(names) if moment.last and steps.match is not None else ""
+    return {
+        "address": address,
+        "at": moment.at,
+        "number": moment.number,
+        "names": names,
+        "picture": Markup(to_svg(hand.view(0)[0], names[1], hand.view(1)[0], names[0])),
+        "words": words,
+        "back": steps.start_of(moment.number - 1)
+        if moment.at == steps.start_of(moment.number)
+        else steps.start_of(moment.number),
+        "ended": moment.last,
+        "running": running and not moment.last,
+        "can_run": can_run,
+        "beliefs": _beliefs(moment, names),
+        "sheet": sheet,
+    }
+
+
+def _at(asked: Asked, steps: Steps) -> int:
+    hand = asked.query.get("hand")
+    return _number(asked, "at") if hand is None else steps.start_of(_number(asked, "hand"))
+
+
+def _number(asked: Asked, name: str) -> int:
+    text = asked.query.get(name, "0")
+    if not (text.isdecimal() and len(text) <= 6):
+        raise GinError(f"{name} must be a whole number, got {text[:20]!r}")
+    return int(text)
+
+
+def watch(asked: Asked) -> Response:
+    """The page of a game that is being watched, or the form that begins one."""
+    values = {"opponents": opponents(), "presets": list(PRESETS), "here": "/watch"}
+    number = _number(asked, "game")
+    if not number:
+        options = asked.seat.session.options
+        first = {"first": "network", "second": options.opponent, "rules": options.rules, "seed": ""}
+        return asked.page("watch.html", shown=False, **first, **values)
+    watched: Watched = asked.app.state.watched
+    with watched.lock:
+        steps = watched.get(number)
+        running = bool(asked.query.get("run"))
+        shown = _shown(steps, _at(asked, steps), f"/watch?game={number}", running, can_run=True)
+    if asked.htmx:
+        return HTMLResponse(page("steps_part.html", s=shown))
+    rules = asked.seat.session.options.rules
+    return asked.page(
+        "watch.html", shown=True, s=shown, first=steps.names[0], second=steps.names[1], rules=rules, seed="", **values
+    )
+
+
+def begin(asked: Asked) -> Response:
+    """Begins a game of two agents."""
+    form = asked.form
+    seed = form.get("seed", "").strip()
+    if seed and not (seed.isdecimal() and len(seed) <= _LONGEST_SEED):
+        raise GinError(f"a seed is a whole number of at most {_LONGEST_SEED} digits, got {seed[:30]!r}")
+    specs = form.get("first", "").strip(), form.get("second", "").strip()
+    game = WatchedGame(specs, parse_rules("".join(form.get("rules", "").split())), int(seed) if seed else None)
+    return asked.go(f"/watch?game={asked.app.state.watched.add(game)}&at=0")
+
+
+def records(asked: Asked) -> Response:
+    """The player's games, the newest first."""
+    return _records(asked)
+
+
+def _records(asked: Asked, text: str = "", status: int = 200) -> Response:
+    games = list(enumerate(asked.seat.session.file.games(), 1))[-_RECORDS_SHOWN:]
+    return asked.page("records.html", status, games=games[::-1], text=text, here="/records")
+
+
+def save_record(asked: Asked) -> Response:
+    """A record as a file, but for that of the game in play."""
+    session = asked.seat.session
+    text = session.file.record_text(session.stored_game(str(asked.params["number"])).id)
+    return Response(text.encode(), media_type="text/plain; charset=utf-8")
+
+
+def import_record(asked: Asked) -> Response:
+    """Adds a record whose text was sent to the player's games; a bad one is explained beside its text."""
+    text = asked.form.get("text", "").replace("\r\n", "\n")
+    try:
+        game = asked.seat.session.file.import_record("imported", text)
+    except GinError as error:
+        asked.seat.say(f"This record cannot be added: {error}", "warning")
+        return _records(asked, text, 400)
+    asked.seat.say(f"The game of {game.names[0]} and {game.names[1]} is among your records as {game.name}.")
+    return asked.go("/records")
+
+
+def replay(asked: Asked) -> Response:
+    """One of the player's records, or one whose text was sent."""
+    if asked.query.get("game"):
+        number = _number(asked, "game")
+        watched: Watched = asked.app.state.watched
+        with watched.lock:
+            return _replayed(asked, watched.get(number), f"/replay?game={number}")
+    number = _number(asked, "record")
+    _, record = asked.seat.session.record(str(number))
+    return _replayed(asked, steps_of_record(record), f"/replay?record={number}")
+
+
+def _replayed(asked: Asked, steps: Steps, address: str) -> Response:
+    shown = _shown(steps, _at(asked, steps), address, running=False, can_run=False)
+    if asked.htmx:
+        return HTMLResponse(page("steps_part.html", s=shown))
+    return asked.page("replay.html", s=shown, here="/records")
+
+
+def replay_text(asked: Asked) -> Response:
+    """Steps through a record whose text was sent; one that cannot be played again is explained beside the text."""
+    text = asked.form.get("text", "").replace("\r\n", "\n")
+    try:
+        steps = steps_of_record(parse_record(text))
+    except GinError as error:
+        asked.seat.say(f"This record cannot be played again: {error}", "warning")
+        return _records(asked, text, 400)
+    return asked.go(f"/replay?game={asked.app.state.watched.add(steps)}&at=0")

@@ -1,0 +1,86 @@
+"""The table in the browser without a browser: a client in this process, and a person who plays through its forms."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from starlette.testclient import TestClient
+
+from agents.play.game import Game
+from agents.play.store import Home
+from agents.web.seat import House, Seat
+from agents.web.server import make_app
+from ginenv.actions import KNOCK, PASS, STOCK, UPCARD
+from ginenv.cards import card_name
+from ginenv.players import make_player
+
+ADDRESS = "http://127.0.0.1:8377"
+
+
+class Guest:
+    """A browser's requests, and the player Ann at the server that answers them.
+
+    Args:
+        home: where everything is kept.
+        game: what is on the table.
+        options: options that are changed first.
+    """
+
+    def __init__(self, home: Path, game: Game | None = None, runs: Path = Path("runs"), **options: str) -> None:
+        self.house = House(Home(home))
+        known = self.house.home.find("Ann")
+        self.seat: Seat = self.house.seat("Ann") if known else self.house.create("Ann")
+        for name, value in options.items():
+            self.seat.session.set_option(name, value)
+        if game is not None:
+            self.seat.session.file.game = game.to_json()
+        self.client = TestClient(make_app(self.house, runs=runs), base_url=ADDRESS, follow_redirects=True)
+        self.decent = make_player("formula")
+
+    def get(self, path: str, **headers: str) -> str:
+        """A page."""
+        answer = self.client.get(path, headers=headers)
+        assert answer.status_code == 200, (path, answer.status_code, answer.text[-300:])
+        return answer.text
+
+    def post(self, path: str, **fields: object) -> str:
+        """What is shown after a form was sent."""
+        answer = self.client.post(path, data=fields, headers={"Origin": ADDRESS})
+        assert answer.status_code == 200, (path, answer.status_code, answer.text[-300:])
+        return answer.text
+
+    def do(self, **fields: object) -> str:
+        """The table after a command, as the page gets it."""
+        at = {"at": self.seat.mark} if self.seat.session.game is not None else {}
+        answer = self.client.post("/table", data={**at, **fields}, headers={"Origin": ADDRESS, "HX-Request": "true"})
+        assert answer.status_code == 200, answer.text[-300:]
+        return answer.text
+
+    def move(self) -> str:
+        """Plays what a decent player would, as a form says it."""
+        live = self.seat.live
+        if live.hand.is_over:
+            return self.do(do="next")
+        action = int(self.decent.act(live.hand.view(0))[0])
+        phase = live.hand.phase
+        if action == PASS:
+            return self.do(do="done" if phase == "layoff" else "pass")
+        if action in (STOCK, UPCARD):
+            return self.do(do="stock" if action == STOCK else "take")
+        if phase == "spread":
+            return self.do(number=action + 1)
+        if action >= KNOCK:
+            return self.do(do="knock", picked=card_name(action - KNOCK))
+        shown = self.do(card=card_name(action))
+        return self.do(do="just discard", picked=card_name(action)) if self.seat.asked is not None else shown
+
+    def close(self) -> None:
+        self.house.close()
+
+
+def attribute(text: str, name: str) -> str:
+    """The first value of an attribute in a page."""
+    found = re.search(rf'\b{name}="([^"]*)"', text)
+    assert found is not None, f"no {name} in {text[:200]}"
+    return found[1]

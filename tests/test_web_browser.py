@@ -1,0 +1,214 @@
+"""The table in a real browser: whole games by mouse and by keys alone, focus, sizes, and what axe-core finds."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("playwright", reason="playwright is not installed")
+
+from ginenv.cards import parse_cards
+from tests.support.browser import Person, Table, browser
+from tests.support.session_scenes import FITS, KNOCKS, MANY_WAYS, NO_MELD, deck, prepared
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def chrome():
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    tables = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+    def make(game=None, **options):
+        tables.append(Table(tmp_path, game, **options))
+        return tables[-1]
+
+    yield make
+    for each in tables:
+        each.close()
+
+
+@pytest.fixture
+def sit(chrome):
+    contexts = []
+
+    def make(table, keys=False, width=1280, height=800, **settings):
+        contexts.append(chrome.new_context(viewport={"width": width, "height": height}, **settings))
+        return Person(contexts[-1].new_page(), table, keys)
+
+    yield make
+    for context in contexts:
+        context.close()
+
+
+@pytest.mark.parametrize("keys", [False, True], ids=["mouse", "keys"])
+@pytest.mark.parametrize(
+    "rules", ["dg-standard,target=40", "gr-oklahoma,target=40", "ht1,target=40", "ht2-simple,target=40"]
+)
+def test_whole_games_are_played(table, sit, rules, keys):
+    there = table(rules=rules)
+    person = sit(there, keys)
+    person.begin()
+    person.play_game()
+    assert person.faults == []
+    shown = person.page.inner_text("#table")
+    assert any(words in shown for words in ("You win the game", "formula wins the game", "Nobody wins"))
+    assert str(there.seat.live.match.sheet().totals[0]) in shown
+
+
+@pytest.mark.parametrize("keys", [False, True], ids=["mouse", "keys"])
+def test_melds_are_spread_and_cards_laid_off_by_hand(table, sit, keys):
+    there = table(prepared("ht1", deck(MANY_WAYS, NO_MELD, "KD", "KC"), 0))
+    person = sit(there, keys)
+    person.begin()
+    person.press("p", "#do-pass")
+    person.page.locator("#card-KC").wait_for()
+    person.pick("KC")
+    person.press("k", "#do-knock")
+    person.page.locator(".spreads").wait_for()
+    person.press("2", "#spread-2")
+    person.page.locator("#outcome").wait_for()
+    assert there.seat.live.match.outcomes[0].knocker == 0
+    there.seat.leave()
+    there.seat.session.file.game = prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1).to_json()
+    person.begin()
+    person.press("p", "#do-pass")
+    person.page.locator("h2 >> text=formula has knocked").wait_for()
+    for card in ("3H", "JS"):
+        person.pick(card)
+        person.page.locator(f".group.laid [aria-label^='{'3' if card == '3H' else 'jack'}']").wait_for()
+    person.press("n", "#do-done")
+    person.page.locator("#outcome").wait_for()
+    assert set(there.seat.live.match.outcomes[0].laid_off) == set(parse_cards("3H JS"))
+    assert person.faults == []
+
+
+def test_a_card_is_moved_by_dragging_and_by_keys(table, sit):
+    there = table(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0))
+    person = sit(there)
+    person.begin()
+    page = person.page
+    first = page.locator("#hand .card").first.get_attribute("id")
+    page.drag_and_drop(
+        f"#{first}",
+        "#hand li:nth-child(4) .card",
+        source_position={"x": 12, "y": 40},
+        target_position={"x": 60, "y": 40},
+    )
+    page.locator(f"#hand li:nth-child(4) #{first}").wait_for()
+    page.focus(f"#{first}")
+    page.keyboard.press("Shift+ArrowRight")
+    page.locator(f"#hand li:nth-child(5) #{first}").wait_for()
+    page.wait_for_timeout(100)
+    assert page.locator(":focus").get_attribute("id") == first, "the focus stays on the card"
+    page.keyboard.press("h")
+    page.locator(".say.warning").wait_for()
+    assert there.seat.live.hand.history == [] and person.faults == []
+
+
+def test_two_windows_on_one_game(table, sit):
+    there = table(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0))
+    one, other = sit(there), sit(there)
+    one.begin()
+    other.begin()
+    one.press("p", "#do-pass")
+    one.page.locator("#do-knock").wait_for()
+    other.page.click("#do-take")
+    other.page.locator("#said >> text=This window was behind").wait_for()
+    assert other.page.get_attribute("#table", "data-phase") == "discard"
+
+
+def test_nothing_hangs_over_on_a_phone_and_nothing_is_fetched_elsewhere(table, sit):
+    there = table(prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1))
+    person = sit(there, width=390, height=844)
+    asked: list[str] = []
+    person.page.on("request", lambda request: asked.append(request.url))
+    person.begin()
+    for path in ("/table", "/", "/rules", "/options", "/players", "/watch", "/analysis", "/mistakes", "/records"):
+        person.page.goto(there.address + path)
+        width = person.page.evaluate("document.documentElement.scrollWidth")
+        assert width <= 390, f"{path} is {width} wide"
+    assert all(url.startswith((there.address, "data:")) for url in asked) and len(asked) > 10
+
+
+# ---------------------------------------------------------------- what axe-core finds
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory) -> str:
+    """The script of axe-core, from its npm package."""
+    if (chosen := os.environ.get("AXE_CORE")) is not None:
+        return Path(chosen).read_text(encoding="utf-8")
+    if shutil.which("npm") is None:
+        pytest.skip("axe-core comes from its npm package, and there is no npm (or set AXE_CORE to axe.min.js)")
+    place = tmp_path_factory.mktemp("axe")
+    packed = subprocess.run(["npm", "pack", "axe-core@4"], cwd=place, capture_output=True, text=True)
+    if packed.returncode:
+        pytest.skip("the npm package axe-core cannot be had here")
+    shutil.unpack_archive(next(place.glob("*.tgz")), place, "gztar")
+    return (place / "package" / "axe.min.js").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(table, sit, axe, scheme, monkeypatch):
+    monkeypatch.setattr("agents.web.analysis.WORLDS", 8)
+    there = table(prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1), memory="on")
+    person = sit(there, color_scheme=scheme, bypass_csp=True)
+    person.begin()
+    page = person.page
+
+    def look(where: str) -> None:
+        page.evaluate(axe)
+        found = page.evaluate("axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']})")
+        faults = [
+            (each["id"], each["nodes"][0]["html"][:160], each["nodes"][0]["failureSummary"])
+            for each in found["violations"]
+        ]
+        assert not faults, f"{where}: {json.dumps(faults, indent=1)}"
+
+    look("the first upcard")
+    page.click("#do-pass")
+    page.locator("h2 >> text=formula has knocked").wait_for()
+    look("lay-off")
+    page.click("#do-done")
+    page.locator("#outcome").wait_for()
+    look("the end of a hand")
+    page.goto(there.address + "/analysis?last=1")
+    page.locator(".analysis").wait_for()
+    look("the analysis of a hand")
+    page.goto(there.address + "/replay?record=1")
+    look("a record")
+    page.goto(there.address + "/options")
+    for cloth in ("green", "blue", "wine", "slate"):
+        page.click(f"button:has-text('{cloth} cloth')")
+        page.goto(there.address + "/table")
+        page.click("#do-next") if page.locator("#do-next").count() else None
+        page.locator("#hand").wait_for()
+        look(f"{cloth} cloth")
+        page.goto(there.address + "/options")
+    for path in (
+        "/",
+        "/rules",
+        "/options",
+        "/players",
+        "/statistics",
+        "/learned",
+        "/records",
+        "/mistakes",
+        "/analysis",
+        "/watch",
+        "/results",
+    ):
+        page.goto(there.address + path)
+        look(path)

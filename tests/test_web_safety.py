@@ -1,0 +1,261 @@
+"""Who may use the table in the browser, and that a killed server loses nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+from agents.play.store import Home
+from agents.web.safety import is_loopback
+from agents.web.seat import House
+from agents.web.server import make_app
+from ginenv.errors import GinError
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+OURS = "http://127.0.0.1:8377"
+
+
+@pytest.fixture
+def house(tmp_path):
+    house = House(Home(tmp_path))
+    house.create("Ann")
+    yield house
+    house.close()
+
+
+def status(client: TestClient, **headers: str) -> int:
+    return client.post("/new", data={"sure": "1"}, headers=headers, follow_redirects=False).status_code
+
+
+def test_foreign_hosts_and_origins_are_refused(house):
+    client = TestClient(make_app(house), base_url=OURS)
+    for host in ("127.0.0.1:8377", "localhost:8377", "[::1]:8377", "LOCALHOST"):
+        assert client.get("/", headers={"Host": host}).status_code == 200, host
+    for host in (
+        "evil.example",
+        "evil.example:8377",
+        "127.0.0.1.evil.example",
+        "192.168.1.7:8377",
+        "",
+        "[",
+        "localhost.evil",
+    ):
+        answer = client.get("/", headers={"Host": host})
+        assert answer.status_code == 421 and "Ann" not in answer.text, host
+    for origin in ("https://evil.example", "null", "http://127.0.0.1:9999", "http://localhost:8377"):
+        assert status(client, Origin=origin) == 403, origin
+    assert status(client, **{"Sec-Fetch-Site": "cross-site"}) == 403
+    assert status(client, **{"Sec-Fetch-Site": "same-site"}) == 403
+    seat = house.seat("Ann")
+    assert seat.session.file.game is None, "nothing that was refused had an effect"
+    assert status(client, Origin=OURS) == 303 and seat.session.file.game is not None
+
+
+def test_elsewhere_than_on_loopback_a_token_is_asked_for(house):
+    app = make_app(house, host="0.0.0.0", token="secret-token")
+    client = TestClient(app, base_url="http://192.168.1.7:8377")
+    for path in ("/", "/table", "/static/table.css", "/?token=wrong", "/?token="):
+        answer = client.get(path)
+        assert answer.status_code == 403 and "token" in answer.text and "Ann" not in answer.text
+    client.cookies.set("gin_token", "wrong")
+    assert client.get("/").status_code == 403
+    client.cookies.clear()
+    first = client.get("/?token=secret-token", follow_redirects=False)
+    assert first.status_code == 303 and first.headers["location"] == "/" and "HttpOnly" in first.headers["set-cookie"]
+    assert "Ann is at the table" in client.get("/").text
+    # A name that somebody had resolve to this machine is no address of it.
+    assert client.get("/", headers={"Host": "evil.example:8377"}).status_code == 421
+    assert status(client, Origin="http://evil.example") == 403
+    assert is_loopback("127.0.0.1") and is_loopback("::1") and is_loopback("localhost")
+    assert not is_loopback("0.0.0.0") and not is_loopback("192.168.1.7") and not is_loopback("localhost.evil")
+
+
+def test_pages_keep_to_themselves(house):
+    client = TestClient(make_app(house), base_url=OURS)
+    headers = client.get("/").headers
+    assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'")
+    assert "frame-ancestors 'none'" in headers["content-security-policy"]
+    assert headers["cache-control"] == "no-store" and headers["x-content-type-options"] == "nosniff"
+    for path in ("/", "/rules", "/options", "/players", "/static/table.css", "/static/table.js"):
+        text = re.sub(r"http://www\.w3\.org/2000/svg", "", client.get(path).text)
+        assert not re.search(r"https?://|//[a-z]+\.", text), f"{path} names another place"
+        assert "<script>" not in text and " onclick" not in text
+
+
+def test_bodies_are_bounded_and_checked(house):
+    client = TestClient(make_app(house), base_url=OURS)
+    assert client.post("/replay", content=b"text=" + b"x" * 2_100_000).status_code == 413
+
+    def stream():
+        for _ in range(300):
+            yield b"x" * 10_000
+
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert client.post("/replay", content=stream(), headers=form).status_code == 413
+    assert client.post("/options", content="&".join(f"a{n}=1" for n in range(500)), headers=form).status_code == 400
+    for body, kind in [
+        (b"\xff\xfe%%%=&&=;", form["Content-Type"]),
+        (b"--x\r\n", "multipart/form-data; boundary=x"),
+        (b"{", "application/json"),
+    ]:
+        assert client.post("/table", content=body, headers={"Content-Type": kind}).status_code in (200, 400)
+    assert client.get("/").status_code == 200
+
+
+def test_the_vendored_script_is_the_one_that_is_named():
+    import hashlib
+    import json
+
+    folder = Path(__file__).parents[1] / "agents" / "web" / "static"
+    about = json.loads((folder / "htmx.json").read_text())
+    content = (folder / about["file"]).read_bytes()
+    assert hashlib.sha256(content).hexdigest() == about["sha256"] and about["version"] in content.decode()
+    assert "Zero-Clause BSD" in (folder / "htmx.LICENSE").read_text()
+
+
+# ---------------------------------------------------------------- the program
+
+
+_PROGRAM = "import sys; sys.argv[0] = 'gin'; from agents.cli import main; main()"
+
+
+class Server:
+    """The program in a process of its own."""
+
+    def __init__(self, home: Path, *arguments: str) -> None:
+        command = [
+            sys.executable,
+            "-c",
+            _PROGRAM,
+            "web",
+            "--no-browser",
+            "--port",
+            "0",
+            "--home",
+            str(home),
+            *arguments,
+        ]
+        started = time.monotonic()
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        assert self.process.stdout is not None
+        self.line = self.process.stdout.readline()
+        self.seconds = time.monotonic() - started
+        found = re.search(r"http://\S+", self.line)
+        self.address = found[0].rstrip("/") if found else ""
+
+    def ask(self, path: str, fields: dict[str, str] | None = None) -> str:
+        data = urllib.parse.urlencode(fields).encode() if fields is not None else None
+        with urllib.request.urlopen(urllib.request.Request(self.address + path, data), timeout=60) as answer:
+            return answer.read().decode()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+def step(server: Server, shown: str, rng: np.random.Generator) -> dict[str, str]:
+    """A form that somebody could send from this page."""
+    at = {"at": re.search(r'data-at="([^"]*)"', shown)[1]}  # type: ignore[index]
+    found = re.findall(r'name="do" value="(take|stock|pass|done|next|gin|just discard)"(?![^>]*disabled)', shown)
+    phase = re.search(r'data-phase="(\w+)"', shown)[1]  # type: ignore[index]
+    if phase == "discard" and "just discard" not in found:
+        cards = re.findall(r'name="card" value="(\w\w)"', shown)
+        return at | {"card": str(rng.choice(cards))}
+    picked = re.search(r'id="picked" value="(\w*)"', shown)
+    return at | {"do": found[-1], "picked": picked[1] if picked else ""}
+
+
+def killed_at_random(home: Path, kills: int, seed: int) -> int:
+    """Plays, kills the server at random moments, and compares what it shows then; returns how many actions were played."""
+    rng = np.random.default_rng(seed)
+    server, played = Server(home), 0
+    try:
+        server.ask("/players", {"do": "create", "name": "Ann"})
+        server.ask("/options", {"rules": "eaai"})
+        shown = server.ask("/new", {"sure": "1"})
+        for _ in range(kills):
+            for _ in range(int(rng.integers(1, 6))):
+                if "another game" in shown.lower():
+                    shown = server.ask("/new", {"sure": "1"})
+                shown = server.ask("/table", step(server, shown, rng))
+                played += 1
+            if rng.random() < 0.5:
+                server.kill()
+                before, form = shown, None
+            else:
+                # While it is at work: either the move was made or it was not.
+                before, form = shown, step(server, shown, rng)
+                body = urllib.parse.urlencode(form).encode()
+                port = urllib.parse.urlsplit(server.address).port
+                with socket.create_connection(("127.0.0.1", port)) as connection:
+                    head = f"POST /table HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {len(body)}\r\n"
+                    connection.sendall(f"{head}Content-Type: application/x-www-form-urlencoded\r\n\r\n".encode() + body)
+                    time.sleep(float(rng.random() * 0.05))
+                    server.kill()
+            server = Server(home)
+            shown = server.ask("/table")
+            if 'id="table"' not in shown:
+                assert "another game" in before.lower() or form is not None, "a game was lost"
+                shown = server.ask("/new", {"sure": "1"})
+            elif form is None:
+                assert re.findall(r'data-at="[^"]*"', shown) == re.findall(r'data-at="[^"]*"', before)
+                assert sorted(re.findall(r'id="card-\w\w', shown)) == sorted(re.findall(r'id="card-\w\w', before))
+    finally:
+        server.kill()
+    return played
+
+
+@pytest.mark.slow
+def test_a_server_that_is_killed_loses_nothing(tmp_path):
+    assert killed_at_random(tmp_path, 4, 1) >= 4
+
+
+@pytest.mark.slow
+def test_the_program_says_where_it_is_and_leaves_when_asked(tmp_path):
+    server = Server(tmp_path)
+    try:
+        assert server.line.startswith("The table is at http://127.0.0.1:")
+        assert "Who plays?" in server.ask("/")
+        port = server.address.rpartition(":")[2]
+        second = subprocess.run(
+            [sys.executable, "-c", _PROGRAM, "web", "--no-browser", "--home", str(tmp_path), "--port", port],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert second.returncode != 0 and "cannot be listened on" in second.stderr and "--port" in second.stderr
+        assert "Traceback" not in second.stderr
+        server.process.send_signal(signal.SIGINT)
+        assert server.process.wait(timeout=20) in (0, -signal.SIGINT, 130, 1)
+    finally:
+        server.kill()
+
+
+def test_where_it_listens_is_checked(tmp_path, monkeypatch):
+    from agents.web.app import run
+
+    monkeypatch.setitem(os.environ, "GINENV_HOME", str(tmp_path))
+    with pytest.raises(GinError, match="--port must be a whole number from 0 to 65535"):
+        run(["--no-browser", "--port", "99999"])
+    with pytest.raises(GinError, match="cannot be listened on"):
+        run(["--no-browser", "--port", "0", "--host", "192.0.2.1"])
+
+
+if __name__ == "__main__":
+    import tempfile
+
+    print(killed_at_random(Path(tempfile.mkdtemp()), int(sys.argv[1]), 7), "actions; nothing lost")
