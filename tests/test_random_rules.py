@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from pathlib import Path
@@ -52,7 +53,7 @@ def check_protocol(hand: Hand, tellers: list[Teller | None], told: list[list[dic
             teller = tellers[seat] = Teller(view)
         assert teller.continues(view)
         teller.update(view)
-        told[seat] += teller.news()
+        told[seat] += json.loads(teller.news())
         [known] = rebuild(told[seat])
         assert mask_of(map(parse_card, known["cards"])) == hand.state["hands"][0, seat]
         assert (known["over"] is not None) == hand.is_over

@@ -178,7 +178,7 @@ class Knowledge:
             fits = mean.shape == (NUM_WEIGHTS,) and np.isfinite(mean).all() and np.isfinite(precision).all()
             hands = int(values["hands"])
         except (KeyError, TypeError, ValueError):
-            pass
+            fits = False
         if not fits:
             raise GinError(
                 f"what is known of an opponent must be the number of hands and {NUM_WEIGHTS} weights with their precision"

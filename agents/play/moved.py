@@ -6,7 +6,6 @@ next start only has the second step left. A sentence, kept in the store, tells t
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +13,7 @@ from urllib.parse import unquote
 
 from filelock import FileLock, Timeout
 
-from agents.files import writing
+from agents.files import read_bytes, read_json, writing
 from agents.play.database import Database
 from agents.play.kept import Kept
 from agents.play.moves import count
@@ -69,7 +68,7 @@ def _move_player(directory: Path, database: Database) -> None:
         return
     content, unreadable = _Content(options=Options(), statistics=Statistics(), game=None), []
     try:
-        content = _Content.read((directory / "player.json").read_bytes())
+        content = _Content.read(read_bytes(directory / "player.json"))
     except FileNotFoundError:
         pass
     except GinError as error:
@@ -98,8 +97,8 @@ def _move_player(directory: Path, database: Database) -> None:
 
 def _seat_last_player(last: Path, database: Database) -> None:
     try:
-        name = str(json.loads(last.read_text(encoding="utf-8"))["player"])
-    except (OSError, ValueError, KeyError, TypeError):
+        name = str(read_json(last)["player"])
+    except (GinError, OSError, ValueError, KeyError, TypeError):
         # Nothing is lost with this file: the program asks for a name.
         return
     database.run(
