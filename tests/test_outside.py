@@ -509,7 +509,7 @@ def test_a_split_program_is_told_of_no_knock_that_it_was_not_offered(patient):
     """At the wall a card can only be laid down with a knock."""
     spec, lines = patient
     settings = MatchSettings(get_rules("openspiel"), unit="hands", salt=SALT)
-    result = play_match(spec(split=True), "random", pairs=60, settings=settings)
+    result = play_match(spec(split=True), "random", pairs=25, settings=settings)
     assert not result.faults
     asked, told = set(), set()
     for line in lines():
