@@ -159,7 +159,7 @@ class Server:
 
     def ask(self, path: str, fields: dict[str, str] | None = None) -> str:
         data = urllib.parse.urlencode(fields).encode() if fields is not None else None
-        with urllib.request.urlopen(urllib.request.Request(self.address + path, data), timeout=60) as answer:
+        with urllib.request.urlopen(urllib.request.Request(self.address + path, data), timeout=300) as answer:
             return answer.read().decode()
 
     def kill(self) -> None:
@@ -193,6 +193,8 @@ def killed_at_random(home: Path, kills: int, seed: int) -> int:
                     shown = server.ask("/new", {"sure": "1"})
                 shown = server.ask("/table", step(server, shown, rng))
                 played += 1
+            if "another game" in shown.lower():
+                shown = server.ask("/new", {"sure": "1"})
             if rng.random() < 0.5:
                 server.kill()
                 before, form = shown, None

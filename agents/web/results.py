@@ -32,8 +32,9 @@ def results(asked: Asked) -> Response:
     chosen = wanted or runs[:1]
     chart = Markup("")
     if chosen:
-        curves = [read_curve(folder / run) for run in chosen]
-        chart = Markup(svg_of_page(curves_figure(curves), "Games won against the panel"))
+        with asked.seat.explained():
+            curves = [read_curve(folder / run) for run in chosen]
+            chart = Markup(svg_of_page(curves_figure(curves), "Games won against the panel"))
     reports = _found(folder, "report.html")
     return asked.page("results.html", folder=folder.name, runs=runs, chosen=chosen, chart=chart, reports=reports)
 

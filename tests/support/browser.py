@@ -26,7 +26,7 @@ _ARGUMENTS = (
     "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync"
 ).split()
 # Of a busy machine.
-PATIENCE = 60_000
+PATIENCE = 180_000
 
 
 def chromium() -> str:

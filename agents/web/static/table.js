@@ -135,7 +135,7 @@
     focused = active && active !== document.body && active.closest("#table, #steps") ? active.id || "?" : null;
   });
   document.addEventListener("htmx:afterSettle", () => {
-    const said = document.getElementById("said") ?? document.getElementById("outcome");
+    const said = ["said", "outcome", "decision"].map((id) => document.getElementById(id)).find(Boolean);
     if (said) document.getElementById("live").textContent = said.textContent;
     if (focused === null) return;
     const next = document.getElementById(focused);
