@@ -95,11 +95,13 @@ class CpuBackend:
 
     def _each(self, count: int, work: Callable[[int, slice], None]) -> None:
         """Calls ``work(thread, rows)`` for every chunk of ``count`` rows; threads take turns at the chunks."""
+        # A small minibatch is one chunk for each thread.
+        size = max(1, min(CHUNK, -(-count // self.threads)))
 
         def share(thread: int) -> None:
             with torch.no_grad():
-                for start in range(thread * CHUNK, count, self.threads * CHUNK):
-                    work(thread, slice(start, min(count, start + CHUNK)))
+                for start in range(thread * size, count, self.threads * size):
+                    work(thread, slice(start, min(count, start + size)))
 
         if self.threads == 1:
             share(0)
