@@ -6,7 +6,7 @@ And the small level that several files of tests play with; what it is made of is
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,9 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 if TYPE_CHECKING:
     from agents.levels.level import Level
+    from agents.play.game import Game
     from tests.support.session_scenes import Talk
+    from tests.support.web_scenes import Guest
 
 
 @pytest.fixture(scope="session")
@@ -46,3 +48,20 @@ def talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Talk]:
     talk = Talk(tmp_path)
     yield talk
     talk.session.close()
+
+
+@pytest.fixture
+def guest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Guest]]:
+    """Makes guests of the table in the browser, who all share one home."""
+    from tests.support.web_scenes import Guest
+
+    guests: list[Guest] = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+    def make(game: Game | None = None, **options: str) -> Guest:
+        guests.append(Guest(tmp_path, game, **options))
+        return guests[-1]
+
+    yield make
+    for each in guests:
+        each.close()

@@ -84,3 +84,9 @@ def attribute(text: str, name: str) -> str:
     found = re.search(rf'\b{name}="([^"]*)"', text)
     assert found is not None, f"no {name} in {text[:200]}"
     return found[1]
+
+
+def plain(text: str) -> str:
+    """What a page says, without its elements."""
+    words = re.sub(r"<[^>]*>", "", re.sub(r"<(style|script|svg).*?</\1>", "", text, flags=re.DOTALL))
+    return " ".join(words.replace("\ufe0e", "").replace("&#39;", "'").split())

@@ -1,0 +1,36 @@
+"""A tiny training run, which several files of tests use."""
+
+from __future__ import annotations
+
+import torch
+
+from agents.learning import ppo
+from agents.learning.learner import Learner
+
+TINY = {
+    "games": 24,
+    "ticks": 12,
+    "minibatch": 64,
+    "decisions": 10_000_000,
+    "network": {"actor": [32], "critic": [32]},
+    "rules": {"eaai": 1, "dg-standard": 1, "gr-oklahoma": 1, "ht2-simple": 1},
+    "pool": [{"player": "simple"}, {"player": "camper"}],
+    "pool_share": 0.3,
+    "selves_share": 0.2,
+    "selves_every": 2,
+    "reward": "game",
+    "threads": 1,
+    "bfloat16": "no",
+}
+
+
+def batches(learner: Learner, count: int) -> None:
+    target = learner.batches + count
+    ppo.train(learner, lambda figures: learner.batches < target)
+
+
+def weights(learner: Learner) -> torch.Tensor:
+    parts = [
+        p.detach().reshape(-1) for net in (learner.actor, learner.critic, learner.average) for p in net.parameters()
+    ]
+    return torch.cat(parts)

@@ -1,0 +1,314 @@
+"""The other pages of the table in the browser: rules, players, what levels learn, watching, records, analysis, mistakes."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from agents.play.store import Home
+from agents.web.pages import static_file, with_symbols
+from agents.web.seat import House
+from ginenv.cards import card_name
+from ginenv.hand import Hand, Match
+from ginenv.players import make_player
+from ginenv.rules import PRESETS
+from ginenv.text import format_position
+from tests.support.hidden import deal_hidden_anew
+from tests.support.session_scenes import LOOSE, NO_MELD, deck, prepared
+from tests.support.web_scenes import Guest, attribute, plain
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+def test_rules_are_chosen_by_preset_and_rule_by_rule(guest):
+    ann = guest()
+    shown = ann.get("/rules")
+    for name in PRESETS:
+        assert f'value="{name}"' in shown
+    assert "The rules are gr-oklahoma." in plain(ann.post("/options", rules="gr-oklahoma", back="/rules"))
+    fields = dict(re.findall(r'<input id="rule-(\w+)"[^>]* value="(\d+)"', ann.get("/rules")))
+    assert fields["target"] == "150"
+    assert "The rules are gr-oklahoma,target=90." in plain(
+        ann.post("/rules", preset="gr-oklahoma", **fields | {"target": "90"})
+    )
+    for wrong, words in [
+        ({"preset": "eaai", "target": "9999"}, "rule target must be a whole number from 0 to 500"),
+        ({"preset": "grr"}, "unknown preset 'grr'"),
+        ({"preset": "gr", "colour": "red"}, "unknown rule 'colour'"),
+        ({"preset": "gr", "ranks": "10", "suits": "2"}, "needs a deck of"),
+    ]:
+        assert words in plain(ann.post("/rules", **wrong)), wrong
+    assert ann.seat.session.options.rules == "gr-oklahoma,target=90"
+    assert "unknown player 'formulla'" in plain(ann.post("/options", opponent="formulla"))
+    assert "unknown option 'colour'" in plain(ann.post("/options", colour="red"))
+
+
+def test_themes_are_kept_and_shown(guest):
+    ann = guest(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0))
+    assert 'class="cloth green"' in ann.get("/table") and "#lattice" in ann.get("/table")
+    ann.post("/options", cloth="wine", card_back="rings")
+    assert 'class="cloth wine"' in ann.get("/table") and "#rings" in ann.get("/table")
+    assert Home(ann.house.home.path).names() == ["Ann"]
+    ann.post("/options", change_back="on")
+    ann.seat.live.match.played.append(ann.seat.live.hand.copy())
+    assert "#lattice" in ann.get("/table")
+
+
+def test_players_come_go_and_sit_at_one_table_at_a_time(guest, tmp_path):
+    ann = guest()
+    assert "Bob is at the table" in plain(ann.post("/players", do="create", name="Bob"))
+    assert "there is a player 'Bob' already" in ann.client.post(
+        "/players", data={"do": "create", "name": "bob"}
+    ).text.replace("&#39;", "'")
+    assert "Ann is at the table" in plain(ann.post("/players", do="switch", name="Ann"))
+    # In another process (here: another lock) the player cannot sit down as well.
+    other = House(Home(tmp_path))
+    with pytest.raises(Exception, match="at another table already"):
+        other.seat("Ann")
+    ann.post("/players", do="free", name="Bob")
+    other.seat("Bob")
+    answer = ann.client.post("/players", data={"do": "switch", "name": "Bob"})
+    assert answer.status_code == 400 and "playing at another table already" in answer.text
+    other.close()
+    assert "say that you mean it" in ann.client.post("/players", data={"do": "remove", "name": "Bob"}).text
+    assert "Bob" not in plain(ann.post("/players", do="remove", name="Bob", sure="1"))
+
+
+def test_statistics_are_reset_only_if_meant(guest):
+    ann = guest(rules="openspiel")
+    assert "has not played a hand yet" in ann.get("/statistics")
+    ann.post("/new", sure="1")
+    while not ann.seat.live.match.is_over:
+        ann.move()
+    assert "openspiel" in plain(ann.post("/statistics", which=""))
+    assert "has not played a hand yet" in ann.post("/statistics", which="", sure="1")
+
+
+def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory):
+    level = str(directory)
+    ann = guest(rules="openspiel", opponent=level)
+    assert "No hand seen yet" in ann.get(f"/learned?level={level}")
+    for _ in range(3):
+        ann.post("/new", sure="1")
+        while not ann.seat.live.match.is_over:
+            ann.move()
+    shown = plain(ann.get("/learned"))
+    shown = plain(ann.get(f"/learned?level={level}"))
+    (tally,) = ann.seat.session.file.statistics.root
+    seen = f"{tally.hands} hands seen"
+    assert seen in shown and "believed gain" in shown and re.search(r"[+-]\d\.\d ± \d", shown)
+    assert "Frozen: it plays as installed" in plain(
+        ann.post("/options", learning="off", back=f"/learned?level={level}")
+    )
+    assert ann.seat.session.options.learning is False
+    ann.post("/learned", level=level)
+    assert seen in plain(ann.get(f"/learned?level={level}"))
+    ann.post("/learned", level=level, sure="1")
+    assert "No hand seen yet" in ann.get(f"/learned?level={level}")
+    assert ann.client.get("/learned?level=formula").status_code == 400
+
+
+def test_two_agents_are_watched_step_by_step(guest):
+    ann = guest()
+    shown = ann.post("/watch", first="simple", second="formula", rules="openspiel", seed="7")
+    assert "simple against formula" in plain(shown) and "hand 1, step 1" in plain(shown)
+    assert len(re.findall(r"<title>\w.</title>", shown)) >= 20, "both hands lie open"
+    page = attribute(shown.split('id="step-on"')[1], "hx-get").replace("&amp;", "&")
+    part = ann.get(page, **{"HX-Request": "true"})
+    assert "<html" not in part and "hand 1, step 2" in plain(part)
+    assert ann.get(page, **{"HX-Request": "true"}) == part, "looking again shows the same"
+    assert "load delay" in ann.get(page + "&run=1", **{"HX-Request": "true"})
+    last = ann.get(page.replace("at=1", "hand=2"), **{"HX-Request": "true"})
+    assert "won by" in last and 'id="step-on"' not in last and "load delay" not in last
+    for wrong, words in [
+        ({"first": "nobody", "second": "formula", "rules": "gr", "seed": ""}, "unknown player"),
+        ({"first": "simple", "second": "formula", "rules": "grr", "seed": ""}, "unknown preset"),
+        ({"first": "simple", "second": "formula", "rules": "gr", "seed": "-1"}, "a seed is a whole number"),
+        ({"first": "simple", "second": "cmd:cat", "rules": "gr", "seed": "1"}, "watch it without one"),
+    ]:
+        answer = ann.client.post("/watch", data=wrong)
+        assert answer.status_code == 400 and words in answer.text, wrong
+    assert ann.client.get("/watch?game=99").status_code == 400
+
+
+def test_records_are_stepped_through_and_a_bad_one_is_explained(guest):
+    ann = guest(rules="openspiel")
+    ann.post("/new", sure="1")
+    while not ann.seat.live.match.is_over:
+        ann.move()
+    history = ann.seat.live.match.played[0].history
+    assert "step 1" in plain(ann.get("/replay?record=1"))
+    shown = plain(ann.get(f"/replay?record=1&at={len(history)}"))
+    assert ann.seat.live.match.outcomes[0].describe(("Ann", "formula")).split(";")[0] in shown
+    text = ann.get("/records/1.gin")
+    assert "Ann against formula" in plain(ann.post("/replay", text=text))
+    for bad in ("", "ginrecord 1 game", text.replace("discard", "knock", 1), text[:200], "\0" * 50):
+        answer = ann.client.post("/replay", data={"text": bad})
+        assert answer.status_code == 400 and "cannot be played again" in answer.text
+    assert ann.client.get("/replay?record=77").status_code == 400
+    assert "this record is among the games of Ann already" in plain(
+        ann.client.post("/records", data={"text": text}).text
+    )
+    again = text.replace("| formula", "| Otto").splitlines()[:-1]
+    assert "is among your records as imported" in plain(ann.post("/records", text="\n".join([*again, "check: -"])))
+    assert "This record cannot be added" in ann.client.post("/records", data={"text": "ginrecord"}).text
+
+
+def test_runs_and_reports_of_a_folder_are_shown_and_nothing_else(guest, tmp_path):
+    runs = tmp_path / "runs"
+    (runs / "first").mkdir(parents=True)
+    panel = {"simple": {"games_won": 0.4, "half_width": 0.02}}
+    points = [{"decisions": n * 1e6, "minutes": n, "panel": panel} for n in (1, 2)]
+    (runs / "first" / "curve.json").write_text(json.dumps(points))
+    (runs / "cup").mkdir()
+    (runs / "cup" / "report.html").write_text("<h1>The cup</h1>")
+    (tmp_path / "report.html").write_text("secret")
+    ann = guest(runs=runs)
+    shown = ann.get("/results")
+    assert "first" in shown and "cup/report.html" in shown and "Games won against the panel" in shown
+    answer = ann.client.get("/results/report?file=cup/report.html")
+    assert "The cup" in answer.text and answer.headers["content-security-policy"].startswith("sandbox")
+    for wrong in ("../report.html", "/etc/passwd", "first/curve.json", ""):
+        assert ann.client.get("/results/report", params={"file": wrong}).status_code == 400
+    (runs / "first" / "curve.json").write_text("[")
+    shown = ann.get("/results")
+    assert "cannot be read as a curve" in shown and "cup/report.html" in shown
+
+
+@pytest.fixture
+def few_worlds(monkeypatch):
+    """An analyst that is quick and coarse."""
+    analysis = pytest.importorskip("agents.web.analysis")
+    monkeypatch.setattr(analysis, "WORLDS", 8)
+    return analysis
+
+
+def analysed(ann: Guest, path: str) -> str:
+    """The page of an analysis, once it is there."""
+    for _ in range(600):
+        shown = ann.get(path)
+        if 'class="analysis"' in shown:
+            return shown
+        assert "Every decision is played out in many worlds" in shown
+    raise AssertionError("the analysis does not end")
+
+
+def test_a_hand_is_analysed_stepped_through_and_played_otherwise(guest, few_worlds):
+    ann = guest(rules="openspiel")
+    ann.post("/new", sure="1")
+    while not ann.seat.live.match.is_over:
+        ann.move()
+    (game,) = ann.seat.session.file.games()
+    hand, number = ann.seat.live.match.played[-1], len(ann.seat.live.match.played)
+    analysed(ann, "/analysis?last=1")
+    shown = analysed(ann, f"/analysis?game={game.id}&hand={number}&move=3")
+    assert f"move 3: {'Ann' if hand.after(2).turn == 0 else 'formula'} plays" in plain(shown)
+    # The true hand stands beside the belief: as many frames as cards that are hidden or known.
+    held = int(hand.after(2).state["hands"][0, 1 - hand.after(2).turn])
+    assert shown.count('class="held"') == held.bit_count()
+    assert "expert" in shown and "lost by decisions" in shown and "Luck, draw by draw" in shown
+    assert len(re.findall(r'id="move-\d+"', shown)) == len(hand.history)
+    address = attribute(shown.split('id="step-on"')[1], "hx-get").replace("&amp;", "&")
+    assert "move 4:" in plain(ann.get(address, **{"HX-Request": "true"}))
+    other = attribute(shown.split('id="try"')[1], "href").replace("&amp;", "&")
+    tried = ann.get(other)
+    choices = [each.replace("&amp;", "&") for each in re.findall(r'class="button" href="(/try[^"]*)"', tried)]
+    assert len(choices) == len(hand.after(2).legal_actions())
+    assert "formula" in plain(ann.get(choices[0])) and ann.seat.session.file.game is None
+    for wrong in (
+        f"{other}&tried=106.999",
+        f"{other}&tried=x",
+        "/analysis?game=77",
+        f"/analysis?game={game.id}&hand=99",
+        "/analysis?subject=5",
+    ):
+        assert ann.client.get(wrong).status_code == 400, wrong
+    # Nobody else's games.
+    ann.post("/players", do="create", name="Bob")
+    assert ann.client.get(f"/analysis?game={game.id}").status_code == 400
+
+
+def test_mistakes_are_listed_and_lead_to_their_positions(guest, few_worlds):
+    ann = guest(rules="openspiel")
+    ann.decent = make_player("random")
+    assert "None of this kind" in ann.get("/mistakes")
+    ann.post("/new", sure="1")
+    while not ann.seat.live.match.is_over:
+        ann.move()
+    ann.post("/mistakes")
+    job = ann.client.app.state.jobs.known(("all", "Ann"))  # type: ignore[attr-defined]
+    assert job.wait(120) and not job.error
+    shown = ann.get("/mistakes")
+    assert "1 hands analysed" in plain(shown).replace(f"{job.result} hands", "1 hands")
+    links = re.findall(r'href="(/analysis\?game=\d+&amp;hand=\d+&amp;move=(\d+))"', shown)
+    assert links, "who plays at random makes mistakes"
+    assert f"move {links[0][1]}: Ann plays" in plain(analysed(ann, links[0][0].replace("&amp;", "&")))
+    kinds = {name: int(count) for name, count in re.findall(r">(draw|discard|spread|lay-off) \((\d+)\)", shown)}
+    assert len(re.findall("move=", ann.get("/mistakes?kind=draw"))) == kinds["draw"]
+    assert ann.client.get("/mistakes?kind=foo").status_code == 400
+
+
+def test_positions_records_and_seeds_are_analysed_and_nothing_hidden_is_shown(guest, few_worlds):
+    ann = guest()
+    hand = Hand.deal("eaai", seed=7)
+    hand.push("pass")
+    hand.push("pass")
+    answer = ann.client.post("/analysis", data={"text": format_position(hand)})
+    assert answer.status_code == 200
+    shown = analysed(ann, str(answer.url).replace("http://127.0.0.1:8377", ""))
+    assert 'class="held"' not in shown and "Try another move" not in shown
+    theirs = [
+        card_name(card, symbols=True) for card in range(52) if int(hand.state["hands"][0, 1 - hand.turn]) >> card & 1
+    ]
+    picture = shown.partition("<svg")[2].partition('class="belief"')[0]
+    assert not any(f"<title>{name}</title>" in picture for name in theirs)
+    answer = ann.client.post(
+        "/analysis/seed", data={"seed": "4", "rules": "openspiel", "first": "simple", "second": "formula"}
+    )
+    assert answer.status_code == 200 and "simple against formula" in plain(answer.text)
+    for bad in ("", "gin1 nonsense", "/etc/passwd", "ginrecord 1 game"):
+        answer = ann.client.post("/analysis", data={"text": bad})
+        assert answer.status_code == 400 and "This cannot be analysed" in answer.text
+    wrong = {"seed": "4", "rules": "gr", "first": "cmd:cat", "second": "formula"}
+    assert ann.client.post("/analysis/seed", data=wrong).status_code == 400
+
+
+def test_cards_stand_as_symbols_in_sentences_which_stay_text():
+    shown = with_symbols("Take the TC <b>now</b>")
+    assert "10♣" in shown and "&lt;b&gt;" in shown
+    sheet = static_file("cards.svg").decode()
+    assert all(f'id="{card_name(card)}"' in sheet for card in range(52))
+
+
+def test_unknown_pages_and_files_are_refused_in_words(guest):
+    ann = guest()
+    for path in ("/nothing", "/static/../server.py", "/static/htmx.json", "/records/x.gin"):
+        answer = ann.client.get(path)
+        assert answer.status_code == 404, path
+    assert ann.client.delete("/table").status_code == 405
+
+
+def test_the_first_visit_asks_for_a_name(tmp_path):
+    from starlette.testclient import TestClient
+
+    from agents.web.server import make_app
+
+    house = House(Home(tmp_path))
+    client = TestClient(make_app(house), base_url="http://127.0.0.1:8377")
+    assert "Who plays?" in client.get("/table").text
+    assert "Zoë is at the table" in client.post("/players", data={"do": "create", "name": "Zoë"}).text
+    answer = client.post("/players", data={"do": "create", "name": "|"})
+    assert answer.status_code == 400 and "cannot be a player" in answer.text
+    house.close()
+
+
+def test_a_match_is_a_picture_in_a_notebook():
+    match = Match("eaai", seed=3)
+    picture = match._repr_svg_()
+    assert picture.startswith("<svg") and "take" in picture
+    hidden = deal_hidden_anew(match.hand.state, match.hand.turn, np.random.default_rng(1))
+    match.hand.state = hidden
+    assert match._repr_svg_() == picture
