@@ -66,11 +66,12 @@ class Learner:
         self.workers = Workers(config.device)
         self.files = None if out is None else ResumeFiles(out, self.workers)
         self.rank = self.workers.rank
-        if config.threads:
-            torch.set_num_threads(config.threads)
         self.threads = min(config.games, config.threads or torch.get_num_threads())
         torch.manual_seed(config.seed)
         self.device = self.workers.device
+        if self.device.type == "cpu":
+            # The pool's threads share the work; torch's own would wait between its operations on the cores that the pool needs.
+            torch.set_num_threads(1)
         # Every thread of every process plays its own games.
         self.opponents = Opponents(config, self.threads)
         if context is None and config.told == "style":
