@@ -27,7 +27,7 @@ from agents.learning.distributed import Workers
 from agents.learning.opponents import Opponents
 from agents.learning.resume import ResumeFiles
 from agents.learning.rollout import Batch, ContextSource, Rollout, make_batch
-from agents.learning.told import ToldStyles
+from agents.learning.told import Told
 from agents.learning.torch_training import Networks, TorchBackend
 from agents.network.inputs import NUM_HEURISTIC_FEATURES
 from agents.network.nets import Actor, Critic, load_wider
@@ -52,6 +52,7 @@ class Learner:
         config: of the run.
         out: directory for resume files; ``None`` writes none.
         start: network to begin from instead of a fresh one.
+        translation: of the context of the network to begin from (see ``load_wider``).
         context: source of the networks' context; by default what the configuration says they are told.
     """
 
@@ -61,6 +62,7 @@ class Learner:
         out: Path | None = None,
         start: Actor | None = None,
         context: ContextSource | None = None,
+        translation: torch.Tensor | None = None,
     ) -> None:
         self.config = config
         self.workers = Workers(config.device)
@@ -74,13 +76,13 @@ class Learner:
             torch.set_num_threads(1)
         # Every thread of every process plays its own games.
         self.opponents = Opponents(config, self.threads)
-        if context is None and config.told == "style":
-            context = ToldStyles(self.opponents)
+        if context is None and config.told != "nothing":
+            context = Told(self.opponents, config.told)
         features = NUM_HEURISTIC_FEATURES * config.network.heuristic_features
         extras = (context.width if context else 0, features, config.network.share_suits)
         self.actor = Actor(config.network.actor, *extras).to(self.device)
         if start is not None:
-            load_wider(self.actor, start)
+            load_wider(self.actor, start, translation)
         self.critic = Critic(config.network.critic, *extras).to(self.device)
         self.average = copy.deepcopy(self.actor)
         # What the policy is held to is what it begins from.

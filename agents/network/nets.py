@@ -183,23 +183,30 @@ class Critic(_Reader):
 Network = TypeVar("Network", Actor, Critic)
 
 
-def load_wider(network: Network, other: Network) -> None:
-    """Loads the weights of a network of the same layers with fewer inputs; the new inputs get weights of 0."""
+def load_wider(network: Network, other: Network, translation: Tensor | None = None) -> None:
+    """Loads the weights of a network of the same layers with another context or fewer heuristic features; new inputs get weights of 0.
+
+    Args:
+        network: whose weights are set.
+        other: whose weights are taken.
+        translation: ``[other.context, network.context]``, makes the other's context of this one's; without it the first numbers of both
+            are the same.
+    """
     weights = other.state_dict()
-    if network.share_suits:
-        name = "trunk.layers.0.pooled.weight"
-        before, after = weights[name].tensor_split([weights[name].shape[1] - other.after_context], 1)
-        new = torch.zeros(len(before), network.context - other.context)
-        network.load_state_dict(weights | {name: torch.cat([before, new, after], 1)})
-        return
-    first = weights["trunk.layers.0.weight"]
-    # Context and heuristic features come last, in this order.
-    known = first.shape[1] - other.context - other.heuristic_features
-    columns = torch.zeros(first.shape[0], known + network.context + network.heuristic_features)
-    columns[:, : known + other.context] = first[:, : known + other.context]
-    at = known + network.context
-    columns[:, at : at + other.heuristic_features] = first[:, known + other.context :]
-    network.load_state_dict(weights | {"trunk.layers.0.weight": columns})
+    name, after = "trunk.layers.0.pooled.weight", other.after_context
+    if not network.share_suits:
+        # Context and heuristic features come last, in this order.
+        name, after = "trunk.layers.0.weight", other.heuristic_features
+    before, context, last = weights[name].split(
+        [weights[name].shape[1] - other.context - after, other.context, after], 1
+    )
+    if translation is not None:
+        context = context @ translation
+    else:
+        context = nn.functional.pad(context, (0, network.context - other.context))
+    if not network.share_suits:
+        last = nn.functional.pad(last, (0, network.heuristic_features - other.heuristic_features))
+    network.load_state_dict(weights | {name: torch.cat([before, context, last], 1)})
 
 
 def has_bfloat16_units() -> bool:
