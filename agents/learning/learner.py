@@ -105,7 +105,7 @@ class Learner:
                 Batch(*(array[:, games] for array in self.batch)),
                 self.rank * self.threads + thread,
                 context,
-                self.opponents.shares(),
+                self.opponents.shares(thread),
             )
             for thread, games in enumerate(self.columns)
         ]
@@ -179,8 +179,8 @@ class Learner:
         return spent[0], spent[1]
 
     def _share_games(self) -> None:
-        for rollout in self.rollouts:
-            rollout.set_opponents(self.opponents.shares())
+        for thread, rollout in enumerate(self.rollouts):
+            rollout.set_opponents(self.opponents.shares(thread))
 
     # --- learning ---------------------------------------------------------------------------------------------------------------
 

@@ -35,11 +35,16 @@ class Opponents:
         self.selves: list[Actor] = []
         self.self_players: list[list[Player]] = [[] for _ in seeds]
 
-    def shares(self) -> list[float]:
-        """Shares of the games against each opponent: the pool's members, then earlier selves."""
+    def shares(self, thread: int) -> list[float]:
+        """Shares of a thread's games against each opponent: the pool's members, then earlier selves.
+
+        Every self plays in one thread alone, as long as there are enough of them: a network costs the less the more rows it has.
+        """
         weights = np.array([member.weight for member in self.config.pool], float)
         pool = list(self.config.pool_share * weights / weights.sum()) if len(weights) else []
-        return pool + [self.config.selves_share / max(1, len(self.selves))] * len(self.selves)
+        threads, count = len(self.pool), len(self.selves)
+        mine = [count < threads or k % threads == thread for k in range(count)]
+        return pool + [self.config.selves_share * one / max(1, sum(mine)) for one in mine]
 
     def add_self(self, actor: Actor, generator: torch.Generator) -> None:
         """Adds a copy of an actor; if there are too many, drops one of the older half."""
