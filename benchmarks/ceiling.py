@@ -66,8 +66,9 @@ class Table12:
 
     def __init__(self, asked: Arguments) -> None:
         self.asked, self.names = asked, held_out_names()
-        self.teacher = load_network(asked.teacher)
-        self.student = None if asked.student is None else load_network(asked.student)
+        self.told = {TRUTH_WIDTH: load_network(asked.teacher)}
+        if asked.student is not None:
+            self.told[KNOWN_WIDTH] = load_network(asked.student)
         self.start = make_player(asked.start)
 
     def play(self, contexts: np.ndarray | None, hands: int, domain: Domain, names: list[str]) -> np.ndarray:
@@ -83,8 +84,8 @@ class Table12:
         series = hands // _EACH
         player = self.start
         if contexts is not None:
-            player = self.teacher if contexts.shape[2] == TRUTH_WIDTH else self.student
-            player.contexts = contexts[:, np.arange(series) % contexts.shape[1]].reshape(len(names) * series, -1)
+            player = network = self.told[contexts.shape[2]]
+            network.contexts = contexts[:, np.arange(series) % contexts.shape[1]].reshape(len(names) * series, -1)
         opponents = PlayersBySeries([held_out(name) for name in names], series)
         points = play_series(
             player, opponents, series=len(names) * series, hands=_EACH, seed=self.asked.seed, domain=domain

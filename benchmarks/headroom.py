@@ -206,8 +206,7 @@ def measure(asked: Arguments) -> dict[str, Any]:
 
 
 def _row(gains: np.ndarray) -> dict[str, Any]:
-    estimate = ratio(gains, np.ones(len(gains))).to_dict()
-    return estimate | {"games": round(_GAME * float(estimate["mean"]), 6)}
+    return ratio(gains, np.ones(len(gains))).to_dict() | {"games": round(_GAME * float(gains.mean()), 6)}
 
 
 def main() -> None:

@@ -4,8 +4,8 @@
     python examples/adaptive_opponent.py
 
 The first phase is that of examples/ppo.py, against bots that never change. Then `level-2` sits down everywhere, with a memory that
-outlives the hands (`opponent_memory="env"`): it tries ways to play, and keeps to what pays against this learner. At the end it prints the
-strength against the bots of the README, and what the learner wins of a level that meets it for the first time, in early hands and later.
+outlives the hands: it tries ways to play, and keeps to what pays against this learner. At the end it prints the strength against the
+bots of the README, and what the learner wins of a level that meets it for the first time, in early hands and later.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, float]:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
-    trainer = Trainer(replace(Settings(), memory="env", seed=options.seed))
+    trainer = Trainer(replace(Settings(), seed=options.seed))
     with trainer.measured():
         trainer.phase("imitating", options.imitate, imitates=True)
         trainer.envs.set_opponent(OPPONENT)

@@ -36,7 +36,6 @@ class Settings:
 
     opponents: tuple[str, ...] = ("simple", "formula", "knocker", "camper")  # tables get them in turn
     teacher: str = "knocker"  # the bot that is imitated
-    memory: str = "none"  # what an opponent that learns remembers (`opponent_memory` of the environment)
     tables: int = 512  # played at once
     ticks: int = 32  # decisions at each table between two updates
     minibatch: int = 1024  # rows of a gradient step
@@ -97,8 +96,7 @@ class Trainer:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         torch.manual_seed(settings.seed)
-        options = {"reward": "scaled", "opponent_memory": settings.memory}
-        self.envs = HandVectorEnv(settings.tables, list(settings.opponents), "eaai", **options)
+        self.envs = HandVectorEnv(settings.tables, list(settings.opponents), "eaai", reward="scaled")
         self.teacher = make_player(settings.teacher)
         self.net = Net()
         self.optimizer = torch.optim.Adam(self.net.parameters(), settings.learning_rate, eps=1e-5)

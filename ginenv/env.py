@@ -53,8 +53,9 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
         reward: how the learner is rewarded; see the classes.
         on_illegal: ``"terminate"``, the default: an illegal action ends the episode with a loss and ``info["illegal_action"]``;
             ``"raise"``: it is an error that names the action and lists the legal ones, and nothing is lost.
-        opponent_memory: what an opponent that learns remembers: ``"none"``, the default, it forgets at every reset; ``"env"``, until a
-            reset with a seed; ``"profile"``, it never forgets.
+        opponent_memory: what an opponent that learns remembers: ``"env"``, the default, this environment (each one of a vector for
+            itself) until a reset with a seed; ``"profile"``, it never forgets. An option such as ``"level-2:learn=false"`` keeps an
+            opponent from learning.
 
     Raises:
         GinError: for an invalid argument; the message says what is allowed.

@@ -177,8 +177,13 @@ def _split_options(text: str, written: str) -> dict[str, str]:
     return options
 
 
-def make_player(spec: str | Player, seed: int = 0) -> Player:
+def make_player(spec: str | Player, seed: int = 0, **defaults: Any) -> Player:
     """A player of a name (with options), of a directory, or ``cmd:PROGRAM``; a ``Player`` is returned as it is.
+
+    Args:
+        spec: what to make.
+        seed: of its choices.
+        defaults: options of players that have them, where ``spec`` does not say otherwise.
 
     Raises:
         UnknownNameError: if nothing of that name is registered and no such directory exists.
@@ -194,7 +199,10 @@ def make_player(spec: str | Player, seed: int = 0) -> Player:
     module, _, attribute = entry.target.partition(":")
     try:
         factory = getattr(importlib.import_module(module), attribute)
-        player = factory(seed=seed, **given, **_read_options(parsed, factory, given))
+        options = _read_options(parsed, factory, given)
+        known = inspect.signature(factory).parameters if defaults else {}
+        options = {name: value for name, value in defaults.items() if name in known} | options
+        player = factory(seed=seed, **given, **options)
     except ImportError as error:
         raise _not_installed(parsed, entry, error) from None
     if not entry.argument:

@@ -43,7 +43,7 @@ from ginenv.table_kernels import (
 from ginenv.view import VIEW, make_views
 
 ON_ILLEGAL = ("terminate", "raise")
-MEMORY = ("none", "env", "profile")
+MEMORY = ("env", "profile")
 RESET_OPTIONS = ("deal", "starter", "dealer", "seat")
 
 
@@ -83,7 +83,7 @@ class TableBatch:
         reward: str,
         seat: int | str = "random",
         on_illegal: str = "terminate",
-        opponent_memory: str = "none",
+        opponent_memory: str = "env",
     ) -> None:
         self.rules = get_rules(rules)
         self.num_tables = num_tables
@@ -146,7 +146,6 @@ class TableBatch:
             wanted.add(number)
             numbers.append(number)
         self.names = np.array([known.name for known in self.players], dtype=object)
-        self._forgetful = self._has_forgetful()
         return numbers
 
     def _place_for(self, player: Player, wanted: set[int]) -> int:
@@ -162,9 +161,6 @@ class TableBatch:
         self._describe(number)
         return number
 
-    def _has_forgetful(self) -> bool:
-        return self.memory == "none" and any(hasattr(player, "forget") for player in self.players)
-
     def _describe(self, number: int) -> None:
         player = self.players[number]
         observes = getattr(type(player), "observe_hands", None) is not BasePlayer.observe_hands
@@ -178,11 +174,6 @@ class TableBatch:
             theirs = slots[seated == number]
             if forget is not None and len(theirs):
                 forget(theirs)
-
-    def _forget_fresh(self, slots: np.ndarray) -> None:
-        """What opponents remember of a table ends where a new episode has been dealt at it."""
-        if self._forgetful:
-            self._forget(slots[self.tables["fresh"][slots] == 1])
 
     # --- play --------------------------------------------------------------------------------------------------------
 
@@ -219,7 +210,7 @@ class TableBatch:
         if seeded:
             for player in self.players:
                 player.reset(0)
-        if self.memory == "none" or (seeded and self.memory == "env"):
+        if seeded and self.memory == "env":
             self._forget(slots)
         begin_some(self.states, self.tables, slots)
         self._impose(slots, *checked)
@@ -299,11 +290,7 @@ class TableBatch:
 
     def step(self, rows: np.ndarray, masks: np.ndarray) -> None:
         """Plays the actions taken; observations and masks go to rows and masks."""
-        if self._forgetful:
-            self.tables["fresh"] = 0
         waiting = play(*self._place(), self._all, self.num_tables, True, rows, masks)
-        if self._forgetful:
-            self._forget_fresh(self._all)
         if waiting:
             self._serve(waiting, rows, masks)
 
@@ -321,7 +308,6 @@ class TableBatch:
         self.seats, self.illegal, self.closed = self.tables["seat"], self.tables["illegal"], self.tables["closed"]
         for number in range(len(self.players)):
             self._describe(number)
-        self._forgetful = self._has_forgetful()
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy needs; addresses and compiled code are found again."""
@@ -349,9 +335,7 @@ class TableBatch:
                         told = slots[:count].copy()
                         player.observe_hands(views[:count], told)
                         self.tables["told"][told] = 1
-                        self.tables["fresh"][told] = 0
                         waiting += play(*self._place(), slots, count, False, rows, masks) - count
-                        self._forget_fresh(told)
                         served += count
             if not served:
                 self._explain_stop()

@@ -79,7 +79,6 @@ TABLE = np.dtype(
         ("moved", np.uint8),  # 1 when the learner has moved in this episode
         ("moved_in_hand", np.uint8),
         ("told", np.uint8),
-        ("fresh", np.uint8),  # set to 1 whenever an episode is dealt
         ("next_opponent", np.int32),
         ("seat_rule", np.uint8),
         ("seat_given", np.uint8),  # 1 while the episode's seat is one that reset was asked for
@@ -128,7 +127,6 @@ def _begin(s, t):
     t.moved = 0
     t.moved_in_hand = 0
     t.told = 0
-    t.fresh = 1
     t.over = 0
 
 

@@ -338,7 +338,7 @@ def test_an_opponents_illegal_action_is_named() -> None:
 
 
 def test_the_opponent_hears_and_forgets() -> None:
-    for memory, expected in (("none", 4), ("env", 1), ("profile", 0)):
+    for memory, expected in (("env", 1), ("profile", 0)):
         player = Notebook()
         env = HandEnv(player, opponent_memory=memory)
         rng = np.random.default_rng(0)

@@ -10,6 +10,7 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import ginenv
+from agents.arena import play_match
 from agents.arena.series import play_series
 from agents.bots.heuristics import StylePlayer, make_formula, make_simple, style
 from agents.config import parse_config
@@ -193,21 +194,30 @@ def test_every_level_plays_every_preset(level: Level) -> None:
         check_plays(load_level(name).with_settings(worlds=0), ["eaai", "ht2-traditional", "gr-oklahoma"])
 
 
-def test_an_environment_forgets_or_keeps_what_the_level_learned(directory: Path) -> None:
-    seen = {}
-    for memory in ("none", "env"):
-        player = make_player(str(directory))
+def test_an_environment_remembers_until_it_is_seeded(directory: Path, tmp_path: Path) -> None:
+    for memory, expected in (("env", 0), ("profile", 4)):
+        player = make_player(f"{directory}:profile={tmp_path}" if expected else str(directory))
         assert isinstance(player, LevelPlayer)
         env = gymnasium.make("Gin/Hand-v0", opponent=player, opponent_memory=memory)
-        _, info = env.reset(seed=3)
+        _, info = env.reset()
         for _ in range(4):
             ended = False
             while not ended:
                 action = int(np.flatnonzero(info["action_mask"])[0])
                 _, _, ended, _, info = env.step(action)
             _, info = env.reset()
-        seen[memory] = int(player.records["hands"].max())
-    assert seen["none"] <= 1 and seen["env"] >= 4
+        assert int(player.records["hands"].max()) >= 4
+        env.reset(seed=3)
+        assert int(player.records["hands"].max()) >= expected
+        assert expected or int(player.records["hands"].max()) <= 1
+
+
+def test_a_level_learns_in_a_match_only_where_asked(directory: Path) -> None:
+    games = {
+        learn: play_match(f"{directory}{learn}", "simple", pairs=6, seed=3).games["points"].tolist()
+        for learn in ("", ":learn=false", ":learn=true")
+    }
+    assert games[""] == games[":learn=false"] != games[":learn=true"]
 
 
 def play_hands(envs: SyncVectorEnv | ginenv.HandVectorEnv, steps: int) -> list[np.ndarray]:
@@ -221,7 +231,7 @@ def play_hands(envs: SyncVectorEnv | ginenv.HandVectorEnv, steps: int) -> list[n
     return seen
 
 
-@pytest.mark.parametrize("memory", ["none", "env"])
+@pytest.mark.parametrize("memory", ["env", "profile"])
 def test_a_level_plays_alike_in_the_vector_environment_and_in_single_ones(directory: Path, memory: str) -> None:
     options = {"opponent": str(directory), "opponent_memory": memory}
     native = ginenv.HandVectorEnv(5, autoreset_mode="same_step", **options)

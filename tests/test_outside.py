@@ -312,7 +312,7 @@ def first_views():
     return make_views(s, int(s["turn"][0]))
 
 
-@pytest.mark.parametrize("memory", ["none", "profile"])
+@pytest.mark.parametrize("memory", ["env", "profile"])
 def test_a_hand_that_was_broken_off_is_followed_by_a_new_deal(memory, logger):
     """Resets in the middle and illegal actions of the learner: what the program is told agrees with what it is asked."""
     spec, lines = logger()

@@ -160,10 +160,10 @@ def play_pairs(
 
 
 def make_side(spec: str | Player, settings: MatchSettings) -> Player:
-    """A player by its name, with a seed of the match's; a program gets the match's limits and salt."""
+    """A player by its name, with a seed of the match's. A program gets the match's limits and salt; a level learns only where asked."""
     if isinstance(spec, str) and (parsed := parse_player(spec)).kind == "cmd":
         return OutsidePlayer(parsed.argument, settings.seed, settings.limits, settings.salt)
-    return make_player(spec, settings.mixed_seed("players", 31))
+    return make_player(spec, settings.mixed_seed("players", 31), learn=False)
 
 
 def _close(players: Iterable[Player]) -> list[dict[str, Any]]:
