@@ -25,9 +25,10 @@ from agents.bots.heuristics import StylePlayer
 from agents.bots.population import draw_styles, style_vectors
 from agents.deals import Domain
 from agents.files import write_json
-from agents.learning.told import KNOWN_WIDTH, TRUTH_WIDTH, known_after, told
+from agents.learning.told import TRUTH_WIDTH, known_after, told
 from agents.levels.bench.opponents import PlayersBySeries, held_out, held_out_names
 from agents.network.player import load_network
+from agents.opponent_model.posterior import CONTEXT_WIDTH
 from ginenv.players import make_player
 
 # Hands of a series, one after the other.
@@ -68,7 +69,7 @@ class Table12:
         self.asked, self.names = asked, held_out_names()
         self.told = {TRUTH_WIDTH: load_network(asked.teacher)}
         if asked.student is not None:
-            self.told[KNOWN_WIDTH] = load_network(asked.student)
+            self.told[CONTEXT_WIDTH] = load_network(asked.student)
         self.start = make_player(asked.start)
 
     def play(self, contexts: np.ndarray | None, hands: int, domain: Domain, names: list[str]) -> np.ndarray:
@@ -138,7 +139,7 @@ def main() -> None:
         if learned:
             watched = PlayersBySeries([held_out(name) for name in table.names], _HISTORIES)
             known = known_after(watched, count * _HISTORIES, learned, asked.seed, Domain.SELECT)
-            known = known.reshape(len(learned), count, _HISTORIES, KNOWN_WIDTH)
+            known = known.reshape(len(learned), count, _HISTORIES, CONTEXT_WIDTH)
             ways["student, untold"] = np.zeros_like(known[0])
             for length, contexts in zip(learned, known, strict=True):
                 ways[f"after {length} hands"] = contexts

@@ -11,8 +11,9 @@ from agents.bots.population import draw_styles, style_vectors
 from agents.config import parse_config
 from agents.learning import told as told_module
 from agents.learning.learner import Learner
-from agents.learning.told import KNOWN_WIDTH, TRUTH_WIDTH, known_after, known_of_styles, style_from_known, told
+from agents.learning.told import TRUTH_WIDTH, known_after, known_of_styles, style_from_known, told
 from agents.network.nets import Actor, load_wider
+from agents.opponent_model.posterior import CONTEXT_WIDTH
 from ginenv.errors import GinError
 from tests.support.training_scenes import TINY
 
@@ -41,8 +42,8 @@ def learner(what: str, pool: str = f"population:count={STYLES},draw=1") -> Learn
 
 def test_more_hands_leave_less_in_doubt() -> None:
     known = known_after(StylePlayer(draw_styles(3, 4)), 4, (2, 30))
-    assert known.shape == (2, 4, KNOWN_WIDTH) and (known[:, :, 0] == 1).all()
-    certain = known[:, :, 1 + (KNOWN_WIDTH - 1) // 2 :].mean((1, 2))
+    assert known.shape == (2, 4, CONTEXT_WIDTH) and (known[:, :, 0] == 1).all()
+    certain = known[:, :, 1 + CONTEXT_WIDTH // 2 :].mean((1, 2))
     assert 0 < certain[0] < certain[1] < 1
     # Nobody else's hands tell anything of the first.
     np.testing.assert_array_equal(known_after(StylePlayer(draw_styles(3, 1)), 1, (2, 30))[:, 0], known[:, 0])
@@ -75,14 +76,14 @@ def test_without_a_population_there_is_nothing_to_tell() -> None:
 
 def test_who_was_told_styles_reads_what_is_known_as_a_guess_of_them() -> None:
     guess = style_from_known()
-    assert guess.shape == (TRUTH_WIDTH, KNOWN_WIDTH)
+    assert guess.shape == (TRUTH_WIDTH, CONTEXT_WIDTH)
     known = known_of_styles(draw_styles(7, STYLES))[-1]
     truth = told(style_vectors(draw_styles(7, STYLES)))
     # It was made of these very styles, so it tells them apart.
     distances = np.square(known @ guess.T - truth[:, None]).sum(2)
     assert (distances.argmin(0) == np.arange(STYLES)).all()
     for share_suits in (False, True):
-        teacher, student = (Actor((12,), width, 105, share_suits) for width in (TRUTH_WIDTH, KNOWN_WIDTH))
+        teacher, student = (Actor((12,), width, 105, share_suits) for width in (TRUTH_WIDTH, CONTEXT_WIDTH))
         load_wider(student, teacher, torch.from_numpy(guess))
         view, features = torch.rand(STYLES, 521), torch.rand(STYLES, 105)
         ours = torch.cat([view, torch.from_numpy(known), features], 1)

@@ -19,8 +19,6 @@ from ginenv.players import Player, make_player
 
 # A flag, and the numbers of a style.
 TRUTH_WIDTH = 1 + STYLE_WIDTH
-# A flag, and the numbers of what is known.
-KNOWN_WIDTH = 1 + CONTEXT_WIDTH
 # One game in so many is played without being told, so that the network knows what to do then.
 UNTOLD = 4
 # What is known of an opponent is written down after so many hands.
@@ -48,7 +46,7 @@ class Told:
         if not found:
             raise GinError(f"told is {what!r}, but the pool has no population to tell of; add player: population")
         self.opponent, player = found[0]
-        self.width = TRUTH_WIDTH if what == "style" else KNOWN_WIDTH
+        self.width = TRUTH_WIDTH if what == "style" else CONTEXT_WIDTH
         self.what, self.styles = what, player.styles
         # What may be told of each style, float32[ways, styles, width]: one truth, or what is known after several histories.
         self._table: np.ndarray | None = None
@@ -82,7 +80,7 @@ def told(vectors: np.ndarray) -> np.ndarray:
 def known_after(
     opponent: Player, count: int, lengths: tuple[int, ...], seed: int = _HISTORIES_SEED, domain: Domain = Domain.TRAIN
 ) -> np.ndarray:
-    """What is known of an opponent after histories of some lengths: ``float32[lengths, count, KNOWN_WIDTH]``.
+    """What is known of an opponent after histories of some lengths: ``float32[lengths, count, CONTEXT_WIDTH]``.
 
     Args:
         opponent: that is watched, in ``count`` series of hands; it may be another in each.
@@ -92,14 +90,14 @@ def known_after(
         domain: of the deals.
     """
     knowledge, hands = Knowledge(count), np.zeros(count, np.int64)
-    found = np.zeros((len(lengths), count, KNOWN_WIDTH), np.float32)
+    found = np.zeros((len(lengths), count, CONTEXT_WIDTH), np.float32)
 
     def learn(views: np.ndarray, rows: np.ndarray, numbers: np.ndarray) -> None:
         knowledge.learn(views, rows)
         hands[rows] += 1
         for k, length in enumerate(lengths):
             ready = rows[hands[rows] == length]
-            found[k, ready] = told(knowledge.context(ready))
+            found[k, ready] = knowledge.context(ready)
 
     watcher = make_player(_WATCHER, seed)
     play_series(watcher, opponent, series=count, hands=lengths[-1], seed=seed, domain=domain, after=learn)
@@ -107,17 +105,17 @@ def known_after(
 
 
 def known_of_styles(styles: np.ndarray) -> np.ndarray:
-    """What is known of each of some styles after several histories: ``float32[histories, styles, KNOWN_WIDTH]``."""
+    """What is known of each of some styles after several histories: ``float32[histories, styles, CONTEXT_WIDTH]``."""
     # Series ``i`` is played by style ``i % len(styles)``.
     known = known_after(StylePlayer(styles), len(styles) * _SERIES, HISTORIES)
-    return known.reshape(-1, len(styles), KNOWN_WIDTH)
+    return known.reshape(-1, len(styles), CONTEXT_WIDTH)
 
 
 def style_from_known(seed: int = _STYLES_SEED) -> np.ndarray:
-    """A linear guess of what ``style`` tells from what ``known`` tells: ``float32[TRUTH_WIDTH, KNOWN_WIDTH]``."""
+    """A linear guess of what ``style`` tells from what ``known`` tells: ``float32[TRUTH_WIDTH, CONTEXT_WIDTH]``."""
     styles = draw_styles(seed, _STYLES)
     known = known_of_styles(styles)
-    x = known.reshape(-1, KNOWN_WIDTH).astype(np.float64)
+    x = known.reshape(-1, CONTEXT_WIDTH).astype(np.float64)
     y = np.tile(told(style_vectors(styles)).astype(np.float64), (len(known), 1))
-    guess = np.linalg.solve(x.T @ x + _RIDGE * np.eye(KNOWN_WIDTH), x.T @ y)
+    guess = np.linalg.solve(x.T @ x + _RIDGE * np.eye(CONTEXT_WIDTH), x.T @ y)
     return guess.T.astype(np.float32)

@@ -16,8 +16,8 @@ from ginenv.errors import GinError
 from ginenv.jit import kernel
 
 PRIOR = Path(__file__).resolve().parents[1] / "data" / "opponent_model.json"
-# Width of a row of ``Knowledge.context``: a mean and a certainty for every weight.
-CONTEXT_WIDTH = 2 * NUM_WEIGHTS
+# Width of a row of ``Knowledge.context``: a flag, then a mean and a certainty for every weight.
+CONTEXT_WIDTH = 1 + 2 * NUM_WEIGHTS
 
 # What is known of one opponent.
 KNOWN = np.dtype(
@@ -115,9 +115,10 @@ def _contexts(known, mean, deviation, space, out):
             out[i, :] = 0
             continue
         _spread(k.precision, space[0], spread)
+        out[i, 0] = 1
         for a in range(NUM_WEIGHTS):
-            out[i, a] = (k.mean[a] - mean[a]) / deviation[a]
-            out[i, NUM_WEIGHTS + a] = 1 - spread[a] / deviation[a]
+            out[i, 1 + a] = (k.mean[a] - mean[a]) / deviation[a]
+            out[i, 1 + NUM_WEIGHTS + a] = 1 - spread[a] / deviation[a]
 
 
 class Knowledge:
@@ -137,14 +138,15 @@ class Knowledge:
         self._space = np.zeros(1, WORKSPACE)
         self._deviation = np.sqrt(np.diag(self.prior.covariance))
 
-    def learn(self, views: np.ndarray, rows: np.ndarray) -> None:
+    def learn(self, views: np.ndarray, rows: np.ndarray, weight: float = 1.0) -> None:
         """Learns from finished hands.
 
         Args:
             views: ``VIEW[n]``, final views of the seat that watches. Hands that were not shown teach nothing.
             rows: ``int[n]``, the opponent of each.
+            weight: how much a hand counts; less than 1 learns more slowly.
         """
-        _learn(views, np.asarray(rows, np.int64), self.known, self._space, self.prior.tempered)
+        _learn(views, np.asarray(rows, np.int64), self.known, self._space, weight * self.prior.tempered)
 
     def forget(self, rows: np.ndarray) -> None:
         """Makes strangers of some opponents."""
@@ -153,8 +155,8 @@ class Knowledge:
     def context(self, rows: np.ndarray) -> np.ndarray:
         """What is known as numbers for a network, ``float32[n, CONTEXT_WIDTH]``: all 0 for a stranger.
 
-        First how far each weight's mean is from the population's, in the population's standard deviations; then how certain it is, from 0
-        (as a stranger's) to 1.
+        First 1 where a hand was shown, then how far each weight's mean is from the population's, in the population's standard deviations,
+        then how certain it is, from 0 (as a stranger's) to 1.
         """
         out = np.empty((len(rows), CONTEXT_WIDTH), np.float32)
         _contexts(self.known[rows], self.prior.mean, self._deviation, self._space, out)
