@@ -119,16 +119,19 @@ def rate(results: Positional[Path]) -> str:
 
 
 @app.command
-def build(source: Positional[Path], out: Path, like: str = "", set: tuple[str, ...] = ()) -> str:
+def build(
+    source: Positional[Path], out: Path, told: Path | None = None, like: str = "", set: tuple[str, ...] = ()
+) -> str:
     """Makes a level of a training run or of any checkpoint.
 
     Args:
         source: directory of the run, whose best checkpoint is taken, or of the checkpoint.
+        told: the same of a network that reads what is known of the opponent; without it the level learns nothing.
         out: directory of the level, which is called after it.
         like: name or directory of a level whose settings it gets; the default ones when left out.
-        set: settings that differ from these, as key=value (``temperature=2 plans=[0,-1,-2,-3,-4]``).
+        set: settings that differ from these, as key=value (``temperature=2 early_knock=3``).
     """
-    level = build_level(out, read_settings(out.name, like, set), source)
+    level = build_level(out, read_settings(out.name, like, set), source, told)
     return f"{level.name} is in {out} (sha256 {level.digest})."
 
 

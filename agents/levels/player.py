@@ -1,4 +1,4 @@
-"""A level as a player: it learns from every hand that it observes."""
+"""A level as a player: it gets to know its opponents by every hand that it observes, and plays each accordingly."""
 
 from __future__ import annotations
 
@@ -7,35 +7,34 @@ from pathlib import Path
 
 import numpy as np
 
+from agents.levels.acquaintances import Acquaintances
 from agents.levels.choice import LEANING, choose, draw_leanings, prepare
 from agents.levels.level import Level, LevelError, load_level
-from agents.levels.plans import TURNS, draw_plans, learn_hands
-from agents.levels.prior import Prior
 from agents.levels.profile import Profile
 from agents.network.inputs import HeuristicFeatures, actor_inputs
-from agents.network.nets import FrozenActor, has_bfloat16_units
+from agents.network.nets import Actor, FrozenActor, has_bfloat16_units
+from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.errors import GinError
 from ginenv.players import BasePlayer, Player
 from ginenv.view import VIEW
 
-_TURNS = np.array(TURNS, np.int64)
-
 
 class LevelPlayer(BasePlayer):
     """Plays a level.
 
-    It keeps a record of the opponent in each slot until ``forget`` or ``reset``; or in a profile on disk, where the record belongs to an
-    opponent with a name.
+    It knows an opponent in each slot until ``forget`` or ``reset``; or one with a name, whose record a profile keeps on disk. Whom it
+    knows nothing of it plays by its own network, anybody else by the one that is told what is known.
 
     Args:
         level: as installed.
         seed: of its choices.
         learn: whether it learns; ``False`` is the frozen default.
-        profile: where it keeps what it learns of a named opponent and of everybody.
+        profile: where it keeps what it learns.
 
     Attributes:
-        reads: for measurements, the slot whose record each slot reads, ``int64[slots]``; ``None``: its own.
+        known: the opponents that it knows, a row for each; row 0 is for callers without slots, of whom nothing is learned.
+        reads: for measurements, the slot whose opponent each slot takes its own for, ``int64[slots]``; ``None``: its own.
     """
 
     def __init__(self, level: Level, seed: int = 0, learn: bool = True, profile: Profile | None = None) -> None:
@@ -43,30 +42,28 @@ class LevelPlayer(BasePlayer):
         self.level, self.profile, self.name = level, profile, level.name
         self.learns = learn and level.learns
         self.behaviour = level.settings.behaviour[0]
-        self.actor = FrozenActor(level.actor, has_bfloat16_units())
+        self.actor, self.told = _frozen(level.actor), _frozen(level.told) if level.told is not None else None
         self.features = HeuristicFeatures([(level.settings.memory, level.settings.notices)])
         self.search = _search(level) if level.settings.worlds else None
         if self.search is not None:
             self.search.reset(seed)
-        self.prior = profile.prior if profile is not None else level.nothing_learned()
-        self._rows: dict[int, int] = {}
-        self.records = np.repeat(self.prior.stranger(), 16)
+        self.known = Acquaintances(level.settings.learning, level.settings.dullness)
         self.reads: np.ndarray | None = None
+        self._rows: dict[int, int] = {}
         if profile is not None:
-            self.records[0] = profile.record[0]
+            profile.show(self.known)
 
     def rows_of(self, slots: np.ndarray | None, n: int) -> np.ndarray:
-        """The row of each slot's record; with a profile all slots share one."""
+        """The row of each slot's opponent; with a profile all slots share one."""
         if slots is None or self.profile is not None:
             return np.zeros(n, np.int64)
-        # Row 0 is for callers without slots: nothing is learned there.
         rows = np.empty(n, np.int64)
         for i, slot in enumerate(np.asarray(slots).tolist()):
             row = self._rows.get(slot)
             if row is None:
                 row = self._rows[slot] = len(self._rows) + 1
-                if row >= len(self.records):
-                    self.records = np.concatenate([self.records, np.repeat(self.prior.stranger(), len(self.records))])
+                if row >= len(self.known):
+                    self.known.widen(2 * row)
             rows[i] = row
         return rows
 
@@ -77,21 +74,19 @@ class LevelPlayer(BasePlayer):
             self.search.reset(seed)
         if self.profile is None:
             self._rows.clear()
-            self.records[:] = self.prior.stranger()[0]
+            self.known.forget_all()
 
     def forget(self, slots: np.ndarray) -> None:
         """Forgets the opponents in some slots, unless a profile keeps them."""
         if self.profile is None:
             rows = [row for slot in np.asarray(slots).tolist() if (row := self._rows.get(slot)) is not None]
-            self.records[rows] = self.prior.stranger()[0]
+            self.known.forget(np.array(rows, np.int64))
 
-    def plans_of(self, views: np.ndarray, slots: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """The plan of each hand in play: ``int64[n]``."""
-        plans = np.full(len(rows), self.prior.default, np.int64)
-        if self.learns:
-            read = rows if self.reads is None else self.rows_of(self.reads[slots], len(slots))
-            draw_plans(self.seed & 0xFFFFFFFF, views, self.records, read, self.level.settings.boldness, plans)
-        return plans
+    def contexts(self, slots: np.ndarray | None, n: int) -> np.ndarray:
+        """What the network is told of each opponent, ``float32[n, C]``; zeros where nothing is known."""
+        if self.reads is not None and slots is not None:
+            slots = self.reads[slots]
+        return self.known.contexts[self.rows_of(slots, n)]
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Chooses for every view (see ``ginenv.players.Player``).
@@ -103,47 +98,55 @@ class LevelPlayer(BasePlayer):
         if views.dtype != VIEW:
             raise GinError(f"views must have dtype VIEW, not {views.dtype}")
         n = len(views)
-        known = np.zeros(n, np.int64) if slots is None else np.asarray(slots, np.int64)
         if self.search is not None:
-            return self.search.act(views, known)
-        plans = self.plans_of(views, known, self.rows_of(slots, n))
+            return self.search.act(views, np.zeros(n, np.int64) if slots is None else np.asarray(slots, np.int64))
         observations = np.empty((n, OBSERVATION_SIZE), np.uint8)
-        conditions = np.empty(n, np.uint8)
         legal, words = np.empty((n, 3), np.int64), np.empty(n, np.uint64)
         seed = self.seed & 0xFFFFFFFF
-        prepare(views, self.behaviour, _TURNS[plans], seed, observations, conditions, legal, words)
-        logits = self.actor(
-            actor_inputs(self.actor, views, observations, conditions, heuristic_features=self.features)
-        ).numpy()
+        prepare(views, self.behaviour, seed, observations, legal, words)
+        logits = self._logits(views, observations, slots)
         leanings = np.zeros(n, LEANING)
         draw_leanings(views, self.behaviour, seed, leanings)
         actions = np.empty(n, np.int64)
         choose(views, self.behaviour, leanings, logits, legal, words, actions)
         return actions
 
+    def _logits(self, views: np.ndarray, observations: np.ndarray, slots: np.ndarray | None) -> np.ndarray:
+        """The policy's logits, ``float32[n, 107]``: of its own network where the opponent is a stranger, else of the one that is told."""
+        n = len(views)
+        unbound = np.zeros(n, np.uint8)
+        if not self.learns or self.told is None:
+            return self.actor(actor_inputs(self.actor, views, observations, unbound, None, self.features)).numpy()
+        contexts = self.contexts(slots, n)
+        logits = np.empty((n, NUM_ACTIONS), np.float32)
+        for actor, rows in (
+            (self.actor, np.flatnonzero(contexts[:, 0] == 0)),
+            (self.told, np.flatnonzero(contexts[:, 0] > 0)),
+        ):
+            if rows.size:
+                inputs = actor_inputs(
+                    actor, views[rows], observations[rows], unbound[rows], contexts[rows], self.features
+                )
+                logits[rows] = actor(inputs).numpy()
+        return logits
+
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         """Learns from finished hands; a profile has been written when this returns."""
         if not self.learns or slots is None:
             return
         views = np.atleast_1d(views)
-        rows = self.rows_of(slots, len(views))
-        plans = self.plans_of(views, np.asarray(slots, np.int64), rows)
         if self.profile is None:
-            learn_hands(views, self.records, rows, plans)
+            self.known.learn(views, self.rows_of(slots, len(views)))
             return
-
-        def add(record: np.ndarray, prior: Prior) -> None:
-            learn_hands(views, record, rows, plans)
-            for plan, points in zip(plans.tolist(), views["points"].tolist(), strict=True):
-                prior.add(plan, points)
-
         try:
-            self.profile.update(add)
+            self.profile.learn(views, self.known)
         except LevelError as error:
             # A full disk must not end a game: what was learned before stays, on disk and here.
             warnings.warn(str(error), stacklevel=2)
-            return
-        self.records[0], self.prior = self.profile.record[0], self.profile.prior
+
+
+def _frozen(actor: Actor) -> FrozenActor:
+    return FrozenActor(actor, has_bfloat16_units())
 
 
 def _search(level: Level) -> Player:

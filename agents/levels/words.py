@@ -1,44 +1,182 @@
-"""What a level has learned, in words."""
+"""What a level has learned: what it believes of an opponent's habits, the evidence, and what it now does differently."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from agents.arena.series import play_series
+from agents.bots.heuristics import StylePlayer, style
 from agents.levels.level import Level
-from agents.levels.plans import TURNS, better
-from agents.levels.profile import profile_path, read_learned
+from agents.levels.player import LevelPlayer
+from agents.levels.profile import read_learned
+from agents.network.inputs import actor_inputs
+from agents.opponent_model.features import FEATURES
+from agents.opponent_model.habits import HABITS
+from agents.opponent_model.posterior import CONTEXT_WIDTH
+from ginenv.actions import KNOCK, NUM_ACTIONS, PHASE_DISCARD, STOCK, UPCARD
+from ginenv.encoding import encode_views
+from ginenv.melds import card_points
+from ginenv.view import VIEW
+
+# What a weight above and one below other people's means, by feature.
+_MEANING: dict[str, tuple[str, str]] = {
+    "points of deadwood more than the best discard leaves / 10": (
+        "keeps cards at the cost of deadwood",
+        "hates deadwood",
+    ),
+    "leaves the least deadwood": ("discards for the least deadwood", "does not always discard for the least deadwood"),
+    "ways to make a meld of the card / 4": (
+        "throws cards that could still make melds",
+        "keeps cards that could still make melds",
+    ),
+    "has another of its rank": ("breaks pairs", "keeps pairs"),
+    "has a neighbour in its suit": ("breaks runs in the making", "keeps neighbours in suit"),
+    "has a card two ranks away in its suit": (
+        "throws cards with a gap to another",
+        "keeps cards with a gap to another",
+    ),
+    "points / 10": ("throws high cards", "keeps high cards"),
+    "points / 10, times the turn / 10": ("throws high cards late", "keeps high cards late"),
+    "king or queen": ("throws queens and kings", "keeps queens and kings"),
+    "danger of a set": ("throws what may complete a set of mine", "is careful about sets of mine"),
+    "danger of a run": ("throws what may complete a run of mine", "is careful about runs of mine"),
+    "near what the other discarded or refused": ("follows my discards", "does not follow my discards"),
+    "taken from the pile before": ("gives up what it took", "never gives up what it took"),
+    "any upcard": ("takes many upcards", "takes few upcards"),
+    "makes a meld": ("takes what makes a meld", "lets even melds lie"),
+    "points of deadwood saved / 10": ("takes upcards that save points", "does not take upcards for their points"),
+    "makes a pair": ("takes cards to make pairs", "does not take cards for pairs"),
+    "near a card of its suit": ("takes cards near others in suit", "does not take cards near others in suit"),
+    "three points or less": ("takes low cards", "lets low cards lie"),
+    "would let it knock": ("takes what lets it knock", "does not take cards to knock"),
+    "the first upcard": ("takes the first upcard gladly", "leaves the first upcard"),
+    "any knock": ("knocks gladly", "is slow to knock"),
+    "deadwood / 10": ("knocks with many points too", "knocks with few points alone"),
+    "turn / 10": ("knocks more gladly late in the hand", "knocks less gladly late in the hand"),
+    "deadwood / 10, times the turn / 10": ("knocks high late", "does not knock high late"),
+    "the other has taken upcards": ("knocks when I have taken upcards", "does not knock when I have taken upcards"),
+}
+assert set(_MEANING) == set(FEATURES)
+# A belief is told from this much certainty and distance (in other people's standard deviations) on; and so many of them.
+_CERTAIN, _FAR, _TOLD = 0.25, 0.5, 5
+# Hands whose decisions show what is done differently, and their seed.
+_PROBES, _SEED = 60, 17
 
 
-def plan_in_words(plan: int) -> str:
-    """A plan: "knocks as soon as it may", "knocks in its first 4 turns, then plays for gin"."""
-    turns = TURNS[plan]
-    if turns == 0:
-        return "plays for gin"
-    return "knocks as soon as it may" if turns > 20 else f"knocks in its first {turns} turns, then plays for gin"
+@lru_cache(maxsize=1)
+def _probes() -> np.ndarray:
+    """Views of decisions in some hands between bots: ``VIEW[n]``."""
+    seen: list[np.ndarray] = []
+
+    class Watcher(StylePlayer):
+        def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+            seen.append(views[views["phase"] <= PHASE_DISCARD].copy())
+            return super().act(views, slots)
+
+    play_series(Watcher(style("knocker")), StylePlayer(style("formula")), series=_PROBES, hands=1, seed=_SEED)
+    views = np.concatenate(seen)
+    assert views.dtype == VIEW
+    return views
 
 
-def _plans_in_words(belief: np.ndarray, default: int) -> str:
-    best = int(np.argmax(belief["mean"][0]))
-    if best == default:
-        return f"the level {plan_in_words(default)}, as installed"
-    gain, doubt = better(belief, best, default)
-    return (
-        f"the level now {plan_in_words(best)}: {gain:+.1f} ± {1.96 * doubt:.1f} points a hand over its plan as installed"
-        f" ({plan_in_words(default)})"
-    )
+def conduct(player: LevelPlayer, context: np.ndarray) -> dict[str, float]:
+    """How a level's networks would play some decisions against one opponent: rates that people understand.
+
+    Args:
+        player: of the level.
+        context: what is known of the opponent, ``float32[CONTEXT_WIDTH]``.
+    """
+    views = _probes()
+    actor = player.actor if context[0] == 0 or player.told is None else player.told
+    contexts = np.repeat(context[None], len(views), 0)
+    inputs = actor_inputs(actor, views, encode_views(views), np.zeros(len(views), np.uint8), contexts, player.features)
+    actions = np.arange(NUM_ACTIONS)
+    legal = (views["legal"][:, actions // 52] >> (actions % 52) & 1).astype(bool)
+    logits = np.where(legal, actor(inputs).numpy(), -np.inf)
+    chances = np.exp(logits - logits.max(1, keepdims=True))
+    chances /= chances.sum(1, keepdims=True)
+    knocks, draws = legal[:, KNOCK : KNOCK + 52].any(1), legal[:, UPCARD] & legal[:, STOCK]
+    discards = ~knocks & legal[:, :52].any(1)
+    points = np.array([card_points(card) for card in range(52)])
+    return {
+        "knocks when it could, %": 100 * float(chances[knocks, KNOCK : KNOCK + 52].sum(1).mean()),
+        "takes the upcard when it could, %": 100 * float(chances[draws, UPCARD].mean()),
+        "points of its discards": float((chances[discards, :52] * points).sum(1).mean()),
+    }
 
 
-def _opponent_in_words(level: Level, name: str, record: np.ndarray) -> list[str]:
-    hands = int(record["hands"][0])
-    if hands == 0:
-        return [f"{name}: no hand seen yet."]
-    counted, points = record["plans"][0].sum(0)
-    return [
-        f"{name}: {hands} hand{'s' if hands != 1 else ''} seen, {points / max(counted, 1):+.1f} points a hand.",
-        f"  {_plans_in_words(record, level.nothing_learned().default)}",
+def findings(home: Path, level: Level, opponent: str) -> dict[str, Any]:
+    """What a level has learned of one opponent, for JSON: beliefs, the habits counted, and what it does differently.
+
+    Raises:
+        LevelError: if the file that holds it is damaged.
+    """
+    names, known = read_learned(home, level, opponent)
+    assert names[0] == opponent
+    context = known.contexts[0]
+    half = 1 + (CONTEXT_WIDTH - 1) // 2
+    far, certain = context[1:half], context[half:]
+    order = np.argsort(-np.abs(far) * certain)
+    beliefs = [
+        {
+            "words": _MEANING[FEATURES[k]][0 if far[k] > 0 else 1],
+            "feature": FEATURES[k],
+            "distance": round(float(far[k]), 2),
+            "certainty": round(float(certain[k]), 2),
+        }
+        for k in order[:_TOLD]
+        if certain[k] > _CERTAIN and abs(far[k]) > _FAR
     ]
+    counts = known.counts
+    others = counts[1:]
+    habits = []
+    for k, name in enumerate(HABITS):
+        could = float(counts["could"][0, k])
+        if could:
+            elsewhere = float(others["could"][:, k].sum())
+            habits.append(
+                {
+                    "habit": name,
+                    "did": int(counts["did"][0, k]),
+                    "could": int(could),
+                    "others": float(others["did"][:, k].sum()) / elsewhere if elsewhere else None,
+                }
+            )
+    player = LevelPlayer(level)
+    before, now = conduct(player, np.zeros(CONTEXT_WIDTH, np.float32)), conduct(player, context)
+    return {
+        "level": level.name,
+        "opponent": opponent,
+        "hands_shown": int(known.known["hands"][0]),
+        "beliefs": beliefs,
+        "habits": habits,
+        "plays": {name: {"stranger": round(before[name], 2), "now": round(now[name], 2)} for name in before},
+    }
+
+
+def _of_opponent(found: dict[str, Any]) -> list[str]:
+    hands, name = found["hands_shown"], found["opponent"]
+    if not hands:
+        return [f"{name}: no hand shown yet."]
+    lines = [f"{name}: {hands} hand{'s' if hands != 1 else ''} shown."]
+    if found["beliefs"]:
+        lines.append("  It " + "; it ".join(belief["words"] for belief in found["beliefs"]) + ".")
+    for habit in found["habits"]:
+        of_others = "" if habit["others"] is None else f", others {100 * habit['others']:.0f} %"
+        share = 100 * habit["did"] / habit["could"]
+        lines.append(f"  {habit['habit']}: {share:.0f} % ({habit['did']} of {habit['could']}){of_others}")
+    changed = [
+        f"{name} {play['stranger']:.1f} -> {play['now']:.1f}"
+        for name, play in found["plays"].items()
+        if abs(play["now"] - play["stranger"]) >= 0.05
+    ]
+    if changed:
+        lines.append(f"  Against it the level {', '.join(changed)} (on the same {_PROBES} hands).")
+    return lines
 
 
 def what_did_you_learn(home: Path, level: Level, opponent: str | None = None) -> str:
@@ -49,16 +187,23 @@ def what_did_you_learn(home: Path, level: Level, opponent: str | None = None) ->
     """
     if not level.learns:
         return f"{level.name} learns nothing: it plays everybody as installed."
-    learned = read_learned(profile_path(home, level.name), level)
-    names = [opponent] if opponent is not None else sorted(learned.opponents)
-    lines = [line for name in names for line in _opponent_in_words(level, name, learned.record_of(name))]
-    if not names:
+    names, known = read_learned(home, level, opponent or "")
+    lines = [
+        line
+        for name in (names if opponent is None else [opponent])
+        for line in _of_opponent(findings(home, level, name))
+    ]
+    if not lines:
         lines.append(f"{level.name} has learned nothing yet; it plays as installed.")
-    prior = learned.prior
-    if prior.hands:
-        lines.append(
-            f"From {prior.hands} hands in all: against a stranger {_plans_in_words(prior.belief, prior.default)}."
+    experience = known.experience
+    if experience.tests:
+        said = (
+            "it expects of strangers what it has met so far"
+            if experience.trusted
+            else "it meets strangers as installed"
         )
-        if prior.promoted == prior.default and int(np.argmax(prior.belief["mean"][0])) != prior.default:
-            lines.append("  not certain enough yet: strangers meet the level as installed")
+        people = "person" if experience.tests == 1 else "people"
+        lines.append(
+            f"After {experience.tests} {people} tested what it expects ({experience.evidence:+.1f} nats), {said}."
+        )
     return "\n".join(lines)
