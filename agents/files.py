@@ -171,6 +171,15 @@ def check_writable(path: str | Path) -> None:
         Path(temporary).unlink()
 
 
+def write_bytes(path: str | Path, content: bytes | memoryview) -> None:
+    """Writes a file atomically whose content a library has made; most libraries' own errors do not say that a disk is full."""
+
+    def write(temporary: str) -> None:
+        Path(temporary).write_bytes(content)
+
+    write_atomic(path, write)
+
+
 def write_text(path: str | Path, text: str) -> None:
     """Writes a text file atomically; half a character, as in the name of a file that is not UTF-8, is written as its number."""
 
