@@ -87,19 +87,13 @@ def evaluate(config: MatchConfig) -> None:
     console = Console()
     with held():
         results = _play(config, settings, console)
-        with writing(config.out):
-            write_json(config.out, results_document(results))
-        _show(config, results, console)
-
-
-def _show(config: MatchConfig, results: list[MatchResult], console: Console) -> None:
-    """Prints what was written.
-
-    Raises:
-        GinError: if something was forfeited.
-    """
-    for table in match_tables(results[0]) if len(config.players) == 2 else [panel_table(results)]:
-        console.print(table)
+        try:
+            with writing(config.out):
+                write_json(config.out, results_document(results))
+        finally:
+            # Of a disk that is full the figures are all that is left.
+            for table in match_tables(results[0]) if len(config.players) == 2 else [panel_table(results)]:
+                console.print(table)
     console.print(f"results: {config.out}", markup=False, soft_wrap=True)
     if failed := [fault for result in results for fault in result.faults if fault["forfeits"]]:
         hands = sum(int(result.games["forfeits"].sum()) for result in results)

@@ -59,7 +59,10 @@ class StoreError(GinError):
 def default_home() -> Path:
     """``$GINENV_HOME``, or the place that the platform has for programs' data."""
     chosen = os.environ.get("GINENV_HOME")
-    return Path(chosen) if chosen else user_data_path("ginenv", appauthor=False)
+    path = Path(chosen) if chosen else user_data_path("ginenv", appauthor=False)
+    if not chosen and not path.is_absolute():
+        raise StoreError("this user has no home directory; GINENV_HOME names a directory for players and games")
+    return path
 
 
 class Home:
