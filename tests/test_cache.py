@@ -7,12 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 import ginenv
-from agents.play.store import default_home
+from agents.play.store import Home, default_home
 from agents.reports.terminal import this_command
 from ginenv import jit
 from ginenv.errors import GinError
@@ -185,15 +186,17 @@ def test_without_a_home_nothing_is_made_in_the_current_directory(tmp_path, monke
         raise KeyError(user)
 
     monkeypatch.setattr("pwd.getpwuid", unknown)
-    for name in ("HOME", "XDG_CACHE_HOME", "GINENV_CACHE_DIR"):
+    for name in ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "GINENV_CACHE_DIR", "GINENV_HOME"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
-    found = jit.cache_root()
-    assert found is not None and found.is_absolute() and found.is_dir()
-    assert not list(tmp_path.iterdir())
+    current = tmp_path / "current"
+    current.mkdir()
+    monkeypatch.chdir(current)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert jit.cache_root() == tmp_path / f"ginenv-{os.getuid()}"
     assert "~" not in this_command()
     with pytest.raises(GinError, match="GINENV_HOME"):
-        default_home()
+        Home(default_home())
+    assert not list(current.iterdir())
 
 
 def test_where_nothing_can_be_written_kernels_are_compiled_each_time(tmp_path, monkeypatch):

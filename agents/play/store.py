@@ -59,10 +59,7 @@ class StoreError(GinError):
 def default_home() -> Path:
     """``$GINENV_HOME``, or the place that the platform has for programs' data."""
     chosen = os.environ.get("GINENV_HOME")
-    path = Path(chosen) if chosen else user_data_path("ginenv", appauthor=False)
-    if not chosen and not path.is_absolute():
-        raise StoreError("this user has no home directory; GINENV_HOME names a directory for players and games")
-    return path
+    return Path(chosen) if chosen else user_data_path("ginenv", appauthor=False)
 
 
 class Home:
@@ -73,7 +70,10 @@ class Home:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path).expanduser()
+        try:
+            self.path = Path(path).expanduser()
+        except RuntimeError:
+            raise StoreError(f"this user has no home directory for {path}; GINENV_HOME names another place") from None
         with writing(self.path / "locks"):
             (self.path / "locks").mkdir(parents=True, exist_ok=True)
         self.database = Database(self.path / FILE)
