@@ -17,6 +17,8 @@ os.environ["OMP_NUM_THREADS"] = "1"
 if TYPE_CHECKING:
     from agents.levels.level import Level
     from agents.play.game import Game
+    from tests.support.disk import SmallDisk
+    from tests.support.programs import Lines
     from tests.support.session_scenes import Talk
     from tests.support.web_scenes import Guest
 
@@ -37,6 +39,24 @@ def level(directory: Path) -> Level:
     from agents.levels.level import load_level
 
     return load_level(str(directory))
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    """A disk of its own, which can be filled or made read-only; skips where nobody may mount one."""
+    from tests.support.disk import SmallDisk
+
+    disk = SmallDisk(tmp_path / "disk")
+    yield disk
+    disk.close()
+
+
+@pytest.fixture
+def logger(tmp_path: Path) -> Callable[..., tuple[str, Lines]]:
+    """A program that writes down what it is told."""
+    from tests.support.programs import make_logger
+
+    return make_logger(tmp_path)
 
 
 @pytest.fixture
