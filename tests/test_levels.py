@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import gymnasium
@@ -14,13 +15,14 @@ from agents.arena import play_match
 from agents.arena.series import play_series
 from agents.bots.heuristics import StylePlayer, make_formula, make_simple, style
 from agents.config import parse_config
+from agents.levels.acquaintances import Acquaintances
 from agents.levels.choice import LEANING, choose
+from agents.levels.experience import Experience, expected_weights
 from agents.levels.level import NAMES, Level, LevelSettings, load_level
 from agents.levels.package import check_plays
-from agents.levels.plans import DRIFT, HAND_NOISE, NUM_PLANS, TURNS, better, draw_plan, first_belief, observe
 from agents.levels.player import LevelPlayer
-from agents.levels.prior import Prior
 from agents.network.bounds import EVERYTHING, NOTHING, blank
+from agents.opponent_model.posterior import CONTEXT_WIDTH, shipped_prior
 from ginenv.actions import KNOCK, PHASE_DISCARD
 from ginenv.encoding import encode_views
 from ginenv.melds import deadwood
@@ -75,7 +77,7 @@ def test_full_bounds_blank_nothing() -> None:
 
 
 def chosen(views: np.ndarray, logits: np.ndarray, tries: int = 60, **changes: float) -> np.ndarray:
-    behaviour = parse_config({"title": "t", "plans": [0] * NUM_PLANS} | changes, LevelSettings).behaviour
+    behaviour = parse_config({"title": "t"} | changes, LevelSettings).behaviour
     legal = np.ascontiguousarray(views["legal"])
     rng = np.random.default_rng(1)
     actions = np.zeros((tries, len(views)), np.int64)
@@ -114,68 +116,103 @@ def test_temperature_0_plays_the_favourite() -> None:
     assert (actions == actions[0]).all()
 
 
-# --- plans ----------------------------------------------------------------------------------------------------------------------
-
-
-def test_a_belief_finds_the_better_plan_and_keeps_its_doubt_positive() -> None:
-    rng = np.random.default_rng(3)
-    worth = np.array([-4.0, -2.0, 0.0, 1.0, 2.0])
-    shares = []
-    for _ in range(8):
-        belief = first_belief(np.array([0.0, -1, -2, -2.5, -3]), 3.0)
-        played = []
-        for hand in range(400):
-            plan = draw_plan(belief[0], 0.6, np.uint64(rng.integers(0, 2**63)))
-            observe(belief[0], plan, rng.normal(worth[plan], HAND_NOISE), HAND_NOISE, DRIFT)
-            played.append(plan)
-            if hand % 100 == 99:
-                assert np.linalg.eigvalsh(belief["cov"][0]).min() > 0
-        shares.append(worth[played[200:]].mean() - worth[0])
-    assert np.mean(shares) > 2.5
-
-
-def test_a_stranger_meets_what_was_promoted_only_when_it_is_certain() -> None:
-    prior = Prior.installed(np.array([0.0, -1, -2, -2.5, -3]), 3.0)
-    rng = np.random.default_rng(1)
-    assert prior.promoted == 0
-    for _ in range(12):
-        prior.add(4, rng.normal(6, HAND_NOISE))
-    assert prior.promoted == 0 and (prior.stranger()["mean"] == prior.first["mean"]).all()
-    for k in range(3000):
-        plan = k % NUM_PLANS
-        prior.add(plan, rng.normal(2.0 * plan, HAND_NOISE))
-    assert prior.promoted == 4
-    gain, doubt = better(prior.stranger(), 4, 0)
-    assert gain > 0 and doubt > 0
-
-
-def test_plans_decide_when_a_hand_may_be_knocked(level: Level) -> None:
-    turns = {}
-    for plan in (0, 4):
-        beliefs = tuple(-50.0 * (k != plan) for k in range(NUM_PLANS))
-        player = LevelPlayer(level.with_settings(plans=beliefs, early_knock=8.0), seed=2, learn=False)
-        views = np.array(hands_of(player, make_simple(3), 40, series=4), VIEW)
-        mine = views[views["knocker"] == 0]
-        turns[TURNS[plan]] = (mine["end"] != 1).mean() if len(mine) else 0.0
-    assert turns[0] == 0 and turns[99] > 0.5
-
-
 # --- the player -----------------------------------------------------------------------------------------------------------------
 
 
-def test_learning_changes_how_a_level_plays_unless_it_is_frozen_or_has_no_plans(level: Level) -> None:
-    frozen, learns, searches = LevelPlayer(level, 1, learn=False), LevelPlayer(level, 1), level.with_settings(worlds=4)
-    without_plans = LevelPlayer(level.with_settings(plans=()), 1)
-    points = [play_series(p, make_simple(2), series=6, hands=12, seed=5) for p in (frozen, learns, without_plans)]
-    assert (points[0] != points[1]).any() and (points[0] == points[2]).all()
-    assert learns.records["hands"].max() == 12 and not frozen.records["hands"].any()
-    assert not without_plans.records["hands"].any() and not LevelPlayer(searches, 1).learns
+def test_a_level_plays_strangers_by_its_own_network_and_others_by_the_one_that_is_told(level: Level) -> None:
+    frozen, learns = LevelPlayer(level, 1, learn=False), LevelPlayer(level, 1)
+    points = [play_series(player, make_simple(2), series=6, hands=12, seed=5) for player in (frozen, learns)]
+    assert (points[0] != points[1]).any()
+    # The first hand is that of strangers.
+    assert (points[0][:, 0] == points[1][:, 0]).all()
+    assert learns.known.known["hands"].max() > 0 and not frozen.known.known["hands"].any()
+    assert not frozen.known.contexts.any()
+    views = positions()
+    learns.forget(np.arange(6))
+    np.testing.assert_array_equal(learns.act(views, np.arange(len(views))), frozen.act(views, np.arange(len(views))))
+
+
+def test_a_level_without_a_network_that_is_told_learns_nothing(level: Level) -> None:
+    for plain in (replace(level, told=None), level.with_settings(learning=0.0)):
+        assert not plain.learns
+        player = LevelPlayer(plain, 1)
+        play_series(player, make_simple(2), series=2, hands=4, seed=5)
+        assert not player.known.known["hands"].any()
+
+
+def test_a_slow_learner_knows_less_and_a_dull_one_notices_less(level: Level) -> None:
+    views = np.array(hands_of(make_formula(1), StylePlayer(style("takes-all", pairs=6.0)), 30), VIEW)
+    contexts = {}
+    for name, changes in (("all", {}), ("slow", {"learning": 0.2}), ("dull", {"dullness": 0.5})):
+        player = LevelPlayer(level.with_settings(**changes), 1)
+        for k in range(len(views)):
+            player.observe_hands(views[k : k + 1], np.zeros(1, np.int64))
+        contexts[name] = player.contexts(np.zeros(1, np.int64), 1)[0]
+    means, certain = slice(1, 1 + CONTEXT_WIDTH // 2), slice(1 + CONTEXT_WIDTH // 2, None)
+    assert 0 < contexts["slow"][certain].mean() < 0.8 * contexts["all"][certain].mean()
+    assert (np.abs(contexts["dull"][means]) <= np.abs(contexts["all"][means])).all()
+    far = np.abs(contexts["all"][means]) > 0.5
+    assert (contexts["dull"][means][~far] == 0).all() and (contexts["dull"][means][far] != 0).all() and far.any()
+    assert (contexts["dull"][certain] == contexts["all"][certain]).all()
+
+
+# --- experience -----------------------------------------------------------------------------------------------------------------
+
+
+def newcomers(shift: float, count: int, seed: int = 3) -> np.ndarray:
+    """People known after many hands, whose weights lie some deviations off what was installed: ``KNOWN[count]``."""
+    prior = shipped_prior()
+    spread = np.linalg.cholesky(prior.covariance)
+    known = np.repeat(prior.stranger, count)
+    noise = np.random.default_rng(seed).normal(size=(count, len(prior.mean)))
+    known["mean"] = prior.mean + (noise + shift) @ spread.T
+    known["precision"] *= 20
+    known["hands"] = 60
+    return known
+
+
+@pytest.mark.parametrize(("shift", "trusted"), [(0.0, False), (1.0, True)])
+def test_what_is_expected_moves_when_newcomers_are_others_than_installed(shift: float, trusted: bool) -> None:
+    people, experience = newcomers(shift, 40), Experience()
+    for k in range(1, len(people)):
+        experience.test(expected_weights(people[:k]), people[k])
+    assert experience.trusted == trusted and experience.tests == 39
+    away = expected_weights(people) - shipped_prior().mean
+    assert np.allclose(expected_weights(people[:0]), shipped_prior().mean) and np.abs(away).max() > 0
+
+
+def test_nobody_counts_more_than_once_however_many_hands_were_played() -> None:
+    one = newcomers(2.0, 1)
+    moved = expected_weights(one) - shipped_prior().mean
+    one["hands"] = 100_000
+    assert np.allclose(
+        expected_weights(one) - shipped_prior().mean, 1 / 9 * (one["mean"][0] - shipped_prior().mean), rtol=0.01
+    )
+    assert np.abs(expected_weights(one) - shipped_prior().mean).sum() < 1.5 * np.abs(moved).sum()
+
+
+def test_strangers_meet_what_is_trusted_alone() -> None:
+    known = Acquaintances()
+    known.widen(12)
+    for row, person in enumerate(newcomers(1.0, 10)):
+        known.put(row, person[None], known.counts[:1].copy())
+    for evidence, expects in ((0.0, False), (9.0, True)):
+        known.experience = Experience(evidence, 10)
+        known.forget(np.array([11]))
+        assert known.contexts[11].any() == expects
+        if expects:
+            assert known.contexts[11, 0] == 1 and not known.contexts[11, 1 + CONTEXT_WIDTH // 2 :].any()
+    known.forget_all()
+    assert not known.contexts.any() and not known.known["hands"].any()
+
+
+# --- in play --------------------------------------------------------------------------------------------------------------------
 
 
 def test_what_is_forgotten_is_as_installed_bit_for_bit(level: Level) -> None:
     player = LevelPlayer(level, 1)
     first = play_series(player, make_simple(2), series=4, hands=12, seed=5)
-    assert player.records["hands"].max() == 12
+    assert player.known.known["hands"].max() > 0
     player.forget(np.arange(4))
     assert (play_series(player, make_simple(2), series=4, hands=12, seed=5) == first).all()
     player.reset(1)
@@ -206,10 +243,10 @@ def test_an_environment_remembers_until_it_is_seeded(directory: Path, tmp_path: 
                 action = int(np.flatnonzero(info["action_mask"])[0])
                 _, _, ended, _, info = env.step(action)
             _, info = env.reset()
-        assert int(player.records["hands"].max()) >= 4
+        assert int(player.known.counts["could"][:, 0].max()) >= 4
         env.reset(seed=3)
-        assert int(player.records["hands"].max()) >= expected
-        assert expected or int(player.records["hands"].max()) <= 1
+        assert int(player.known.counts["could"][:, 0].max()) >= expected
+        assert expected or int(player.known.counts["could"][:, 0].max()) <= 1
 
 
 def test_a_level_learns_in_a_match_only_where_asked(directory: Path) -> None:
@@ -238,37 +275,3 @@ def test_a_level_plays_alike_in_the_vector_environment_and_in_single_ones(direct
     singles = SyncVectorEnv([lambda: ginenv.HandEnv(**options)] * 5, autoreset_mode=AutoresetMode.SAME_STEP)
     for one, other in zip(play_hands(native, 80), play_hands(singles, 80), strict=True):
         np.testing.assert_array_equal(one, other)
-
-
-class PlansSeen(LevelPlayer):
-    """Writes down which plan each decision follows."""
-
-    def __init__(self, level: Level) -> None:
-        super().__init__(level)
-        self.seen: list[int] = []
-
-    def plans_of(self, views, slots, rows):
-        found = super().plans_of(views, slots, rows)
-        self.seen += found.tolist()
-        return found
-
-
-def test_a_level_that_forgets_draws_another_plan_for_another_episode(level: Level) -> None:
-    """The same deal sixty times at one table, with nothing remembered: the plan of a hand is one, those of all are not."""
-    player = PlansSeen(level.with_settings(plans=(0.0,) * NUM_PLANS, doubt=4.0, boldness=1.0))
-    env = ginenv.HandEnv(player, seat=0)
-    plans, replies = [], set()
-    for episode in range(60):
-        player.seen.clear()
-        deck = np.random.default_rng(5).permutation(52).tolist()
-        observation, info = env.reset(seed=7 if episode == 0 else None, options={"deal": deck, "starter": 0})
-        told, ended = [], False
-        while not ended:
-            told.append(observation.tobytes())
-            action = int(np.flatnonzero(info["action_mask"])[-1])
-            observation, _, ended, _, info = env.step(action)
-        assert len(set(player.seen)) == 1
-        plans.append(player.seen[0])
-        replies.add(b"".join(told))
-    assert len(set(plans)) > 2 and max(np.bincount(plans)) < 50
-    assert len(replies) > 1

@@ -86,7 +86,9 @@ class LevelPlayer(BasePlayer):
         """What the network is told of each opponent, ``float32[n, C]``; zeros where nothing is known."""
         if self.reads is not None and slots is not None:
             slots = self.reads[slots]
-        return self.known.contexts[self.rows_of(slots, n)]
+        # Making room for a new opponent replaces the array.
+        rows = self.rows_of(slots, n)
+        return self.known.contexts[rows]
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Chooses for every view (see ``ginenv.players.Player``).

@@ -13,9 +13,10 @@ import torch
 import ginenv  # noqa: F401  (registers the environments)
 from agents.arena.series import play_series
 from agents.config import parse_config
-from agents.levels.level import LevelSettings, write_level_json
+from agents.levels.level import TOLD, LevelSettings, write_level_json
 from agents.network.checkpoint import save_checkpoint
 from agents.network.nets import Actor
+from agents.opponent_model.posterior import CONTEXT_WIDTH
 from ginenv.players import Player
 
 SETTINGS = {
@@ -24,16 +25,23 @@ SETTINGS = {
     "notices": 0,
     "temperature": 1.5,
     "leaning": 1.0,
-    "plans": [0, -1, -2, -3, -4],
 }
+
+
+def small_network(path: Path, context: int = 0) -> None:
+    """Writes the checkpoint of a small untrained network, with a policy that is far from even and heeds its context."""
+    actor = Actor((16,), context)
+    with torch.no_grad():
+        actor.policy.weight.mul_(100)
+        if context:
+            actor.trunk.linear_layers()[0].weight[:, -context:] = torch.randn(16, context)
+    save_checkpoint(path, actor, (16,), {"command": "a test"})
 
 
 def write_small_level(path: Path) -> None:
     torch.manual_seed(4)
-    actor = Actor((16,))
-    with torch.no_grad():
-        actor.policy.weight.mul_(100)
-    save_checkpoint(path, actor, (16,), {"command": "a test"})
+    small_network(path)
+    small_network(path / TOLD, CONTEXT_WIDTH)
     digest = json.loads((path / "checkpoint.json").read_text())["weights_sha256"]
     write_level_json(path, "small", parse_config(SETTINGS, LevelSettings), digest, {})
 
