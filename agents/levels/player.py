@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +45,7 @@ class LevelPlayer(BasePlayer):
         self.behaviour = level.settings.behaviour[0]
         self.actor, self.told = _frozen(level.actor), _frozen(level.told) if level.told is not None else None
         self.features = HeuristicFeatures([(level.settings.memory, level.settings.notices)])
-        self.search = _search(level) if level.settings.worlds else None
+        self.search = _search(level, self.policy) if level.settings.worlds else None
         if self.search is not None:
             self.search.reset(seed)
         self.known = Acquaintances(level.settings.learning, level.settings.dullness)
@@ -101,17 +102,25 @@ class LevelPlayer(BasePlayer):
             raise GinError(f"views must have dtype VIEW, not {views.dtype}")
         n = len(views)
         if self.search is not None:
-            return self.search.act(views, np.zeros(n, np.int64) if slots is None else np.asarray(slots, np.int64))
-        observations = np.empty((n, OBSERVATION_SIZE), np.uint8)
-        legal, words = np.empty((n, 3), np.int64), np.empty(n, np.uint64)
-        seed = self.seed & 0xFFFFFFFF
-        prepare(views, self.behaviour, seed, observations, legal, words)
+            return self.search.act(views, slots)
+        observations, legal, words = self._see(views)
         logits = self._logits(views, observations, slots)
         leanings = np.zeros(n, LEANING)
-        draw_leanings(views, self.behaviour, seed, leanings)
+        draw_leanings(views, self.behaviour, self.seed & 0xFFFFFFFF, leanings)
         actions = np.empty(n, np.int64)
         choose(views, self.behaviour, leanings, logits, legal, words, actions)
         return actions
+
+    def _see(self, views: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What it notices ``uint8[n, 520]``, legal actions ``int64[n, 3]``, and random words ``uint64[n]``."""
+        n = len(views)
+        found = np.empty((n, OBSERVATION_SIZE), np.uint8), np.empty((n, 3), np.int64), np.empty(n, np.uint64)
+        prepare(views, self.behaviour, self.seed & 0xFFFFFFFF, *found)
+        return found
+
+    def policy(self, views: np.ndarray, slots: np.ndarray | None) -> np.ndarray:
+        """The logits that a search of this level goes by, ``float32[n, 107]``."""
+        return self._logits(views, self._see(views)[0], slots)
 
     def _logits(self, views: np.ndarray, observations: np.ndarray, slots: np.ndarray | None) -> np.ndarray:
         """The policy's logits, ``float32[n, 107]``: of its own network where the opponent is a stranger, else of the one that is told."""
@@ -151,13 +160,15 @@ def _frozen(actor: Actor) -> FrozenActor:
     return FrozenActor(actor, has_bfloat16_units())
 
 
-def _search(level: Level) -> Player:
+def _search(level: Level, policy: Callable[[np.ndarray, np.ndarray | None], np.ndarray]) -> Player:
     # A level that does not search need not wait for the search to load.
-    from agents.search.player import make_search
+    from agents.search.config import SearchConfig
+    from agents.search.player import SearchPlayer
 
     # With few worlds more particles than these bring nothing (LOG.md).
     worlds = level.settings.worlds
-    return make_search(worlds=worlds, particles=min(1024, 16 * worlds), temperature=level.settings.slack)
+    config = SearchConfig(worlds=worlds, particles=min(1024, 16 * worlds), temperature=level.settings.slack)
+    return SearchPlayer(config, 0, policy)
 
 
 def make_level(
