@@ -82,7 +82,7 @@ READERS: dict[str, Reader] = {
     "rating": lambda directory, content: read_rating(load_level(str(written(directory / RATING, content).parent))),
     "results": lambda directory, content: rate_levels(written(directory / "results.json", content)),
     "profile": lambda directory, content: read_learned(
-        written(profile_path(directory, "small"), content), load_level(str(directory))
+        written(profile_path(directory, "small"), content).parents[1], load_level(str(directory))
     ),
     "curve": lambda directory, content: read_curve(written(directory / "curve.json", content)),
     "rules": lambda directory, content: parse_rules("{" + content.decode("latin-1")),

@@ -17,8 +17,8 @@ from agents.levels.bench.rating import rate_levels, read_rating
 from agents.levels.bench.variety import measure_variety
 from agents.levels.level import NAMES, load_level
 from agents.levels.package import build_level, export_level, import_level, read_settings
-from agents.levels.profile import reset_level
-from agents.levels.words import what_did_you_learn
+from agents.levels.profile import read_learned, reset_level
+from agents.levels.words import findings, what_did_you_learn
 from agents.play.store import default_home
 from agents.reports.terminal import progress_bar
 
@@ -41,15 +41,20 @@ def show(level: Positional[str] = "") -> str:
 
 
 @app.command
-def learned(level: Positional[str], home: Path | None = None, opponent: str | None = None) -> str:
-    """What a level has learned.
+def learned(level: Positional[str], home: Path | None = None, opponent: str | None = None, as_json: bool = False) -> str:
+    """What a level has learned: what it believes of its opponents, the evidence, and what it now does differently.
 
     Args:
         level: name or directory.
         home: directory that holds what levels learned; $GINENV_HOME, or that of gin play, when left out.
         opponent: name of one opponent; all when left out.
+        as_json: as JSON, one object for each opponent.
     """
-    return what_did_you_learn(home or default_home(), load_level(level), opponent)
+    home, found = home or default_home(), load_level(level)
+    if not as_json:
+        return what_did_you_learn(home, found, opponent)
+    names = [opponent] if opponent is not None else read_learned(home, found)[0]
+    return json.dumps([findings(home, found, name) for name in names], indent=2)
 
 
 @app.command
