@@ -41,7 +41,9 @@ def show(level: Positional[str] = "") -> str:
 
 
 @app.command
-def learned(level: Positional[str], home: Path | None = None, opponent: str | None = None, as_json: bool = False) -> str:
+def learned(
+    level: Positional[str], home: Path | None = None, opponent: str | None = None, as_json: bool = False
+) -> str:
     """What a level has learned: what it believes of its opponents, the evidence, and what it now does differently.
 
     Args:

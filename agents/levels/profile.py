@@ -47,7 +47,7 @@ class _Known(Config):
 class _File(Config):
     """A profile's file."""
 
-    format: Literal[3] = FORMAT_VERSION
+    format: Literal[3]
     level: str
     evidence: _Number = 0.0
     tests: int = Field(0, ge=0, le=2**31)
@@ -71,7 +71,7 @@ def _read(path: Path, level: Level) -> _File:
     Raises:
         LevelError: if it is damaged or of another version. It is left as it is.
     """
-    empty = _File(level=level.name, opponents={})
+    empty = _File(format=FORMAT_VERSION, level=level.name, opponents={})
     try:
         text = read_bytes(path)
     except FileNotFoundError:
@@ -88,7 +88,10 @@ def _read(path: Path, level: Level) -> _File:
             return empty
         file: _File = parse_config(values, _File, path.name)
         for known in file.opponents.values():
-            Knowledge(1).load(0, known.model_dump())
+            one = Knowledge(1)
+            one.load(0, known.model_dump())
+            # Raises where they are no precisions.
+            np.linalg.cholesky(one.known["precision"][0])
     except ValueError as error:
         remedy = f"reset the level ({path.stem}) to begin anew, or put an older copy of {path} in its place"
         raise LevelError(f"{path.name} is damaged or of another version ({error}); {remedy}") from None
@@ -108,7 +111,9 @@ def acquaintances(file: _File, level: Level, opponent: str) -> Acquaintances:
             one = Knowledge(1)
             one.load(0, known.model_dump())
             found.put(row, one.known, counts)
-    found.forget(np.flatnonzero(found.known["hands"][:1] == 0))
+    if opponent not in file.opponents:
+        # What is expected of strangers follows from the others.
+        found.forget(np.zeros(1, np.int64))
     return found
 
 
@@ -164,8 +169,9 @@ class Profile:
                 found = acquaintances(file, self.level, self.opponent)
                 found.learn(views, np.zeros(len(views), np.int64))
                 counts = {name: found.counts[name][0].tolist() for name in COUNTS.names or ()}
-                file.opponents[self.opponent] = _Known(**found.knowledge.to_dict(0), **counts)
-                file.evidence, file.tests = found.experience.evidence, found.experience.tests
+                known_now = _Known(**found.knowledge.to_dict(0), **counts)
+                changes = {"evidence": found.experience.evidence, "tests": found.experience.tests}
+                file = file.model_copy(update=changes | {"opponents": file.opponents | {self.opponent: known_now}})
                 values = file.model_dump()
                 write_json(self.path, values | {"checksum": _checksum(values)})
         except OSError as error:
