@@ -52,6 +52,7 @@ class AdaptationConfig(Config):
         harm_series: series against each opponent against which nothing can be gained (0: as many).
         strong: the strong one of them.
         rules: a preset's name.
+        worlds: of its search, instead of the level's own number; 0 measures its networks alone (-1: its own).
         seed: of deals and players.
         out: directory of results and report.
     """
@@ -62,6 +63,7 @@ class AdaptationConfig(Config):
     harm_series: int = Field(0, ge=0)
     strong: str = "knocker"
     rules: str = "eaai"
+    worlds: int = Field(-1, ge=-1)
     seed: int = Field(0, ge=0)
     out: Path = Path("runs/adaptation")
 
@@ -178,6 +180,12 @@ def hands_to_play(config: AdaptationConfig) -> int:
     """How many hands the benchmark plays in all, for its progress."""
     harm = 2 * _HARMFUL * (config.harm_series or config.series)
     return (len(WAYS) * len(held_out_names()) * config.series + harm) * config.hands
+
+
+def level_of(config: AdaptationConfig) -> Level:
+    """The level that is measured."""
+    level = load_level(config.level)
+    return level if config.worlds < 0 else level.with_settings(worlds=config.worlds)
 
 
 def parts_of(config: AdaptationConfig, level: Level) -> Parts:
@@ -312,5 +320,5 @@ def run(
     config: AdaptationConfig, progress: Progress = lambda words: None, parts: Parts | None = None
 ) -> dict[str, Any]:
     """Plays the benchmark of a level, or what is missing of its parts, and returns all figures."""
-    level = load_level(config.level)
+    level = level_of(config)
     return results(config, level, measure(config, level, progress, parts))
