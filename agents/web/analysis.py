@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, Response
 from agents.analysis import KINDS, MARKS, Analyst, Decision, HandAnalysis, Subject, deal_and_play, read_hands
 from agents.analysis.marks import UNCLEAR
 from agents.bots.heuristics import make_formula
-from agents.play.moves import action_words
+from agents.play.moves import action_words, count
 from agents.play.review import analyse_games, analysed, mistakes
 from agents.web.asked import Asked
 from agents.web.belief_map import belief_map
@@ -336,12 +336,21 @@ def mistakes_page(asked: Asked) -> Response:
     """The player's mistakes over all games, by kind."""
     kind = asked.query.get("kind", "")
     seat = asked.seat
+    job: Job | None = asked.app.state.jobs.known(("all", seat.name))
+    progress = {
+        "job": job,
+        "analysed": f"{count(job.result, 'hand')} analysed." if job and job.result is not None else "",
+    }
+    if asked.htmx:
+        # What is asked for again and again while it works; the list itself is there once it is done.
+        return (
+            asked.go("/mistakes") if job is None or job.over else HTMLResponse(page("analysing_part.html", **progress))
+        )
     everything = mistakes(asked.house.home, seat.name)
     if kind and kind not in KINDS:
         raise GinError(f"there is no kind of mistakes {kind[:40]!r}; there are {', '.join(KINDS)}")
     kinds = [(each, sum(one.kind == each for one in everything)) for each in KINDS]
     chosen = [each for each in everything if kind in ("", each.kind)]
-    job: Job | None = asked.app.state.jobs.known(("all", seat.name))
     values = {
         "kind": kind,
         "kinds": kinds,
@@ -350,10 +359,9 @@ def mistakes_page(asked: Asked) -> Response:
             (each, _value(each.loss, each.unit == "points"), _value(each.error, each.unit == "points"))
             for each in chosen
         ],
-        "job": job,
         "here": "/mistakes",
     }
-    return asked.page("mistakes.html", **values)
+    return asked.page("mistakes.html", **values, **progress)
 
 
 def analyse_all(asked: Asked) -> Response:
