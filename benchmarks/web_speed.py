@@ -35,9 +35,17 @@ from agents.reports.terminal import progress_bar
 
 RESULTS = Path(__file__).parent / "results" / "web_speed.json"
 _PROGRAM = "import sys; sys.argv[0] = 'gin'; from agents.cli import main; main()"
-# Of the opponents whose clicks are measured the bar of the median, in milliseconds.
+# Opponents and the bar of a click's median against them, in milliseconds.
 CLICK_BARS = {"formula": 100.0, "level-4": 400.0}
-LISTEN_BAR, PAGE_BAR, ANALYSIS_BAR = 10.0, 300.0, 5.0
+KINDS = ("all clicks", "clicks that it answered")
+# Of each time that there is a bar for: what of it has to be below the bar.
+BARS = {
+    "listens, s": ("most", 10.0),
+    "first page, ms": ("most", 300.0),
+    **{f"{name}: {kind}, ms": ("median", bar) for name, bar in CLICK_BARS.items() for kind in KINDS},
+    "first analysis, s": ("most", 5.0),
+    "analysis, s": ("most", 5.0),
+}
 RULES = "eaai"
 _RANKS = "A23456789TJQK"
 # Compiling after an installation, on a machine that does other work as well.
@@ -189,9 +197,9 @@ def _times(rows: np.ndarray) -> dict[str, Any]:
 
 
 def measure(asked: argparse.Namespace, console: Console) -> dict[str, Any]:
-    """Everything: the file's content but for where it comes from."""
+    """Times by their names in ``BARS``, each with its bar."""
     starts, pages = [], []
-    clicks: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as home:
         with Server(home) as server:
             # Compiles what is not compiled yet, and makes the player whose lobby is the first page from now on.
@@ -206,32 +214,16 @@ def measure(asked: argparse.Namespace, console: Console) -> dict[str, Any]:
             for opponent in CLICK_BARS:
                 with progress_bar(console, asked.clicks, f"clicks against {opponent}") as tick:
                     rows = play(server, opponent, asked.clicks, tick)
-                answered = rows[rows[:, 2] > 0]
-                clicks[opponent] = {"all, ms": _times(rows), "answered by the opponent, ms": _times(answered)}
+                for kind, chosen in zip(KINDS, (rows, rows[rows[:, 2] > 0]), strict=True):
+                    found[f"{opponent}: {kind}, ms"] = _times(chosen)
         # In a process that has not loaded the network yet.
         with Server(home) as server, progress_bar(console, asked.hands, "hands analysed") as tick:
             hands = analyse(server, asked.hands, tick)
-    return {
-        "listens, s": _times(np.array(starts)),
-        "first page, ms": _times(np.array(pages)),
-        "clicks": clicks,
-        "first analysis, s": _times(hands[:1]),
-        "analysis, s": _times(hands[1:] if len(hands) > 1 else hands),
-    }
-
-
-def judge(found: dict[str, Any]) -> list[tuple[str, dict[str, Any], float, float]]:
-    """What there is a bar for: its name, its times, the one that counts, the bar."""
-    rows = [
-        ("listens, s", found["listens, s"], "most", LISTEN_BAR),
-        ("first page, ms", found["first page, ms"], "most", PAGE_BAR),
-    ]
-    for opponent, bar in CLICK_BARS.items():
-        for kind, times in found["clicks"][opponent].items():
-            rows.append((f"{opponent}: {kind}", times, "median", bar))
-    for name in ("first analysis, s", "analysis, s"):
-        rows.append((name, found[name], "most", ANALYSIS_BAR))
-    return [(name, times, times["wall"][counts], bar) for name, times, counts, bar in rows]
+    found |= {"listens, s": _times(np.array(starts)), "first page, ms": _times(np.array(pages))}
+    found |= {"first analysis, s": _times(hands[:1]), "analysis, s": _times(hands[1:] if len(hands) > 1 else hands)}
+    for name, (counts, bar) in BARS.items():
+        found[name] |= {"counts": counts, "bar": bar, "met": found[name]["wall"][counts] <= bar}
+    return {name: found[name] for name in BARS}
 
 
 def main() -> None:
@@ -244,16 +236,14 @@ def main() -> None:
     asked = parser.parse_args()
     console, load = Console(), os.getloadavg()[0]
     found = measure(asked, console)
-    bars = {name: {"value": value, "bar": bar, "met": value <= bar} for name, _, value, bar in judge(found)}
     command = shlex.join(["python", "-m", "benchmarks.web_speed", *sys.argv[1:]])
     about = {"command": command, "versions": versions(), "cores": os.cpu_count(), "load before": round(load, 2)}
-    write_json(asked.results, {**about, **found, "bars": bars})
+    write_json(asked.results, {**about, "times": found})
     table = Table("", "median", "95 %", "most", "of the processor", "bar", "", title=f"load before: {load:.1f}")
-    for name, times, value, bar in judge(found):
-        shown = [
-            "–" if each is None else f"{each:.1f}" for each in (*times["wall"].values(), times["processor"]["median"])
-        ]
-        table.add_row(name, *shown, f"{bar:g}", "met" if value <= bar else "missed")
+    for name, each in found.items():
+        numbers = [*each["wall"].values(), each["processor"]["median"]]
+        shown = ["–" if value is None else f"{value:.1f}" for value in numbers]
+        table.add_row(name, *shown, f"{each['bar']:g}", "met" if each["met"] else "missed")
     console.print(table)
 
 
