@@ -142,7 +142,7 @@ def test_who_waits_for_the_rules_to_be_compiled_is_told(guest):
     ann.client.app.state.ready = SimpleNamespace(over=False, seconds=2)
     assert "hx-get" in ann.get("/ready") and "compiled" not in ann.get("/ready")
     ann.client.app.state.ready.seconds = 20
-    assert "the rules are being compiled" in ann.get("/ready") and "the rules are being compiled" in ann.get("/")
+    assert "the rules are being loaded" in ann.get("/ready") and "the rules are being loaded" in ann.get("/")
     ann.client.app.state.ready.over = True
     assert "hx-get" not in ann.get("/ready") and "compiled" not in ann.get("/")
 
