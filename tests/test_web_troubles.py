@@ -14,7 +14,7 @@ from agents.web.jobs import Jobs
 from agents.web.seat import House
 from agents.web.server import make_app
 from ginenv.errors import GinError
-from tests.support.session_scenes import LOOSE, NO_MELD, deck, prepared
+from tests.support.session_scenes import KNOCKS, LOOSE, NO_MELD, deck, prepared
 from tests.support.web_scenes import ADDRESS, Guest, plain
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -122,6 +122,33 @@ def test_a_form_that_cannot_be_used_keeps_what_was_written_in_it(guest):
 def test_addresses_of_forms_say_what_they_are_for(guest):
     answer = guest().client.get("/new")
     assert answer.status_code == 405 and "is for a button or a form" in answer.text
+
+
+def test_what_is_to_be_said_at_the_end_of_a_hand_is_said(guest):
+    ann = guest(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0))
+    ann.get("/table")
+    ann.do(do="pass")
+    ann.seat.session.file.notices.append("The disk is full.")
+    shown = plain(ann.do(do="knock", picked="KC"))
+    assert "knock by Ann" in shown and "The disk is full." in shown
+    # And what the opponent did that ended it.
+    ann.seat.leave()
+    ann.seat.session.file.game = prepared("eaai", deck(NO_MELD, KNOCKS, "KD", "KC", "KH"), 0).to_json()
+    ann.get("/table")
+    for _ in range(20):
+        if ann.seat.live.hand.is_over:
+            break
+        shown = plain(ann.move())
+    assert "formula draws from the stock and knocks with" in shown and "knock by formula" in shown
+
+
+def test_a_sentence_is_said_once_on_a_page(guest):
+    ann = guest(loose_game())
+    ann.get("/table")
+    ann.seat.say("Only once.")
+    assert ann.get("/table").count("Only once.") == 1
+    ann.seat.say("Only once.")
+    assert ann.do(do="hint").count("Only once.") == 1 and "Only once." not in ann.get("/table")
 
 
 # ---------------------------------------------------------------- first use

@@ -169,8 +169,8 @@
     focused = active && active !== document.body && active.closest("#table, #steps") ? active.id || "?" : null;
   });
   document.addEventListener("htmx:afterSettle", () => {
-    const said = ["said", "outcome", "decision"].map((id) => document.getElementById(id)).find(Boolean);
-    if (said) document.getElementById("live").textContent = said.textContent;
+    const said = ["said", "outcome", "decision"].map((id) => document.getElementById(id)?.textContent ?? "").join(" ").trim();
+    if (said) document.getElementById("live").textContent = said;
     if (focused === null) return;
     const next = document.getElementById(focused);
     if (next && !next.disabled) next.focus();
