@@ -12,7 +12,7 @@ The marks are calibrated on levels 1 to 3: of every decision its loss is kept, a
 would have at half the thresholds, at those of ``agents.analysis.marks``, and at twice as much. Thresholds serve if every mark is rarer
 from level to level, if a blunder is no every hand's matter even for level 1, and if it is still there in more worlds.
 
-What was found is written after every tenth hand; the same command goes on where it was stopped, and with larger counts plays what is
+What was found is written to ``--out`` after every tenth hand; the same command goes on where it was stopped, and with larger counts plays what is
 missing. How much is done and what time is left is shown meanwhile (without a terminal: a line a minute).
 """
 
@@ -21,6 +21,8 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import shlex
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -58,11 +60,11 @@ SPEARMAN, CONFIRMED, TIMES = 0.9, 0.8, 16
 
 
 class Kept:
-    """The results on disk; of other settings or weights they are begun anew.
+    """What has been judged, on disk; of other settings or weights it is begun anew.
 
     Args:
         path: the file.
-        asked: what they depend on.
+        asked: what it depends on.
     """
 
     def __init__(self, path: Path, asked: dict[str, Any]) -> None:
@@ -74,7 +76,7 @@ class Kept:
                 self.found = known
 
     def write(self) -> None:
-        """Writes them."""
+        """Writes it."""
         write_json(self.path, self.found)
 
 
@@ -240,14 +242,14 @@ def main() -> None:
     parser.add_argument("--confirm", type=int, default=100, help="blunders of each player to judge again")
     parser.add_argument("--pairs", type=int, default=100, help="mirrored games of every two players, for the ratings")
     parser.add_argument("--opponent", default="formula")
-    parser.add_argument("--out", type=Path, default=Path("runs/mistakes"), help="of the tournament")
+    parser.add_argument("--out", type=Path, default=Path("runs/mistakes"), help="hands and games")
     parser.add_argument("--results", type=Path, default=RESULTS)
     asked = parser.parse_args()
     console, analyst = Console(), Analyst(asked.worlds)
     played = {"players": PLAYERS, "rules": RULES, "pairs": asked.pairs, "block": min(50, asked.pairs), "out": asked.out}
     tournament = Tournament(parse_config(played, TournamentConfig))
     depends = {"format": 2, "analyst": analyst.name, "opponent": asked.opponent, "weights": tournament.made_of}
-    kept = Kept(asked.results, depends)
+    kept = Kept(asked.out / "judged.json", depends)
     for name in PLAYERS:
         judge_hands(name, kept, analyst, asked.opponent, asked.hands, console)
     for name in PLAYERS:
@@ -255,9 +257,9 @@ def main() -> None:
     with progress_bar(console, len(tournament.blocks()), "games of the tournament, blocks") as tick:
         tournament.play(tick)
     ratings = tournament.standings().to_dict()["ratings"]
-    kept.found["ratings"] = ratings
-    kept.found["summary"] = report(kept, ratings, console)
-    kept.write()
+    command = shlex.join(["python", "-m", "benchmarks.mistakes", *sys.argv[1:]])
+    summary = report(kept, ratings, console)
+    write_json(asked.results, {"command": command, "asked": depends, "ratings": ratings, "summary": summary})
 
 
 if __name__ == "__main__":
