@@ -12,8 +12,8 @@ The marks are calibrated on levels 1 to 3: of every decision its loss is kept, a
 would have at half the thresholds, at those of ``agents.analysis.marks``, and at twice as much. Thresholds serve if every mark is rarer
 from level to level, if a blunder is no every hand's matter even for level 1, and if it is still there in more worlds.
 
-What was found is written to ``--out`` after every tenth hand; the same command goes on where it was stopped, and with larger counts plays what is
-missing. How much is done and what time is left is shown meanwhile (without a terminal: a line a minute).
+What was found is written to ``--out`` after every tenth hand; the same command goes on where it was stopped, and with larger counts
+plays what is missing. How much is done and what time is left is shown meanwhile (without a terminal: a line a minute).
 """
 
 from __future__ import annotations
@@ -163,8 +163,8 @@ def loss_per_decision(rows: list[dict[str, Any]]) -> tuple[float, float]:
     return float(mean), float(1.96 * spread / np.sqrt(len(rows)))
 
 
-def calibration(kept: Kept, console: Console) -> dict[str, Any]:
-    """Marks a hand of levels 1 to 3 at the thresholds and at others, printed and returned: ``{factor: {mark: {level: marks a hand}}}``."""
+def calibration(kept: Kept) -> tuple[dict[str, Any], Table]:
+    """Marks a hand of levels 1 to 3 at the thresholds and at others: ``{factor: {mark: {level: marks a hand}}}``, and the table of them."""
     table = Table(title="marks a hand, by what the thresholds are multiplied by", box=box.SIMPLE)
     for heading in ("", "loss from", *CALIBRATED_ON, "rarer from level to level"):
         table.add_column(heading, justify="right" if heading else "left")
@@ -183,12 +183,11 @@ def calibration(kept: Kept, console: Console) -> dict[str, Any]:
             found.setdefault(f"{factor:g}", {})[mark] = shares
             words = [f"{share:.2f}" for share in shares.values()]
             table.add_row(f"{mark} × {factor:g}", f"{100 * least:g} %", *words, "yes" if falls else "no")
-    console.print(table)
-    return found
+    return found, table
 
 
-def report(kept: Kept, ratings: dict[str, Any], console: Console) -> dict[str, Any]:
-    """The table, and what follows from it."""
+def report(kept: Kept, ratings: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+    """What follows from what was found, and what is to be shown of it."""
     table = Table(
         title="loss per decision in percent of the game, and the part of decisions with each mark", box=box.SIMPLE
     )
@@ -212,26 +211,26 @@ def report(kept: Kept, ratings: dict[str, Any], console: Console) -> dict[str, A
             still,
         )
     table.caption = f"judged again in {TIMES} times the worlds: still blunders / still mistakes / blunders drawn"
-    console.print(table)
     names = list(losses)
     rank = spearman([-losses[name] for name in names], [ratings[name]["rating"] for name in names])
     checked = [each for found in kept.found["confirmed"].values() for each in found.values()]
     blunders, marked = (
         sum(each["mark"] in marks for each in checked) / max(1, len(checked)) for marks in (("blunder",), MARKS)
     )
-    console.print(
+    calibrated, marks_a_hand = calibration(kept)
+    words = (
         f"Spearman {rank:.3f} (bar {SPEARMAN}); of {len(checked)} blunders {100 * blunders:.0f} % are blunders in {TIMES} times the "
-        f"worlds (bar {100 * CONFIRMED:.0f} %), {100 * marked:.0f} % mistakes",
-        highlight=False,
+        f"worlds (bar {100 * CONFIRMED:.0f} %), {100 * marked:.0f} % mistakes"
     )
-    return {
+    summary = {
         "players": summary,
         "spearman": rank,
         "blunders": len(checked),
         "confirmed": blunders,
         "still_marked": marked,
-        "calibration": calibration(kept, console),
+        "calibration": calibrated,
     }
+    return summary, [table, words, marks_a_hand]
 
 
 def main() -> None:
@@ -258,8 +257,9 @@ def main() -> None:
         tournament.play(tick)
     ratings = tournament.standings().to_dict()["ratings"]
     command = shlex.join(["python", "-m", "benchmarks.mistakes", *sys.argv[1:]])
-    summary = report(kept, ratings, console)
+    summary, shown = report(kept, ratings)
     write_json(asked.results, {"command": command, "asked": depends, "ratings": ratings, "summary": summary})
+    console.print(*shown, sep="\n", highlight=False)
 
 
 if __name__ == "__main__":
