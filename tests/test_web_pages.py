@@ -87,7 +87,10 @@ def test_statistics_are_reset_only_if_meant(guest):
     assert "has not played a hand yet" in ann.post("/statistics", which="", sure="1")
 
 
-def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory):
+def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_path):
+    from agents.levels.level import load_level
+    from agents.levels.profile import profile_path, read_learned
+
     level = str(directory)
     ann = guest(rules="openspiel", opponent=level)
     assert "No hand seen yet" in ann.get(f"/learned?level={level}")
@@ -99,7 +102,13 @@ def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory):
     shown = plain(ann.get(f"/learned?level={level}"))
     (tally,) = ann.seat.session.file.statistics.root
     seen = f"{tally.hands} hands seen"
-    assert seen in shown and "believed gain" in shown and re.search(r"[+-]\d\.\d ± \d", shown)
+    assert seen in shown and "against everybody" in shown and re.search(r"[+-]\d\.\d ± \d", shown)
+    # What it has gained so far follows from the hands of each plan and from what it believes of them.
+    record = read_learned(profile_path(tmp_path, level), load_level(level)).record_of("Ann")
+    played, means = record["plans"][0, :, 0], record["mean"][0]
+    default = load_level(level).nothing_learned().default
+    gain = sum(hands * (mean - means[default]) for hands, mean in zip(played, means, strict=True))
+    assert f"has brought it {gain:+.1f} ±" in shown
     assert "Frozen: it plays as installed" in plain(
         ann.post("/options", learning="off", back=f"/learned?level={level}")
     )

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from agents.levels.level import NAMES, load_level
 from agents.levels.plans import NUM_PLANS, better
+from agents.levels.prior import Prior
 from agents.levels.profile import profile_path, read_learned
 from agents.levels.words import plan_in_words, what_did_you_learn
 from agents.play.opponents import checked_level, reset_level
@@ -27,11 +28,20 @@ def _chances(record: np.ndarray, boldness: float) -> np.ndarray:
     return np.bincount(draws.argmax(1), minlength=NUM_PLANS) / _DRAWS
 
 
-def _plans(record: np.ndarray, default: int, boldness: float) -> list[dict[str, Any]]:
+def _gain_so_far(record: np.ndarray, default: int) -> tuple[float, float]:
+    """Points that all hands so far are believed to have brought beyond the plan as installed, and half of their 95 % interval."""
+    weights = record["plans"][0, :, 0].astype(np.float64)
+    weights[default] -= weights.sum()
+    variance = float(weights @ record["cov"][0] @ weights)
+    return float(weights @ record["mean"][0]) + 0.0, 1.96 * max(variance, 0.0) ** 0.5
+
+
+def _plans(record: np.ndarray, prior: Prior, default: int, boldness: float) -> list[dict[str, Any]]:
     chances = _chances(record, boldness)
     rows = []
     for plan in range(NUM_PLANS):
         gain, doubt = better(record, plan, default)
+        gain_of_all, doubt_of_all = better(prior.belief, plan, default)
         hands, points = record["plans"][0, plan].tolist()
         rows.append(
             {
@@ -41,6 +51,8 @@ def _plans(record: np.ndarray, default: int, boldness: float) -> list[dict[str, 
                 "points": points / max(hands, 1),
                 "gain": gain,
                 "half": 1.96 * doubt,
+                "gain of all": gain_of_all,
+                "half of all": 1.96 * doubt_of_all,
                 "chance": float(chances[plan]),
             }
         )
@@ -80,13 +92,15 @@ def learned(asked: Asked) -> Response:
     if level.learns:
         known = read_learned(profile_path(session.home.path, level.name), level)
         record = known.record_of(session.file.name)
-        plans = _plans(record, level.nothing_learned().default, level.settings.boldness)
+        default = level.nothing_learned().default
+        plans = _plans(record, known.prior, default, level.settings.boldness)
         counted, points = record["plans"][0].sum(0).tolist()
         lines = what_did_you_learn(session.home.path, level, session.file.name).splitlines()
         values |= {
             "hands": int(record["hands"][0]),
             "points": points / max(counted, 1),
             "plans": plans,
+            "gain": _gain_so_far(record, default),
             "chart": _chart(plans),
             # Of what is said of one opponent, the first line is the heading's.
             "summary": "".join(
