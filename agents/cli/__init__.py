@@ -82,7 +82,6 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
     if chosen.one_thread:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
     # Not before: libraries count their threads when they are loaded.
-    from agents.programs.process import adopt_orphans
     from ginenv.jit import interrupt
 
     for stop in (signal.SIGINT, signal.SIGTERM):
@@ -92,7 +91,6 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         # Names of files need not be UTF-8, and terminals not have every sign.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    adopt_orphans()
     try:
         status = _call(chosen, name, arguments)
     except GinError as error:
@@ -105,13 +103,22 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
             raise
         extra = EXTRAS.get(missing, "agents")
         sys.exit(f"{name}: {missing} is not installed; pip install 'ginenv[{extra}]' installs it")
-    finally:
-        adopt_orphans(False)
     if status:
         sys.exit(status)
 
 
 def _call(command: Command, name: str, arguments: Sequence[str]) -> int | None:
+    """Calls a command's function; what its programs leave behind is ended with it."""
+    from agents.programs.process import adopt_orphans
+
+    adopt_orphans()
+    try:
+        return _function(command, name, arguments)
+    finally:
+        adopt_orphans(False)
+
+
+def _function(command: Command, name: str, arguments: Sequence[str]) -> int | None:
     module, _, attribute = command.function.partition(":")
     function = getattr(importlib.import_module(module), attribute)
     if command.reads_arguments:

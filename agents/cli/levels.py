@@ -19,6 +19,7 @@ from agents.levels.level import NAMES, load_level
 from agents.levels.package import build_level, export_level, import_level, read_settings
 from agents.levels.profile import reset_level
 from agents.levels.words import what_did_you_learn
+from agents.network.card import write_card
 from agents.play.store import default_home
 from agents.reports.terminal import progress_bar
 
@@ -72,6 +73,7 @@ def export(level: Positional[str], directory: Positional[Path]) -> str:
         directory: to write.
     """
     found = export_level(level, directory)
+    write_card(directory)
     return f"{found.name} is in {directory} (sha256 {found.digest})."
 
 
@@ -84,6 +86,7 @@ def take_in(source: Positional[Path], directory: Positional[Path]) -> str:
         directory: to write.
     """
     found = import_level(source, directory)
+    write_card(directory)
     return f"{found.name} was checked and is in {directory} (sha256 {found.digest})."
 
 
@@ -129,6 +132,7 @@ def build(source: Positional[Path], out: Path, like: str = "", set: tuple[str, .
         set: settings that differ from these, as key=value (``temperature=2 plans=[0,-1,-2,-3,-4]``).
     """
     level = build_level(out, read_settings(out.name, like, set), source)
+    write_card(out)
     return f"{level.name} is in {out} (sha256 {level.digest})."
 
 
