@@ -77,8 +77,8 @@ def released() -> Iterator[None]:
     if _held is None or threading.current_thread() is not threading.main_thread():
         yield
         return
-    _held.release()
     try:
+        _held.release()
         if _held.asked:
             _held.asked = False
             raise KeyboardInterrupt

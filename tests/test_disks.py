@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -48,15 +46,6 @@ WRITERS = {
     "a level": "levels export level-1 OUT/level",
     "the table": "play --player Ann --home OUT/home",
 }
-
-
-@pytest.fixture(autouse=True)
-def signals() -> Iterator[None]:
-    """As they were before."""
-    before = {number: signal.getsignal(number) for number in cli.STOPS}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,15 +34,6 @@ pairs: 6
 block: 2
 resamples: 20
 """
-
-
-@pytest.fixture(autouse=True)
-def signals() -> Iterator[None]:
-    """As they were before."""
-    before = {number: signal.getsignal(number) for number in cli.STOPS}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 def signalling(function: Callable[..., Any], at: int = 1, number: int = signal.SIGTERM) -> Callable[..., Any]:
@@ -133,6 +124,8 @@ def test_a_match_loses_nothing_after_its_last_game(where: str, tmp_path: Path, m
     out = tmp_path / "match.json"
     assert said_by("evaluate", "simple", "easy", "--games", 4, "--out", out) == ""
     assert [match["pairs"] for match in json.loads(out.read_text())["matches"]] == [2]
+    # The command is over.
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def test_an_interrupted_match_holds_the_first_pairs_and_says_so(

@@ -118,6 +118,9 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         sys.exit(f"{name}: {missing} is not installed; pip install 'ginenv[{extra}]' installs it")
     finally:
         adopt_orphans(False)
+        for stop in STOPS:
+            # What is left is the interpreter's own end, which shows an exception as a traceback.
+            signal.signal(stop, signal.SIG_IGN)
     if status:
         sys.exit(status)
 
