@@ -208,7 +208,16 @@ def interrupt(signum: int, frame: FrameType | None) -> None:
             signal.setitimer(signal.ITIMER_REAL, 0.1)
             return
         frame = frame.f_back
+    _compiling.interrupted = False
     raise KeyboardInterrupt
+
+
+def take_interrupt() -> bool:
+    """Whether an interrupt waits for the end of what is compiled or imported; whoever asks has it from then on."""
+    waiting, _compiling.interrupted = _compiling.interrupted, False
+    if waiting:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    return waiting
 
 
 class _PartLibrary(JITCodeLibrary):

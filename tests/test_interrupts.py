@@ -26,7 +26,7 @@ import agents.levels.bench.adaptation as adaptation
 from agents import cli
 from agents.arena import play_match
 from agents.interrupts import born_deaf, held, released
-from ginenv.jit import interrupt
+from ginenv.jit import interrupt, take_interrupt
 
 TOURNAMENT = """
 players: {a: simple, b: easy}
@@ -101,6 +101,21 @@ def test_an_interrupt_while_something_is_imported_waits_for_it(tmp_path: Path, m
         importlib.import_module("slowly_imported")
         time.sleep(2)
     assert sys.modules["slowly_imported"].done
+    # It was told, and is not told again when the next kernel is compiled.
+    assert not take_interrupt()
+
+
+def test_an_interrupt_that_waited_for_an_import_is_held_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "imported_while_released.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    signal.signal(signal.SIGTERM, interrupt)
+    with held() as interrupts:
+        with released():
+            importlib.import_module("imported_while_released")
+        time.sleep(0.3)
+        assert interrupts.asked
 
 
 def test_workers_hear_no_ctrl_c_before_they_are_ready() -> None:
