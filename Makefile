@@ -4,7 +4,7 @@
 #   make train    set up, train the quick preset, export it, and print how the export does against the bots
 #   make test     set up, then lint, formatting, types, imports and tests (the slow ones of several processes: pytest -m slow; a real browser: pytest -m browser)
 #   make setup    only the environment, in .venv
-#   make peers    add the public engines that tests and benchmarks compare with
+#   make peers    add the public engines that tests and benchmarks compare with, and what makes videos
 #   make format   put the sources into the form that `make test` asks for
 #   make docs     build the documentation's site in docs/_build, warnings as errors
 #   make dist     build the source distribution and the wheel, in dist
@@ -50,7 +50,7 @@ $(SETUP): pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(PEERS): $(SETUP)
-	$(PIP) install --editable ".[openspiel,rlcard]"
+	$(PIP) install --editable ".[openspiel,rlcard,video]"
 	@touch $@
 
 train: $(SETUP)

@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import re
+import shutil
 import stat
 import tempfile
 import time
@@ -157,7 +158,9 @@ def writing(path: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise FileError(f"{path} cannot be written: {error.strerror or error}") from None
+        # Of a directory that was copied it is a list of what failed.
+        reason = error.args[0][0][-1] if isinstance(error, shutil.Error) else error.strerror or error
+        raise FileError(f"{path} cannot be written: {reason}") from None
 
 
 def check_writable(path: str | Path) -> None:
@@ -174,6 +177,15 @@ def check_writable(path: str | Path) -> None:
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         os.close(handle)
         Path(temporary).unlink()
+
+
+def write_bytes(path: str | Path, content: bytes | memoryview) -> None:
+    """Writes a file atomically whose content a library has made; most libraries' own errors do not say that a disk is full."""
+
+    def write(temporary: str) -> None:
+        Path(temporary).write_bytes(content)
+
+    write_atomic(path, write)
 
 
 def write_text(path: str | Path, text: str) -> None:

@@ -7,6 +7,7 @@ modules that it imports, directly or not. Old directories are dropped after a mo
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import hashlib
 import inspect
@@ -21,14 +22,16 @@ import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from pickle import UnpicklingError
 from types import FrameType
-from typing import Any
+from typing import Any, ClassVar
 
 import numba
 import numpy as np
 from llvmlite import ir
 from numba._dynfunc import make_function
 from numba.core import cgutils, config, event, types
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.extending import intrinsic
@@ -39,7 +42,7 @@ _KEEP_SECONDS = 30 * 86400
 
 
 def _user_cache() -> Path:
-    """Where the platform keeps what programs can make again."""
+    """Where the platform keeps what programs can make again; not absolute for a user without a home."""
     home = Path(os.path.expanduser("~"))
     if sys.platform == "darwin":
         return home / "Library" / "Caches"
@@ -47,18 +50,22 @@ def _user_cache() -> Path:
     return chosen if chosen.is_absolute() else home / ".cache"
 
 
-def cache_root() -> Path:
-    """Directory of compiled code: ``$GINENV_CACHE_DIR``, else the user's cache, else a temporary directory."""
+def cache_root() -> Path | None:
+    """Directory of compiled code: ``$GINENV_CACHE_DIR``, else the user's cache, else a temporary directory; None if none can be written."""
     chosen = os.environ.get("GINENV_CACHE_DIR")
-    candidates = [_user_cache() / "ginenv", Path(tempfile.gettempdir()) / f"ginenv-{os.getuid()}"]
-    for candidate in ([Path(chosen)] if chosen else []) + candidates:
+    candidates = [Path(chosen).absolute()] if chosen else []
+    with contextlib.suppress(OSError):
+        # It looks for a directory that can be written.
+        candidates = [*candidates, _user_cache() / "ginenv", Path(tempfile.gettempdir()) / f"ginenv-{os.getuid()}"]
+    for candidate in candidates:
         try:
-            candidate.mkdir(parents=True, exist_ok=True)
-            if os.access(candidate, os.W_OK):
-                return candidate
+            if candidate.is_absolute():
+                candidate.mkdir(parents=True, exist_ok=True)
+                if os.access(candidate, os.W_OK):
+                    return candidate
         except OSError:
             continue
-    raise OSError("no directory for compiled code can be written; set GINENV_CACHE_DIR to one that can")
+    return None
 
 
 def _module_file(root: Path, name: str) -> Path | None:
@@ -87,25 +94,68 @@ def sources_of(path: Path, root: Path) -> set[Path]:
 
 
 @cache
-def _cache_dir(path: Path) -> str:
+def _cache_dir(path: Path) -> str | None:
+    """The directory of a module's compiled code; None where none can be made."""
     root = Path(__file__).resolve().parent.parent
     digest = hashlib.sha256(f"{sys.version} {numba.__version__} {np.__version__}".encode())
     for source in sorted(sources_of(path, root)):
         digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
     base = cache_root()
+    if base is None:
+        return None
     directory = base / f"{path.stem}-{digest.hexdigest()[:16]}"
-    if not directory.exists():
-        _drop_unused(base)
-        directory.mkdir(parents=True, exist_ok=True)
-    os.utime(directory)
+    try:
+        if not directory.exists():
+            _drop_unused(base)
+            directory.mkdir(parents=True, exist_ok=True)
+        os.utime(directory)
+    except OSError:
+        return None
     return str(directory)
 
 
 def _drop_unused(base: Path) -> None:
     oldest = time.time() - _KEEP_SECONDS
     for entry in base.iterdir():
-        if entry.is_dir() and entry.stat().st_mtime < oldest:
-            shutil.rmtree(entry, ignore_errors=True)
+        # Another process may drop it at the same time.
+        with contextlib.suppress(OSError):
+            if entry.is_dir() and entry.stat().st_mtime < oldest:
+                shutil.rmtree(entry, ignore_errors=True)
+
+
+class _CacheImpl(CompileResultCacheImpl):
+    # Elsewhere, beside the sources, compiled code would outlive an edit of what it imports.
+    _locator_classes: ClassVar[Any] = [UserProvidedCacheLocator]
+
+
+class _Cache(FunctionCache):
+    """Numba's cache, to which a file that is damaged and a disk that is full are a compilation, and nothing worse."""
+
+    _impl_class = _CacheImpl
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What is kept of a signature, or None."""
+        try:
+            loaded = super().load_overload(sig, target_context)
+        except Exception:
+            # Pickle raises whatever the bytes happen to lead to. Without an index all is written anew.
+            with contextlib.suppress(OSError):
+                self.flush()
+            return None
+        # Two processes that begin at once can give two signatures the same file.
+        return loaded if loaded is None or tuple(loaded.signature.args) == tuple(sig) else None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keeps compiled code, if there is room for it."""
+        try:
+            super().save_overload(sig, data)
+        except (OSError, EOFError, UnpicklingError) as error:
+            _say_once(f"compiled code cannot be kept ({error}); GINENV_CACHE_DIR names another directory for it")
+
+
+@cache
+def _say_once(words: str) -> None:
+    print(f"ginenv: {words}", file=sys.stderr, flush=True)
 
 
 class _Compiling(event.Listener):
@@ -144,17 +194,30 @@ _compiling = _Compiling()
 event.register("numba:compile", _compiling)
 
 
+# Where Python is called by code that drops an exception or makes another of it: the compiler, and libraries that are being loaded.
+_NOT_RAISED_IN = ("numba", "llvmlite", "_frozen_importlib", "importlib")
+
+
 def interrupt(signum: int, frame: FrameType | None) -> None:
-    """A handler of signals that raises ``KeyboardInterrupt``; while something is compiled, as soon as it is."""
+    """A handler of signals that raises ``KeyboardInterrupt``; while something is compiled or imported, as soon as it is."""
     while frame is not None:
-        if frame.f_globals.get("__name__", "").partition(".")[0] in ("numba", "llvmlite"):
+        if frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_RAISED_IN:
             _compiling.interrupted = True
             # Looks again, in case that this was no kernel, whose end would be told.
             signal.signal(signal.SIGALRM, interrupt)
             signal.setitimer(signal.ITIMER_REAL, 0.1)
             return
         frame = frame.f_back
+    _compiling.interrupted = False
     raise KeyboardInterrupt
+
+
+def take_interrupt() -> bool:
+    """Whether an interrupt waits for the end of what is compiled or imported; whoever asks has it from then on."""
+    waiting, _compiling.interrupted = _compiling.interrupted, False
+    if waiting:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    return waiting
 
 
 class _PartLibrary(JITCodeLibrary):
@@ -217,12 +280,18 @@ def kernel(function: Callable[..., Any]) -> Any:
     """
     # Numba cannot compile a caller of a generator that it took from its cache; callers hold a copy of it in theirs.
     cached = not inspect.isgeneratorfunction(function)
-    before = config.CACHE_DIR  # type: ignore[attr-defined]
-    config.CACHE_DIR = _cache_dir(Path(function.__code__.co_filename).resolve())  # type: ignore[attr-defined]
-    try:
-        called_by_python = numba.njit(cache=cached, **_ENTRY_OPTIONS)(function)  # type: ignore[call-overload]
-    finally:
-        config.CACHE_DIR = before  # type: ignore[attr-defined]
+    called_by_python = numba.njit(**_ENTRY_OPTIONS)(function)  # type: ignore[call-overload]
+    directory = _cache_dir(Path(function.__code__.co_filename).resolve()) if cached else None
+    if directory is not None:
+        before = config.CACHE_DIR  # type: ignore[attr-defined]
+        config.CACHE_DIR = directory  # type: ignore[attr-defined]
+        try:
+            called_by_python._cache = _Cache(function)
+        except (OSError, RuntimeError):
+            # The directory cannot be written after all.
+            pass
+        finally:
+            config.CACHE_DIR = before  # type: ignore[attr-defined]
     part = numba.njit(**_PART_OPTIONS)(function)
     # What compiled callers ask of a function.
     called_by_python.get_call_template, called_by_python.get_overload = part.get_call_template, part.get_overload

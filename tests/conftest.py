@@ -6,6 +6,7 @@ And the small level that several files of tests play with; what it is made of is
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,8 +18,19 @@ os.environ["OMP_NUM_THREADS"] = "1"
 if TYPE_CHECKING:
     from agents.levels.level import Level
     from agents.play.game import Game
+    from tests.support.disk import SmallDisk
+    from tests.support.programs import Lines
     from tests.support.session_scenes import Talk
     from tests.support.web_scenes import Guest
+
+
+@pytest.fixture(autouse=True)
+def signals() -> Iterator[None]:
+    """Handlers of signals as they were before: commands set their own."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")
@@ -37,6 +49,24 @@ def level(directory: Path) -> Level:
     from agents.levels.level import load_level
 
     return load_level(str(directory))
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    """A disk of its own, which can be filled or made read-only; skips where nobody may mount one."""
+    from tests.support.disk import SmallDisk
+
+    disk = SmallDisk(tmp_path / "disk")
+    yield disk
+    disk.close()
+
+
+@pytest.fixture
+def logger(tmp_path: Path) -> Callable[..., tuple[str, Lines]]:
+    """A program that writes down what it is told."""
+    from tests.support.programs import make_logger
+
+    return make_logger(tmp_path)
 
 
 @pytest.fixture

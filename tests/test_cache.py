@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 import ginenv
+from agents.play.store import Home, default_home
+from agents.reports.terminal import this_command
+from ginenv import jit
+from ginenv.errors import GinError
 from ginenv.jit import sources_of
 
 PACKAGE = Path(ginenv.__file__).parent
@@ -44,14 +50,23 @@ def helped(x):
 """
 
 
-def run(root: Path, code: str) -> str:
-    """The output of a program that imports the copied package, with a cache of its own."""
-    environment = {**os.environ, "PYTHONPATH": str(root), "GINENV_CACHE_DIR": str(root / "cache")}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd=root, check=False
+def start(root: Path, code: str, cache: Path | None = None) -> subprocess.Popen[str]:
+    """A program that imports the copied package, with a cache of its own."""
+    places = {"GINENV_CACHE_DIR": str(cache or root / "cache"), "HOME": str(root), "TMPDIR": str(root)}
+    environment = {**os.environ, "PYTHONPATH": str(root), **places}
+    environment.pop("XDG_CACHE_HOME", None)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        [sys.executable, "-c", code], stdout=pipe, stderr=pipe, text=True, env=environment, cwd=root
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+
+
+def run(root: Path, code: str, cache: Path | None = None) -> str:
+    """What such a program prints."""
+    process = start(root, code, cache)
+    said, errors = process.communicate()
+    assert process.returncode == 0 and "Traceback" not in errors, errors
+    return said.strip()
 
 
 @pytest.fixture
@@ -110,6 +125,87 @@ def test_an_edited_helper_of_the_engine_changes_what_the_engine_does(copied):
     assert "return min(10, card % 13 + 1)" in text
     cards.write_text(text.replace("return min(10, card % 13 + 1)", "return min(10, card % 13 + 2)"))
     assert run(copied, program) == "8"
+
+
+HELPED = "import ginenv.outer; print(ginenv.outer.outer(5)); print(ginenv.outer.outer.stats.cache_hits)"
+MISSED, HIT = ["1106", "Counter()"], ["1106", "Counter({(int64,): 1})"]
+
+
+def test_a_damaged_cache_is_written_anew(copied):
+    assert run(copied, HELPED).splitlines() == MISSED
+    for ending, length in ((".nbc", 0.5), (".nbi", 0)):
+        files = list((copied / "cache").rglob(f"*{ending}"))
+        assert files
+        for file in files:
+            file.write_bytes(file.read_bytes()[: int(length * file.stat().st_size)])
+        assert run(copied, HELPED).splitlines() == MISSED
+    assert run(copied, HELPED).splitlines() == HIT
+
+
+def test_two_first_processes_at_once(copied):
+    both = [start(copied, HELPED) for _ in range(2)]
+    for process in both:
+        said, errors = process.communicate()
+        assert process.returncode == 0 and said.splitlines()[0] == "1106", errors
+    assert run(copied, HELPED).splitlines() == HIT
+
+
+def test_the_code_of_another_signature_is_not_taken(copied):
+    """Two processes that compile one function at once, each for arguments of its own, may give both the same file."""
+    program = "import ginenv.outer; print(ginenv.outer.outer({})); print(ginenv.outer.outer.stats.cache_hits)"
+    assert run(copied, program.format(5), copied / "one").splitlines() == MISSED
+    assert run(copied, program.format(5.5), copied / "two").splitlines() == ["1106.5", "Counter()"]
+    [mine], [other] = ([*(copied / cache).rglob("outer.outer-*.1.nbc")] for cache in ("one", "two"))
+    other.write_bytes(mine.read_bytes())
+    assert run(copied, program.format(5.5), copied / "two").splitlines() == ["1106.5", "Counter()"]
+
+
+def test_a_full_disk_costs_a_compilation(copied, small_disk):
+    cache = small_disk.path / "cache"
+    cache.mkdir()
+    small_disk.fill()
+    process = start(copied, HELPED, cache)
+    said, errors = process.communicate()
+    assert said.splitlines() == MISSED and errors.count("compiled code cannot be kept") == 1, errors
+
+
+def test_a_cache_that_cannot_be_written_is_another_one(copied, small_disk):
+    cache = small_disk.path / "cache"
+    cache.mkdir()
+    small_disk.make_read_only()
+    assert run(copied, HELPED, cache).splitlines() == MISSED
+    # The user's own was taken.
+    assert list((copied / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "ginenv").rglob("*.nbc"))
+
+
+def test_without_a_home_nothing_is_made_in_the_current_directory(tmp_path, monkeypatch):
+    """As in a container whose user is only a number."""
+
+    def unknown(user: int) -> object:
+        raise KeyError(user)
+
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    for name in ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "GINENV_CACHE_DIR", "GINENV_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    current = tmp_path / "current"
+    current.mkdir()
+    monkeypatch.chdir(current)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert jit.cache_root() == tmp_path / f"ginenv-{os.getuid()}"
+    assert "~" not in this_command()
+    with pytest.raises(GinError, match="GINENV_HOME"):
+        Home(default_home())
+    assert not list(current.iterdir())
+
+
+def test_where_nothing_can_be_written_kernels_are_compiled_each_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(jit, "cache_root", lambda: None)
+    monkeypatch.setattr(jit, "_cache_dir", jit._cache_dir.__wrapped__)
+    source = tmp_path / "uncached.py"
+    source.write_text("from ginenv.jit import kernel\n\n@kernel\ndef twice(x):\n    return 2 * x\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert importlib.import_module("uncached").twice(21) == 42
+    assert [path for path in tmp_path.rglob("*.nb*")] == []
 
 
 # Signals itself in the middle of a compilation, where the compiler calls Python back, and would drop what is raised there.

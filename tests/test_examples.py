@@ -16,7 +16,7 @@ NOTEBOOK = EXAMPLES / "look_inside.ipynb"
 LEARNERS = {
     "linear": ([], ["--decisions", "80000", "--games", "20"]),
     "ppo": ([], ["--imitate", "16384", "--decisions", "16384", "--games", "20", "--threads", "1"]),
-    "maskable_ppo": (["sb3_contrib"], ["--imitate", "16384", "--decisions", "16384", "--games", "20", "--threads", "1"]),
+    "maskable_ppo": (["sb3_contrib"], ["--imitate", "16384", "--decisions", "20000", "--games", "20", "--threads", "1"]),
     "torchrl_ppo": (["torchrl", "pyarrow"], ["--hands", "1000", "--decisions", "16384", "--games", "20", "--threads", "1"]),
     "adaptive_opponent": (
         [],

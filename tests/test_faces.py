@@ -134,12 +134,14 @@ def test_pettingzoos_own_tests_pass(episode: str) -> None:
     def make(**options: Any) -> Any:
         return adapter.env(episode=episode, **options)
 
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-        # Said of every observation that is a dictionary with a mask, PettingZoo's own games included.
-        warnings.filterwarnings("ignore", "Observation")
+    with warnings.catch_warnings(record=True) as said, contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("always")
         api_test(make(), num_cycles=200)
         seed_test(make, num_cycles=60)
         render_test(make)
+    # Said of every observation that is a dictionary with a mask, PettingZoo's own games included.
+    unusual = [str(each.message) for each in said if not str(each.message).startswith("Observation")]
+    assert not unusual
 
 
 @pytest.mark.extra

@@ -13,7 +13,7 @@ from agents.bots.heuristics import make_simple, style
 from agents.config import parse_config
 from agents.deals import Domain
 from agents.levels.bench import adaptation
-from agents.levels.bench.adaptation import AdaptationConfig, best_plans, hands_to_play, measure, results
+from agents.levels.bench.adaptation import AdaptationConfig, best_plans, hands_to_play, measure, plans_found, results
 from agents.levels.bench.growth import Experienced, measure_growth
 from agents.levels.bench.opponents import PlayersBySeries, Switcher, held_out_names
 from agents.levels.level import Level, LevelError
@@ -60,7 +60,7 @@ def test_a_ceiling_is_the_level_with_the_plan_that_is_best_against_each(
         return np.repeat(worth[:, player.prior.default], how["series"] // 3)[:, None]
 
     monkeypatch.setattr(adaptation, "play_series", told)
-    chosen = best_plans(config, level, [make_simple(k) for k in range(3)])
+    chosen = best_plans(config, level, plans_found(config, level, [make_simple(k) for k in range(3)]))
     assert chosen.series == 2 and [
         player.prior.default for player in chosen.players if isinstance(player, LevelPlayer)
     ] == [1, 0, 4]

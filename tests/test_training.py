@@ -221,7 +221,17 @@ def test_every_shipped_configuration_loads_and_overrides_apply() -> None:
 
 def test_the_recipe_for_a_large_card_differs_in_size_alone() -> None:
     plain, card = (load_config(f"configs/{name}.yaml").model_dump() for name in ("strong", "gpu"))
-    size = {"decisions", "games", "threads", "device", "network", "minibatch", "clone_decisions", "panel_games", "panel_every"}
+    size = {
+        "decisions",
+        "games",
+        "threads",
+        "device",
+        "network",
+        "minibatch",
+        "clone_decisions",
+        "panel_games",
+        "panel_every",
+    }
     assert {key for key in plain if plain[key] != card[key]} == size
     assert {key for key in plain["network"] if plain["network"][key] != card["network"][key]} == {"actor", "critic"}
 

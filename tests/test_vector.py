@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import sys
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 import ginenv
@@ -66,6 +67,26 @@ def test_it_is_a_list_of_single_environments(name: str, mode: str) -> None:
             one = (None, envs.reset()[1])
             several.reset()
     assert ends > 20 and illegal > 0
+
+
+def test_gymnasiums_own_processes_play_what_its_list_plays() -> None:
+    """``AsyncVectorEnv``, each environment in a process of its own, observations in shared memory."""
+    make = functools.partial(gym.make, "Gin/Hand-v0", opponent="simple", rules="eaai")
+    several, one = AsyncVectorEnv([make] * 3), SyncVectorEnv([make] * 3)
+    try:
+        assert_same(several.reset(seed=5), one.reset(seed=5))
+        rng = np.random.default_rng(0)
+        masks = one.reset(seed=5)[1]["action_mask"]
+        several.reset(seed=5)
+        for _ in range(60):
+            actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in masks])
+            here, there = one.step(actions), several.step(actions)
+            for a, b in zip(there, here, strict=True):
+                assert_same(a, b)
+            masks = here[-1]["action_mask"]
+    finally:
+        several.close()
+        one.close()
 
 
 def test_one_table_of_many_plays_like_one_alone() -> None:

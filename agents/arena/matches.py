@@ -25,6 +25,7 @@ from agents.arena.luck import LuckMeter
 from agents.arena.results import MatchResult, add_stats
 from agents.arena.sequential import LOOK_EVERY, SequentialTest
 from agents.deals import Domain, new_salt, salted
+from agents.interrupts import born_deaf, held, released
 from agents.programs.player import BotLimits, OutsidePlayer
 from agents.programs.process import adopt_orphans
 from ginenv.errors import GinError, check_choice, check_whole
@@ -32,6 +33,8 @@ from ginenv.players import Player, make_player, parse_player
 from ginenv.rules import Rules, get_rules
 
 Progress = Callable[[int], None]
+# How long workers have to close their programs.
+_ENDING_SECONDS = 10.0
 # Games at once where a program plays: some are finished when a slow match is interrupted, and a line still asks about many.
 PROGRAM_GAMES = 64
 
@@ -146,7 +149,9 @@ def play_pairs(
         program.forfeits = True
     try:
         while play.done < len(jobs):
-            if play.tick() and progress is not None:
+            with released():
+                ended = play.tick()
+            if ended and progress is not None:
                 progress(play.done)
     except KeyboardInterrupt:
         unfinished = np.flatnonzero(play.results["done"] == 0)
@@ -190,20 +195,34 @@ def play_part(specs: tuple[str, str], settings: MatchSettings, first: int, pairs
 def _start_worker() -> None:
     """The parent catches interrupts and ends its workers; these close their players on the way out."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     adopt_orphans()
+
+
+def _begin() -> None:
+    """The first job, with which all workers are started."""
 
 
 @contextmanager
 def workers_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     """Processes that play parts, started fresh (a fork would copy compiled threads) and ended with the block."""
+    others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_start_worker)
     try:
+        with born_deaf():
+            pool.submit(_begin)
         yield pool
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-        for process in multiprocessing.active_children():
+        processes = set(multiprocessing.active_children()) - others
+        for process in processes:
             process.terminate()
+        until = time.monotonic() + _ENDING_SECONDS
+        for process in processes:
+            process.join(max(0.0, until - time.monotonic()))
+            # The compiler drops what a signal raises.
+            process.kill()
 
 
 def _chunks(pairs: int, size: int) -> Iterator[tuple[int, int]]:
@@ -231,7 +250,8 @@ def _parts_of_workers(
         waiting = [pool.submit(play_part, specs, settings, first, count) for first, count in _chunks(pairs, size)]
         done = 0
         for future in waiting:
-            part = future.result()
+            with released():
+                part = future.result()
             done += len(part.games)
             tick(done)
             yield part
@@ -272,7 +292,15 @@ def play_match(
     check_whole("pairs", pairs, 1)
     given = {"rules": rules, "unit": unit, "seed": seed}
     settings = replace(settings or MatchSettings(), **{key: value for key, value in given.items() if value is not None})
-    settings = settings.guarded(a, b)
+    with held() as interrupts:
+        result = _play_match(a, b, settings.guarded(a, b), pairs, workers, progress)
+        result.interrupted = result.interrupted or interrupts.asked
+    return result
+
+
+def _play_match(
+    a: str | Player, b: str | Player, settings: MatchSettings, pairs: int, workers: int, progress: Progress | None
+) -> MatchResult:
     began = time.perf_counter()
     tick = progress or (lambda done: None)
     own: list[Player] = []

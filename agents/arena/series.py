@@ -41,6 +41,12 @@ def counting_hands(tick: Callable[[int], None]) -> Iterator[None]:
         _counters.remove(count)
 
 
+def count_hands(hands: int) -> None:
+    """Tells whoever counts that hands have ended, or had ended in an earlier run."""
+    for count in _counters:
+        count(hands)
+
+
 class _Points(Observer):
     def __init__(self, series: int, hands: int, after: AfterHands | None):
         self.points = np.zeros((series, hands), np.int16)
@@ -51,8 +57,7 @@ class _Points(Observer):
         self.points[series, hands] = views[0]["points"]
         if self.after is not None:
             self.after(views[0], series, hands)
-        for count in _counters:
-            count(len(rows))
+        count_hands(len(rows))
 
 
 def play_series(

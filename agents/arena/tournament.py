@@ -6,6 +6,7 @@ continues; with ``torchrun`` each rank plays its share of the blocks, and the on
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import json
@@ -25,6 +26,7 @@ from agents.arena.matches import MatchSettings, Part, check_names, join_parts, p
 from agents.arena.ratings import circles, ratings
 from agents.arena.results import MatchResult, add_stats, rates, versions
 from agents.files import parse_json, read_json, write_atomic, write_json, writing
+from agents.interrupts import held, released
 from agents.programs.player import BotLimits
 from ginenv.errors import GinError
 from ginenv.players import make_player, parse_player
@@ -134,16 +136,17 @@ class Tournament:
         return self.directory / "blocks" / block.file_name
 
     def play(self, tick: Callable[[int], None] = lambda done: None) -> None:
-        """Plays this process's share of the missing blocks."""
+        """Plays this process's share of the missing blocks, until the last of them or an interrupt."""
         mine = self.blocks()[self.rank :: self.world]
         waiting = [block for block in mine if not self._path(block).exists()]
         done = len(mine) - len(waiting)
-        for block, part in self._parts(waiting):
-            if not part.complete:
-                return
-            self._save(block, part)
-            done += 1
-            tick(done)
+        with held(), contextlib.suppress(KeyboardInterrupt):
+            for block, part in self._parts(waiting):
+                if not part.complete:
+                    return
+                self._save(block, part)
+                done += 1
+                tick(done)
 
     def _play(self, block: Block) -> Part:
         return play_part((self.specs[block.a], self.specs[block.b]), self.settings, block.first, block.pairs)
@@ -154,7 +157,10 @@ class Tournament:
             return
         with workers_pool(self.config.workers) as pool:
             futures = {pool.submit(self._play, block): block for block in waiting}
-            for future in as_completed(futures):
+            finished = as_completed(futures)
+            for _ in futures:
+                with released():
+                    future = next(finished)
                 yield futures[future], future.result()
 
     def _save(self, block: Block, part: Part) -> None:

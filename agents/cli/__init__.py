@@ -5,6 +5,7 @@ A command's module is imported when the command is run: a match loads no trainin
 
 from __future__ import annotations
 
+import errno
 import importlib
 import io
 import os
@@ -12,8 +13,6 @@ import signal
 import sys
 from collections.abc import Sequence
 from typing import NamedTuple
-
-from ginenv.errors import GinError, unknown_name
 
 
 class Command(NamedTuple):
@@ -65,6 +64,9 @@ COMMANDS = {
 EXTRAS = {"tensorboard": "train", "pyarrow": "data", "onnx": "onnx", "onnxruntime": "onnx", "onnxscript": "onnx"}
 EXTRAS |= dict.fromkeys(("starlette", "uvicorn", "multipart", "python_multipart"), "web")
 
+STOPS = (signal.SIGINT, signal.SIGTERM)
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EFBIG)
+
 # What ``evaluate.py`` takes as a command of its own and not as a player's name.
 BESIDE_MATCHES = ("tournament", "conform", "stress", "exploit", "adaptation")
 
@@ -81,10 +83,14 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
     chosen = COMMANDS[command]
     if chosen.one_thread:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
+    for stop in STOPS:
+        # Nothing has been begun, and an exception may be lost in what is being imported.
+        signal.signal(stop, lambda *_: _leave(f"{name}: interrupted before anything was finished\n"))
     # Not before: libraries count their threads when they are loaded.
+    from ginenv.errors import GinError
     from ginenv.jit import interrupt
 
-    for stop in (signal.SIGINT, signal.SIGTERM):
+    for stop in STOPS:
         # Both show what there is. Set anew, since a shell starts background jobs with interrupts ignored.
         signal.signal(stop, interrupt)
     for stream in (sys.stdout, sys.stderr):
@@ -97,14 +103,28 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         sys.exit(f"{name}: {error}")
     except KeyboardInterrupt:
         sys.exit(f"{name}: interrupted before anything was finished")
+    except OSError as error:
+        # Those of a disk; any other is a mistake of this program.
+        if error.errno not in _DISK_ERRORS:
+            raise
+        sys.exit(f"{name}: {error.filename or 'a file'} cannot be written: {error.strerror}")
     except ModuleNotFoundError as error:
         missing = str(error.name).partition(".")[0]
         if missing in ("ginenv", "agents", "None"):
             raise
         extra = EXTRAS.get(missing, "agents")
         sys.exit(f"{name}: {missing} is not installed; pip install 'ginenv[{extra}]' installs it")
+    finally:
+        for stop in STOPS:
+            # What is left is the interpreter's own end, which shows an exception as a traceback.
+            signal.signal(stop, signal.SIG_IGN)
     if status:
         sys.exit(status)
+
+
+def _leave(words: str) -> None:
+    os.write(2, words.encode())
+    os._exit(1)
 
 
 def _call(command: Command, name: str, arguments: Sequence[str]) -> int | None:
@@ -144,4 +164,6 @@ def main() -> None:
     elif command in COMMANDS:
         run("gin", command, rest)
     else:
+        from ginenv.errors import unknown_name
+
         sys.exit(f"gin: {unknown_name('command', command, COMMANDS)}")

@@ -15,6 +15,7 @@ from agents.arena.results import MatchResult
 from agents.arena.sequential import SequentialTest
 from agents.config import Config
 from agents.files import check_writable, write_json, writing
+from agents.interrupts import held
 from agents.programs.player import BotLimits
 from agents.reports.terminal import fault_text, match_tables, panel_table, progress_bar, results_document
 from ginenv.errors import GinError
@@ -84,11 +85,15 @@ def evaluate(config: MatchConfig) -> None:
     settings = config.settings
     check_writable(config.out)
     console = Console()
-    results = _play(config, settings, console)
-    with writing(config.out):
-        write_json(config.out, results_document(results))
-    for table in match_tables(results[0]) if len(config.players) == 2 else [panel_table(results)]:
-        console.print(table)
+    with held():
+        results = _play(config, settings, console)
+        try:
+            with writing(config.out):
+                write_json(config.out, results_document(results))
+        finally:
+            # Of a disk that is full the figures are all that is left.
+            for table in match_tables(results[0]) if len(config.players) == 2 else [panel_table(results)]:
+                console.print(table)
     console.print(f"results: {config.out}", markup=False, soft_wrap=True)
     if failed := [fault for result in results for fault in result.faults if fault["forfeits"]]:
         hands = sum(int(result.games["forfeits"].sum()) for result in results)

@@ -7,9 +7,12 @@ from rich.console import Console
 from agents.arena.configs import ExploitConfig
 from agents.arena.series import counting_hands
 from agents.files import check_writable, write_json, write_text, writing
-from agents.levels.bench.adaptation import AdaptationConfig, hands_to_play, run
+from agents.interrupts import held
+from agents.levels.bench.adaptation import AdaptationConfig, hands_to_play, parts_of, run
+from agents.levels.level import load_level
 from agents.reports.adaptation import adaptation_tables, report_adaptation
 from agents.reports.terminal import match_tables, progress_bar, results_document, this_command
+from ginenv.errors import GinError
 
 
 def exploit(config: ExploitConfig) -> None:
@@ -41,13 +44,25 @@ def adaptation(config: AdaptationConfig) -> None:
     """Measures what a level gains by learning from its opponents."""
     check_writable(config.out / "results.json")
     console = Console()
-    with progress_bar(console, hands_to_play(config), f"{config.level}, hands") as tick, counting_hands(tick):
-        document = run(config, lambda words: console.print(f"{config.level}: {words}", markup=False))
-    with writing(config.out):
-        write_json(config.out / "results.json", {"command": this_command(), **document})
-        write_text(config.out / "report.html", report_adaptation(document, this_command()))
-    for table in adaptation_tables(document):
-        console.print(table)
-    console.print(
-        f"results: {config.out / 'results.json'}, report: {config.out / 'report.html'}", markup=False, soft_wrap=True
-    )
+    parts = parts_of(config, load_level(config.level))
+    with held():
+        try:
+            with progress_bar(console, hands_to_play(config), f"{config.level}, hands") as tick, counting_hands(tick):
+                document = run(config, lambda words: console.print(f"{config.level}: {words}", markup=False), parts)
+        except KeyboardInterrupt:
+            if not len(parts):
+                raise
+            raise GinError(
+                f"interrupted; what has been played is kept in {parts.directory}, and the same command continues with it"
+            ) from None
+        with writing(config.out):
+            write_json(config.out / "results.json", {"command": this_command(), **document})
+            write_text(config.out / "report.html", report_adaptation(document, this_command()))
+            parts.drop()
+        for table in adaptation_tables(document):
+            console.print(table)
+        console.print(
+            f"results: {config.out / 'results.json'}, report: {config.out / 'report.html'}",
+            markup=False,
+            soft_wrap=True,
+        )

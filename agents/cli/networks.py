@@ -39,9 +39,14 @@ def export(network: Positional[str], out: Positional[Path], onnx: bool = False) 
         )
         return
     read_metadata(source)
-    with writing(out):
-        shutil.copytree(source, out, dirs_exist_ok=True)
-    write_card(out)
+    try:
+        with writing(out):
+            shutil.copytree(source, out, dirs_exist_ok=True)
+        write_card(out)
+    except BaseException:
+        # Half of a network, which would be in the way of the next try.
+        shutil.rmtree(out, ignore_errors=True)
+        raise
     print(f"{out}: a copy of {network} with its card")
 
 

@@ -15,6 +15,7 @@ from agents.arena.configs import TournamentConfig
 from agents.arena.tournament import Standings, Tournament
 from agents.config import load_config
 from agents.files import write_json, write_text, writing
+from agents.interrupts import held
 from agents.reports.terminal import fault_text, progress_bar, standings_table, this_command
 from agents.reports.tournament import report
 from ginenv.errors import GinError
@@ -53,15 +54,16 @@ def tournament(
     played = Tournament(settings, rank, world)
     share = len(played.blocks()[rank::world])
     console = Console()
-    with progress_bar(console, share, f"{settings.title}, blocks") as tick:
-        played.play(tick)
-    standings = played.standings()
-    if standings.missing and world > 1:
-        console.print(f"rank {rank} is done; {standings.missing} blocks of other ranks are missing still")
-        return
-    if not standings.matches:
-        raise KeyboardInterrupt
-    _publish(standings, settings.out, console)
+    with held():
+        with progress_bar(console, share, f"{settings.title}, blocks") as tick:
+            played.play(tick)
+        standings = played.standings()
+        if standings.missing and world > 1:
+            console.print(f"rank {rank} is done; {standings.missing} blocks of other ranks are missing still")
+            return
+        if not standings.matches:
+            raise KeyboardInterrupt
+        _publish(standings, settings.out, console)
 
 
 def _publish(standings: Standings, out: Path, console: Console) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from agents.files import write_atomic
+from agents.files import write_bytes
 from agents.learning.distributed import Workers
 from ginenv.errors import GinError
 
@@ -31,7 +32,9 @@ class ResumeFiles:
             newer.replace(oldest)
         if newest.exists():
             os.link(newest, newer)
-        write_atomic(newest, lambda temporary: torch.save(state, temporary))
+        made = io.BytesIO()
+        torch.save(state, made)
+        write_bytes(newest, made.getbuffer())
 
     def find(self) -> Path | None:
         """The file to continue from: the newest, or with several processes that of the latest batch which all of them have.

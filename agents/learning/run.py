@@ -131,7 +131,8 @@ class TrainingRun:
         resumed = resume and self.learner.resume()
         self.curve: list[dict[str, Any]] = []
         if self.main:
-            write_json(out / "config.json", config.model_dump(mode="json"))
+            with writing(out):
+                write_json(out / "config.json", config.model_dump(mode="json"))
             if resumed and (out / "curve.json").exists():
                 try:
                     self.curve = read_json(out / "curve.json")

@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import nn
 
-from agents.files import JsonError, read_json, write_atomic, write_json, writing
+from agents.files import JsonError, read_json, write_bytes, write_json, writing
 from agents.network.nets import NUM_CONDITIONS, NUM_FUTURE, Actor, Critic, Network
 from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import OBSERVATION_SIZE, OBSERVATION_VERSION
@@ -51,7 +51,7 @@ def _digest(path: Path) -> str:
 def save_weights(path: Path, network: nn.Module) -> str:
     """Writes a network's weights in bfloat16 and returns the file's hash."""
     tensors = {name: value.detach().to(torch.bfloat16).contiguous() for name, value in network.state_dict().items()}
-    write_atomic(path, lambda temporary: save_file(tensors, temporary))
+    write_bytes(path, save(tensors))
     return _digest(path)
 
 
@@ -243,5 +243,5 @@ def _drop_columns(path: Path, first: int, count: int, after: int) -> str:
     # An interrupted conversion may have dropped them already.
     if weight.shape[1] == first + count + after:
         tensors["trunk.layers.0.weight"] = torch.cat([weight[:, :first], weight[:, first + count :]], 1)
-        write_atomic(path, lambda temporary: save_file(tensors, temporary))
+        write_bytes(path, save(tensors))
     return _digest(path)

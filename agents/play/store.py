@@ -70,7 +70,10 @@ class Home:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path).expanduser()
+        try:
+            self.path = Path(path).expanduser()
+        except RuntimeError:
+            raise StoreError(f"this user has no home directory for {path}; GINENV_HOME names another place") from None
         with writing(self.path / "locks"):
             (self.path / "locks").mkdir(parents=True, exist_ok=True)
         self.database = Database(self.path / FILE)

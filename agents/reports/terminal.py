@@ -181,7 +181,7 @@ def standings_table(standings: Standings) -> Table:
 
 def this_command() -> str:
     """The command that repeats a result, with this machine's directories taken out."""
-    here, home = os.getcwd(), str(Path.home())
+    here, home = os.getcwd(), os.path.expanduser("~")
     program, *arguments = [part.replace(here + os.sep, "").replace(home + os.sep, "~/") for part in sys.argv]
     name = Path(program).name
     return shlex.join([*(["python"] if name.endswith(".py") else []), name, *arguments])

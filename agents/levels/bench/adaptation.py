@@ -25,6 +25,7 @@ from agents.bots.heuristics import StylePlayer
 from agents.config import Config
 from agents.deals import Domain
 from agents.levels.bench.opponents import PlayersBySeries, baiter, held_out, held_out_names, switcher
+from agents.levels.bench.parts import Parts
 from agents.levels.level import Level, LevelError, load_level
 from agents.levels.plans import NUM_PLANS
 from agents.levels.player import LevelPlayer
@@ -131,13 +132,23 @@ def hands_to_play(config: AdaptationConfig) -> int:
     return len(held_out_names()) * for_each + 2 * _HARMFUL * (config.harm_series or config.series) * config.hands
 
 
-def measure(config: AdaptationConfig, level: Level, progress: Progress = lambda words: None) -> Measured:
+def parts_of(config: AdaptationConfig, level: Level) -> Parts:
+    """What has been played of the benchmark, and is kept in its directory until its results are written."""
+    asked = config.model_dump(mode="json", exclude={"out"})
+    about = {"config": asked, "sha256": level.digest, "opponents": held_out_names(), "versions": versions()}
+    return Parts(config.out / "parts", about)
+
+
+def measure(
+    config: AdaptationConfig, level: Level, progress: Progress = lambda words: None, parts: Parts | None = None
+) -> Measured:
     """Plays the benchmark.
 
     Args:
         config: of the benchmark.
         level: the level.
         progress: called with a description of what is played next.
+        parts: what has been played already, and where the rest is kept; nothing when left out.
 
     Raises:
         LevelError: if the level learns nothing.
@@ -145,61 +156,114 @@ def measure(config: AdaptationConfig, level: Level, progress: Progress = lambda 
     if not level.learns:
         raise LevelError(f"{level.name} learns nothing; measure a level that learns")
     began = time.perf_counter()
-    names = held_out_names()
+    names, parts = held_out_names(), parts or Parts(None, {})
     opponents: list[Player] = [held_out(name, config.seed + 101 + k) for k, name in enumerate(names)]
-    series, hands, seed = config.series, config.hands, config.seed
-    progress("frozen")
-    frozen = _play(LevelPlayer(level, seed, learn=False), opponents, series, hands, seed)
+    series, hands, seed, count = config.series, config.hands, config.seed, len(names)
+    whole, after = count * series * hands, config.controls * count * series * _AFTERWARDS
+    frozen = _Versus(config, opponents, parts, progress)
+    measured = Measured(names, frozen("frozen", lambda: LevelPlayer(level, seed, learn=False)), [])
+
+    def adapt() -> list[np.ndarray]:
+        # What was learned in the series is played with afterwards, so both are one part.
+        learner = LevelPlayer(level, seed)
+        played = _play(learner, opponents, series, hands, seed)
+        if config.controls:
+            progress("control: adapted to one, then another")
+            played += _play(learner, _moved(opponents), series, _AFTERWARDS, seed + 7)
+        return played
+
     progress("adapted")
-    learner = LevelPlayer(level, seed)
-    measured = Measured(names, frozen, _play(learner, opponents, series, hands, seed))
+    played = parts.play("adapted", whole + after, adapt)
+    measured.adapted = played[:count]
     if config.controls:
-        _controls(config, learner, opponents, measured, progress)
+        _controls(frozen, level, played[count:], measured)
     if config.ceiling_hands:
-        progress("ceiling")
-        chosen = best_plans(config, level, opponents)
-        measured.controls[_CEILING] = _play(chosen, opponents, series, hands, seed)
+        progress("plans")
+        choosing = NUM_PLANS * count * _CHOOSING * max(1, config.ceiling_hands // _CHOOSING)
+        [found] = parts.play("plans", choosing, lambda: [plans_found(config, level, opponents)])
+        measured.controls[_CEILING] = frozen("ceiling", lambda: best_plans(config, level, found))
     harmful: list[Player] = [
         LevelPlayer(level, seed + 1, learn=False), make_player(config.strong, seed + 2),
         switcher(hands, seed + 3), baiter(hands, seed + 4),
     ]  # fmt: skip
-    count = config.harm_series or series
-    progress("harm: frozen")
-    measured.frozen += _play(LevelPlayer(level, seed, learn=False), harmful, count, hands, seed + 1)
-    progress("harm: adapted")
-    measured.adapted += _play(LevelPlayer(level, seed), harmful, count, hands, seed + 1)
+    harm = _Versus(config, harmful, parts, progress, config.harm_series or series, 1)
+    measured.frozen += harm("harm, frozen", lambda: LevelPlayer(level, seed, learn=False))
+    measured.adapted += harm("harm, adapted", lambda: LevelPlayer(level, seed))
     measured.names += ["the level itself", f"strong ({config.strong})", "switches style", "baits"]
     measured.seconds = time.perf_counter() - began
     return measured
 
 
-def _controls(
-    config: AdaptationConfig, learner: LevelPlayer, opponents: Sequence[Player], measured: Measured, progress: Progress
-) -> None:
-    series, hands, seed, level = config.series, config.hands, config.seed, learner.level
-    progress("control: another opponent's history")
-    shuffled = LevelPlayer(level, seed)
-    # Series k of an opponent reads what series k of the third next one has learned.
-    shuffled.reads = (np.arange(series * len(opponents)) + 3 * series) % (series * len(opponents))
-    measured.controls["reads another opponent's history"] = _play(shuffled, opponents, series, hands, seed)
-    progress("control: adapted to one, then another")
-    moved = [*opponents[1:], opponents[0]]
-    after = _play(learner, moved, series, _AFTERWARDS, seed + 7)
-    plain = _play(LevelPlayer(level, seed, learn=False), moved, series, _AFTERWARDS, seed + 7)
+class _Versus:
+    """Plays parts in which a player meets each of some opponents in series of their own.
+
+    Args:
+        config: of the benchmark.
+        opponents: whom the players meet.
+        parts: where the points are kept.
+        progress: called with a description of what is played next.
+        series: against each; the benchmark's when 0.
+        stream: which deals.
+    """
+
+    def __init__(
+        self, config: AdaptationConfig, opponents: Sequence[Player], parts: Parts, progress: Progress,
+        series: int = 0, stream: int = 0,
+    ) -> None:  # fmt: skip
+        self.config, self.opponents, self.parts, self.progress = config, opponents, parts, progress
+        self.series, self.seed = series or config.series, config.seed + stream
+
+    def __call__(self, name: str, make: Callable[[], Player]) -> list[np.ndarray]:
+        self.progress(name)
+        hands = self.config.hands
+        return self.parts.play(
+            name.replace(" ", "-").replace(",", ""),
+            len(self.opponents) * self.series * hands,
+            lambda: _play(make(), self.opponents, self.series, hands, self.seed),
+        )
+
+
+def _moved(opponents: Sequence[Player]) -> list[Player]:
+    return [*opponents[1:], opponents[0]]
+
+
+def _controls(versus: _Versus, level: Level, after: list[np.ndarray], measured: Measured) -> None:
+    config, opponents = versus.config, versus.opponents
+    series, seed = config.series, config.seed
+
+    def shuffled() -> LevelPlayer:
+        player = LevelPlayer(level, seed)
+        # Series k of an opponent reads what series k of the third next one has learned.
+        player.reads = (np.arange(series * len(opponents)) + 3 * series) % (series * len(opponents))
+        return player
+
+    measured.controls["reads another opponent's history"] = versus("control another history", shuffled)
+    versus.progress("frozen, against the next opponent")
+    plain = versus.parts.play(
+        "frozen-next",
+        len(opponents) * series * _AFTERWARDS,
+        lambda: _play(LevelPlayer(level, seed, learn=False), _moved(opponents), series, _AFTERWARDS, seed + 7),
+    )
     measured.afterwards = [a - b for a, b in zip(after, plain, strict=True)]
 
 
-def best_plans(config: AdaptationConfig, level: Level, opponents: Sequence[Player]) -> PlayersBySeries:
-    """Frozen levels, for each opponent's series one with the plan that is best against it on deals for choosing."""
+def plans_found(config: AdaptationConfig, level: Level, opponents: Sequence[Player]) -> np.ndarray:
+    """Points a hand of each plan against each opponent on deals for choosing, ``[plans, opponents]``."""
     for opponent in opponents:
         opponent.reset(config.seed)
-    players = [LevelPlayer(level.with_plan(plan), config.seed, learn=False) for plan in range(NUM_PLANS)]
     table, series = PlayersBySeries(opponents, _CHOOSING), _CHOOSING * len(opponents)
     hands = max(1, config.ceiling_hands // _CHOOSING)
     found = np.zeros((NUM_PLANS, len(opponents)))
-    for plan, player in enumerate(players):
+    for plan in range(NUM_PLANS):
+        player = LevelPlayer(level.with_plan(plan), config.seed, learn=False)
         points = play_series(player, table, series=series, hands=hands, seed=config.seed, domain=Domain.SELECT)
         found[plan] = [part.mean() for part in _split(points, len(opponents))]
+    return found
+
+
+def best_plans(config: AdaptationConfig, level: Level, found: np.ndarray) -> PlayersBySeries:
+    """Frozen levels, for each opponent's series one with the plan that was found the best against it."""
+    players = [LevelPlayer(level.with_plan(plan), config.seed, learn=False) for plan in range(NUM_PLANS)]
     return PlayersBySeries([players[plan] for plan in found.argmax(0)], config.series)
 
 
@@ -260,7 +324,9 @@ def results(config: AdaptationConfig, level: Level, measured: Measured) -> dict[
     }
 
 
-def run(config: AdaptationConfig, progress: Progress = lambda words: None) -> dict[str, Any]:
-    """Plays the benchmark of a level and returns all figures."""
+def run(
+    config: AdaptationConfig, progress: Progress = lambda words: None, parts: Parts | None = None
+) -> dict[str, Any]:
+    """Plays the benchmark of a level, or what is missing of its parts, and returns all figures."""
     level = load_level(config.level)
-    return results(config, level, measure(config, level, progress))
+    return results(config, level, measure(config, level, progress, parts))

@@ -1,0 +1,72 @@
+"""The parts of a long benchmark as files: one that was broken off continues with the part that it was at."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import zipfile
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from agents.arena.series import count_hands
+from agents.files import write_atomic, writing
+from agents.interrupts import held, released
+
+
+class Parts:
+    """The parts that have been played of one benchmark; other benchmarks' lie beside them under other names.
+
+    Args:
+        directory: of the files; made with the first one. ``None`` keeps nothing.
+        about: all that the results depend on, plain JSON values.
+    """
+
+    def __init__(self, directory: Path | None, about: dict[str, Any]) -> None:
+        self.directory = directory
+        self.digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:12]
+
+    def play(self, name: str, hands: int, play: Callable[[], Sequence[np.ndarray]]) -> list[np.ndarray]:
+        """The points of a part: from its file, or played now and kept; only while it plays is an interrupt raised.
+
+        Args:
+            name: of the part.
+            hands: how many it plays, for the progress.
+            play: plays it.
+        """
+        if self.directory is None:
+            return list(play())
+        path = self.directory / f"{self.digest}-{name}.npz"
+        with contextlib.suppress(OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+            with np.load(path, allow_pickle=False) as kept:
+                points = [kept[f"arr_{k}"] for k in range(len(kept.files))]
+            count_hands(hands)
+            return points
+        with held():
+            with released():
+                points = list(play())
+
+            def write(temporary: str) -> None:
+                with open(temporary, "wb") as file:
+                    np.savez_compressed(file, *points)
+
+            with writing(path):
+                write_atomic(path, write)
+        return points
+
+    def __len__(self) -> int:
+        """How many have been played."""
+        return 0 if self.directory is None else len(list(self.directory.glob(f"{self.digest}-*.npz")))
+
+    def drop(self) -> None:
+        """Removes the files, once the results are written."""
+        if self.directory is not None and self.directory.is_dir():
+            for path in self.directory.glob(f"{self.digest}-*.npz"):
+                path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                # Others' parts may lie there.
+                self.directory.rmdir()

@@ -1,0 +1,130 @@
+"""Disks that are full or cannot be written, under everything that writes: one sentence, a status, no half of a file, nothing older lost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agents import cli
+from agents.levels.level import Level, LevelError
+from agents.levels.profile import Profile
+from agents.play.store import Home
+from tests.support.disk import SmallDisk
+
+TOURNAMENT = """
+players: {a: simple, b: easy}
+pairs: 2
+block: 1
+resamples: 20
+"""
+TRAINING = """
+games: 8
+ticks: 8
+minibatch: 32
+decisions: 1
+network: {actor: [8], critic: [8]}
+panel: [random]
+panel_games: 2
+threads: 1
+bfloat16: "no"
+"""
+CURVE = [
+    {"decisions": n, "minutes": n, "mean": 0.5, "panel": {"random": {"games_won": 0.5, "half_width": 0.1}}}
+    for n in (1, 2)
+]
+# What is written, by the words of the command; IN and OUT stand for directories.
+WRITERS = {
+    "evaluate": "evaluate simple easy --games 2 --out OUT/x.json",
+    "tournament": "tournament IN/tournament.yaml out=OUT/t",
+    "adaptation": "adaptation LEVEL --series 2 --hands 60 --ceiling-hands 0 --no-controls --out OUT/a",
+    "train": "train --config IN/training.yaml --out OUT/run",
+    "curves": "curves IN/run --out OUT/curves.svg",
+    "games": "games play simple easy --games 2 --out OUT/games.parquet",
+    "export": "export network OUT/exported",
+    "a level": "levels export level-1 OUT/level",
+    "the table": "play --player Ann --home OUT/home",
+}
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> Path:
+    """What the commands read."""
+    (tmp_path / "tournament.yaml").write_text(TOURNAMENT)
+    (tmp_path / "training.yaml").write_text(TRAINING)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "curve.json").write_text(json.dumps(CURVE))
+    return tmp_path
+
+
+@pytest.mark.parametrize("state", ["full", "read-only"])
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_disk_that_takes_nothing_is_one_sentence(
+    name: str, state: str, given: Path, directory: Path, small_disk: SmallDisk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if name == "games":
+        pytest.importorskip("pyarrow")
+    if state == "full":
+        small_disk.fill()
+    else:
+        small_disk.make_read_only()
+    places = {"IN": str(given), "OUT": str(small_disk.path), "LEVEL": str(directory)}
+    words = WRITERS[name].split()
+    for place, path in places.items():
+        words = [word.replace(place, path) for word in words]
+    with pytest.raises(SystemExit) as ended:
+        cli.run("gin", words[0], words[1:])
+    said = str(ended.value.code)
+    assert said.startswith(f"gin {words[0]}: ") and "\n" not in said
+    assert (
+        "No space left" in said or "Read-only file system" in said or "disk is full" in said or "unable to open" in said
+    )
+    assert not [path for path in small_disk.path.rglob(".*") if path.is_file()]
+    if name == "evaluate" and state == "full":
+        # The figures of what was played are shown where they could not be written.
+        assert "games won" in capsys.readouterr().out.lower()
+
+
+def test_what_was_written_before_survives_a_full_disk(given: Path, level: Level, small_disk: SmallDisk) -> None:
+    out = small_disk.path / "x.json"
+    cli.run("gin", "evaluate", ["simple", "easy", "--games", "2", "--out", str(out)])
+    home = Home(small_disk.path / "home")
+    file = home.create("Ann")
+    profile = Profile(small_disk.path / "home", level, "Ann")
+    profile.update(lambda record, prior: None)
+    before, learned = out.read_bytes(), profile.path.read_bytes()
+    small_disk.fill()
+    with pytest.raises(SystemExit, match="No space left"):
+        cli.run("gin", "evaluate", ["simple", "easy", "--games", "2", "--seed", "1", "--out", str(out)])
+    with pytest.raises(LevelError, match="No space left"):
+        profile.update(lambda record, prior: None)
+    assert out.read_bytes() == before and profile.path.read_bytes() == learned
+    file.game = {"name": "x" * 1_000_000}
+    file.save()
+    assert any("full" in notice and "what was saved before is still there" in notice for notice in file.notices)
+    file.close()
+    (small_disk.path / "filling").unlink()
+    again = home.open("Ann")
+    assert again.game is None and not again.notices
+    again.close()
+
+
+def test_a_run_goes_on_after_a_full_disk(given: Path, small_disk: SmallDisk) -> None:
+    words = ["--config", str(given / "training.yaml"), "--out", str(small_disk.path / "run")]
+    cli.run("gin", "train", words)
+    before = json.loads((small_disk.path / "run" / "last" / "checkpoint.json").read_text())["about"]["decisions"]
+    small_disk.fill()
+    more = ["--set", f"decisions={10 * before}"]
+    with pytest.raises(SystemExit, match="No space left"):
+        cli.run("gin", "train", [*words, *more])
+    (small_disk.path / "filling").unlink()
+    cli.run("gin", "train", [*words, *more])
+    after = json.loads((small_disk.path / "run" / "last" / "checkpoint.json").read_text())["about"]["decisions"]
+    assert after >= 10 * before
+
+
+def test_an_error_that_is_no_disks_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agents.cli._call", lambda *rest: open("/no/such/file"))
+    with pytest.raises(FileNotFoundError):
+        cli.run("gin", "evaluate", [])

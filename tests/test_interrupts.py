@@ -1,0 +1,202 @@
+"""Ctrl-C and SIGTERM where results are at stake: they wait for what is written, and what was broken off goes on to the same result.
+
+`python -m benchmarks.interrupts` sends them at random moments of whole programs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import agents.arena.matches as matches
+import agents.arena.tournament as tournament
+import agents.cli.evaluate as evaluate
+import agents.cli.measure as measure
+import agents.levels.bench.adaptation as adaptation
+from agents import cli
+from agents.arena import play_match
+from agents.interrupts import born_deaf, held, released
+from ginenv.jit import interrupt, take_interrupt
+
+TOURNAMENT = """
+players: {a: simple, b: easy}
+pairs: 6
+block: 2
+resamples: 20
+"""
+
+
+def signalling(function: Callable[..., Any], at: int = 1, number: int = signal.SIGTERM) -> Callable[..., Any]:
+    """The function, with a signal before its call of this number."""
+    calls = 0
+
+    def signalled(*arguments: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == at:
+            os.kill(os.getpid(), number)
+        return function(*arguments, **options)
+
+    return signalled
+
+
+def said_by(*words: object) -> str:
+    """What a command says when it fails; nothing where it succeeds."""
+    try:
+        cli.run("gin", str(words[0]), [str(word) for word in words[1:]])
+    except SystemExit as ended:
+        return str(ended.code)
+    return ""
+
+
+def test_an_interrupt_waits_until_it_is_released() -> None:
+    signal.signal(signal.SIGTERM, interrupt)
+    reached = []
+    with held() as interrupts:
+        with released():
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert interrupts.asked
+        # One within another is part of it.
+        with pytest.raises(KeyboardInterrupt), held(), released():
+            reached.append("never")
+        with pytest.raises(KeyboardInterrupt), released():
+            reached.append("begun")
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(1)
+            reached.append("never")
+        assert not interrupts.asked
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert reached == ["begun"] and signal.getsignal(signal.SIGTERM) is interrupt
+    with pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(1)
+
+
+def test_a_handler_of_somebodys_own_stays() -> None:
+    heard: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, frame: heard.append(number))
+    with held() as interrupts:
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert heard == [signal.SIGTERM] and not interrupts.asked
+
+
+def test_an_interrupt_while_something_is_imported_waits_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "slowly_imported.py").write_text(
+        "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\ndone = True\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    signal.signal(signal.SIGTERM, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        importlib.import_module("slowly_imported")
+        time.sleep(2)
+    assert sys.modules["slowly_imported"].done
+    # It was told, and is not told again when the next kernel is compiled.
+    assert not take_interrupt()
+
+
+def test_an_interrupt_that_waited_for_an_import_is_held_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "imported_while_released.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    signal.signal(signal.SIGTERM, interrupt)
+    with held() as interrupts:
+        with released():
+            importlib.import_module("imported_while_released")
+        time.sleep(0.3)
+        assert interrupts.asked
+
+
+def test_workers_hear_no_ctrl_c_before_they_are_ready() -> None:
+    program = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+    with born_deaf():
+        child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert child.communicate()[0] == "True\n"
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+@pytest.mark.parametrize(
+    "where", ["while the parts are joined", "while programs are closed", "while the file is written"]
+)
+def test_a_match_loses_nothing_after_its_last_game(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, name = {
+        "while the parts are joined": (matches, "join_parts"),
+        "while programs are closed": (matches, "_close"),
+        "while the file is written": (evaluate, "write_json"),
+    }[where]
+    monkeypatch.setattr(module, name, signalling(getattr(module, name)))
+    out = tmp_path / "match.json"
+    assert said_by("evaluate", "simple", "easy", "--games", 4, "--out", out) == ""
+    assert [match["pairs"] for match in json.loads(out.read_text())["matches"]] == [2]
+    # The command is over.
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_an_interrupted_match_holds_the_first_pairs_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(matches.Lockstep, "tick", signalling(matches.Lockstep.tick, at=400))
+    out = tmp_path / "match.json"
+    assert said_by("evaluate", "simple", "easy", "--games", 1000, "--batch", 64, "--out", out) == ""
+    [match] = json.loads(out.read_text())["matches"]
+    assert 0 < match["pairs"] < 500 and f"interrupted after {match['pairs']:,} of 500 pairs" in capsys.readouterr().out
+    monkeypatch.undo()
+    whole = play_match("simple", "easy", pairs=match["pairs"]).to_dict()
+    assert all(match[key] == whole[key] for key in ("jobs", "hands", "share", "points_per_hand"))
+
+
+@pytest.mark.parametrize("where", ["_save", "play_pairs"])
+def test_an_interrupted_tournament_shows_its_blocks_and_goes_on(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "t.yaml").write_text(TOURNAMENT)
+    words = ["tournament", tmp_path / "t.yaml", f"out={tmp_path / 'out'}"]
+    with monkeypatch.context() as patched:
+        if where == "_save":
+            patched.setattr(tournament.Tournament, where, signalling(tournament.Tournament._save, at=2))
+        else:
+            patched.setattr(matches, where, signalling(matches.play_pairs, at=3))
+        assert said_by(*words) == ""
+    results = tmp_path / "out" / "results.json"
+    assert json.loads(results.read_text())["blocks_missing"] == 1
+    assert "1 blocks have not been played; the same command continues with them" in capsys.readouterr().out
+    assert said_by(*words) == ""
+    assert said_by("tournament", tmp_path / "t.yaml", f"out={tmp_path / 'whole'}") == ""
+    resumed, whole = (json.loads((tmp_path / name / "results.json").read_text()) for name in ("out", "whole"))
+    assert resumed["blocks_missing"] == 0 and resumed["ratings"] == whole["ratings"]
+
+
+def test_an_interrupted_adaptation_goes_on_to_the_same_figures(
+    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adaptation, "_AFTERWARDS", 2)
+    sizes = ["--series", 2, "--hands", 60, "--ceiling-hands", 40, "--harm-series", 2]
+    words = ["adaptation", directory, *sizes, "--out"]
+    kept = tmp_path / "out" / "parts"
+    assert said_by(*words, tmp_path / "whole") == ""
+    with monkeypatch.context() as patched:
+        patched.setattr(adaptation, "_play", signalling(adaptation._play, at=2))
+        assert f"interrupted; what has been played is kept in {kept}" in said_by(*words, tmp_path / "out")
+    assert [path.name.partition("-")[2] for path in kept.iterdir()] == ["frozen.npz"]
+    # Whatever is damaged is played again.
+    next(kept.iterdir()).write_bytes(b"half")
+    with monkeypatch.context() as patched:
+        patched.setattr(measure, "write_json", signalling(measure.write_json))
+        assert said_by(*words, tmp_path / "out") == ""
+    assert not kept.exists()
+    documents = []
+    for name in ("out", "whole"):
+        document = json.loads((tmp_path / name / "results.json").read_text())
+        documents.append({key: value for key, value in document.items() if key not in ("seconds", "command")})
+    assert documents[0] == documents[1]

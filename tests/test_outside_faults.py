@@ -1,0 +1,234 @@
+"""Programs from outside that fail, lie or will not end: each is named, costs itself the game, and leaves nothing behind."""
+
+import gc
+import json
+import os
+import subprocess
+import sys
+
+import gymnasium as gym
+import numpy as np
+import psutil
+import pytest
+
+from agents.arena import MatchSettings, play_match
+from agents.arena.conform import check
+from agents.arena.stress import run
+from agents.cli import main
+from agents.programs.player import BotLimits, OutsidePlayer
+from ginenv.errors import GinError
+from tests.support.programs import (
+    ASKED_FIRST,
+    QUICK,
+    ROOT,
+    bad_bot,
+    first_views,
+    processes_of,
+)
+
+EXPECTED = {
+    "crash-at-start": "crash",
+    "wrong-protocol": "handshake",
+    "true-protocol": "handshake",
+    "split-text": "handshake",
+    "wrong-key": "handshake",
+    "crash": "crash",
+    "killed": "crash",
+    "stall": "timeout",
+    "partial": "timeout",
+    "no-json": "rubbish",
+    "nested": "rubbish",
+    "old-id": "rubbish",
+    "missing": "rubbish",
+    "twice": "rubbish",
+    "long-move": "illegal move",
+    "long-number": "illegal move",
+    "illegal": "illegal move",
+    "number": "illegal move",
+    "flood": "flood",
+    "daemon": "timeout",
+    "orphan": "crash",
+}
+
+
+@pytest.mark.parametrize(("kind", "fault"), EXPECTED.items())
+def test_a_bad_bot_forfeits_is_named_and_leaves_nothing_behind(kind, fault, monkeypatch):
+    monkeypatch.setenv("BAD_BOT_TEST", f"{kind}-{os.getpid()}")
+    result = play_match(bad_bot(kind), "simple", pairs=2, settings=MatchSettings(limits=QUICK))
+    assert result.games["done"].all()
+    assert result.games["forfeits"][:, 0].sum() > 0
+    assert fault in [entry["kind"] for entry in result.faults]
+    assert all(entry["player"].endswith(f"{kind} 0") and 0 < len(entry["first"]) < 1500 for entry in result.faults)
+    # This process carries the mark as well.
+    assert not set(processes_of(f"BAD_BOT_TEST={kind}-{os.getpid()}")) - {os.getpid()}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody inherits such a process")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_child_that_dropped_its_session_and_environment_ends_with_the_command(workers, tmp_path):
+    bot = bad_bot("bare-daemon", f"{os.getpid()}{workers}")
+    words = [bot, "simple", "--hands", "4", "--workers", str(workers), "--out", str(tmp_path / "x.json")]
+    done = subprocess.run(
+        [sys.executable, "evaluate.py", *words], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    left = [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if f"{os.getpid()}{workers}" in (process.info["cmdline"] or ())
+    ]
+    for process in left:
+        process.kill()
+    assert not left
+    [match] = json.loads((tmp_path / "x.json").read_text())["matches"]
+    assert [fault["kind"] for fault in match["faults"]] == ["crash"], done.stderr
+
+
+def test_a_flood_of_error_output_costs_nothing():
+    result = play_match(bad_bot("noise"), "simple", pairs=2)
+    assert not result.faults and not result.games["forfeits"].any()
+
+
+def test_a_program_that_fails_in_an_environment_is_an_error_in_its_own_words():
+    for kind, words in (
+        ("no-json", "rubbish: answered with what is not JSON"),
+        ("illegal", "illegal move: in slot [0-9]+: .* is not legal; legal are: "),
+        ("crash-at-start", "crash: the program ended with status"),
+    ):
+        env = gym.make("ginenv:Gin/Hand-v0", opponent=bad_bot(kind))
+        with pytest.raises(GinError, match=f"player 'cmd:.*{kind} 0' cannot go on; {words}"):
+            for seed in range(20):
+                _, info = env.reset(seed=seed)
+                over = False
+                while not over:
+                    *_, over, _, info = env.step(int(np.flatnonzero(info["action_mask"])[0]))
+        env.close()
+    player = OutsidePlayer("no-such-program-here")
+    for _ in range(3):
+        with pytest.raises(GinError, match=r"cannot start: 'no-such-program-here' cannot be started"):
+            player.act(first_views())
+    # In a match the same player costs itself the games.
+    assert (play_match(player, "random", pairs=2).games["winner"] == 1).all()
+
+
+def test_an_environment_that_is_closed_ends_the_program(monkeypatch, logger):
+    mark = f"ginenv-close-{os.getpid()}"
+    monkeypatch.setenv("BAD_BOT_TEST", mark)
+    spec, lines = logger()
+    single = gym.make("ginenv:Gin/Hand-v0", opponent=spec)
+    several = gym.make_vec("ginenv:Gin/Hand-v0", num_envs=2, opponent=spec)
+    for env in (single, several):
+        env.reset(seed=1, options=ASKED_FIRST)
+        assert set(processes_of(mark)) - {os.getpid()}
+        env.close()
+        assert not set(processes_of(mark)) - {os.getpid()}
+        assert lines()[-1]["type"] == "bye"
+
+
+def test_a_program_that_nobody_closed_ends_with_its_player_and_with_the_interpreter(monkeypatch, logger):
+    mark = f"ginenv-finalize-{os.getpid()}"
+    monkeypatch.setenv("BAD_BOT_TEST", mark)
+    spec, lines = logger()
+    player = OutsidePlayer(spec.removeprefix("cmd:"))
+    player.act(first_views())
+    assert set(processes_of(mark)) - {os.getpid()}
+    del player
+    gc.collect()
+    assert not set(processes_of(mark)) - {os.getpid()}
+    assert lines()[-1]["type"] == "bye"
+    program = f"""
+import gymnasium as gym
+import ginenv
+env = gym.make("Gin/Hand-v0", opponent={spec!r})
+env.reset(seed=1, options={ASKED_FIRST!r})
+env = None
+"""
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
+    assert not set(processes_of(mark)) - {os.getpid()}
+    assert lines()[-1]["type"] == "bye"
+
+
+def test_a_forfeit_of_the_hand_lets_the_game_go_on():
+    settings = MatchSettings(limits=QUICK, forfeit="hand", forfeit_points=60)
+    result = play_match(bad_bot("illegal"), "simple", pairs=2, settings=settings)
+    assert (result.games["hands"] >= 2).all() and (result.games["winner"] == 1).all()
+
+
+def test_a_program_that_does_not_exist_is_a_fault_and_not_an_error():
+    result = play_match("cmd:no-such-program-here", "random", pairs=2, settings=MatchSettings(limits=QUICK))
+    assert result.faults[0]["kind"] == "cannot start" and "no-such-program-here" in result.faults[0]["first"]
+    assert (result.games["winner"] == 1).all()
+
+
+def test_a_program_that_will_not_end_is_named_and_ended(monkeypatch):
+    monkeypatch.setenv("BAD_BOT_TEST", f"ending-{os.getpid()}")
+    for kind, words in (("stubborn", "was still running"), ("crash-on-exit", "ended with status 1")):
+        result = play_match(bad_bot(kind), "simple", pairs=2, settings=MatchSettings(limits=BotLimits(end_seconds=3.0)))
+        assert [fault["kind"] for fault in result.faults] == ["ending"] and words in result.faults[0]["first"]
+        assert not result.games["forfeits"].any()
+    assert not set(processes_of(f"BAD_BOT_TEST=ending-{os.getpid()}")) - {os.getpid()}
+
+
+def test_conformance_says_in_words_what_is_wrong(logger):
+    good = check(logger()[0].removeprefix("cmd:"), hands=8)
+    assert not good.wrong and good.asked["discard"] and good.asked["layoff"]
+    assert any("spread" in note for note in good.notes)
+    bad = check(bad_bot("illegal").removeprefix("cmd:"), hands=2)
+    assert len(bad.wrong) == 1 and "illegal move" in bad.wrong[0] and '"legal" list' in bad.wrong[0]
+    late = check(bad_bot("wrong-protocol").removeprefix("cmd:"), hands=2)
+    assert len(late.wrong) == 1 and "it must be 1" in late.wrong[0]
+
+
+def test_many_bad_bots_at_once_leave_nothing_behind():
+    kinds = ["crash", "illegal", "orphan", "no-json"]
+    result = run(ROOT / "agents" / "arena" / "bad_bots.py", kinds, 8, 4, lambda done: None)
+    assert not result.unnamed and result.left_behind == 0
+    assert {kind: set(named) for kind, named in result.faults.items()}["no-json"] == {"rubbish"}
+
+
+JAVA = """Exception in thread "main" java.lang.IllegalStateException: no card left
+\tat Bot.choose(Bot.java:17)
+\tat Bot.main(Bot.java:3)
+Caused by: java.io.IOException: no such file
+\tat Bot.read(Bot.java:40)
+\t... 2 more
+"""
+
+
+PYTHON = (
+    'Traceback (most recent call last):\n  File "bot.py", line 3, in <module>\n    main()\nValueError: no card left\n'
+)
+
+
+RUST = "thread 'main' panicked at src/main.rs:2:5:\nno card left\nnote: run with `RUST_BACKTRACE=1`\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (JAVA, "Caused by: java.io.IOException: no such file"),
+        (JAVA.partition("Caused")[0] + "\tat Bot.again(Bot.java:5)\n" * 1024, JAVA.partition("\n")[0]),
+        (PYTHON, "ValueError: no card left"),
+        (RUST, "thread 'main' panicked at src/main.rs:2:5:"),
+        ("one\ntwo\n", "two"),
+        ("", ""),
+    ],
+)
+def test_a_crash_quotes_the_line_that_names_the_error(text, words, tmp_path):
+    (tmp_path / "errors").write_text(text)
+    result = play_match(f"cmd:sh -c 'cat >&2 {tmp_path / 'errors'}; exit 3'", "random", pairs=1, unit="hands")
+    first = result.faults[0]["first"]
+    assert first.startswith("the program ended with status 3") and first.endswith(
+        f"; its last words: {words}" if words else "due"
+    )
+
+
+def test_a_forfeit_is_in_the_table_and_in_the_status(tmp_path, monkeypatch, capsys):
+    for bot, words in (("cmd:no-such-program", "cannot start"), (bad_bot("stall"), "no answer in 0.3 s")):
+        out = tmp_path / "x.json"
+        monkeypatch.setattr(
+            "sys.argv", ["gin", "evaluate", bot, "random", "--hands", "2", "--seconds", "0.3", "--out", str(out)]
+        )
+        with pytest.raises(SystemExit, match=f"2 hands were forfeited; cmd:.*{words}"):
+            main()
+        assert [match["faults"][0]["forfeits"] for match in json.loads(out.read_text())["matches"]] == [2]
+        assert "fault" in capsys.readouterr().out
