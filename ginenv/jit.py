@@ -286,7 +286,7 @@ def kernel(function: Callable[..., Any]) -> Any:
         before = config.CACHE_DIR  # type: ignore[attr-defined]
         config.CACHE_DIR = directory  # type: ignore[attr-defined]
         try:
-            called_by_python._cache = _Cache(function)
+            called_by_python._cache = _Cache(function)  # type: ignore[attr-defined]
         except (OSError, RuntimeError):
             # The directory cannot be written after all.
             pass
