@@ -85,6 +85,7 @@ check-dist: $(SETUP)
 bench: $(PEERS)
 	$(BIN)/python -m benchmarks.engine_speed
 	$(BIN)/python -m benchmarks.env_speed
+	$(BIN)/python -m benchmarks.web_speed
 	$(BIN)/python -m benchmarks.tables
 
 # The shipped network on deals that nothing was trained or chosen on: the members of its training pool, then styles kept aside.

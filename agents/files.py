@@ -64,25 +64,29 @@ def parse_json(text: str | bytes) -> Any:
         JsonError: if it is not JSON, not text, or beyond the limits.
     """
     try:
-        value = json.loads(text.decode() if isinstance(text, bytes) else text, parse_int=_parse_whole)
+        text = text.decode() if isinstance(text, bytes) else text
+        value = json.loads(text, parse_int=_parse_whole)
     except RecursionError:
         raise JsonError(_TOO_DEEP) from None
     except UnicodeDecodeError as error:
         raise JsonError(f"not UTF-8 text: {error.reason} at byte {error.start}") from None
     except json.JSONDecodeError as error:
         raise JsonError(str(error)) from None
+    # What is no escape has been seen by the decoder, or is in a text that was given.
+    escaped = "\\u" in text or not (text.isascii() or is_text(text))
     level = [value]
     for _ in range(MOST_DEPTH):
-        texts = [each for each in level if isinstance(each, str)]
-        for each in level:
-            if isinstance(each, dict):
-                texts += each
-        if not all(each.isascii() or is_text(each) for each in texts):
-            raise JsonError("half a character (a lone surrogate)")
+        if escaped:
+            texts = [each for each in level if isinstance(each, str)]
+            for each in level:
+                if isinstance(each, dict):
+                    texts += each
+            if not all(each.isascii() or is_text(each) for each in texts):
+                raise JsonError("half a character (a lone surrogate)")
         level = [
             inner
             for each in level
-            if isinstance(each, dict | list)
+            if isinstance(each, _HOLDERS)
             for inner in (each.values() if isinstance(each, dict) else each)
         ]
         if not level:
@@ -90,6 +94,7 @@ def parse_json(text: str | bytes) -> Any:
     raise JsonError(_TOO_DEEP)
 
 
+_HOLDERS = (dict, list)
 _TOO_DEEP = f"nested more than {MOST_DEPTH} deep"
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from ginenv.jit import interrupt
+from ginenv.jit import interrupt, take_interrupt
 
 # Those that would raise KeyboardInterrupt; others, such as a training run's, are what they are.
 _RAISING = (signal.default_int_handler, interrupt)
@@ -42,6 +42,7 @@ class Held:
             if handler in _RAISING:
                 self.before[number] = handler
                 signal.signal(number, self.note)
+        self.asked = take_interrupt() or self.asked
 
     def release(self) -> None:
         """From now on they are raised."""
@@ -77,8 +78,8 @@ def released() -> Iterator[None]:
     if _held is None or threading.current_thread() is not threading.main_thread():
         yield
         return
-    _held.release()
     try:
+        _held.release()
         if _held.asked:
             _held.asked = False
             raise KeyboardInterrupt

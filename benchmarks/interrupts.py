@@ -47,6 +47,7 @@ _SMALL = {
     "bfloat16": "no",
     "panel": ["random"],
     "panel_games": 20,
+    "minutes": 0,
 }
 _PLAYERS = ("simple", "formula")
 

@@ -1,6 +1,6 @@
 """Do mistakes mean something? The mean loss per decision of players of known strength, and blunders looked at again.
 
-python -m benchmarks.mistakes                       500 hands of each player, 200 games of every two of them, in some hours
+python -m benchmarks.mistakes                       500 hands of each player, 200 games of every two of them
 python -m benchmarks.mistakes --hands 40 --pairs 10 --confirm 10 --out runs/mistakes --results runs/mistakes/results.json
 
 Every player plays the same deals against the same opponent under ``eaai``, from 0 : 0 with the game to 100 points before it; all its
@@ -8,15 +8,23 @@ decisions are judged as ``gin analyse`` judges them. The order of the players by
 among themselves (Spearman's rank correlation). Then blunders are drawn at random and judged again in 16 times the worlds, from another
 seed: that tells how many are mere noise of the worlds, not whether the critic that judges all of them is right.
 
-What was found is written after every tenth hand; the same command goes on where it was stopped, and with larger counts plays what is
-missing.
+The marks are calibrated on levels 1 to 3: of every decision its loss is kept, and a table says how many marks a hand of each level
+would have at half the thresholds, at those of ``agents.analysis.marks``, and at twice as much. Thresholds serve if every mark is rarer
+from level to level, if a blunder is no every hand's matter even for level 1, and if it is still there in more worlds.
+
+What was found is written to ``--out`` after every tenth hand; the same command goes on where it was stopped, and with larger counts
+plays what is missing. How much is done and what time is left is shown meanwhile (without a terminal: a line a minute).
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
+import shlex
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +34,16 @@ from rich.console import Console
 from rich.table import Table
 
 from agents.analysis import MARKS, Analyst
-from agents.analysis.marks import UNCLEAR
+from agents.analysis.marks import ERRORS, THRESHOLDS, UNCLEAR
 from agents.analysis.sources import play_out
 from agents.arena.configs import TournamentConfig
 from agents.arena.tournament import Tournament
 from agents.config import parse_config
 from agents.files import write_json
 from agents.levels.level import NAMES
+from agents.reports.terminal import progress_bar
 from ginenv.hand import Hand
-from ginenv.players import make_player
+from ginenv.players import Player, make_player
 
 RESULTS = Path(__file__).parent / "results" / "mistakes.json"
 PLAYERS = {"random": "random", **{name: f"{name}:learn=false" for name in NAMES}, "network": "network"}
@@ -42,16 +51,20 @@ RULES = "eaai"
 # Hands between two writes.
 EVERY = 10
 ALL = (*MARKS, UNCLEAR, "")
+# Losses below this (of the game) are not kept one by one.
+LEAST_KEPT = 0.0025
+# On whom marks are calibrated, and by what their thresholds are multiplied beside.
+CALIBRATED_ON, TRIED = NAMES[:3], (0.5, 1.0, 2.0)
 # The bars: rank correlation, and the part of the blunders that are mistakes in this many times the worlds, too.
 SPEARMAN, CONFIRMED, TIMES = 0.9, 0.8, 16
 
 
 class Kept:
-    """The results on disk; of other settings or weights they are begun anew.
+    """What has been judged, on disk; of other settings or weights it is begun anew.
 
     Args:
         path: the file.
-        asked: what they depend on.
+        asked: what it depends on.
     """
 
     def __init__(self, path: Path, asked: dict[str, Any]) -> None:
@@ -63,17 +76,31 @@ class Kept:
                 self.found = known
 
     def write(self) -> None:
-        """Writes them."""
+        """Writes it."""
         write_json(self.path, self.found)
 
 
 def judge_hands(name: str, kept: Kept, analyst: Analyst, opponent: str, hands: int, console: Console) -> None:
-    """Plays and judges the hands of a player that are missing: of each its decisions, their loss, and what was marked."""
+    """Plays and judges the hands of a player that are missing: of each its decisions, their losses, and what was marked."""
     rows: list[dict[str, Any]] = kept.found["players"].setdefault(name, [])
     if len(rows) >= hands:
         return
     seats = make_player(PLAYERS[name], 1), make_player(opponent, 2)
     began = time.process_time()
+    with progress_bar(console, hands, f"{name}, hands") as tick:
+        tick(len(rows))
+        _judge_missing(rows, seats, kept, analyst, hands, tick)
+    console.print(f"{name}: {hands} hands, {time.process_time() - began:.0f} s of processor time", highlight=False)
+
+
+def _judge_missing(
+    rows: list[dict[str, Any]],
+    seats: tuple[Player, Player],
+    kept: Kept,
+    analyst: Analyst,
+    hands: int,
+    tick: Callable[[int], None],
+) -> None:
     for number in range(len(rows), hands):
         seat = number % 2
         hand = Hand.deal(RULES, seed=number)
@@ -83,29 +110,43 @@ def judge_hands(name: str, kept: Kept, analyst: Analyst, opponent: str, hands: i
             [each.move, each.mark, each.kind, round(each.loss or 0.0, 4), round(each.error, 4)]
             for each in found.mistakes(seat)
         ]
+        losses = [
+            [round(each.loss, 4), round(each.error, 4)]
+            for each in found.decisions
+            if each.loss is not None and each.loss >= LEAST_KEPT
+        ]
         side = found.sides[seat]
-        rows.append({"decisions": side.decisions, "loss": side.loss, "marked": marked, "history": hand.history})
+        rows.append(
+            {
+                "decisions": side.decisions,
+                "loss": side.loss,
+                "losses": losses,
+                "marked": marked,
+                "history": hand.history,
+            }
+        )
+        tick(len(rows))
         if len(rows) % EVERY == 0 or len(rows) == hands:
             kept.write()
-    console.print(f"{name}: {hands} hands, {time.process_time() - began:.0f} s of processor time", highlight=False)
 
 
-def confirm(name: str, kept: Kept, worlds: int, count: int) -> None:
+def confirm(name: str, kept: Kept, worlds: int, count: int, console: Console) -> None:
     """Judges blunders of a player again in more worlds: of each the mark there, and both losses."""
     rows = kept.found["players"][name]
     places = [(n, *mark) for n, row in enumerate(rows) for mark in row["marked"] if mark[1] == "blunder"]
     done: dict[str, Any] = kept.found["confirmed"].setdefault(name, {})
     judge = Analyst(TIMES * worlds, seed=1)
-    for at in np.random.default_rng(0).permutation(len(places))[:count]:
-        number, move, _, _, loss, _ = places[int(at)]
-        key = f"{number}-{move}"
-        if key in done:
-            continue
-        hand = Hand.deal(RULES, seed=number)
-        hand.push_all(rows[number]["history"][: move - 1])
-        again = judge.decision(hand.view(), rows[number]["history"][move - 1])
-        done[key] = {"loss": loss, "again": again.loss, "error": again.error, "mark": again.mark}
-        kept.write()
+    drawn = [places[int(at)] for at in np.random.default_rng(0).permutation(len(places))[:count]]
+    with progress_bar(console, len(drawn), f"{name}, blunders judged again") as tick:
+        for number, (hand_number, move, _, _, loss, _) in enumerate(drawn, 1):
+            key = f"{hand_number}-{move}"
+            if key not in done:
+                hand, history = Hand.deal(RULES, seed=hand_number), rows[hand_number]["history"]
+                hand.push_all(history[: move - 1])
+                again = judge.decision(hand.view(), history[move - 1])
+                done[key] = {"loss": loss, "again": again.loss, "error": again.error, "mark": again.mark}
+                kept.write()
+            tick(number)
 
 
 def spearman(one: list[float], other: list[float]) -> float:
@@ -122,8 +163,31 @@ def loss_per_decision(rows: list[dict[str, Any]]) -> tuple[float, float]:
     return float(mean), float(1.96 * spread / np.sqrt(len(rows)))
 
 
-def report(kept: Kept, ratings: dict[str, Any], console: Console) -> dict[str, Any]:
-    """The table, and what follows from it."""
+def calibration(kept: Kept) -> tuple[dict[str, Any], Table]:
+    """Marks a hand of levels 1 to 3 at the thresholds and at others: ``{factor: {mark: {level: marks a hand}}}``, and the table of them."""
+    table = Table(title="marks a hand, by what the thresholds are multiplied by", box=box.SIMPLE)
+    for heading in ("", "loss from", *CALIBRATED_ON, "rarer from level to level"):
+        table.add_column(heading, justify="right" if heading else "left")
+    found: dict[str, Any] = {}
+    for factor in TRIED:
+        # From the least; what is at the next threshold or above has that mark.
+        steps = [(mark, factor * least) for mark, least in THRESHOLDS[::-1]]
+        ends = [least for _, least in steps[1:]] + [float("inf")]
+        for (mark, least), end in zip(steps, ends, strict=True):
+            shares = {}
+            for level in CALIBRATED_ON:
+                rows = kept.found["players"][level]
+                losses = [each for row in rows for each in row["losses"]]
+                shares[level] = sum(least <= loss < end and loss > ERRORS * error for loss, error in losses) / len(rows)
+            falls = all(shares[a] > shares[b] for a, b in itertools.pairwise(CALIBRATED_ON))
+            found.setdefault(f"{factor:g}", {})[mark] = shares
+            words = [f"{share:.2f}" for share in shares.values()]
+            table.add_row(f"{mark} × {factor:g}", f"{100 * least:g} %", *words, "yes" if falls else "no")
+    return found, table
+
+
+def report(kept: Kept, ratings: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+    """What follows from what was found, and what is to be shown of it."""
     table = Table(
         title="loss per decision in percent of the game, and the part of decisions with each mark", box=box.SIMPLE
     )
@@ -147,25 +211,26 @@ def report(kept: Kept, ratings: dict[str, Any], console: Console) -> dict[str, A
             still,
         )
     table.caption = f"judged again in {TIMES} times the worlds: still blunders / still mistakes / blunders drawn"
-    console.print(table)
     names = list(losses)
     rank = spearman([-losses[name] for name in names], [ratings[name]["rating"] for name in names])
     checked = [each for found in kept.found["confirmed"].values() for each in found.values()]
     blunders, marked = (
         sum(each["mark"] in marks for each in checked) / max(1, len(checked)) for marks in (("blunder",), MARKS)
     )
-    console.print(
+    calibrated, marks_a_hand = calibration(kept)
+    words = (
         f"Spearman {rank:.3f} (bar {SPEARMAN}); of {len(checked)} blunders {100 * blunders:.0f} % are blunders in {TIMES} times the "
-        f"worlds (bar {100 * CONFIRMED:.0f} %), {100 * marked:.0f} % mistakes",
-        highlight=False,
+        f"worlds (bar {100 * CONFIRMED:.0f} %), {100 * marked:.0f} % mistakes"
     )
-    return {
+    summary = {
         "players": summary,
         "spearman": rank,
         "blunders": len(checked),
         "confirmed": blunders,
         "still_marked": marked,
+        "calibration": calibrated,
     }
+    return summary, [table, words, marks_a_hand]
 
 
 def main() -> None:
@@ -176,22 +241,25 @@ def main() -> None:
     parser.add_argument("--confirm", type=int, default=100, help="blunders of each player to judge again")
     parser.add_argument("--pairs", type=int, default=100, help="mirrored games of every two players, for the ratings")
     parser.add_argument("--opponent", default="formula")
-    parser.add_argument("--out", type=Path, default=Path("runs/mistakes"), help="of the tournament")
+    parser.add_argument("--out", type=Path, default=Path("runs/mistakes"), help="hands and games")
     parser.add_argument("--results", type=Path, default=RESULTS)
     asked = parser.parse_args()
     console, analyst = Console(), Analyst(asked.worlds)
     played = {"players": PLAYERS, "rules": RULES, "pairs": asked.pairs, "block": min(50, asked.pairs), "out": asked.out}
     tournament = Tournament(parse_config(played, TournamentConfig))
-    kept = Kept(asked.results, {"analyst": analyst.name, "opponent": asked.opponent, "weights": tournament.made_of})
+    depends = {"format": 2, "analyst": analyst.name, "opponent": asked.opponent, "weights": tournament.made_of}
+    kept = Kept(asked.out / "judged.json", depends)
     for name in PLAYERS:
         judge_hands(name, kept, analyst, asked.opponent, asked.hands, console)
     for name in PLAYERS:
-        confirm(name, kept, asked.worlds, asked.confirm)
-    tournament.play()
+        confirm(name, kept, asked.worlds, asked.confirm, console)
+    with progress_bar(console, len(tournament.blocks()), "games of the tournament, blocks") as tick:
+        tournament.play(tick)
     ratings = tournament.standings().to_dict()["ratings"]
-    kept.found["ratings"] = ratings
-    kept.found["summary"] = report(kept, ratings, console)
-    kept.write()
+    command = shlex.join(["python", "-m", "benchmarks.mistakes", *sys.argv[1:]])
+    summary, shown = report(kept, ratings)
+    write_json(asked.results, {"command": command, "asked": depends, "ratings": ratings, "summary": summary})
+    console.print(*shown, sep="\n", highlight=False)
 
 
 if __name__ == "__main__":

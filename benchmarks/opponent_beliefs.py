@@ -86,7 +86,7 @@ def measure_beliefs(hands: Hands, known: dict[str, np.ndarray], stranger: np.nda
     features = np.zeros((_DRAWN, NUM_FEATURES), np.float32)
     turns, space = np.zeros(MAX_TURNS, TURN), np.zeros(1, WORKSPACE)
     for n, row in enumerate(rows):
-        view, stream = views[row : row + 1], mix(views["luck"][row])
+        view, stream = views[row : row + 1], np.uint64(mix(views["luck"][row]))
         stream = np.uint64(_draw(view, decisions["belief"][n], turns, drawn, features, stream))
         weights = reading.plausible(n, drawn, features)
         cards = card_rows(drawn)

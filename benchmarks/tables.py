@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from PIL import Image
 
 from agents.files import write_atomic, write_text
 from agents.search.config import SearchConfig
+from benchmarks.markdown import table as _table
+from benchmarks.web_tables import sections as web_sections
 from ginenv.env import HandEnv
 from ginenv.players import make_player, parse_player
 
@@ -57,11 +59,6 @@ def _interval(found: dict[str, float]) -> str:
 
 def _points(match: dict[str, Any]) -> str:
     return _interval(match["points_per_hand"])
-
-
-def _table(headings: list[str], rows: Iterable[list[str]]) -> list[str]:
-    """A table and the empty line after it."""
-    return [f"| {' | '.join(cells)} |" for cells in (headings, ["---"] * len(headings), *rows)] + [""]
 
 
 def network_table() -> list[str]:
@@ -291,7 +288,7 @@ levels gain is clustered by series or history. `make results` plays the network'
 `search_speed` measure the search, `python -m benchmarks.levels_measured` the levels, `make bench` the engine and the environments.
 """
     parts = [about]
-    for title, words, table in SECTIONS:
+    for title, words, table in (*SECTIONS, *web_sections()):
         parts += [f"## {title}\n", *([words + "\n"] if words else []), *table()]
     return "\n".join(parts).rstrip("\n") + "\n"
 

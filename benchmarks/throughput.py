@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +91,13 @@ def compare(measurements: Sequence[Callable[[], Throughput]], rounds: int = 3) -
     return [max(column, key=lambda result: result.hands_per_second) for column in zip(*results, strict=True)]
 
 
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
 def write_results(path: Path, command: str, figures: dict[str, Any]) -> None:
     """Writes figures with what is needed to repeat them, whole or not at all.
 
@@ -103,7 +110,7 @@ def write_results(path: Path, command: str, figures: dict[str, Any]) -> None:
     about = {
         "command": command,
         "date": datetime.date.today().isoformat(),
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in peers}},
+        "versions": {"python": platform.python_version(), **{name: _version(name) for name in peers}},
         "machine": {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()},
     }
     path.parent.mkdir(parents=True, exist_ok=True)

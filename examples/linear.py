@@ -1,11 +1,11 @@
 """A learner without torch: a softmax over 17 weights, fitted by policy gradient with nothing but numpy.
 
-    pip install ginenv
+    pip install "ginenv[agents]"
     python examples/linear.py
 
 Every legal action has a few features (is the card melded, how many neighbours are held, is it a knock ...), and its logit is their product
 with the weights, which are the same for all cards. REINFORCE (Williams 1992) moves them towards what won. Half a minute of it beats
-`random`; the weights at the end are a little strategy guide.
+`random`; the weights at the end are a little strategy guide. Learning needs the base package alone, measuring at the end `[agents]`.
 """
 
 from __future__ import annotations

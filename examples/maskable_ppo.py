@@ -1,6 +1,6 @@
 """sb3-contrib's MaskablePPO on ginenv's vector environment: imitates a bot first, then goes on by itself.
 
-    pip install "ginenv[sb3]"
+    pip install "ginenv[agents,sb3]"
     python examples/maskable_ppo.py
 
 `GinVecEnv` is all the glue: Stable-Baselines3 has a vector interface of its own, and MaskablePPO asks it for masks. At the end it prints

@@ -208,7 +208,16 @@ def interrupt(signum: int, frame: FrameType | None) -> None:
             signal.setitimer(signal.ITIMER_REAL, 0.1)
             return
         frame = frame.f_back
+    _compiling.interrupted = False
     raise KeyboardInterrupt
+
+
+def take_interrupt() -> bool:
+    """Whether an interrupt waits for the end of what is compiled or imported; whoever asks has it from then on."""
+    waiting, _compiling.interrupted = _compiling.interrupted, False
+    if waiting:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    return waiting
 
 
 class _PartLibrary(JITCodeLibrary):
@@ -277,7 +286,7 @@ def kernel(function: Callable[..., Any]) -> Any:
         before = config.CACHE_DIR  # type: ignore[attr-defined]
         config.CACHE_DIR = directory  # type: ignore[attr-defined]
         try:
-            called_by_python._cache = _Cache(function)
+            called_by_python._cache = _Cache(function)  # type: ignore[attr-defined]
         except (OSError, RuntimeError):
             # The directory cannot be written after all.
             pass

@@ -21,22 +21,13 @@ MAX_ARRANGEMENTS = 52
 
 
 def _suit_tables() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    values = np.minimum(10, np.arange(13) + 1)
-    points = np.zeros(8192, np.uint8)
-    melded = np.zeros(8192, np.uint16)
-    saved = np.zeros(8192, np.uint8)
-    for mask in range(8192):
-        held = [rank for rank in range(13) if mask >> rank & 1]
-        points[mask] = values[held].sum()
-        run: list[int] = []
-        for rank in [*held, 99]:
-            if run and rank != run[-1] + 1:
-                if len(run) >= 3:
-                    melded[mask] |= sum(1 << r for r in run)
-                    saved[mask] += values[run].sum()
-                run = []
-            run.append(rank)
-    return points, melded, saved
+    masks = np.arange(8192, dtype=np.uint16)
+    held = masks[:, None] >> np.arange(13, dtype=np.uint16) & 1
+    points = (held @ np.minimum(10, np.arange(13) + 1)).astype(np.uint8)
+    # The lowest cards of each three neighbours.
+    lows = masks & masks >> 1 & masks >> 2
+    melded = lows | lows << 1 | lows << 2
+    return points, melded, points[melded]
 
 
 # Points of a suit's cards; the cards of a suit that runs can meld; the points that this saves.

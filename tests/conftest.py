@@ -6,6 +6,7 @@ And the small level that several files of tests play with; what it is made of is
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,15 @@ if TYPE_CHECKING:
     from tests.support.programs import Lines
     from tests.support.session_scenes import Talk
     from tests.support.web_scenes import Guest
+
+
+@pytest.fixture(autouse=True)
+def signals() -> Iterator[None]:
+    """Handlers of signals as they were before: commands set their own."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")

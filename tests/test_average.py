@@ -3,7 +3,9 @@
 import pytest
 import torch
 
+from agents.cli.train import average as gin_average
 from agents.learning.average import average
+from agents.network.card import CARD
 from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, save_checkpoint
 from agents.network.nets import Actor, Critic
 
@@ -27,6 +29,13 @@ def test_weights_are_the_mean_and_the_critic_is_the_last_ones(tmp_path):
     assert [parent["about"]["command"] for parent in card["about"]["parents"]] == ["made by 1", "made by 2"]
     wanted, found = load_critic(tmp_path / "b").state_dict(), load_critic(tmp_path / "mean").state_dict()
     assert all(torch.equal(wanted[name], found[name]) for name in wanted)
+
+
+def test_the_command_writes_a_card_beside_the_mean(tmp_path):
+    for seed, name in enumerate(("a", "b")):
+        saved(tmp_path / name, seed)
+    gin_average([str(tmp_path / "a"), str(tmp_path / "b")], tmp_path / "mean")
+    assert "mean of the weights of 2 checkpoints" in (tmp_path / "mean" / CARD).read_text(encoding="utf-8")
 
 
 def test_networks_of_other_forms_are_refused(tmp_path):

@@ -133,14 +133,13 @@ MISSED, HIT = ["1106", "Counter()"], ["1106", "Counter({(int64,): 1})"]
 
 def test_a_damaged_cache_is_written_anew(copied):
     assert run(copied, HELPED).splitlines() == MISSED
-    for ending in (".nbc", ".nbi"):
-        for length in (0, 0.5):
-            files = list((copied / "cache").rglob(f"*{ending}"))
-            assert files
-            for file in files:
-                file.write_bytes(file.read_bytes()[: int(length * file.stat().st_size)])
-            assert run(copied, HELPED).splitlines() == MISSED
-            assert run(copied, HELPED).splitlines() == HIT
+    for ending, length in ((".nbc", 0.5), (".nbi", 0)):
+        files = list((copied / "cache").rglob(f"*{ending}"))
+        assert files
+        for file in files:
+            file.write_bytes(file.read_bytes()[: int(length * file.stat().st_size)])
+        assert run(copied, HELPED).splitlines() == MISSED
+    assert run(copied, HELPED).splitlines() == HIT
 
 
 def test_two_first_processes_at_once(copied):
@@ -176,7 +175,7 @@ def test_a_cache_that_cannot_be_written_is_another_one(copied, small_disk):
     small_disk.make_read_only()
     assert run(copied, HELPED, cache).splitlines() == MISSED
     # The user's own was taken.
-    assert run(copied, HELPED, cache).splitlines() == HIT
+    assert list((copied / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "ginenv").rglob("*.nbc"))
 
 
 def test_without_a_home_nothing_is_made_in_the_current_directory(tmp_path, monkeypatch):

@@ -56,6 +56,7 @@ def test_results_hold_the_command_that_wrote_them(tmp_path: Path) -> None:
         ("rich", "agents", ["evaluate.py", "simple", "random"]),
         ("torch", "agents", ["train.py"]),
         ("pydantic", "agents", ["train.py"]),
+        ("psutil", "agents", ["train.py"]),
         ("tensorboard", "train", ["train.py"]),
         ("tyro", "agents", ["evaluate.py", "tournament", "configs/tournament.yaml"]),
         ("tyro", "agents", ["evaluate.py", "stress"]),

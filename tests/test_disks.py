@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from agents import cli
 from agents.levels.level import Level, LevelError
-from agents.levels.profile import LevelProfile
+from agents.levels.profile import Profile
 from agents.play.store import Home
 from tests.support.disk import SmallDisk
 
@@ -48,15 +46,6 @@ WRITERS = {
     "a level": "levels export level-1 OUT/level",
     "the table": "play --player Ann --home OUT/home",
 }
-
-
-@pytest.fixture(autouse=True)
-def signals() -> Iterator[None]:
-    """As they were before."""
-    before = {number: signal.getsignal(number) for number in cli.STOPS}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 @pytest.fixture
@@ -102,7 +91,7 @@ def test_what_was_written_before_survives_a_full_disk(given: Path, level: Level,
     cli.run("gin", "evaluate", ["simple", "easy", "--games", "2", "--out", str(out)])
     home = Home(small_disk.path / "home")
     file = home.create("Ann")
-    profile = LevelProfile(small_disk.path / "home", level, "Ann")
+    profile = Profile(small_disk.path / "home", level, "Ann")
     profile.update(lambda record, prior: None)
     before, learned = out.read_bytes(), profile.path.read_bytes()
     small_disk.fill()

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,16 @@ def test_an_example_learns(name: str, monkeypatch: pytest.MonkeyPatch, capsys: p
     said = capsys.readouterr().out
     assert "a second" in said
     assert all(f"against {bot}: games won" in said for bot in bots)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_an_example_says_which_extras_it_needs(name: str) -> None:
+    """They all measure strength, which the extra ``agents`` brings, and ``train`` as well."""
+    found = re.search(r'^    pip install "ginenv\[([\w,]+)\]"', (EXAMPLES / f"{name}.py").read_text(), re.M)
+    assert found is not None
+    extras = set(found[1].split(","))
+    assert extras & {"agents", "train"}
+    assert ("sb3" in extras) == (name == "maskable_ppo") and ("data" in extras) == (name == "torchrl_ppo")
 
 
 def test_the_ppo_example_stays_short() -> None:

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ import agents.levels.bench.adaptation as adaptation
 from agents import cli
 from agents.arena import play_match
 from agents.interrupts import born_deaf, held, released
-from ginenv.jit import interrupt
+from ginenv.jit import interrupt, take_interrupt
 
 TOURNAMENT = """
 players: {a: simple, b: easy}
@@ -34,15 +34,6 @@ pairs: 6
 block: 2
 resamples: 20
 """
-
-
-@pytest.fixture(autouse=True)
-def signals() -> Iterator[None]:
-    """As they were before."""
-    before = {number: signal.getsignal(number) for number in cli.STOPS}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 def signalling(function: Callable[..., Any], at: int = 1, number: int = signal.SIGTERM) -> Callable[..., Any]:
@@ -110,6 +101,21 @@ def test_an_interrupt_while_something_is_imported_waits_for_it(tmp_path: Path, m
         importlib.import_module("slowly_imported")
         time.sleep(2)
     assert sys.modules["slowly_imported"].done
+    # It was told, and is not told again when the next kernel is compiled.
+    assert not take_interrupt()
+
+
+def test_an_interrupt_that_waited_for_an_import_is_held_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "imported_while_released.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    signal.signal(signal.SIGTERM, interrupt)
+    with held() as interrupts:
+        with released():
+            importlib.import_module("imported_while_released")
+        time.sleep(0.3)
+        assert interrupts.asked
 
 
 def test_workers_hear_no_ctrl_c_before_they_are_ready() -> None:
@@ -133,6 +139,8 @@ def test_a_match_loses_nothing_after_its_last_game(where: str, tmp_path: Path, m
     out = tmp_path / "match.json"
     assert said_by("evaluate", "simple", "easy", "--games", 4, "--out", out) == ""
     assert [match["pairs"] for match in json.loads(out.read_text())["matches"]] == [2]
+    # The command is over.
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def test_an_interrupted_match_holds_the_first_pairs_and_says_so(

@@ -33,6 +33,7 @@ from agents.levels.package import (
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import Profile, profile_path, read_learned, reset_level
 from agents.levels.words import findings, what_did_you_learn
+from agents.network.card import CARD
 from agents.network.checkpoint import METADATA, WEIGHTS, save_checkpoint
 from agents.network.inputs import NUM_HEURISTIC_FEATURES
 from agents.network.nets import Actor
@@ -247,8 +248,10 @@ def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(tmp_path:
     assert built.name == "mine" and built.settings == load_level("level-2").settings
     assert built.about["decisions"] == 5 and built.about["seed"] == 7
     check_plays(built, ["eaai"])
-    export_level(str(built.directory), tmp_path / "exported")
-    import_level(tmp_path / "exported", tmp_path / "imported")
+    levels(["export", str(built.directory), str(tmp_path / "exported")])
+    levels(["import", str(tmp_path / "exported"), str(tmp_path / "imported")])
+    for directory in (built.directory, tmp_path / "exported", tmp_path / "imported"):
+        assert "## Limits" in (directory / CARD).read_text(encoding="utf-8")
     points = [
         play_series(make_player(str(path), 3), make_simple(2), series=2, hands=4, seed=5)
         for path in (built.directory, tmp_path / "imported")

@@ -13,6 +13,7 @@ import torch
 
 from agents.arena.matches import play_match
 from agents.cli.networks import card, export
+from agents.cli.train import train
 from agents.levels.level import INSTALLED, NAMES
 from agents.network import onnx_export
 from agents.network.card import CARD, model_card, write_card
@@ -187,3 +188,22 @@ def test_what_is_no_checkpoint_is_named(tmp_path: Path) -> None:
         with pytest.raises(GinError, match=r"checkpoint nowhere: checkpoint\.json cannot be read"):
             export("nowhere", tmp_path / "out", onnx=onnx)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_runs_checkpoints_and_its_export_get_their_cards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Run:
+        """A run whose training is to save what it began with."""
+
+        main = True
+
+        def __init__(self, settings: object, out: Path, *others: object, **more: object) -> None:
+            self.out = out
+
+        def train(self) -> None:
+            for name in ("best", "last"):
+                save_checkpoint(self.out / name, Actor((16,)), (16,), {"decisions": 4321})
+
+    monkeypatch.setattr("agents.learning.run.TrainingRun", Run)
+    train(Path("configs/smoke.yaml"), tmp_path / "run", export=tmp_path / "export")
+    for directory in (tmp_path / "run" / "best", tmp_path / "run" / "last", tmp_path / "export"):
+        assert "4,321" in (directory / CARD).read_text(encoding="utf-8")

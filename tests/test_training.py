@@ -207,7 +207,7 @@ def test_a_wrong_configuration_is_refused_in_a_sentence(values: dict, sentence: 
 
 
 def test_every_shipped_configuration_loads_and_overrides_apply() -> None:
-    names = ("dmc", "exploit", "gpu", "levels", "quick", "smoke", "strong")
+    names = ("dmc", "exploit", "gpu", "levels", "quick", "smoke", "strong", "student", "teacher")
     files = [Path("configs") / f"{name}.yaml" for name in names]
     for path in files:
         load_config(path)
@@ -217,6 +217,23 @@ def test_every_shipped_configuration_loads_and_overrides_apply() -> None:
         load_config(files[0], ["games"])
     with pytest.raises(ConfigError, match="known: "):
         load_config("configs/nowhere.yaml")
+
+
+def test_the_recipe_for_a_large_card_differs_in_size_alone() -> None:
+    plain, card = (load_config(f"configs/{name}.yaml").model_dump() for name in ("strong", "gpu"))
+    size = {
+        "decisions",
+        "games",
+        "threads",
+        "device",
+        "network",
+        "minibatch",
+        "clone_decisions",
+        "panel_games",
+        "panel_every",
+    }
+    assert {key for key in plain if plain[key] != card[key]} == size
+    assert {key for key in plain["network"] if plain["network"][key] != card["network"][key]} == {"actor", "critic"}
 
 
 @pytest.mark.parametrize(

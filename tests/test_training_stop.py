@@ -29,15 +29,6 @@ TINY = {
 }
 
 
-@pytest.fixture(autouse=True)
-def signals() -> Any:
-    """As they were before."""
-    before = {name: signal.getsignal(name) for name in (signal.SIGINT, signal.SIGTERM)}
-    yield
-    for name, handler in before.items():
-        signal.signal(name, handler)
-
-
 def begun(out: Path, **changes: Any) -> TrainingRun:
     return TrainingRun(parse_config(TINY | changes), out, "a command")
 

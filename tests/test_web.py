@@ -144,6 +144,8 @@ def test_a_hint_says_why_and_marks_the_card(guest):
     shown = ann.do(do="hint")
     assert "Hint: knock with the K♣: it leaves 6 points" in plain(shown)
     assert re.search(r'hinted"><button class="card" id="card-KC"', shown)
+    # The button that the hint means stands out, not the first one.
+    assert re.findall(r'id="do-(\w+)"[^>]*class="primary"', shown) == ["knock"]
 
 
 def test_the_pile_and_what_was_taken_are_shown_only_if_wished(guest):

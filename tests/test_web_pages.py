@@ -87,19 +87,25 @@ def test_statistics_are_reset_only_if_meant(guest):
     assert "has not played a hand yet" in ann.post("/statistics", which="", sure="1")
 
 
-def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory):
+def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_path):
+    from agents.levels.level import load_level
+    from agents.levels.words import findings
+
     level = str(directory)
     ann = guest(rules="openspiel", opponent=level)
     assert "No hand seen yet" in ann.get(f"/learned?level={level}")
-    for _ in range(3):
+    for _ in range(4):
         ann.post("/new", sure="1")
         while not ann.seat.live.match.is_over:
             ann.move()
-    shown = plain(ann.get("/learned"))
     shown = plain(ann.get(f"/learned?level={level}"))
-    (tally,) = ann.seat.session.file.statistics.root
-    seen = f"{tally.hands} hands seen"
-    assert seen in shown and "believed gain" in shown and re.search(r"[+-]\d\.\d ± \d", shown)
+    found = findings(tmp_path, load_level(level), "Ann")
+    seen = f"{found['hands_shown']} hand"
+    assert found["hands_shown"] and f"{seen}" in shown and "against a stranger" in shown
+    for habit in found["habits"]:
+        assert f"{habit['habit']} {habit['did']} {habit['could']}" in " ".join(shown.split())
+    for belief in found["beliefs"]:
+        assert belief["words"] in shown
     assert "Frozen: it plays as installed" in plain(
         ann.post("/options", learning="off", back=f"/learned?level={level}")
     )

@@ -159,7 +159,7 @@ def test_what_was_built_from_can_be_tested(built: Built, tmp_path: Path) -> None
     sources = next(tmp_path.iterdir())
     missing = {
         str(path.relative_to(ROOT))
-        for top in ("tests", "docs", "configs", "examples", "benchmarks", "ginenv", "agents", ".ci")
+        for top in ("tests", "docs", "configs", "examples", "benchmarks", "bridges", "ginenv", "agents", ".ci")
         for path in (ROOT / top).rglob("*")
         if path.is_file()
         and not {"__pycache__", "_build"} & set(path.parts)

@@ -87,7 +87,6 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         # Nothing has been begun, and an exception may be lost in what is being imported.
         signal.signal(stop, lambda *_: _leave(f"{name}: interrupted before anything was finished\n"))
     # Not before: libraries count their threads when they are loaded.
-    from agents.programs.process import adopt_orphans
     from ginenv.errors import GinError
     from ginenv.jit import interrupt
 
@@ -98,7 +97,6 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         # Names of files need not be UTF-8, and terminals not have every sign.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    adopt_orphans()
     try:
         status = _call(chosen, name, arguments)
     except GinError as error:
@@ -117,7 +115,9 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         extra = EXTRAS.get(missing, "agents")
         sys.exit(f"{name}: {missing} is not installed; pip install 'ginenv[{extra}]' installs it")
     finally:
-        adopt_orphans(False)
+        for stop in STOPS:
+            # What is left is the interpreter's own end, which shows an exception as a traceback.
+            signal.signal(stop, signal.SIG_IGN)
     if status:
         sys.exit(status)
 
@@ -128,6 +128,17 @@ def _leave(words: str) -> None:
 
 
 def _call(command: Command, name: str, arguments: Sequence[str]) -> int | None:
+    """Calls a command's function; what its programs leave behind is ended with it."""
+    from agents.programs.process import adopt_orphans
+
+    adopt_orphans()
+    try:
+        return _function(command, name, arguments)
+    finally:
+        adopt_orphans(False)
+
+
+def _function(command: Command, name: str, arguments: Sequence[str]) -> int | None:
     module, _, attribute = command.function.partition(":")
     function = getattr(importlib.import_module(module), attribute)
     if command.reads_arguments:

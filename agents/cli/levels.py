@@ -19,6 +19,7 @@ from agents.levels.level import NAMES, load_level
 from agents.levels.package import build_level, export_level, import_level, read_settings
 from agents.levels.profile import read_learned, reset_level
 from agents.levels.words import findings, what_did_you_learn
+from agents.network.card import write_card
 from agents.play.store import default_home
 from agents.reports.terminal import progress_bar
 
@@ -79,6 +80,7 @@ def export(level: Positional[str], directory: Positional[Path]) -> str:
         directory: to write.
     """
     found = export_level(level, directory)
+    write_card(directory)
     return f"{found.name} is in {directory} (sha256 {found.digest})."
 
 
@@ -91,6 +93,7 @@ def take_in(source: Positional[Path], directory: Positional[Path]) -> str:
         directory: to write.
     """
     found = import_level(source, directory)
+    write_card(directory)
     return f"{found.name} was checked and is in {directory} (sha256 {found.digest})."
 
 
@@ -139,6 +142,7 @@ def build(
         set: settings that differ from these, as key=value (``temperature=2 early_knock=3``).
     """
     level = build_level(out, read_settings(out.name, like, set), source, told)
+    write_card(out)
     return f"{level.name} is in {out} (sha256 {level.digest})."
 
 

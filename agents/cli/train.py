@@ -24,7 +24,7 @@ def train(
 ) -> None:
     """Trains an agent by self-play, or continues a run.
 
-    The run's directory gets ``best`` and ``last``, checkpoints whose path is a player's name.
+    The run's directory gets ``best`` and ``last``, checkpoints whose path is a player's name, each with its card.
 
     Args:
         config: YAML file with the settings of the run.
@@ -42,10 +42,14 @@ def train(
         check_writable(export / "checkpoint.json")
     run = TrainingRun(settings, out, this_command(), str(start) if start else None, resume=not fresh)
     run.train()
-    if export and run.main:
+    if not run.main:
+        return
+    for checkpoint in (out / "best", out / "last"):
+        if checkpoint.is_dir():
+            write_card(checkpoint)
+    if export:
         with writing(export):
             shutil.copytree(out / "best", export, dirs_exist_ok=True)
-        write_card(export)
         print(f"exported {out / 'best'} to {export}")
 
 
@@ -87,8 +91,10 @@ def average(checkpoints: Positional[list[str]], out: Path) -> None:
         out: directory to write.
     """
     from agents.learning.average import average as write_average
+    from agents.network.card import write_card
 
     write_average(checkpoints, out, this_command())
+    write_card(out)
 
 
 def fit_hand_model(checkpoint: Positional[str], rounds: int = 24, seed: int = 1) -> None:

@@ -16,7 +16,7 @@ from agents.datasets.card import card_path, data_card
 from agents.datasets.rows import Decisions, Hands, columns_of, decisions_of
 from agents.datasets.schema import COLUMNS, FORMAT_VERSION, schema_of
 from agents.datasets.source import rebuild
-from agents.files import write_atomic, write_text, writing
+from agents.files import JsonError, parse_json, write_atomic, write_text, writing
 from ginenv.errors import GinError
 from ginenv.players import Player, make_player
 
@@ -178,7 +178,12 @@ def open_games(path: str | Path) -> tuple[pq.ParquetFile, dict[str, Any]]:
     about = (file.schema_arrow.metadata or {}).get(b"ginenv")
     if about is None:
         raise DatasetError(f"{path} is no table of decisions that gin games wrote")
-    found = json.loads(about)
+    try:
+        found = parse_json(about)
+    except JsonError as error:
+        raise DatasetError(f"{path}: what it says of itself is not JSON ({error})") from None
+    if not isinstance(found, dict):
+        raise DatasetError(f"{path}: what it says of itself is a {type(found).__name__}; it must be a JSON object")
     if found.get("format") != FORMAT_VERSION:
         raise DatasetError(f"{path} has format {found.get('format')!r}; this version reads format {FORMAT_VERSION}")
     return file, found

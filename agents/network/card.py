@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from pathlib import Path
 from typing import Any
 
-from agents.files import write_json, write_text, writing
+from agents.files import JsonError, parse_json, read_json, write_json, write_text, writing
 from agents.network.checkpoint import METADATA, CheckpointError, read_metadata
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.rules import get_rules
@@ -20,10 +19,10 @@ _LEVEL, _RATING = "level.json", "rating.json"
 def _json(path: Path) -> dict[str, Any]:
     """What a file beside the checkpoint holds; nothing where there is none."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = read_json(path)
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
+    except (OSError, JsonError) as error:
         raise CheckpointError(f"checkpoint {path.parent}: {path.name} cannot be read ({error})") from None
     return found if isinstance(found, dict) else {}
 
@@ -208,8 +207,8 @@ def write_card(directory: str | Path, results: list[Path] | None = None) -> str:
 
 def _matches(path: Path) -> list[dict[str, Any]]:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))["matches"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return read_json(path)["matches"]
+    except (OSError, JsonError, KeyError, TypeError) as error:
         raise CheckpointError(f"{path} is no results file of gin evaluate ({error})") from None
 
 
@@ -217,6 +216,6 @@ def _measured(match: dict[str, Any]) -> dict[str, Any]:
     kept = {key: match[key] for key in ("jobs", "unit", "share", "points_per_hand", "seed")}
     return {
         "against": match["players"][1],
-        "rules": rules_text(get_rules(json.loads(match["rules"]))).partition("@")[0],
+        "rules": rules_text(get_rules(parse_json(match["rules"]))).partition("@")[0],
         **kept,
     }

@@ -159,14 +159,7 @@ class Actor(_Reader):
 
 
 class Critic(_Reader):
-    """The value of a hand to the seat to move, given both hands and what the stock will bring.
-
-    Args:
-        widths: of the hidden layers.
-        context: size of the context.
-        heuristic_features: number of heuristic features, the last inputs.
-        share_suits: whether the layers treat suits alike (``agents.network.suits``).
-    """
+    """The value of a hand to the seat to move, given both hands and what the stock will bring; arguments as of ``Actor``."""
 
     def __init__(
         self, widths: Sequence[int], context: int = 0, heuristic_features: int = 0, share_suits: bool = False

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from agents.files import JsonError, read_json
 from agents.network.bounds import BOUNDS, EVERYTHING, blank_all
 from agents.network.features import HeuristicFeatures
 from agents.network.policy import PLAYED, PolicyPlayer
@@ -109,10 +109,12 @@ def read_description(directory: str | Path) -> dict[str, Any]:
     """
     directory = Path(directory)
     try:
-        about = json.loads((directory / DESCRIPTION).read_text(encoding="utf-8"))
+        about = read_json(directory / DESCRIPTION)
         graph = (directory / GRAPH).read_bytes()
-    except (OSError, ValueError) as error:
+    except (OSError, JsonError) as error:
         raise OnnxError(f"network {directory}: {DESCRIPTION} or {GRAPH} cannot be read ({error})") from None
+    if not isinstance(about, dict):
+        raise OnnxError(f"network {directory}: {DESCRIPTION} holds a {type(about).__name__}; it must be a JSON object")
     for key, value in {
         "format": FORMAT_VERSION,
         "observation_version": OBSERVATION_VERSION,

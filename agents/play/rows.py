@@ -86,6 +86,26 @@ def _stored(row: Any) -> StoredGame:
     )
 
 
+def read_margins(database: Database, player: int, rules: str, opponent: str, most: int) -> list[int]:
+    """What each of a player's last hands of a variation against an opponent brought: points won less points lost, the oldest first.
+
+    Args:
+        database: the store's file.
+        player: id of the player.
+        rules: the variation.
+        opponent: the opponent's name.
+        most: how many hands at most.
+    """
+    rows = database.rows(
+        "SELECT CASE hand.winner WHEN game.seat THEN hand.points WHEN 1 - game.seat THEN -hand.points ELSE 0 END AS margin "
+        "FROM hand JOIN game ON game.id = hand.game WHERE game.player = ? AND game.rules = ? "
+        "AND CASE game.seat WHEN 0 THEN game.name_1 WHEN 1 THEN game.name_0 END = ? "
+        "ORDER BY game.begun DESC, game.id DESC, hand.number DESC LIMIT ?",
+        *(player, rules, opponent, most),
+    )
+    return [row["margin"] for row in rows][::-1]
+
+
 def _begun(name: str) -> str:
     """When a game of this name began: tables name them after that moment."""
     dated = _DATED.match(name)

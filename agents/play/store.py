@@ -40,8 +40,8 @@ from agents.files import FileError, write_text, writing
 from agents.play.database import Database
 from agents.play.moved import move_in
 from agents.play.options import Options
-from agents.play.rows import StoredGame, add_player, as_json, read_games, write_game
-from agents.play.statistics import Statistics
+from agents.play.rows import StoredGame, add_player, as_json, read_games, read_margins, write_game
+from agents.play.statistics import Statistics, Tally
 from ginenv.errors import GinError, unknown_name
 from ginenv.hand import Match
 from ginenv.records import Record, parse_record
@@ -236,6 +236,10 @@ class PlayerFile:
     def games(self) -> list[StoredGame]:
         """The player's games, the oldest first."""
         return self.home.games(self.name)
+
+    def margins(self, tally: Tally) -> list[int]:
+        """Points won less points lost in each hand that a tally counts, the oldest first."""
+        return read_margins(self.home.database, self.id, tally.variation, tally.opponent, tally.hands)
 
     def write_record(self, name: str, match: Match, players: tuple[str, str]) -> None:
         """Puts the hands of a game that have ended into the store, with the next ``save``."""

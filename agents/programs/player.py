@@ -15,7 +15,6 @@ from agents.files import JsonError, parse_json
 from agents.programs.process import FORFEIT, BotFault, LineProcess, excerpt
 from agents.programs.protocol import (
     VERSION,
-    Reader,
     Teller,
     arrangements,
     encode,
@@ -25,6 +24,7 @@ from agents.programs.protocol import (
     news,
     question,
 )
+from agents.programs.views import Seen, read_views
 from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_NAMES, PHASE_SPREAD, action_name, parse_action
 from ginenv.cards import parse_card
 from ginenv.errors import GinError, quoted, unknown_name
@@ -188,7 +188,7 @@ class OutsidePlayer:
             teller.told = 0
         self._closing.clear()
 
-    def _teller(self, slot: int, view: dict[str, Any]) -> Teller:
+    def _teller(self, slot: int, view: Seen) -> Teller:
         teller = self._tellers.get(slot)
         if teller is None or not teller.continues(view):
             teller = self._tellers[slot] = Teller(view)
@@ -208,9 +208,9 @@ class OutsidePlayer:
         # In the order of these numbers, since that of the slots would tell what the numbers do not.
         order = sorted(range(len(views)), key=numbers.__getitem__)
         numbers = [numbers[i] for i in order]
-        reader = Reader(views)
         actions = np.full(len(views), FORFEIT, np.int64)
-        asked = [reader.view(i) for i in order]
+        seen = read_views(views)
+        asked = [seen[i] for i in order]
         for slot, view in zip(numbers, asked, strict=True):
             self._teller(slot, view)
         start = 0
@@ -238,12 +238,11 @@ class OutsidePlayer:
         answers[order] = actions
         return answers
 
-    def _ask(self, slots: list[int], views: list[dict[str, Any]]) -> list[int]:
+    def _ask(self, slots: list[int], views: list[Seen]) -> list[int]:
         """One line with the question of some games, and a second one about knocking for programs that split it."""
-        games = []
-        for slot, view in zip(slots, views, strict=True):
-            games.append(question(slot, self._tellers[slot].news(), view, self.split))
-            self.asked[PHASE_NAMES[view["phase"]]] += 1
+        split, tellers = self.split, self._tellers
+        games = [question(slot, tellers[slot].news(), view, split) for slot, view in zip(slots, views, strict=True)]
+        self.asked.update([PHASE_NAMES[view.phase] for view in views])
         told, self._closing = self._closing, []
         replies = self._answers(told + games, slots)
         answers = [self._read_action(*each) for each in zip(slots, views, replies, strict=True)]
@@ -251,15 +250,14 @@ class OutsidePlayer:
             self._ask_knocks(slots, views, answers)
         return answers
 
-    def _ask_knocks(self, slots: list[int], views: list[dict[str, Any]], answers: list[int]) -> None:
+    def _ask_knocks(self, slots: list[int], views: list[Seen], answers: list[int]) -> None:
         games, places, choices = [], [], []
         for i, view in enumerate(views):
             card = answers[i]
-            if view["phase"] != PHASE_DISCARD or not 0 <= card < KNOCK or not view["legal"][1] >> card & 1:
+            if view.phase != PHASE_DISCARD or not 0 <= card < KNOCK or not view.knocks >> card & 1:
                 continue
-            choices.append(
-                [action_name(KNOCK * knock + card) for knock in range(2) if view["legal"][knock] >> card & 1]
-            )
+            both = (view.discards, view.knocks)
+            choices.append([action_name(KNOCK * knock + card) for knock in range(2) if both[knock] >> card & 1])
             games.append(encode({"slot": slots[i], "events": [], "phase": "knock", "legal": choices[-1]}))
             places.append(i)
         if not games:
@@ -293,19 +291,17 @@ class OutsidePlayer:
             raise BotFault("rubbish", f"slot {missing[0]} was asked and not answered ({count})")
         return [by_slot[slot] for slot in slots]
 
-    def _read_action(
-        self, slot: int, view: dict[str, Any], answer: dict[str, Any], legal: list[str] | None = None
-    ) -> int:
+    def _read_action(self, slot: int, view: Seen, answer: dict[str, Any], legal: list[str] | None = None) -> int:
         """The action of an answer, or ``FORFEIT``."""
         try:
-            if view["phase"] == PHASE_SPREAD and "melds" in answer:
+            if view.phase == PHASE_SPREAD and "melds" in answer:
                 return _arrangement(view, answer["melds"])
             text = answer.get("action")
             if not isinstance(text, str):
                 raise GinError(f"the answer holds no action: {excerpt(json.dumps(answer).encode())}")
             action = _action(text)
-            if self.split and view["phase"] == PHASE_DISCARD and legal is None and action < KNOCK:
-                fits = bool((view["legal"][0] | view["legal"][1]) >> action & 1)
+            if self.split and view.phase == PHASE_DISCARD and legal is None and action < KNOCK:
+                fits = bool((view.discards | view.knocks) >> action & 1)
             else:
                 fits = may_play(view, action)
             if not fits:
@@ -320,9 +316,8 @@ class OutsidePlayer:
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         """Tells the program how hands ended; the events go out with the next question."""
         numbers = self._numbers(np.arange(len(views)) if slots is None else slots)
-        reader = Reader(views)
-        for slot, i in sorted(zip(numbers, range(len(views)), strict=True)):
-            told = self._teller(slot, reader.view(i)).news()
+        for slot, view in sorted(zip(numbers, read_views(views), strict=True)):
+            told = self._teller(slot, view).news()
             del self._tellers[slot]
             if self._process is not None:
                 self._closing.append(news(slot, told))
@@ -370,7 +365,7 @@ def _parsed(line: bytes, kind: str) -> dict[str, Any]:
     return message
 
 
-def _arrangement(view: dict[str, Any], melds: Any) -> int:
+def _arrangement(view: Seen, melds: Any) -> int:
     """The number of the arrangement with these melds; raises if there is none, or they are not lists of cards."""
     try:
         chosen = {frozenset(parse_card(card) for card in meld) for meld in melds}

@@ -12,11 +12,10 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+from agents.programs.views import MOVE_BYTES, Seen
 from ginenv.actions import (
     KNOCK,
     PHASE_DISCARD,
@@ -39,11 +38,9 @@ from ginenv.history import (
     M_LAY_OFF,
     M_PASS,
     M_TAKE,
-    move_arrays,
 )
 from ginenv.melds import MAX_ARRANGEMENTS, nth_arrangement
 from ginenv.rules import Rules
-from ginenv.view import VIEW
 
 VERSION = 1
 
@@ -60,6 +57,7 @@ _FIXED = {
     for mask in range(8)
     for phase in (PHASE_DRAW, PHASE_LAYOFF)
 }
+_UPCARD_LIMIT, _STOCK_END = End.UPCARD_LIMIT.value, End.STOCK.value
 _END_NAMES = {end.value: end.name.lower().replace("_", " ") for end in End} | {End.NOT_OVER.value: "forfeit"}
 _WHO = ("you", "opponent")
 
@@ -84,18 +82,26 @@ class _SuitTexts(dict[int, str]):
         return text
 
 
-class _Texts:
-    """What ``card_names`` gives for certain words, as JSON texts with a comma after each."""
+def _texts(before: str = "") -> Callable[[int], str]:
+    """A function that gives what ``card_names`` does, with these words before each, as JSON texts with commas between them."""
+    spades, clubs, diamonds, hearts = (_SuitTexts(suit, before) for suit in range(4))
 
-    def __init__(self, before: str = ""):
-        self.suits = [_SuitTexts(suit, before) for suit in range(4)]
+    def texts(mask: int) -> str:
+        all_suits = spades[mask & _SUIT] + clubs[mask >> 13 & _SUIT] + diamonds[mask >> 26 & _SUIT] + hearts[mask >> 39]
+        return all_suits[:-1]
 
-    def __call__(self, mask: int) -> str:
-        spades, clubs, diamonds, hearts = self.suits
-        return spades[mask & _SUIT] + clubs[mask >> 13 & _SUIT] + diamonds[mask >> 26 & _SUIT] + hearts[mask >> 39]
+    return texts
 
 
-_hand_texts, _discard_texts, _knock_texts = _Texts(), _Texts(_DISCARD), _Texts(_KNOCK)
+_card_texts, _discard_texts, _knock_texts = _texts(), _texts(_DISCARD), _texts(_KNOCK)
+
+
+def _card(card: int) -> str:
+    return "null" if card == NO_CARD else f'"{_CARDS[card]}"'
+
+
+def _truth(value: bool | int) -> str:
+    return "true" if value else "false"
 
 
 @functools.cache
@@ -116,51 +122,6 @@ def hello(rules: Rules, seed: int, seconds: float, decisions: int) -> dict[str, 
     }
 
 
-class _View(dict[str, Any]):
-    """A view's fields by name. Those that few questions need are read, for the whole batch, when one is asked for."""
-
-    def __init__(self, fields: Iterable[tuple[str, Any]], reader: Reader, i: int):
-        super().__init__(fields)
-        self._place = (reader, i)
-
-    def __missing__(self, name: str) -> Any:
-        reader, i = self._place
-        return reader.column(name)[i]
-
-
-class Reader:
-    """Reads the fields of a batch of views as plain integers, which is much faster than one by one."""
-
-    _FIELDS = (
-        *("hand", "laid", "legal", "hand_no", "phase", "seat", "started", "stock", "upcard", "drawn", "end", "knocker"),
-        *("num_history", "first_upcard"),
-    )
-
-    def __init__(self, views: np.ndarray):
-        assert views.dtype == VIEW
-        self.rows = list(zip(*(views[name].tolist() for name in self._FIELDS), strict=True))
-        self.histories, self.longest = views["history"].tobytes(), views["history"].shape[1]
-        self.moves, counts = move_arrays(views)
-        self.counts = counts.tolist()
-        self.views = views
-        self._columns: dict[str, Any] = {}
-
-    def column(self, name: str) -> Any:
-        """A field of all views, as plain values but for the rules."""
-        if name not in self._columns:
-            values = self.views[name]
-            self._columns[name] = values if name == "rules" else values.tolist()
-        return self._columns[name]
-
-    def view(self, i: int) -> dict[str, Any]:
-        """One view."""
-        view = _View(zip(self._FIELDS, self.rows[i], strict=True), self, i)
-        start = i * self.longest
-        view["history"] = self.histories[start : start + view["num_history"]]
-        view["moves"], view["num_moves"] = self.moves[i], self.counts[i]
-        return view
-
-
 class Teller:
     """Turns the views of one seat in one hand into events, each sent once.
 
@@ -169,74 +130,66 @@ class Teller:
         told: how many of them have been sent.
     """
 
-    def __init__(self, view: dict[str, Any]):
-        self.hand_no: int = view["hand_no"]
+    def __init__(self, view: Seen):
+        self.hand_no = view.hand_no
         self.events: list[str] = []
         self.told = 0
         self.history = b""
-        self.seat = (view["seat"], view["started"])
+        self.seat = (view.seat, view.started)
         self.hand = _own_cards(view)
-        self.first_upcard: int = view["first_upcard"]
+        self.first_upcard = view.first_upcard
         self.moves_told = 0
         self.spread_told = False
         self.by_hand = 0
         self._deal(view)
 
-    def _deal(self, view: dict[str, Any]) -> None:
-        self._say(
-            {
-                "event": "deal",
-                "hand": self.hand_no + 1,
-                "seat": view["seat"],
-                # Index 0 is the seat that is told.
-                "starts": _WHO[0 if view["started"] else 1],
-                "cards": card_names(self.hand),
-                "upcard": None if self.first_upcard == NO_CARD else _CARDS[self.first_upcard],
-                "limit": view["limit"],
-                "doubled": bool(view["doubled"]),
-                "score": view["score"],
-                "boxes": view["boxes"],
-            }
+    def _deal(self, view: Seen) -> None:
+        # Index 0 is the seat that is told.
+        starts = _WHO[0 if view.started else 1]
+        self.events.append(
+            f'{{"event":"deal","hand":{self.hand_no + 1},"seat":{view.seat},"starts":"{starts}","cards":[{_card_texts(self.hand)}],'
+            f'"upcard":{_card(self.first_upcard)},"limit":{view.limit},"doubled":{_truth(view.doubled)},'
+            f'"score":[{view.score},{view.other_score}],"boxes":[{view.boxes},{view.other_boxes}]}}'
         )
 
-    def continues(self, view: dict[str, Any]) -> bool:
+    def continues(self, view: Seen) -> bool:
         """Whether a view can be of this hand; one that was broken off is followed by another with the same number."""
-        history = view["history"]
-        if view["hand_no"] != self.hand_no or self.seat != (view["seat"], view["started"]):
+        history = view.history[: view.num_history]
+        if view.hand_no != self.hand_no or self.seat != (view.seat, view.started):
             return False
-        if not history.startswith(self.history) or view["first_upcard"] != self.first_upcard:
+        if not history.startswith(self.history) or view.first_upcard != self.first_upcard:
             return False
         gone = self.hand & ~_own_cards(view)
-        thrown = {1 << action % NUM_CARDS for action in history[len(self.history) :] if action < STOCK} if gone else ()
-        return not gone & ~sum(thrown)
+        if gone:
+            for action in history[len(self.history) :]:
+                if action < STOCK:
+                    gone &= ~(1 << action % NUM_CARDS)
+        return not gone
 
-    def update(self, view: dict[str, Any]) -> None:
+    def update(self, view: Seen) -> None:
         """Adds what has happened since the last view of this hand."""
-        count = view["num_moves"]
+        count = len(view.moves)
         if count > self.moves_told:
-            for number, move in enumerate(view["moves"][self.moves_told : count].tolist(), self.moves_told + 1):
-                self._tell(move, number == count, view)
+            for place in range(self.moves_told, count, MOVE_BYTES):
+                self._tell(view.moves[place : place + MOVE_BYTES], place + MOVE_BYTES == count, view)
             self.moves_told = count
-        self.history = view["history"]
+        self.history = view.history[: view.num_history]
         self.hand = _own_cards(view)
-        if view["phase"] == PHASE_OVER:
+        if view.phase == PHASE_OVER:
             self._finish(view)
-        elif view["phase"] == PHASE_LAYOFF:
+        elif view.phase == PHASE_LAYOFF:
             self._tell_spread(view)
 
-    def _say(self, event: dict[str, Any]) -> None:
-        self.events.append(encode(event))
-
-    def _tell(self, move: list[int], last: bool, view: dict[str, Any]) -> None:
+    def _tell(self, move: bytes, last: bool, view: Seen) -> None:
         """Adds one move (the fields of ``Move``). A draw that reaches a limit ends the hand before a card moves."""
         who, kind, card, _ = move
         if kind == M_TAKE:
-            if not (last and view["end"] == End.UPCARD_LIMIT):
+            if not (last and view.end == _UPCARD_LIMIT):
                 self.events.append(_event("take", who, card))
         elif kind == M_DRAW or kind == M_FORCED_DRAW:
-            if last and who == 0 and view["drawn"] != NO_CARD:
-                self.events.append(_event("draw", 0, view["drawn"]))
-            elif not (last and view["end"] == End.STOCK):
+            if last and who == 0 and view.drawn != NO_CARD:
+                self.events.append(_event("draw", 0, view.drawn))
+            elif not (last and view.end == _STOCK_END):
                 self.events.append(_event("draw", who))
         elif kind == M_PASS:
             self.events.append(_event("pass", who))
@@ -247,61 +200,62 @@ class Teller:
             if kind == M_DONE:
                 self.events.append(_event("done", who))
             elif kind == M_LAY_OFF:
-                self._say({"event": "lay off", "who": _WHO[who], "cards": [_CARDS[card]]})
+                self._tell_laid_off(who, 1 << card)
                 self.by_hand |= 1 << card
 
-    def _tell_spread(self, view: dict[str, Any]) -> None:
+    def _tell_laid_off(self, who: int, cards: int) -> None:
+        self.events.append(f'{{"event":"lay off","who":"{_WHO[who]}","cards":[{_card_texts(cards)}]}}')
+
+    def _tell_spread(self, view: Seen) -> None:
         if self.spread_told:
             return
         self.spread_told = True
-        knocker = view["knocker"]
-        melds = [meld & ~view["laid"] for meld in view["spread"] if meld]
-        loose = view["hand"] if knocker == 0 else view["shown"]
+        spread = (view.spread_0, view.spread_1, view.spread_2, view.spread_3)
+        melds = [meld & ~view.laid for meld in spread if meld]
+        loose = view.hand if view.knocker == 0 else view.shown
         for meld in melds:
             loose &= ~meld
-        laid_out = {"melds": [card_names(meld) for meld in melds], "deadwood": card_names(loose)}
-        self._say({"event": "spread", "who": _WHO[knocker], **laid_out})
+        laid_out = ",".join(f"[{_card_texts(meld)}]" for meld in melds)
+        self.events.append(
+            f'{{"event":"spread","who":"{_WHO[view.knocker]}","melds":[{laid_out}],"deadwood":[{_card_texts(loose)}]}}'
+        )
 
-    def _finish(self, view: dict[str, Any]) -> None:
-        if view["knocker"] != NOBODY:
+    def _finish(self, view: Seen) -> None:
+        if view.knocker != NOBODY:
             self._tell_spread(view)
-            laid = view["laid"] & ~self.by_hand
+            laid = view.laid & ~self.by_hand
             if laid:
-                self._say({"event": "lay off", "who": _WHO[1 - view["knocker"]], "cards": card_names(laid)})
-            for who, cards in ((1, view["shown"]), (0, view["hand"])):
-                shown = {"cards": card_names(cards), "deadwood": view["deadwood"][who]}
-                self._say({"event": "shown", "who": _WHO[who], **shown})
-        points = view["points"]
-        score = [view["score"][0] + max(points, 0), view["score"][1] + max(-points, 0)]
-        rules = view["rules"]
-        drawn_out = view["winner"] == NOBODY and view["drawn_hands"] + 1 >= rules["max_drawn_hands"]
-        self._say(
-            {
-                "event": "hand over",
-                "end": _END_NAMES[view["end"]],
-                "winner": "nobody" if view["winner"] == NOBODY else _WHO[view["winner"]],
-                "points": abs(points),
-                "score": score,
-                "target_reached": bool(drawn_out or (view["winner"] != NOBODY and max(score) >= rules["target"])),
-            }
+                self._tell_laid_off(1 - view.knocker, laid)
+            for who, cards, deadwood in ((1, view.shown, view.other_deadwood), (0, view.hand, view.deadwood)):
+                self.events.append(
+                    f'{{"event":"shown","who":"{_WHO[who]}","cards":[{_card_texts(cards)}],"deadwood":{deadwood}}}'
+                )
+        score = (view.score + max(view.points, 0), view.other_score + max(-view.points, 0))
+        if view.winner == NOBODY:
+            winner, reached = "nobody", view.drawn_hands + 1 >= view.max_drawn_hands
+        else:
+            winner, reached = _WHO[view.winner], max(score) >= view.target
+        self.events.append(
+            f'{{"event":"hand over","end":"{_END_NAMES[view.end]}","winner":"{winner}","points":{abs(view.points)},'
+            f'"score":[{score[0]},{score[1]}],"target_reached":{_truth(reached)}}}'
         )
 
     def news(self) -> str:
         """Returns the events that have not been sent yet, as a JSON array, and counts them as sent."""
         events = self.events[self.told :]
-        self.told = len(self.events)
+        self.told += len(events)
         return "[" + ",".join(events) + "]"
 
 
-def _own_cards(view: dict[str, Any]) -> int:
+def _own_cards(view: Seen) -> int:
     """A seat's cards, those that it has laid off included."""
-    return view["hand"] | (view["laid"] if view["knocker"] == 1 else 0)
+    return view.hand | view.laid if view.knocker == 1 else view.hand
 
 
-def legal_texts(view: dict[str, Any]) -> list[str]:
+def legal_texts(view: Seen) -> list[str]:
     """Names of the legal actions."""
-    discards, knocks, others = view["legal"]
-    phase = view["phase"]
+    discards, knocks, others = view.discards, view.knocks, view.others
+    phase = view.phase
     if phase == PHASE_DISCARD:
         return card_names(discards, _DISCARD) + card_names(knocks, _KNOCK)
     if phase == PHASE_SPREAD:
@@ -309,32 +263,33 @@ def legal_texts(view: dict[str, Any]) -> list[str]:
     return card_names(discards, _LAY_OFF) + _FIXED[others, phase == PHASE_LAYOFF]
 
 
-def may_play(view: dict[str, Any], action: int) -> bool:
+def may_play(view: Seen, action: int) -> bool:
     """Whether an action is legal in a view (a knock above the limit included where that counts as a discard)."""
-    discards, knocks, others = view["legal"]
-    if action >= KNOCK and view["phase"] == PHASE_DISCARD and view["rules"]["lenient_knock"]:
+    discards, knocks, others = view.discards, view.knocks, view.others
+    if action >= KNOCK and view.phase == PHASE_DISCARD and view.lenient_knock:
         knocks |= discards
     return bool(among(action, discards, knocks, others))
 
 
-def arrangements(view: dict[str, Any]) -> list[list[list[str]]]:
+def arrangements(view: Seen) -> list[list[list[str]]]:
     """The arrangements that the knocker may choose among, in the order of ``spread 0``, ``spread 1``, ..."""
-    cards, limit = view["hand"], view["limit"]
+    cards, limit = view.hand, view.limit
     count = min(int(nth_arrangement(cards, limit, 0)[0]), MAX_ARRANGEMENTS)
     return [[card_names(int(meld)) for meld in nth_arrangement(cards, limit, k)[1:] if meld] for k in range(count)]
 
 
-def _legal(view: dict[str, Any], split: bool) -> str:
+def _legal(view: Seen, split: bool) -> str:
     """The legal actions of a question as JSON texts, with commas between them."""
-    discards, knocks, others = view["legal"]
-    phase = view["phase"]
+    discards, knocks, others = view.discards, view.knocks, view.others
+    phase = view.phase
     if phase == PHASE_DISCARD:
-        texts = _discard_texts(discards | knocks) if split else _discard_texts(discards) + _knock_texts(knocks)
-        return texts[:-1]
+        if split or not knocks:
+            return _discard_texts(discards | knocks)
+        return f"{_discard_texts(discards)},{_knock_texts(knocks)}" if discards else _knock_texts(knocks)
     return encode(legal_texts(view))[1:-1] if discards else _FIXED_TEXTS[others, phase == PHASE_LAYOFF]
 
 
-def question(slot: int, events: str, view: dict[str, Any], split: bool = False) -> str:
+def question(slot: int, events: str, view: Seen, split: bool = False) -> str:
     """One game's part of an ``act`` message, as JSON.
 
     Args:
@@ -343,12 +298,11 @@ def question(slot: int, events: str, view: dict[str, Any], split: bool = False) 
         view: of the seat that is asked.
         split: whether it is asked for a discard first, and about a knock after it.
     """
-    phase = view["phase"]
-    upcard = "null" if view["upcard"] == NO_CARD else f'"{_CARDS[view["upcard"]]}"'
+    phase = view.phase
     more = f',"arrangements":{encode(arrangements(view))}' if phase == PHASE_SPREAD else ""
     return (
-        f'{{"slot":{slot},"events":{events},"phase":"{PHASE_NAMES[phase]}","hand":[{_hand_texts(view["hand"])[:-1]}],'
-        f'"upcard":{upcard},"stock":{view["stock"]},"legal":[{_legal(view, split)}]{more}}}'
+        f'{{"slot":{slot},"events":{events},"phase":"{PHASE_NAMES[phase]}","hand":[{_card_texts(view.hand)}],'
+        f'"upcard":{_card(view.upcard)},"stock":{view.stock},"legal":[{_legal(view, split)}]{more}}}'
     )
 
 

@@ -1,4 +1,4 @@
-"""Pages: Jinja templates beside this file, one style sheet, everything within the page."""
+"""Pages of Jinja templates; those beside this file have one style sheet, and everything within the page."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ def shorten(name: str, length: int = 24) -> str:
 
 
 @cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("agents.reports"),
+def environment(package: str) -> Environment:
+    """The templates in a package's folder ``templates``: what they show is escaped, and a name that has no value is an error."""
+    found = Environment(
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["shorten"] = shorten
-    return environment
+    found.filters["shorten"] = shorten
+    return found
 
 
 def page(template: str, **values: Any) -> str:
     """A page of a template; values are escaped but for those marked as markup."""
-    return _environment().get_template(template).render(**values)
+    return environment("agents.reports").get_template(template).render(**values)

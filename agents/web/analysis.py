@@ -14,10 +14,11 @@ from starlette.responses import HTMLResponse, Response
 from agents.analysis import KINDS, MARKS, Analyst, Decision, HandAnalysis, Subject, deal_and_play, read_hands
 from agents.analysis.marks import UNCLEAR
 from agents.bots.heuristics import make_formula
-from agents.play.moves import action_words
+from agents.play.moves import action_words, count
 from agents.play.review import analyse_games, analysed, mistakes
 from agents.web.asked import Asked
 from agents.web.belief_map import belief_map
+from agents.web.fields import seed_of
 from agents.web.jobs import Job
 from agents.web.lobby import opponents
 from agents.web.pages import page
@@ -60,8 +61,8 @@ class _Hand:
     """
 
     def __init__(self, asked: Asked) -> None:
-        self.number = _number(asked, "hand", 1)
-        self.game = _number(asked, "game", 0)
+        self.number = asked.number("hand", 1)
+        self.game = asked.number("game")
         self.seat: int | None = None
         if self.game:
             stored = asked.house.home.game(self.game)
@@ -72,7 +73,7 @@ class _Hand:
             self.page = f"/analysis?game={self.game}"
         else:
             watched: Watched = asked.app.state.subjects
-            number = _number(asked, "subject", 0)
+            number = asked.number("subject")
             subject = watched.get(number)
             hands, self.names = subject.hands, subject.names
             self.page = f"/analysis?subject={number}"
@@ -93,20 +94,14 @@ class _Hand:
         return asked.app.state.jobs.job(self.key, lambda tell: analyst().hand(self.hand, self.number, progress=tell))
 
 
-def _number(asked: Asked, name: str, default: int) -> int:
-    text = asked.query.get(name, str(default))
-    if not (text.isdecimal() and len(text) <= 9):
-        raise GinError(f"{name} must be a whole number, got {text[:20]!r}")
-    return int(text)
-
-
 def analysis(asked: Asked) -> Response:
     """A hand's analysis, how far it is, or the form that asks for one."""
     if asked.query.get("last"):
-        live = asked.seat.live
-        stored = next((game for game in asked.seat.session.file.games() if game.name == live.game.name), None)
+        name = asked.seat.live.game.name if asked.seat.enter() else None
+        games = [game for game in asked.seat.session.file.games() if name in (None, game.name)]
+        stored = games[-1] if games else None
         if stored is None:
-            raise GinError("no hand of this game has ended yet")
+            raise GinError("no hand of this game has ended yet" if name else "you have not played a hand yet")
         return asked.go(f"/analysis?game={stored.id}&hand={max(1, stored.hands)}")
     if not (asked.query.get("game") or asked.query.get("subject")):
         return _form(asked)
@@ -117,13 +112,13 @@ def analysis(asked: Asked) -> Response:
         values |= {
             "done": job.done,
             "total": job.total,
-            "address": f"{looked.address}&move={_number(asked, 'move', 0)}",
+            "address": f"{looked.address}&move={asked.number('move')}",
         }
         return _shown(asked, "progress_part.html", "progress.html", values)
     if job.error:
         asked.app.state.jobs.forget(looked.key)
         raise GinError(f"this hand cannot be analysed: {job.error}")
-    values |= _found(looked, job.result, _number(asked, "move", 0))
+    values |= _found(looked, job.result, asked.number("move"))
     return _shown(asked, "analysis_part.html", "analysis.html", values)
 
 
@@ -131,11 +126,16 @@ def _shown(asked: Asked, part: str, whole: str, values: dict[str, Any]) -> Respo
     return HTMLResponse(page(part, **values)) if asked.htmx else asked.page(whole, **values)
 
 
-def _form(asked: Asked, text: str = "", status: int = 200) -> Response:
-    options = asked.seat.session.options
-    return asked.page(
-        "analysis_form.html", status, text=text, rules=options.rules, opponents=opponents(), here="/analysis"
-    )
+def _form(asked: Asked, status: int = 200) -> Response:
+    usual = {
+        "text": "",
+        "seed": "1",
+        "rules": asked.seat.session.options.rules,
+        "first": "level-2",
+        "second": "formula",
+    }
+    fields = {name: asked.form.get(name, value) for name, value in usual.items()}
+    return asked.page("analysis_form.html", status, opponents=opponents(), here="/analysis", **fields)
 
 
 def _value(value: float | None, unit_is_points: bool, sign: bool = False) -> str:
@@ -269,20 +269,24 @@ def analyse_text(asked: Asked) -> Response:
         subject = read_hands(text)
     except GinError as error:
         asked.seat.say(f"This cannot be analysed: {error}", "warning")
-        return _form(asked, text, 400)
+        return _form(asked, 400)
     return _subject(asked, subject)
 
 
 def analyse_seed(asked: Asked) -> Response:
-    """Analyses the hand that two agents play with the cards of a seed."""
+    """Analyses the hand that two agents play with the cards of a seed; what cannot be is explained beside what was chosen."""
     form = asked.form
-    seed = form.get("seed", "").strip()
-    if not (seed.isdecimal() and len(seed) <= 18):
-        raise GinError(f"a seed is a whole number of at most 18 digits, got {seed[:30]!r}")
     players = form.get("first", "").strip(), form.get("second", "").strip()
-    if any(name.startswith("cmd:") for name in players):
-        raise GinError("a program could find out which cards a seed deals; choose agents")
-    return _subject(asked, deal_and_play("".join(form.get("rules", "").split()), int(seed), players))
+    try:
+        if (seed := seed_of(form)) is None:
+            raise GinError("it needs a seed")
+        if any(name.startswith("cmd:") for name in players):
+            raise GinError("a program could find out which cards a seed deals; choose agents")
+        subject = deal_and_play("".join(form.get("rules", "").split()), seed, players)
+    except (GinError, OSError) as error:
+        asked.seat.say(f"This hand cannot be played: {error}", "warning")
+        return _form(asked, 400)
+    return _subject(asked, subject)
 
 
 def other_move(asked: Asked) -> Response:
@@ -290,7 +294,7 @@ def other_move(asked: Asked) -> Response:
     looked = _Hand(asked)
     if not looked.hand.is_over:
         raise GinError("moves can be tried once the hand is over")
-    move = _number(asked, "move", 1)
+    move = asked.number("move", 1)
     position = _before(looked, move)
     seat = position.turn
     tried = asked.query.get("tried", "")[:_LONGEST_TRY]
@@ -332,12 +336,21 @@ def mistakes_page(asked: Asked) -> Response:
     """The player's mistakes over all games, by kind."""
     kind = asked.query.get("kind", "")
     seat = asked.seat
+    job: Job | None = asked.app.state.jobs.known(("all", seat.name))
+    progress = {
+        "job": job,
+        "analysed": f"{count(job.result, 'hand')} analysed." if job and job.result is not None else "",
+    }
+    if asked.htmx:
+        # What is asked for again and again while it works; the list itself is there once it is done.
+        return (
+            asked.go("/mistakes") if job is None or job.over else HTMLResponse(page("analysing_part.html", **progress))
+        )
     everything = mistakes(asked.house.home, seat.name)
     if kind and kind not in KINDS:
         raise GinError(f"there is no kind of mistakes {kind[:40]!r}; there are {', '.join(KINDS)}")
     kinds = [(each, sum(one.kind == each for one in everything)) for each in KINDS]
     chosen = [each for each in everything if kind in ("", each.kind)]
-    job: Job | None = asked.app.state.jobs.known(("all", seat.name))
     values = {
         "kind": kind,
         "kinds": kinds,
@@ -346,10 +359,9 @@ def mistakes_page(asked: Asked) -> Response:
             (each, _value(each.loss, each.unit == "points"), _value(each.error, each.unit == "points"))
             for each in chosen
         ],
-        "job": job,
         "here": "/mistakes",
     }
-    return asked.page("mistakes.html", **values)
+    return asked.page("mistakes.html", **values, **progress)
 
 
 def analyse_all(asked: Asked) -> Response:

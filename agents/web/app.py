@@ -15,6 +15,8 @@ import tyro
 import uvicorn
 
 from agents.play.store import Home, default_home
+from agents.web.jobs import Job
+from agents.web.ready import make_ready
 from agents.web.safety import is_loopback
 from agents.web.seat import House
 from agents.web.server import make_app
@@ -75,6 +77,7 @@ def run(arguments: Sequence[str], program: str = "gin web") -> None:
     shown = socket.gethostname() if chosen.host in ("0.0.0.0", "::") else chosen.host
     address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/" + (f"?token={token}" if token else "")
     print(f"The table is at {address}\nCtrl-C leaves; every game is kept.", flush=True)
+    app.state.ready = Job(make_ready)
     if chosen.browser:
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     # Paths and forms hold nothing secret, but a token must not stand in a log.

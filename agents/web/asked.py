@@ -8,8 +8,9 @@ from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.datastructures import QueryParams
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
+from agents.web.fields import whole
 from agents.web.pages import page
 from agents.web.seat import House, Seat
 from ginenv.errors import GinError
@@ -31,6 +32,7 @@ class Asked:
 
     Attributes:
         seat: of the player who asks.
+        who: the name of the player who asks; empty where there is no player yet.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class Asked:
         htmx: bool,
     ) -> None:
         self.app, self.path, self.query, self.form, self.params, self.htmx = app, path, query, form, params, htmx
+        self.who = ""
         self._seat: Seat | None = None
 
     @property
@@ -65,6 +68,14 @@ class Asked:
         """Says who asks."""
         self._seat = seat
 
+    def number(self, name: str, default: int = 0) -> int:
+        """A whole number of the address.
+
+        Raises:
+            GinError: if it is none.
+        """
+        return whole(self.query, name, default)
+
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """A page with the frame around it, and what is to be said once."""
         seat = self._seat
@@ -76,12 +87,21 @@ class Asked:
         }
         return HTMLResponse(page(template, **values), status)
 
+    def problem(self, status: int, heading: str, words: str) -> Response:
+        """A page that says what is not possible; where a part of a page was asked for, the sentence alone, which the page shows."""
+        if self.htmx:
+            return PlainTextResponse(words, status)
+        return self.page("problem.html", status, heading=heading, words=words)
+
     def go(self, path: str) -> Response:
-        """On to another page."""
-        return RedirectResponse(path, 303)
+        """On to another page as a whole, wherever the request came from."""
+        return Response(status_code=204, headers={"HX-Redirect": path}) if self.htmx else RedirectResponse(path, 303)
 
     def go_as(self, seat: Seat) -> Response:
         """On to the lobby, as a player whom this browser remembers."""
-        answer = RedirectResponse("/", 303)
+        return self.remembering(RedirectResponse("/", 303), seat)
+
+    def remembering(self, answer: Response, seat: Seat) -> Response:
+        """An answer after which this browser is a player's."""
         answer.set_cookie(PLAYER_COOKIE, quote(seat.name), max_age=_YEAR, httponly=True, samesite="strict")
         return answer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -25,6 +26,7 @@ class Job:
 
     def __init__(self, work: Callable[[Callable[[int, int], None]], Any]) -> None:
         self.done, self.total, self.error, self.over = 0, 0, "", False
+        self._began = time.monotonic()
         self.result: Any = None
         self._work = work
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -43,6 +45,11 @@ class Job:
 
     def _tell(self, done: int, total: int) -> None:
         self.done, self.total = done, total
+
+    @property
+    def seconds(self) -> float:
+        """How long ago it began."""
+        return time.monotonic() - self._began
 
     def wait(self, seconds: float) -> bool:
         """Waits until it is over; returns whether it is."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
 from agents.play.options import Options, choices, preset_of
 from agents.web.asked import Asked
+from agents.web.pages import page
 from ginenv.card_art import BACKS
 from ginenv.errors import GinError, RulesError, unknown_name
 from ginenv.players import player_names
@@ -37,6 +38,10 @@ _OPPONENT_TEXTS = {
     "camper": "never knocks below gin",
     "knocker": "knocks in its first turns, then plays for gin",
     "random": "plays anything legal",
+    "hints": "does what the hints say",
+    "population": "one of 512 random styles; population:draw=2 has others",
+    "openspiel-simple": "OpenSpiel's simple bot, which needs OpenSpiel",
+    "rlcard-novice": "RLCard's novice rules, which need RLCard",
 }
 
 
@@ -54,7 +59,16 @@ def lobby(asked: Asked) -> Response:
         unfinished = seat.session.unfinished()
     if unfinished and seat.session.options.always_resume and seat.session.game is None:
         return asked.go("/table")
-    return asked.page("lobby.html", options=seat.session.options, unfinished=unfinished, fan=_FAN)
+    options = seat.session.options
+    about = PRESET_TEXTS.get(options.rules, ""), _OPPONENT_TEXTS.get(options.opponent, "")
+    return asked.page(
+        "lobby.html", options=options, about=about, unfinished=unfinished, fan=_FAN, ready=asked.app.state.ready
+    )
+
+
+def ready(asked: Asked) -> Response:
+    """The part of the lobby that says whether a first game has to wait."""
+    return HTMLResponse(page("ready_part.html", ready=asked.app.state.ready))
 
 
 def new(asked: Asked) -> Response:
@@ -74,8 +88,7 @@ def new(asked: Asked) -> Response:
 
 def players(asked: Asked) -> Response:
     """All players."""
-    home = asked.house.home
-    return asked.page("players.html", names=home.names(), player=home.last_player or "")
+    return asked.page("players.html", names=asked.house.home.names(), player=asked.who)
 
 
 def change_player(asked: Asked) -> Response:

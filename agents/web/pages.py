@@ -8,9 +8,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup, escape
 
+from agents.reports.pages import environment
 from ginenv.card_art import card_sheet
 from ginenv.cards import RANKS, card_name, parse_card
 
@@ -66,19 +67,13 @@ def with_symbols(text: str) -> Markup:
 
 
 @cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("agents.web"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["symbols"] = with_symbols
-    environment.globals.update(link=static_link, card_image=card_image, card_words=card_words)
-    return environment
+def _templates() -> Environment:
+    found = environment("agents.web")
+    found.filters["symbols"] = with_symbols
+    found.globals.update(link=static_link, card_image=card_image, card_words=card_words)
+    return found
 
 
 def page(template: str, **values: Any) -> str:
     """A page of a template; values are escaped but for those marked as markup."""
-    return _environment().get_template(template).render(**values)
+    return _templates().get_template(template).render(**values)

@@ -10,6 +10,7 @@ from agents.play.game import PERSON
 from agents.play.live import LiveGame, News
 from agents.play.session import Session
 from agents.play.store import Home
+from agents.web.fields import whole
 from ginenv.actions import KNOCK, STOCK
 from ginenv.cards import parse_card
 from ginenv.errors import GinError
@@ -133,6 +134,9 @@ class Seat:
             except (GinError, OSError) as error:
                 self.trouble = str(error)
                 break
+            except Exception as error:  # an agent of anybody's making may fail in any way; the game stays
+                self.trouble = f"it has failed ({type(error).__name__}: {error})."
+                break
         self.told += live.news()
 
     def _play(self, action: int) -> None:
@@ -183,7 +187,7 @@ class Seat:
         if do == "card":
             do = "lay off" if turn.phase == "layoff" else "discard"
         if do == "spread":
-            return turn.action(do, _whole(values, "number"))
+            return turn.action(do, whole(values, "number"))
         if do not in ("lay off", "discard", "just discard", "knock", "gin later"):
             return turn.action(do)
         if not values.get("card"):
@@ -213,7 +217,7 @@ class Seat:
         self.hint = live.turn.hint()
 
     def _move(self, values: Mapping[str, str]) -> None:
-        if self.live.move_card(parse_card(values.get("card", "")), _whole(values, "place")):
+        if self.live.move_card(parse_card(values.get("card", "")), whole(values, "place")):
             self.say("Your hand stays as you lay it from now on; 'by suit' or 'by value' sorts it again.")
 
     def _play_to_gin(self) -> None:
@@ -234,13 +238,6 @@ class Seat:
         self._clear()
         self.live.next_hand()
         self._go_on()
-
-
-def _whole(values: Mapping[str, str], name: str) -> int:
-    text = values.get(name, "")
-    if not (text.isdecimal() and len(text) <= 3):
-        raise GinError(f"{name} must be a whole number, got {text[:20]!r}")
-    return int(text)
 
 
 class House:

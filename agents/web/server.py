@@ -31,6 +31,7 @@ Handler = Callable[[Asked], Response]
 # at once: some of them need torch or matplotlib.
 _PAGES = {
     "/": {"GET": "lobby:lobby"},
+    "/ready": {"GET": "lobby:ready"},
     "/new": {"POST": "lobby:new"},
     "/players": {"GET": "lobby:players", "POST": "lobby:change_player"},
     "/rules": {"GET": "lobby:rules", "POST": "lobby:change_rules"},
@@ -49,31 +50,29 @@ _PAGES = {
     "/results": {"GET": "results:results"},
     "/results/report": {"GET": "results:report"},
 }
+_PLAIN_WORDS = {404: "This address leads nowhere.", 405: "This address is for a button or a form of another page."}
 # Who comes here need not have a seat yet.
 _FOR_ALL = ("/players",)
 
 
-def _take_seat(asked: Asked, cookie: str | None) -> None:
-    """Finds out who asks: whoever the browser's cookie names, or who played last."""
-    house = asked.house
-    name = (house.home.find(unquote(cookie)) if cookie else None) or house.home.last_player
-    if name is not None:
-        asked.sits(house.seat(name))
-
-
 def _answer(asked: Asked, name: str, cookie: str | None) -> Response:
-    handler = _handler(name)
+    handler, home = _handler(name), asked.house.home
+    # Who asks is whoever the browser's cookie names, or who played last.
+    asked.who = (home.find(unquote(cookie)) if cookie else None) or home.last_player or ""
     if asked.path not in _FOR_ALL:
         try:
-            _take_seat(asked, cookie)
+            if asked.who:
+                asked.sits(asked.house.seat(asked.who))
         except (GinError, OSError) as error:
-            return asked.page("problem.html", 409, heading="This seat is taken", words=str(error))
+            return asked.problem(409, "This seat cannot be taken", str(error))
         try:
             seat = asked.seat
         except GinError:
             return asked.go("/players")
         with seat.lock:
-            return _handled(asked, handler)
+            answer = _handled(asked, handler)
+        # From now on this browser is this player's, whoever else plays in another one.
+        return answer if cookie else asked.remembering(answer, seat)
     return _handled(asked, handler)
 
 
@@ -81,7 +80,7 @@ def _handled(asked: Asked, handler: Handler) -> Response:
     try:
         return handler(asked)
     except (GinError, OSError) as error:
-        return asked.page("problem.html", 400, heading="That is not possible", words=str(error))
+        return asked.problem(400, "That is not possible", str(error))
 
 
 async def _form(request: Request) -> dict[str, str]:
@@ -134,8 +133,9 @@ async def _problem(request: Request, error: Exception) -> Response:
         (error.status_code, error.detail) if isinstance(error, HTTPException) else (500, "Something went wrong here.")
     )
     heading = "There is no such page" if status == 404 else "That is not possible"
-    asked = Asked(request.app, request.url.path, QueryParams(), {}, {}, False)
-    return asked.page("problem.html", status, heading=heading, words=words)
+    words = _PLAIN_WORDS.get(status, words)
+    asked = Asked(request.app, request.url.path, QueryParams(), {}, {}, request.headers.get("hx-request") == "true")
+    return asked.problem(status, heading, words)
 
 
 def make_app(house: House, host: str = "127.0.0.1", token: str | None = None, runs: Path = Path("runs")) -> Starlette:
@@ -163,6 +163,6 @@ def make_app(house: House, host: str = "127.0.0.1", token: str | None = None, ru
         exception_handlers={HTTPException: _problem, 500: _problem},
         lifespan=lifespan,
     )
-    app.state.house, app.state.runs = house, runs
+    app.state.house, app.state.runs, app.state.ready = house, runs, None
     app.state.watched, app.state.subjects, app.state.jobs = Watched(), Watched(), Jobs()
     return app

@@ -11,7 +11,7 @@ from agents.play.moves import Turn, count
 from agents.play.options import variation
 from agents.web.pages import card_words
 from agents.web.seat import Seat
-from ginenv.actions import KNOCK, STOCK, UPCARD
+from ginenv.actions import KNOCK, PASS, STOCK, UPCARD
 from ginenv.card_art import BACKS
 from ginenv.cards import card_name, cards_of, mask_of
 from ginenv.engine import NO_CARD
@@ -109,6 +109,20 @@ def _buttons(seat: Seat, turn: Turn) -> list[dict[str, str]]:
     return shown
 
 
+def _primary(buttons: list[dict[str, str]], hint: tuple[int, str] | None, phase: str) -> str:
+    """The command whose button stands out: what a hint says, else the first."""
+    action = None if hint is None else hint[0]
+    named = {UPCARD: "take", STOCK: "stock", PASS: "done" if phase == "layoff" else "pass"}
+    if action is None:
+        hinted = ""
+    elif action >= STOCK:
+        hinted = named[action]
+    else:
+        hinted = "knock" if action >= KNOCK else "discard"
+    commands = [button["do"] for button in buttons]
+    return hinted if hinted in commands else commands[0] if commands else ""
+
+
 def _sheet(sheet: ScoreSheet, names: tuple[str, str]) -> dict[str, Any]:
     rows = []
     for number, (outcome, running) in enumerate(sheet.rows, 1):
@@ -184,6 +198,7 @@ def table_values(seat: Seat) -> dict[str, Any]:
     opponent_cards = int(view["unseen"]).bit_count() - int(view["stock"])
     known = in_suits(int(view["known"][1])) if options.memory else []
     asks_for_card = mine and phase in ("discard", "layoff")
+    buttons = _buttons(seat, turn) if mine else []
     status = f"You can {turn.possible()}." if mine else ""
     if seat.asked is not None:
         status = f"The {card_name(seat.asked)} leaves {count(turn.left(seat.asked))}: do you knock?"
@@ -219,7 +234,8 @@ def table_values(seat: Seat) -> dict[str, Any]:
         "limit": _limit(view),
         "last_taken": live.last_taken,
         "status": status,
-        "buttons": _buttons(seat, turn) if mine else [],
+        "buttons": buttons,
+        "primary": _primary(buttons, seat.hint, phase),
         "asked": card_name(seat.asked) if seat.asked is not None else "",
         "told": seat.told,
         "hint": seat.hint[1] if seat.hint is not None else "",

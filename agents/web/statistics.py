@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from markupsafe import Markup
+from matplotlib.ticker import MaxNLocator
 from starlette.responses import Response
 
 from agents.play.statistics import Tally
-from agents.reports.charts import ACCENT, LINE, SOFT, drawing, svg_of_page
+from agents.reports.charts import ACCENT, INK, LINE, SOFT, drawing, svg_of_page
 from agents.reports.pages import shorten
 from agents.web.asked import Asked
+
+# Over time: the hands that a point is the mean of, and how many variations and opponents have a line, told apart by its form.
+_LAST = 20
+_MOST_LINES = 6
+_LINES = ("-", "--", ":", "-.")
 
 
 def _bars(tallies: list[Tally], label: str, pairs: list[tuple[float, float]]) -> Markup:
@@ -33,15 +39,39 @@ def _bars(tallies: list[Tally], label: str, pairs: list[tuple[float, float]]) ->
         return Markup(svg_of_page(figure, label))
 
 
+def _over_time(tallies: list[Tally], margins: list[list[int]]) -> Markup:
+    """Points per hand, the player's less the opponent's, as a mean of the last hands: a line for each tally, by hand."""
+    label = f"points per hand over time: yours less the opponent's, in the last {_LAST} hands"
+    with drawing(9.5, 3.4) as (figure, (axes,)):
+        axes.axhline(0, color=LINE, linewidth=1)
+        for k, (tally, points) in enumerate(zip(tallies, margins, strict=True)):
+            means = [sum(points[max(0, n - _LAST) : n]) / min(n, _LAST) for n in range(1, len(points) + 1)]
+            style, colour = _LINES[k % len(_LINES)], (ACCENT, INK)[k // len(_LINES) % 2]
+            name = f"{shorten(tally.variation)} against {shorten(tally.opponent)}"
+            axes.plot(range(1, len(means) + 1), means, style, color=colour, label=name)
+        axes.set_title(label, loc="left")
+        axes.set_xlabel("hand")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.legend(loc="upper left", bbox_to_anchor=(0, -0.18), ncols=2)
+        axes.grid(axis="y", color=LINE)
+        axes.set_axisbelow(True)
+        axes.spines[:].set_visible(False)
+        return Markup(svg_of_page(figure, label))
+
+
 def statistics(asked: Asked) -> Response:
     """What the player's hands add up to."""
-    tallies = list(asked.seat.session.file.statistics.root)
+    file = asked.seat.session.file
+    tallies = list(file.statistics.root)
     charts = []
     if tallies:
         most = sorted(tallies, key=lambda tally: -tally.hands)[:12]
         per_hand = [(round(tally.average[0], 1), round(tally.average[1], 1)) for tally in most]
         charts.append(_bars(most, "points per hand", per_hand))
         charts.append(_bars(most, "games won", [(tally.won[0], tally.won[1]) for tally in most]))
+        known = [(tally, margins) for tally in most[:_MOST_LINES] if len(margins := file.margins(tally)) > 1]
+        if known:
+            charts.append(_over_time([tally for tally, _ in known], [margins for _, margins in known]))
     kinds = sorted({tally.variation for tally in tallies} | {tally.opponent for tally in tallies})
     return asked.page("statistics.html", tallies=tallies, charts=charts, kinds=kinds)
 

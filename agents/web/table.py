@@ -36,4 +36,7 @@ def play(asked: Asked) -> Response:
         (command for field, command in (("card", "card"), ("number", "spread"), ("by", "sort")) if form.get(field)), ""
     )
     seat.command(do, {**form, "card": form.get("card") or form.get("picked", "")})
+    if seat.session.game is None:
+        # An opponent that could not even begin again has left the table; the lobby says why, and the game is kept.
+        return asked.go("/")
     return _part(asked) if asked.htmx else asked.go("/table")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -11,9 +12,11 @@ from starlette.responses import HTMLResponse, Response
 
 from agents.network.player import NetworkPlayer
 from agents.play.moves import action_words
+from agents.play.options import variation
 from agents.reports.beliefs import belief_logits
 from agents.web.asked import Asked
 from agents.web.belief_map import belief_map
+from agents.web.fields import seed_of
 from agents.web.lobby import opponents
 from agents.web.pages import page
 from agents.web.steps import Moment, Steps, Watched, WatchedGame, steps_of_record
@@ -24,7 +27,6 @@ from ginenv.render import to_svg
 from ginenv.rules import PRESETS
 from ginenv.text import parse_rules
 
-_LONGEST_SEED = 18
 _RECORDS_SHOWN = 200
 
 
@@ -80,24 +82,15 @@ def _shown(steps: Steps, at: int, address: str, running: bool, can_run: bool) ->
 
 def _at(asked: Asked, steps: Steps) -> int:
     hand = asked.query.get("hand")
-    return _number(asked, "at") if hand is None else steps.start_of(_number(asked, "hand"))
-
-
-def _number(asked: Asked, name: str) -> int:
-    text = asked.query.get(name, "0")
-    if not (text.isdecimal() and len(text) <= 6):
-        raise GinError(f"{name} must be a whole number, got {text[:20]!r}")
-    return int(text)
+    return asked.number("at") if hand is None else steps.start_of(asked.number("hand"))
 
 
 def watch(asked: Asked) -> Response:
     """The page of a game that is being watched, or the form that begins one."""
-    values = {"opponents": opponents(), "presets": list(PRESETS), "here": "/watch"}
-    number = _number(asked, "game")
+    number = asked.number("game")
+    options = asked.seat.session.options
     if not number:
-        options = asked.seat.session.options
-        first = {"first": "network", "second": options.opponent, "rules": options.rules, "seed": ""}
-        return asked.page("watch.html", shown=False, **first, **values)
+        return _watch_form(asked, {"first": "network", "second": options.opponent, "rules": options.rules})
     watched: Watched = asked.app.state.watched
     with watched.lock:
         steps = watched.get(number)
@@ -105,20 +98,25 @@ def watch(asked: Asked) -> Response:
         shown = _shown(steps, _at(asked, steps), f"/watch?game={number}", running, can_run=True)
     if asked.htmx:
         return HTMLResponse(page("steps_part.html", s=shown))
-    rules = asked.seat.session.options.rules
-    return asked.page(
-        "watch.html", shown=True, s=shown, first=steps.names[0], second=steps.names[1], rules=rules, seed="", **values
-    )
+    rules = options.rules if steps.match is None else variation(steps.match.rules)
+    return _watch_form(asked, {"first": steps.names[0], "second": steps.names[1], "rules": rules}, shown=True, s=shown)
+
+
+def _watch_form(asked: Asked, chosen: Mapping[str, str], status: int = 200, **values: Any) -> Response:
+    fields = {name: chosen.get(name, "") for name in ("first", "second", "rules", "seed")}
+    values = {"shown": False, "opponents": opponents(), "presets": list(PRESETS), "here": "/watch"} | values
+    return asked.page("watch.html", status, **fields, **values)
 
 
 def begin(asked: Asked) -> Response:
-    """Begins a game of two agents."""
+    """Begins a game of two agents; what cannot be is explained beside what was chosen."""
     form = asked.form
-    seed = form.get("seed", "").strip()
-    if seed and not (seed.isdecimal() and len(seed) <= _LONGEST_SEED):
-        raise GinError(f"a seed is a whole number of at most {_LONGEST_SEED} digits, got {seed[:30]!r}")
     specs = form.get("first", "").strip(), form.get("second", "").strip()
-    game = WatchedGame(specs, parse_rules("".join(form.get("rules", "").split())), int(seed) if seed else None)
+    try:
+        game = WatchedGame(specs, parse_rules("".join(form.get("rules", "").split())), seed_of(form))
+    except (GinError, OSError) as error:
+        asked.seat.say(f"This game cannot begin: {error}", "warning")
+        return _watch_form(asked, form, 400)
     return asked.go(f"/watch?game={asked.app.state.watched.add(game)}&at=0")
 
 
@@ -154,11 +152,11 @@ def import_record(asked: Asked) -> Response:
 def replay(asked: Asked) -> Response:
     """One of the player's records, or one whose text was sent."""
     if asked.query.get("game"):
-        number = _number(asked, "game")
+        number = asked.number("game")
         watched: Watched = asked.app.state.watched
         with watched.lock:
             return _replayed(asked, watched.get(number), f"/replay?game={number}")
-    number = _number(asked, "record")
+    number = asked.number("record")
     _, record = asked.seat.session.record(str(number))
     return _replayed(asked, steps_of_record(record), f"/replay?record={number}")
 

@@ -10,7 +10,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.*;
 
 public class Bot {
-    // ---- JSON, as far as the protocol needs it: its texts hold nothing to escape.
+    // ---- JSON, as far as the protocol needs it: its texts hold nothing to escape. (The host in bridges/eaai reads lines in the same
+    // way, from a file of its own: this bot is one file, to be taken away and changed.)
 
     /** Reads a Map, a List or a String; numbers and words (true, false, null) come as Strings, as they were written. */
     static class Json {

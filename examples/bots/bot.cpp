@@ -12,19 +12,18 @@
 #include <unordered_map>
 #include <vector>
 
-// ---- JSON, as far as the protocol needs it: its texts hold nothing to escape.
+// ---- JSON, as far as the protocol needs it: its texts hold nothing to escape, so they are places in the line that was read.
 
 struct Json {
-    std::string text;               // a text; a number or a word (true, false, null) as it was written
-    std::vector<Json> items;        // the items of an array, the values of an object
-    std::vector<std::string> keys;  // the keys of an object, in the order of its values
+    std::string_view text;               // a text; a number or a word (true, false, null) as it was written
+    std::vector<Json> items;             // the items of an array, the values of an object
+    std::vector<std::string_view> keys;  // the keys of an object, in the order of its values
 
-    const Json &operator[](const char *key) const {
+    const Json &operator[](std::string_view key) const {
         static const Json missing;
         auto found = std::find(keys.begin(), keys.end(), key);
         return found == keys.end() ? missing : items[found - keys.begin()];
     }
-    bool has(const char *key) const { return std::find(keys.begin(), keys.end(), key) != keys.end(); }
 };
 
 struct JsonReader {
@@ -33,11 +32,10 @@ struct JsonReader {
     void blanks() {
         while (*at == ' ' || *at == ',' || *at == ':') at++;
     }
-    std::string string() {
-        std::string text;
-        for (at++; *at && *at != '"';) text += *at++;
-        if (*at) at++;
-        return text;
+    std::string_view string() {
+        const char *start = ++at;
+        while (*at && *at != '"') at++;
+        return {start, size_t((*at ? at++ : at) - start)};
     }
     Json value() {
         Json json;
@@ -52,7 +50,9 @@ struct JsonReader {
             }
             if (*at) at++;
         } else {
-            while (*at && *at != ',' && *at != ']' && *at != '}') json.text += *at++;
+            const char *start = at;
+            while (*at && *at != ',' && *at != ']' && *at != '}') at++;
+            json.text = {start, size_t(at - start)};
         }
         return json;
     }
@@ -63,7 +63,7 @@ struct JsonReader {
 using Cards = std::uint64_t;
 const std::string RANKS = "A23456789TJQK", SUITS = "SCDH";
 
-int card(const std::string &name) { return 13 * int(SUITS.find(name[1])) + int(RANKS.find(name[0])); }
+int card(std::string_view name) { return 13 * int(SUITS.find(name[1])) + int(RANKS.find(name[0])); }
 int value(int card) { return std::min(10, card % 13 + 1); }
 Cards bit(int card) { return Cards(1) << card; }
 
@@ -116,8 +116,8 @@ struct Book {
     Cards wanted = 0;  // cards that the opponent took from the pile
 
     void note(const Json &event) {
-        const std::string &what = event["event"].text;
-        Cards one = event.has("card") ? bit(card(event["card"].text)) : 0;
+        std::string_view what = event["event"].text;
+        Cards one = event["card"].text.empty() ? 0 : bit(card(event["card"].text));
         if (what == "deal") *this = Book();
         if (what == "discard") {
             gone |= one;
@@ -135,13 +135,13 @@ struct Book {
 int links(int card, Cards with, Cards gone) {
     int count = 0;
     for (Cards meld : MELDS)
-        if ((meld & bit(card)) && __builtin_popcountll(meld) == 3 && !(meld & gone) && (meld & with)) count++;
+        if ((meld & bit(card)) && (meld & with) && !(meld & gone) && __builtin_popcountll(meld) == 3) count++;
     return count;
 }
 
 // Knocks as soon as possible; else keeps what is or may become a meld, and what the opponent seems to collect.
-std::string discard(const std::vector<Json> &legal, Cards hand, const Book &book) {
-    std::string best;
+std::string_view discard(const std::vector<Json> &legal, Cards hand, const Book &book) {
+    std::string_view best;
     int least = 1 << 30;
     for (const Json &action : legal) {
         int out = card(action.text.substr(action.text.size() - 2));
@@ -155,8 +155,8 @@ std::string discard(const std::vector<Json> &legal, Cards hand, const Book &book
 }
 
 // The action for one game: one of game["legal"].
-std::string choose(const Json &game, const Book &book) {
-    const std::string &phase = game["phase"].text;
+std::string_view choose(const Json &game, const Book &book) {
+    std::string_view phase = game["phase"].text;
     const std::vector<Json> &legal = game["legal"].items;
     Cards hand = cards(game["hand"]);
     if (phase == "discard") return discard(legal, hand, book);
@@ -186,11 +186,11 @@ int main() {
         }
         std::string answers;
         for (const Json &game : message["games"].items) {
-            Book &book = books[game["slot"].text];
+            Book &book = books[std::string(game["slot"].text)];
             for (const Json &event : game["events"].items) book.note(event);
-            if (!game.has("legal")) continue;
+            if (game["legal"].items.empty()) continue;
             if (!answers.empty()) answers += ',';
-            answers += R"({"slot":)" + game["slot"].text + R"(,"action":")" + choose(game, book) + R"("})";
+            answers.append(R"({"slot":)").append(game["slot"].text).append(R"(,"action":")").append(choose(game, book)).append(R"("})");
         }
         std::cout << R"({"type":"answers","id":)" << message["id"].text << R"(,"answers":[)" << answers << "]}" << std::endl;
     }

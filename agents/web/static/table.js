@@ -5,7 +5,11 @@
   const cards = () => [...document.querySelectorAll("#hand .card")];
   const nameOf = (card) => card.id.slice("card-".length);
 
+  // One request at a time: what is clicked meanwhile was meant for a table that is about to change.
+  let busy = false;
+
   function send(values) {
+    if (busy) return;
     htmx.ajax("POST", "/table", { target: "#table", swap: "outerHTML", values: { at: table().dataset.at, ...values } });
   }
 
@@ -17,6 +21,22 @@
   }
 
   const isPicked = (card) => card.getAttribute("aria-pressed") === "true";
+
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    if (event.detail.target?.id !== "table") return;
+    if (busy) event.preventDefault();
+    busy = true;
+  });
+  document.addEventListener("htmx:afterRequest", (event) => { if (event.detail.target?.id === "table") busy = false; });
+
+  // The second click of a double click would press what the first one has put in the same place.
+  document.addEventListener("click", (event) => {
+    if (event.detail < 2 || !event.target.closest?.("#table button, #table .button")) return;
+    // Only a card that is picked up by one click and discarded by the next is meant.
+    if (event.target.closest("#hand [aria-pressed]")) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }, true);
 
   // The first click picks a card up, the second discards it; laying off needs one.
   document.addEventListener("click", (event) => {
@@ -58,6 +78,10 @@
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest("input, select, textarea")) return;
+    if (event.key === "Escape" && held) {
+      letGo();
+      return;
+    }
     if (event.key === "Escape" && document.querySelector('#hand [aria-pressed="true"]') && !document.getElementById("do-keep")) {
       pick(null);
       return;
@@ -79,11 +103,23 @@
   document.addEventListener("pointerdown", (event) => {
     const card = event.target.closest?.("#hand .card");
     dragged = false;
-    if (card && event.button === 0) held = { card, x: event.clientX, y: event.clientY, ghost: null };
+    if (held) letGo();
+    if (card && event.button === 0 && event.isPrimary) held = { card, x: event.clientX, y: event.clientY, ghost: null };
   });
+
+  // Puts the card back: also when the button was released where no event comes from, or the table has changed meanwhile.
+  function letGo() {
+    held?.card.classList.remove("lifted");
+    held?.ghost?.remove();
+    held = null;
+  }
 
   document.addEventListener("pointermove", (event) => {
     if (!held) return;
+    if (!event.buttons || !held.card.isConnected) {
+      letGo();
+      return;
+    }
     const [dx, dy] = [event.clientX - held.x, event.clientY - held.y];
     if (!held.ghost) {
       if (Math.hypot(dx, dy) < 8) return;
@@ -101,13 +137,11 @@
   function drop(event) {
     if (!held) return;
     const { card, ghost } = held;
-    held = null;
-    card.classList.remove("lifted");
+    letGo();
     if (!ghost) return;
-    ghost.remove();
     // The click that follows is not one.
     setTimeout(() => { dragged = false; }, 0);
-    if (event.type === "pointercancel") return;
+    if (event.type === "pointercancel" || !card.isConnected) return;
     const under = document.elementFromPoint(event.clientX, event.clientY);
     const phase = table().dataset.phase;
     if (under?.closest("#hand")) {
@@ -135,24 +169,32 @@
     focused = active && active !== document.body && active.closest("#table, #steps") ? active.id || "?" : null;
   });
   document.addEventListener("htmx:afterSettle", () => {
-    const said = ["said", "outcome", "decision"].map((id) => document.getElementById(id)).find(Boolean);
-    if (said) document.getElementById("live").textContent = said.textContent;
+    const said = ["said", "outcome", "decision"].map((id) => document.getElementById(id)?.textContent ?? "").join(" ").trim();
+    if (said) document.getElementById("live").textContent = said;
     if (focused === null) return;
     const next = document.getElementById(focused);
     if (next && !next.disabled) next.focus();
     else (document.querySelector("#hand .fresh .card, #hand .fits .card, #hand .card") ?? document.querySelector("#outcome"))?.focus();
   });
-  document.addEventListener("htmx:sendError", () => {
-    document.getElementById("live").textContent = "The server does not answer; the game is kept.";
-    document.body.classList.add("lost");
-  });
-  document.addEventListener("htmx:afterOnLoad", () => document.body.classList.remove("lost"));
+
+  // What cannot be answered is said on the page, which stays as it was.
+  function trouble(words) {
+    const said = document.getElementById("trouble");
+    said.hidden = !words;
+    said.textContent = words;
+  }
+  document.addEventListener("htmx:sendError", () => trouble("The server does not answer; the game is kept. Start gin web again, then reload this page."));
+  document.addEventListener("htmx:responseError", (event) => trouble(event.detail.xhr.responseText));
+  document.addEventListener("htmx:afterOnLoad", (event) => { if (event.detail.xhr.status < 400) trouble(""); });
 
   // Another window may have played on.
-  document.addEventListener("visibilitychange", () => {
+  function lookAgain() {
     const shown = table();
-    if (shown && document.visibilityState === "visible") {
+    if (shown && document.visibilityState === "visible" && !held) {
       htmx.ajax("GET", `/table?at=${encodeURIComponent(shown.dataset.at)}`, { target: "#table", swap: "outerHTML" });
     }
-  });
+  }
+  document.addEventListener("visibilitychange", lookAgain);
+  // A page that the back button brings up again is as old as it was left.
+  window.addEventListener("pageshow", (event) => { if (event.persisted) lookAgain(); });
 })();

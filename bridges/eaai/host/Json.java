@@ -5,7 +5,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** JSON, as far as the protocol needs it: the texts that a program reads hold nothing to escape. */
+/**
+ * JSON, as far as the protocol needs it: the texts that a program reads hold nothing to escape. The example in
+ * examples/bots/Bot.java has a reader like this one within its one file; a fault found in one is to be mended in both.
+ */
 public final class Json {
     private final String text;
     private int at;

@@ -1,0 +1,34 @@
+"""Numbers among the words that somebody has sent, in a form or in an address."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ginenv.errors import GinError
+
+_LONGEST_NUMBER = 9
+_LONGEST_SEED = 18
+
+
+def whole(values: Mapping[str, str], name: str, default: int | None = None) -> int:
+    """A whole number among values that somebody has sent.
+
+    Raises:
+        GinError: if it is none, or missing where there is no default.
+    """
+    text = values.get(name) or ("" if default is None else str(default))
+    if not (text.isdecimal() and len(text) <= _LONGEST_NUMBER):
+        raise GinError(f"{name} must be a whole number, got {text[:20]!r}")
+    return int(text)
+
+
+def seed_of(form: Mapping[str, str]) -> int | None:
+    """The seed in a form, None where the field is empty.
+
+    Raises:
+        GinError: if it is no seed.
+    """
+    text = form.get("seed", "").strip()
+    if text and not (text.isdecimal() and len(text) <= _LONGEST_SEED):
+        raise GinError(f"a seed is a whole number of at most {_LONGEST_SEED} digits, got {text[:30]!r}")
+    return int(text) if text else None

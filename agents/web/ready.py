@@ -1,0 +1,53 @@
+"""Makes ready what the first game needs, while the first page is read.
+
+Compiled code is loaded in a second or two. After an installation it has to be compiled first, once, which takes a minute or so.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+
+from agents.play.game import PERSON
+from agents.play.store import Home
+from agents.web.pages import page
+from agents.web.seat import House, Seat
+from agents.web.show import table_values
+from ginenv.players import make_player
+
+# Melds spread and cards laid off by the program, and by hand.
+_RULES = ("dg-standard", "ht1")
+# The first page is asked for as soon as the server listens, and has this machine to itself.
+_WAIT = 0.5
+
+
+def make_ready(tell: Callable[[int, int], None]) -> None:
+    """Plays hands in a store that is thrown away, and draws the table after every action.
+
+    Args:
+        tell: is called with how many hands are done, and how many there are.
+    """
+    time.sleep(_WAIT)
+    with tempfile.TemporaryDirectory(prefix="gin-") as folder:
+        house = House(Home(folder))
+        seat = house.create("Nobody")
+        try:
+            for done, rules in enumerate(_RULES):
+                tell(done, len(_RULES))
+                seat.session.set_option("rules", rules)
+                seat.begin()
+                _play_hand(seat)
+        finally:
+            house.close()
+
+
+def _play_hand(seat: Seat) -> None:
+    live, person = seat.live, make_player("formula")
+    while not live.hand.is_over:
+        page("table_part.html", t=table_values(seat), cloth="green", said=[])
+        if live.hand.turn == PERSON:
+            live.play(int(person.act(live.hand.view(PERSON))[0]))
+        else:
+            live.opponent_plays()
+    page("table_part.html", t=table_values(seat), cloth="green", said=[])

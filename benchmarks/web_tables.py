@@ -1,0 +1,63 @@
+"""The tables of ``docs/results.md`` about the table in the browser: how quick it is, and what mistakes mean."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.markdown import table
+
+RESULTS = Path(__file__).parent / "results"
+Section = tuple[str, str, Callable[[], list[str]]]
+
+
+def _read(name: str) -> dict[str, Any]:
+    return json.loads((RESULTS / name).read_text(encoding="utf-8"))
+
+
+def speed_table() -> list[str]:
+    """What ``benchmarks.web_speed`` has measured."""
+    rows = []
+    for name, each in _read("web_speed.json")["times"].items():
+        median, p95, most = (f"{each['wall'][key]:.1f}" for key in ("median", "p95", "most"))
+        rows.append([name, str(each["count"]), median, p95, most, f"{each['counts']} ≤ {each['bar']:g}"])
+    return table(["", "measured", "median", "95 %", "most", "bar"], rows)
+
+
+def mistakes_table() -> list[str]:
+    """What ``benchmarks.mistakes`` has found."""
+    found = _read("mistakes.json")
+    summary, rows = found["summary"], []
+    for name, each in sorted(summary["players"].items(), key=lambda item: found["ratings"][item[0]]["rating"]):
+        marks = [f"{100 * share:.2f}" for share in each["marks"].values()]
+        loss = f"{100 * each['loss']:.3f} ± {100 * each['half']:.3f}"
+        rows.append([f"`{name}`", f"{found['ratings'][name]['rating']:+.0f}", str(each["hands"]), loss, *marks])
+    headings = ["player", "rating", "hands", "loss per decision, %", "doubtful, % of decisions", "error", "blunder"]
+    words = (
+        f"Spearman's rank correlation of loss and rating {summary['spearman']:.2f}; of {summary['blunders']} blunders "
+        f"{100 * summary['confirmed']:.0f} % are blunders in 16 times the worlds."
+    )
+    return [*table(headings, rows), words, ""]
+
+
+SECTIONS: tuple[tuple[str, Section], ...] = (
+    (
+        "web_speed.json",
+        (
+            "The table in the browser",
+            "`python -m benchmarks.web_speed`; by the clock, read by a client on the same machine.",
+            speed_table,
+        ),
+    ),
+    (
+        "mistakes.json",
+        ("What mistakes mean", "`python -m benchmarks.mistakes`; in percent of the game.", mistakes_table),
+    ),
+)
+
+
+def sections() -> list[Section]:
+    """Those whose results are there."""
+    return [section for name, section in SECTIONS if (RESULTS / name).exists()]

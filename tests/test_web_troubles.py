@@ -1,0 +1,248 @@
+"""What goes wrong at the table in the browser is said where it arose, and first use: what a stranger meets."""
+
+from __future__ import annotations
+
+import threading
+from types import SimpleNamespace
+
+import pytest
+from starlette.testclient import TestClient
+
+from agents.play.store import Home
+from agents.web import ready
+from agents.web.jobs import Jobs
+from agents.web.seat import House
+from agents.web.server import make_app
+from ginenv.errors import GinError
+from tests.support.session_scenes import KNOCKS, LOOSE, NO_MELD, deck, prepared
+from tests.support.web_scenes import ADDRESS, Guest, plain
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+PART = {"HX-Request": "true", "Origin": ADDRESS}
+
+
+def loose_game():
+    return prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0)
+
+
+class Failing:
+    """An opponent that fails."""
+
+    name = "failing"
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def act(self, views, slots=None):
+        raise self.error
+
+
+# ---------------------------------------------------------------- where it is said
+
+
+def test_a_part_that_cannot_be_had_is_a_sentence_for_the_page_to_show(guest):
+    ann = guest()
+    answer = ann.client.get("/analysis?game=77", headers=PART)
+    assert answer.status_code == 400 and answer.text == "there is no game 77 in the store"
+    assert ann.client.get("/nothing", headers=PART).text == "This address leads nowhere."
+    # Somebody who opens the address gets a page.
+    assert "<h1>" in ann.client.get("/analysis?game=77").text
+
+
+def test_a_window_whose_game_is_gone_is_led_to_the_lobby_as_a_whole(guest):
+    ann = guest()
+    for answer in (
+        ann.client.post("/table", data={"do": "pass", "at": "x.0.0"}, headers=PART),
+        ann.client.get("/table?at=x.0.0", headers=PART),
+    ):
+        assert answer.status_code == 204 and answer.headers["HX-Redirect"] == "/" and not answer.history
+    assert "Ann is at the table" in ann.client.post("/table", data={"do": "pass"}).text
+
+
+def test_an_opponent_that_cannot_begin_again_leaves_the_game_and_a_sentence(guest):
+    ann = guest(loose_game())
+    ann.get("/table")
+    ann.seat.live.opponent = Failing(GinError("the program has ended"))
+    assert "cannot play: the program has ended" in plain(ann.do(do="pass"))
+    ann.seat.live.game.opponent = "cmd:/nowhere/gone"
+    ann.seat.live.save()
+    answer = ann.client.post("/table", data={"do": "again"}, headers=PART)
+    assert answer.headers["HX-Redirect"] == "/"
+    shown = plain(ann.get("/"))
+    assert "'/nowhere/gone'" in shown and "does not exist" in shown and "There is an unfinished game" in shown
+    assert ann.seat.session.file.game["name"] == "prepared"
+
+
+def test_an_agent_that_fails_in_whatever_way_does_not_take_the_game_with_it(guest):
+    ann = guest(loose_game())
+    ann.get("/table")
+    sound, ann.seat.live.opponent = ann.seat.live.opponent, Failing(ZeroDivisionError("by nothing"))
+    shown = plain(ann.do(do="pass"))
+    assert "formula cannot play: it has failed (ZeroDivisionError: by nothing). The game is kept." in shown
+    ann.seat.live.opponent = sound
+    assert "formula passes on the K♦" in plain(ann.do(do="again"))
+
+
+def test_a_seat_that_is_taken_leaves_a_way_to_another_one(tmp_path):
+    there = House(Home(tmp_path))
+    there.create("Ann")
+    here = House(Home(tmp_path))
+    client = TestClient(make_app(here), base_url=ADDRESS)
+    answer = client.get("/")
+    assert answer.status_code == 409 and "playing at another table already" in answer.text
+    assert 'class="button" href="/players"' in answer.text
+    assert "Play as Ann" not in client.get("/players").text and "Bob is at" in (
+        client.post("/players", data={"do": "create", "name": "Bob"}).text
+    )
+    there.close()
+    here.close()
+
+
+def test_a_browser_stays_its_player_whoever_comes_in_another_one(guest):
+    ann = guest()
+    assert "Ann is at the table" in ann.get("/")
+    other = TestClient(ann.client.app, base_url=ADDRESS)
+    assert "Bob is at the table" in other.post("/players", data={"do": "create", "name": "Bob"}).text
+    assert "Ann is at the table" in ann.get("/")
+    assert "Ann (you)" in plain(ann.get("/players")) and "Bob (you)" in plain(other.get("/players").text)
+
+
+def test_a_form_that_cannot_be_used_keeps_what_was_written_in_it(guest):
+    ann = guest()
+    fields = {"first": "nobody", "second": "simple", "rules": "gr,target=70", "seed": "12"}
+    for path in ("/watch", "/analysis/seed"):
+        answer = ann.client.post(path, data=fields)
+        assert answer.status_code == 400 and "unknown player &#39;nobody&#39;" in answer.text
+        for value in fields.values():
+            assert f'value="{value}"' in answer.text, (path, value)
+    assert "it needs a seed" in ann.client.post("/analysis/seed", data=fields | {"seed": ""}).text
+
+
+def test_addresses_of_forms_say_what_they_are_for(guest):
+    answer = guest().client.get("/new")
+    assert answer.status_code == 405 and "is for a button or a form" in answer.text
+
+
+def test_what_is_to_be_said_at_the_end_of_a_hand_is_said(guest):
+    ann = guest(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0))
+    ann.get("/table")
+    ann.do(do="pass")
+    ann.seat.session.file.notices.append("The disk is full.")
+    shown = plain(ann.do(do="knock", picked="KC"))
+    assert "knock by Ann" in shown and "The disk is full." in shown
+    # And what the opponent did that ended it.
+    ann.seat.leave()
+    ann.seat.session.file.game = prepared("eaai", deck(NO_MELD, KNOCKS, "KD", "KC", "KH"), 0).to_json()
+    ann.get("/table")
+    for _ in range(20):
+        if ann.seat.live.hand.is_over:
+            break
+        shown = plain(ann.move())
+    assert "formula draws from the stock and knocks with" in shown and "knock by formula" in shown
+
+
+def test_a_sentence_is_said_once_on_a_page(guest):
+    ann = guest(loose_game())
+    ann.get("/table")
+    ann.seat.say("Only once.")
+    assert ann.get("/table").count("Only once.") == 1
+    ann.seat.say("Only once.")
+    assert ann.do(do="hint").count("Only once.") == 1 and "Only once." not in ann.get("/table")
+
+
+# ---------------------------------------------------------------- first use
+
+
+def test_the_lobby_says_what_the_names_stand_for_and_how_the_game_goes(guest):
+    ann = guest()
+    shown = plain(ann.get("/"))
+    assert "formula (the built-in formulas, which hints come from too)" in shown
+    assert "dg-standard (knock with 10 or less" in shown and "Gin rummy in short" in shown
+    ann.seat.session.set_option("rules", "dg-standard,knock_limit=5")
+    assert "knock with 10 or less" not in plain(ann.get("/"))
+
+
+def test_who_waits_for_the_rules_to_be_compiled_is_told(guest):
+    ann = guest()
+    assert "hx-get" not in ann.get("/ready")
+    ann.client.app.state.ready = SimpleNamespace(over=False, seconds=2)
+    assert "hx-get" in ann.get("/ready") and "compiled" not in ann.get("/ready")
+    ann.client.app.state.ready.seconds = 20
+    assert "the rules are being loaded" in ann.get("/ready") and "the rules are being loaded" in ann.get("/")
+    ann.client.app.state.ready.over = True
+    assert "hx-get" not in ann.get("/ready") and "compiled" not in ann.get("/")
+
+
+def test_what_the_first_game_needs_is_made_ready_without_a_trace(monkeypatch):
+    monkeypatch.setattr(ready, "_WAIT", 0)
+    folders = []
+    real = ready.Home
+    monkeypatch.setattr(ready, "Home", lambda folder: folders.append(real(folder)) or folders[-1])
+    done = []
+    ready.make_ready(lambda number, total: done.append((number, total)))
+    assert done == [(0, 2), (1, 2)]
+    assert len(folders) == 1 and not folders[0].path.exists()
+
+
+# ---------------------------------------------------------------- over time, and what takes long
+
+
+def test_statistics_over_time_count_the_hands_that_the_tally_counts(guest):
+    ann = guest(rules="eaai,target=60")
+    ann.post("/new", sure="1")
+    while not ann.seat.live.match.is_over:
+        ann.move()
+    file = ann.seat.session.file
+    (tally,) = file.statistics.root
+    played = [
+        0 if each.winner is None else each.points * (1 - 2 * each.winner) for each in ann.seat.live.match.outcomes
+    ]
+    assert file.margins(tally) == played and sum(played) == tally.points[0] - tally.points[1]
+    assert ("points per hand over time" in ann.get("/statistics")) == (len(played) > 1)
+    ann.post("/statistics", which="", sure="1")
+    ann.post("/new", sure="1")
+    while not ann.seat.live.match.played:
+        ann.move()
+    (tally,) = file.statistics.root
+    outcome = ann.seat.live.match.outcomes[0]
+    expected = 0 if outcome.winner is None else outcome.points * (1 - 2 * outcome.winner)
+    assert file.margins(tally) == [expected], "hands before the reset are not counted"
+
+
+def test_work_on_all_hands_is_shown_as_it_goes(guest):
+    ann: Guest = guest()
+    go_on, jobs = threading.Event(), Jobs()
+    ann.client.app.state.jobs = jobs  # type: ignore[attr-defined]
+
+    def work(tell):
+        tell(3, 12)
+        assert go_on.wait(60)
+        return 1
+
+    job = jobs.job(("all", "Ann"), work)
+    while not job.total:
+        pass
+    shown = ann.get("/mistakes")
+    assert "Analysing: 3 of 12 hands" in plain(shown) and 'max="12" value="3"' in shown
+    part = ann.get("/mistakes", **PART)
+    assert "hx-get" in part and "<h1>" not in part
+    go_on.set()
+    assert job.wait(60)
+    assert ann.client.get("/mistakes", headers=PART).headers["HX-Redirect"] == "/mistakes"
+    assert "1 hand analysed." in plain(ann.get("/mistakes"))
+
+
+def test_the_last_hand_is_found_after_the_server_was_started_anew(guest, monkeypatch):
+    analysis = pytest.importorskip("agents.web.analysis")
+    monkeypatch.setattr(analysis, "WORLDS", 8)
+    ann = guest()
+    assert "you have not played a hand yet" in ann.client.get("/analysis?last=1").text
+    ann.seat.session.set_option("rules", "openspiel")
+    ann.post("/new", sure="1")
+    while not ann.seat.live.match.is_over:
+        ann.move()
+    ann.close()
+    again = guest()
+    assert again.client.get("/analysis?last=1").url.path == "/analysis"
+    assert "hand=1" in str(again.client.get("/analysis?last=1").url)
