@@ -156,7 +156,7 @@ def measure(
     if not level.learns:
         raise LevelError(f"{level.name} learns nothing; measure a level that learns")
     began = time.perf_counter()
-    names, parts = held_out_names(), parts or Parts(None, {})
+    names, parts = held_out_names(), Parts(None, {}) if parts is None else parts
     opponents: list[Player] = [held_out(name, config.seed + 101 + k) for k, name in enumerate(names)]
     series, hands, seed, count = config.series, config.hands, config.seed, len(names)
     whole, after = count * series * hands, config.controls * count * series * _AFTERWARDS
