@@ -17,7 +17,7 @@ from tests.support.hidden import deal_hidden_anew
 # The phases of the hands, and those in which a seat may go on after its own move.
 RULES = {
     "ht1": ({"upcard", "draw", "discard", "spread", "layoff"}, {"upcard", "draw", "discard", "layoff"}),
-    "ht2-traditional": ({"draw", "discard"}, {"draw", "discard"}),
+    "ht2-traditional": ({"draw", "discard"}, {"draw"}),
 }
 
 
