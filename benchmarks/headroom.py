@@ -23,25 +23,25 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from agents.arena.luck import chance_per_point
 from agents.arena.results import ratio, versions
 from agents.deals import Domain, deal_keys
 from agents.files import write_json
 from agents.network.inputs import actor_inputs
 from agents.network.player import NetworkPlayer, load_network, make_network
 from agents.search import make_search
-from ginenv.actions import NUM_ACTIONS, PHASE_DISCARD, PHASE_OVER
-from ginenv.encoding import OBSERVATION_SIZE, encode
+from ginenv.actions import PHASE_DISCARD, PHASE_OVER
+from ginenv.encoding import encode_views
 from ginenv.engine import NOBODY, STATE, apply, next_word
 from ginenv.game import start_game
 from ginenv.jit import below, kernel
 from ginenv.players import Player, make_player
 from ginenv.rules import get_rules
-from ginenv.view import VIEW, make_views
+from ginenv.view import VIEW, action_masks, make_views
 
+RULES = "eaai"
 # Candidates of a decision, and how probable they must be.
 _MOST, _LEAST = 5, 0.002
-# Share of a game that a point is worth at 0:0 (``docs/results.md``).
-_GAME = 0.038
 
 
 @dataclass
@@ -98,12 +98,6 @@ def _points(states, seats, out):
         out[i] = 0 if s.winner == NOBODY else (s.points if s.winner == seats[i] else -s.points)
 
 
-@kernel
-def _encode_all(views, rows):
-    for i in range(views.shape[0]):
-        encode(views[i], rows, i)
-
-
 def _tick(states: np.ndarray, players: tuple[Player, Player], seats: np.ndarray, luck: np.random.Generator) -> bool:
     """One half-move of every hand that is not over; player 0 sits in ``seats``. Returns whether any was left."""
     rows = np.flatnonzero(states["phase"] != PHASE_OVER)
@@ -124,7 +118,7 @@ def positions(players: tuple[Player, Player], count: int, seed: int) -> tuple[np
     """A decision of player 0 from each of ``count`` hands: ``STATE[count]`` and its seats ``int64[count]``."""
     luck = np.random.default_rng(seed)
     states, seats = np.zeros(count, STATE), np.arange(count, dtype=np.int64) % 2
-    states["rules"] = get_rules("eaai").block
+    states["rules"] = get_rules(RULES).block
     states["key"] = deal_keys(Domain.EVAL, seed, 0, count)
     _start(states)
     found, seen = states.copy(), np.zeros(count, np.int64)
@@ -143,11 +137,8 @@ def positions(players: tuple[Player, Player], count: int, seed: int) -> tuple[np
 
 def _chances(player: NetworkPlayer, views: np.ndarray) -> np.ndarray:
     """The policy's probabilities, ``float32[n, 107]``."""
-    observations = np.empty((len(views), OBSERVATION_SIZE), np.uint8)
-    _encode_all(views, observations)
-    logits = player.actor(actor_inputs(player.actor, views, observations, np.zeros(len(views), np.uint8))).numpy()
-    masks = views["legal"][:, np.arange(NUM_ACTIONS) // 52] >> (np.arange(NUM_ACTIONS) % 52) & 1
-    logits = np.where(masks == 1, logits, -np.inf)
+    inputs = actor_inputs(player.actor, views, encode_views(views), np.zeros(len(views), np.uint8))
+    logits = np.where(action_masks(views) == 1, player.actor(inputs).numpy(), -np.inf)
     chances = np.exp(logits - logits.max(1, keepdims=True))
     return chances / chances.sum(1, keepdims=True)
 
@@ -206,7 +197,8 @@ def measure(asked: Arguments) -> dict[str, Any]:
 
 
 def _row(gains: np.ndarray) -> dict[str, Any]:
-    return ratio(gains, np.ones(len(gains))).to_dict() | {"games": round(_GAME * float(gains.mean()), 6)}
+    a_point = float(chance_per_point(np.zeros((1, 2)), np.array([get_rules(RULES).target]))[0])
+    return ratio(gains, np.ones(len(gains))).to_dict() | {"games": round(a_point * float(gains.mean()), 6)}
 
 
 def main() -> None:

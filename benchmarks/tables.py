@@ -39,6 +39,7 @@ IN_SHORT = ("simple", "formula", "knocker", "style-base-camper-danger-0")
 
 # What the checkpoints of runs are.
 _LEARNERS = {
+    "benchmarks/checkpoints/strong": "from nothing in one command (`configs/strong.yaml`, 120 M decisions)",
     "runs/dmc/last": "Deep Monte Carlo (`configs/dmc.yaml`, 16 M decisions)",
     "runs/eaai/last": "the same after 14 M more decisions of `eaai` alone",
 }
@@ -97,9 +98,10 @@ def exploit_table() -> list[str]:
 
 
 def learners_table() -> list[str]:
-    """The second learner against bots, and the network of all rules against one trained further on `eaai` alone."""
+    """The recipe from nothing, the second learner, and a network trained further on `eaai` alone."""
     rows = []
-    for path in [*sorted(RESULTS.glob("dmc-eaai-*.json")), RESULTS / "eaai-network-alone.json"]:
+    names = ("strong-eaai-*", "dmc-eaai-*", "eaai-network-alone")
+    for path in [path for name in names for path in sorted(RESULTS.glob(f"{name}.json"))]:
         match = _match(path.name)
         one, other = (_LEARNERS.get(name, f"`{name}`") for name in match["players"])
         rows.append([one, other, f"{match['jobs']:,}", _share(match), _points(match)])
@@ -301,6 +303,8 @@ def summary() -> str:
         ["`network`", f"`{match['players'][1]}`", f"{match['jobs']:,}", _share(match), _points(match)]
         for match in (_match(f"network-eaai-{name}.json") for name in IN_SHORT)
     ]
+    match = _match("strong-eaai-network.json")
+    rows.append([_LEARNERS[match["players"][0]], "`network`", f"{match['jobs']:,}", _share(match), _points(match)])
     match = search["search:worlds=128 – network – 2000 games, seed 1"]
     rows.append(["`search`", "`network`", f"{match['jobs']:,}", _share(match), _points(match)])
     row = ladder["ladder level-4 level-3"]

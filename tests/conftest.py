@@ -9,7 +9,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -31,6 +31,15 @@ def signals() -> Iterator[None]:
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture(scope="module")
+def chrome() -> Iterator[Any]:
+    """A real browser; skips the test where there is none."""
+    from tests.support.browser import browser
+
+    with browser() as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

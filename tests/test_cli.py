@@ -98,7 +98,8 @@ def test_names_that_are_not_utf8_and_names_with_brackets_are_played_printed_and_
         assert done.returncode == 0 and not done.stderr.count(b"Traceback"), done.stderr
         [match] = json.loads((tmp_path / "x.json").read_text())["matches"]
         assert os.fsencode(match["players"][0]) == b"cmd:'" + name + b"'" and not match["faults"]
-        assert b"bot" in done.stdout
+        # A long name is broken at the end of a line.
+        assert b"bot" in done.stdout.replace(b"\n", b"")
 
 
 def test_what_levels_learned_is_looked_for_where_the_table_keeps_it(tmp_path: Path) -> None:

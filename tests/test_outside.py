@@ -11,16 +11,39 @@ import pytest
 from agents.arena import MatchSettings, play_match
 from agents.arena.conform import check
 from agents.programs.player import OutsidePlayer
-from agents.programs.protocol import Reader, Teller, legal_texts
+from agents.programs.protocol import Teller, legal_texts
+from agents.programs.views import Seen, read_views
 from ginenv.actions import NUM_ACTIONS, parse_action
 from ginenv.cards import card_name, parse_cards
 from ginenv.engine import STATE, apply, deal, next_word, random_action
 from ginenv.game import next_hand, score_hand, start_game
 from ginenv.players import make_player
-from ginenv.rules import PRESETS, get_rules
-from ginenv.view import make_views
+from ginenv.rules import PRESETS, RULES, get_rules
+from ginenv.view import VIEW, make_views
 from tests.support.programs import ASKED_FIRST, QUICK, ROOT, SALT, command, events_of, first_views
 from tests.support.told import rebuild
+
+
+def test_views_are_read_field_by_field_as_they_are():
+    """Every byte of three views is random, so that two fields can only agree where they are the same."""
+    content = np.random.default_rng(1).integers(0, 256, (3, VIEW.itemsize), np.uint8)
+    views = content.reshape(-1).view(VIEW)
+    # Where these are random too, there are no moves to read.
+    views["num_history"] = [0, 5, 9]
+    views["history"] = 104
+    views["rules"]["choose_spread"] = 0
+    pairs = {"discards": ("legal", 0), "knocks": ("legal", 1), "others": ("legal", 2), "moves": ("", 0)}
+    pairs |= {f"spread_{k}": ("spread", k) for k in range(4)}
+    for view, seen in zip(views, read_views(views), strict=True):
+        for name in Seen._fields:
+            field, k = pairs.get(name, (name.removeprefix("other_"), int(name.startswith("other_"))))
+            if field in RULES.names:
+                assert getattr(seen, name) == view["rules"][field]
+            elif field == "history":
+                assert seen.history == view["history"].tobytes()
+            elif field:
+                assert getattr(seen, name) == np.ravel(view[field])[k], name
+        assert len(seen.moves) == 4 * seen.num_history
 
 
 @pytest.mark.parametrize("rules", sorted(PRESETS))
@@ -40,9 +63,9 @@ def test_events_tell_all_that_a_seat_may_see_in_every_preset(rules):
                 for seat in range(2):
                     if not over and s["turn"][0] != seat:
                         continue
-                    view = Reader(make_views(s, seat)).view(0)
+                    view = read_views(make_views(s, seat))[0]
                     teller = tellers[seat]
-                    if teller is None or teller.hand_no != view["hand_no"]:
+                    if teller is None or teller.hand_no != view.hand_no:
                         teller = tellers[seat] = Teller(view)
                     teller.update(view)
                     news = json.loads(teller.news())
@@ -75,8 +98,7 @@ def test_a_program_plays_as_the_same_player_inside_would(rules, logger):
             pass
 
         def act(self, views, slots=None):
-            reader = Reader(views)
-            return np.array([parse_action(legal_texts(reader.view(i))[-1]) for i in range(len(views))])
+            return np.array([parse_action(legal_texts(view)[-1]) for view in read_views(views)])
 
         def observe_hands(self, views, slots=None):
             pass

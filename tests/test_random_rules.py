@@ -13,7 +13,8 @@ import pytest
 
 import ginenv
 from agents.arena import MatchSettings, play_match
-from agents.programs.protocol import Reader, Teller, legal_texts
+from agents.programs.protocol import Teller, legal_texts
+from agents.programs.views import read_views
 from ginenv.actions import PHASE_NAMES, parse_action
 from ginenv.cards import mask_of, parse_card
 from ginenv.hand import Hand
@@ -47,7 +48,7 @@ def check_protocol(hand: Hand, tellers: list[Teller | None], told: list[list[dic
     for seat in range(2):
         if not hand.is_over and seat != hand.turn:
             continue
-        view = Reader(hand.view(seat)).view(0)
+        view = read_views(hand.view(seat))[0]
         teller = tellers[seat]
         if teller is None:
             teller = tellers[seat] = Teller(view)

@@ -13,16 +13,10 @@ import pytest
 pytest.importorskip("playwright", reason="playwright is not installed")
 
 from ginenv.cards import parse_cards
-from tests.support.browser import Person, Table, browser
+from tests.support.browser import Person, Table
 from tests.support.session_scenes import FITS, KNOCKS, MANY_WAYS, NO_MELD, deck, prepared
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def chrome():
-    with browser() as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -113,7 +107,7 @@ def test_a_card_is_moved_by_dragging_and_by_keys(table, sit):
     page.wait_for_timeout(100)
     assert page.locator(":focus").get_attribute("id") == first, "the focus stays on the card"
     page.keyboard.press("h")
-    page.locator(".say.warning").wait_for()
+    page.locator(".say.warning:visible").wait_for()
     assert there.seat.live.hand.history == [] and person.faults == []
 
 

@@ -8,16 +8,10 @@ import pytest
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 
-from tests.support.browser import Person, Table, browser
+from tests.support.browser import Person, Table
 from tests.support.session_scenes import KNOCKS, NO_MELD, deck, prepared
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def chrome():
-    with browser() as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -57,9 +57,16 @@ class StoreError(GinError):
 
 
 def default_home() -> Path:
-    """``$GINENV_HOME``, or the place that the platform has for programs' data."""
+    """``$GINENV_HOME``, or the place that the platform has for programs' data.
+
+    Raises:
+        StoreError: if the user has no home directory.
+    """
     chosen = os.environ.get("GINENV_HOME")
-    return Path(chosen) if chosen else user_data_path("ginenv", appauthor=False)
+    try:
+        return Path(chosen) if chosen else user_data_path("ginenv", appauthor=False)
+    except RuntimeError:
+        raise StoreError("this user has no home directory; GINENV_HOME names another place") from None
 
 
 class Home:

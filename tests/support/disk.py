@@ -12,7 +12,7 @@ import pytest
 
 
 class SmallDisk:
-    """A file system of half a megabyte at a path; skips the test where it cannot be had."""
+    """A file system of two megabytes at a path; skips the test where it cannot be had."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -20,7 +20,7 @@ class SmallDisk:
             pytest.skip("only root may mount a small disk, and only on Linux")
         path.mkdir()
         done = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(path)], capture_output=True, text=True, check=False
+            ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(path)], capture_output=True, text=True, check=False
         )
         if done.returncode != 0:
             pytest.skip(f"no small disk can be mounted here: {done.stderr.strip()}")

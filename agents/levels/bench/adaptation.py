@@ -212,7 +212,7 @@ def measure(
     if not level.learns:
         raise LevelError(f"{level.name} learns nothing; measure a level that learns")
     began = time.perf_counter()
-    names, parts = held_out_names(), parts or Parts(None, {})
+    names, parts = held_out_names(), Parts(None, {}) if parts is None else parts
     opponents: list[Player] = [held_out(name, config.seed + 101 + k) for k, name in enumerate(names)]
     versus = _Versus(config, opponents, config.series, config.seed)
     count, whole = len(names), len(names) * config.series * config.hands
