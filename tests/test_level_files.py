@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import time
 import warnings
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -166,6 +168,42 @@ def test_a_level_travels_as_a_directory(directory: Path, level: Level, tmp_path:
     ).all()
     with pytest.raises(LevelError, match="already"):
         export_level(str(directory), tmp_path / "out")
+
+
+def test_a_level_travels_as_one_file(directory: Path, level: Level, tmp_path: Path) -> None:
+    export_level(str(directory), tmp_path / "a.zip")
+    assert import_level(tmp_path / "a.zip", tmp_path / "in").digest == level.digest
+    export_level(str(tmp_path / "in"), tmp_path / "again.zip")
+    assert (tmp_path / "again.zip").read_bytes() == (tmp_path / "a.zip").read_bytes()
+    with pytest.raises(LevelError, match="already"):
+        export_level(str(directory), tmp_path / "a.zip")
+
+
+def _packed(**members: bytes) -> bytes:
+    with io.BytesIO() as content:
+        with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in members.items():
+                archive.writestr(name, data)
+        return content.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"no archive", "not a level that was exported"),
+        (_packed(**{"../level.json": b"{}"}), "holds '../level.json'"),
+        (_packed(**{"evil.pth": b"import os"}), "holds 'evil.pth'"),
+        (_packed(**{LEVEL: b"{}"}), "bad.zip"),
+        (_packed(**{WEIGHTS: b"0" * (65 << 20)}), "64 MiB"),
+        (_packed(**{LEVEL: b"{}" * 1000})[:-30], "not a level that was exported"),
+    ],
+)
+def test_a_file_that_is_no_level_is_refused_in_one_sentence(tmp_path: Path, content: bytes, words: str) -> None:
+    (tmp_path / "bad.zip").write_bytes(content)
+    with pytest.raises(LevelError) as raised:
+        import_level(tmp_path / "bad.zip", tmp_path / "in")
+    assert words in str(raised.value) and "\n" not in str(raised.value)
+    assert os.listdir(tmp_path) == ["bad.zip"]
 
 
 @pytest.mark.parametrize(

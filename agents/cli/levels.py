@@ -65,16 +65,17 @@ def reset(level: Positional[str], home: Path | None = None) -> str:
 
 
 @app.command
-def export(level: Positional[str], directory: Positional[Path]) -> str:
-    """Writes a level as a directory of its own.
+def export(level: Positional[str], to: Positional[Path]) -> str:
+    """Writes a level as a directory of its own, or as one file to pass on.
 
     Args:
         level: name or directory.
-        directory: to write.
+        to: directory to write; or a file, whose name ends in .zip.
     """
-    found = export_level(level, directory)
-    write_card(directory)
-    return f"{found.name} is in {directory} (sha256 {found.digest})."
+    found = export_level(level, to)
+    if to.is_dir():
+        write_card(to)
+    return f"{found.name} is in {to} (sha256 {found.digest})."
 
 
 @app.command(name="import")
@@ -82,7 +83,7 @@ def take_in(source: Positional[Path], directory: Positional[Path]) -> str:
     """Copies a level that somebody else made, after checking it.
 
     Args:
-        source: its directory.
+        source: its directory, or the file that it was exported to.
         directory: to write.
     """
     found = import_level(source, directory)
