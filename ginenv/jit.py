@@ -28,7 +28,7 @@ from typing import Any, ClassVar
 
 import numba
 import numpy as np
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba._dynfunc import make_function
 from numba.core import cgutils, config, event, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
@@ -447,8 +447,8 @@ _HIGH_BITS = 0x8080808080808080
 
 
 @kernel
-def nth_bit(mask, n):
-    """Index of the n-th set bit of a mask (n from 0, below the number of set bits).
+def nth_bit_by_words(mask, n):
+    """``nth_bit`` on any processor.
 
     Without a loop, whose length no processor can predict: counts per byte, added up by one multiplication, find the byte, and
     a table finds the bit in it (broadword selection, Vigna 2008).
@@ -462,3 +462,31 @@ def nth_bit(mask, n):
     start = popcount(np.int64(below_or_at & np.uint64(_HIGH_BITS))) * 8
     before = np.int64(((counts << np.uint64(8)) >> np.uint64(start)) & np.uint64(0xFF))
     return start + np.int64(_SELECT[n - before, np.int64((word >> np.uint64(start)) & np.uint64(0xFF))])
+
+
+@intrinsic
+def _deposit(typingctx: Any, bits: Any, mask: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        word = ir.IntType(64)
+        instruction = ir.FunctionType(word, [word, word])
+        return builder.call(cgutils.get_or_insert_function(builder.module, instruction, "llvm.x86.bmi.pdep.64"), args)
+
+    return types.int64(types.int64, types.int64), generate
+
+
+@kernel
+def _nth_bit_by_deposit(mask, n):
+    return ctz(_deposit(np.int64(1) << n, mask))
+
+
+# Processors that deposit bits in microcode, more slowly than a table finds them.
+_MICROCODED = ("bdver4", "znver1", "znver2")
+
+
+def _deposits_fast() -> bool:
+    """Whether the processor has an instruction that deposits bits, and a fast one."""
+    return bool(binding.get_host_cpu_features().get("bmi2")) and binding.get_host_cpu_name() not in _MICROCODED
+
+
+# nth_bit(mask, n): index of the n-th set bit of a mask (n from 0, below the number of set bits).
+nth_bit: Any = _nth_bit_by_deposit if _deposits_fast() else nth_bit_by_words

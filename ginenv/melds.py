@@ -154,15 +154,20 @@ def melded_cards(cards):
 
 
 @kernel
+def far_from_knocking(cards, limit):
+    """Whether it is plain that no discard of an eleven-card hand leaves at most ``limit`` points: a bound without any loop."""
+    # Runs and sets may share cards, and the discard is as large as can be.
+    left = left_by_runs(cards) - 10
+    if left <= limit:
+        return False
+    ranks = set_ranks(cards)
+    return ranks == 0 or left - points_of(cards & (ranks * RANK_COLUMN)) > limit
+
+
+@kernel
 def knock_discards(cards, limit):
     """Cards of an eleven-card hand after whose discard at most ``limit`` points are left."""
-    # Most hands are far from knocking: a bound that lets runs and sets share cards settles them without any loop.
-    left = left_by_runs(cards) - 10
-    if left > limit:
-        ranks = set_ranks(cards)
-        if ranks == 0 or left - points_of(cards & (ranks * RANK_COLUMN)) > limit:
-            return np.int64(0)
-    return _near_knock_discards(cards, limit)
+    return np.int64(0) if far_from_knocking(cards, limit) else _near_knock_discards(cards, limit)
 
 
 @kernel
