@@ -318,10 +318,14 @@ ctz: Any = _ctz  # the index of the lowest set bit of an int64 (64 for 0)
 def _store_cards(typingctx: Any, array: Any, offset: Any, cards: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         target = context.make_array(signature.args[0])(context, builder, args[0]).data
-        bits = builder.bitcast(args[2], ir.VectorType(ir.IntType(1), 64))
-        wide = builder.zext(bits, ir.VectorType(ir.IntType(8), 64))
-        lanes = ir.Constant(ir.VectorType(ir.IntType(32), 52), list(range(52)))
-        row = builder.shuffle_vector(wide, wide, lanes)
+        byte, place_number = ir.IntType(8), ir.IntType(32)
+        row_type = ir.VectorType(byte, 52)
+        # Every byte of the mask eight times, and of each one bit.
+        parts = builder.bitcast(args[2], ir.VectorType(byte, 8))
+        lanes = ir.Constant(ir.VectorType(place_number, 52), [card // 8 for card in range(52)])
+        bits = ir.Constant(row_type, [1 << card % 8 for card in range(52)])
+        found = builder.and_(builder.shuffle_vector(parts, parts, lanes), bits)
+        row = builder.zext(builder.icmp_unsigned("!=", found, ir.Constant(row_type, [0] * 52)), row_type)
         place = builder.gep(builder.bitcast(target, ir.IntType(8).as_pointer()), [args[1]])
         store = builder.store(row, builder.bitcast(place, row.type.as_pointer()))
         store.align = 1
