@@ -28,7 +28,7 @@ from typing import Any, ClassVar
 
 import numba
 import numpy as np
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba._dynfunc import make_function
 from numba.core import cgutils, config, event, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
@@ -318,10 +318,14 @@ ctz: Any = _ctz  # the index of the lowest set bit of an int64 (64 for 0)
 def _store_cards(typingctx: Any, array: Any, offset: Any, cards: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         target = context.make_array(signature.args[0])(context, builder, args[0]).data
-        bits = builder.bitcast(args[2], ir.VectorType(ir.IntType(1), 64))
-        wide = builder.zext(bits, ir.VectorType(ir.IntType(8), 64))
-        lanes = ir.Constant(ir.VectorType(ir.IntType(32), 52), list(range(52)))
-        row = builder.shuffle_vector(wide, wide, lanes)
+        byte, place_number = ir.IntType(8), ir.IntType(32)
+        row_type = ir.VectorType(byte, 52)
+        # Every byte of the mask eight times, and of each one bit.
+        parts = builder.bitcast(args[2], ir.VectorType(byte, 8))
+        lanes = ir.Constant(ir.VectorType(place_number, 52), [card // 8 for card in range(52)])
+        bits = ir.Constant(row_type, [1 << card % 8 for card in range(52)])
+        found = builder.and_(builder.shuffle_vector(parts, parts, lanes), bits)
+        row = builder.zext(builder.icmp_unsigned("!=", found, ir.Constant(row_type, [0] * 52)), row_type)
         place = builder.gep(builder.bitcast(target, ir.IntType(8).as_pointer()), [args[1]])
         store = builder.store(row, builder.bitcast(place, row.type.as_pointer()))
         store.align = 1
@@ -447,8 +451,8 @@ _HIGH_BITS = 0x8080808080808080
 
 
 @kernel
-def nth_bit(mask, n):
-    """Index of the n-th set bit of a mask (n from 0, below the number of set bits).
+def nth_bit_by_words(mask, n):
+    """``nth_bit`` on any processor.
 
     Without a loop, whose length no processor can predict: counts per byte, added up by one multiplication, find the byte, and
     a table finds the bit in it (broadword selection, Vigna 2008).
@@ -462,3 +466,31 @@ def nth_bit(mask, n):
     start = popcount(np.int64(below_or_at & np.uint64(_HIGH_BITS))) * 8
     before = np.int64(((counts << np.uint64(8)) >> np.uint64(start)) & np.uint64(0xFF))
     return start + np.int64(_SELECT[n - before, np.int64((word >> np.uint64(start)) & np.uint64(0xFF))])
+
+
+@intrinsic
+def _deposit(typingctx: Any, bits: Any, mask: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        word = ir.IntType(64)
+        instruction = ir.FunctionType(word, [word, word])
+        return builder.call(cgutils.get_or_insert_function(builder.module, instruction, "llvm.x86.bmi.pdep.64"), args)
+
+    return types.int64(types.int64, types.int64), generate
+
+
+@kernel
+def _nth_bit_by_deposit(mask, n):
+    return ctz(_deposit(np.int64(1) << n, mask))
+
+
+# Processors that deposit bits in microcode, more slowly than a table finds them.
+_MICROCODED = ("bdver4", "znver1", "znver2")
+
+
+def _deposits_fast() -> bool:
+    """Whether the processor has an instruction that deposits bits, and a fast one."""
+    return bool(binding.get_host_cpu_features().get("bmi2")) and binding.get_host_cpu_name() not in _MICROCODED
+
+
+# nth_bit(mask, n): index of the n-th set bit of a mask (n from 0, below the number of set bits).
+nth_bit: Any = _nth_bit_by_deposit if _deposits_fast() else nth_bit_by_words
