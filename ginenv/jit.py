@@ -174,7 +174,11 @@ class _Compiling(event.Listener):
         module = getattr(getattr(dispatcher, "py_func", None), "__module__", "") or ""
         if not self.said and module.split(".")[0] in _PROJECT:
             self.said = True
-            print("ginenv: compiling kernels (once per version, up to half a minute) ...", file=sys.stderr, flush=True)
+            print(
+                "ginenv: compiling what is used for the first time (up to half a minute) ...",
+                file=sys.stderr,
+                flush=True,
+            )
 
     def on_end(self, event: Any) -> None:
         """Raises the interrupt that waited."""

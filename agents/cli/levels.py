@@ -15,7 +15,7 @@ from agents.arena.series import counting_hands
 from agents.bots.heuristics import make_formula
 from agents.levels.bench.rating import rate_levels, read_rating
 from agents.levels.bench.variety import measure_variety
-from agents.levels.level import NAMES, load_level
+from agents.levels.level import LEVEL, NAMES, load_level
 from agents.levels.package import build_level, export_level, import_level, read_settings
 from agents.levels.profile import reset_level
 from agents.levels.words import what_did_you_learn
@@ -132,9 +132,12 @@ def build(source: Positional[Path], out: Path, like: str = "", set: tuple[str, .
         like: name or directory of a level whose settings it gets; the default ones when left out.
         set: settings that differ from these, as key=value (``temperature=2 plans=[0,-1,-2,-3,-4]``).
     """
-    level = build_level(out, read_settings(out.name, like, set), source)
+    settings = read_settings(out.name, like, set)
+    before = load_level(str(out)).digest if (out / LEVEL).is_file() else ""
+    level = build_level(out, settings, source)
     write_card(out)
-    return f"{level.name} is in {out} (sha256 {level.digest})."
+    replaced = f" The level that was there (sha256 {before}) is gone." if before else ""
+    return f"{level.name} is in {out} (sha256 {level.digest}).{replaced}"
 
 
 def levels(arguments: Sequence[str]) -> None:
