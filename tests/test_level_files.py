@@ -242,10 +242,19 @@ def test_a_level_that_does_not_exist_suggests_one() -> None:
     assert [load_level(k).name for k in range(1, 5)] == list(NAMES)
 
 
+def test_a_directory_that_is_no_level_is_said_to_be_none(tmp_path: Path) -> None:
+    with pytest.raises(
+        LevelError, match=r"is not a level's directory: it has no level\.json; gin levels build makes one"
+    ):
+        load_level(str(tmp_path))
+
+
 # --- built and converted ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(tmp_path: Path) -> None:
+def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     torch.manual_seed(1)
     checkpoint = tmp_path / "run" / "best"
     save_checkpoint(checkpoint, Actor((16,), 0, NUM_HEURISTIC_FEATURES), (16,), {"decisions": 5, "config": {"seed": 7}})
@@ -265,6 +274,9 @@ def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(tmp_path:
     assert built.name == "mine" and built.settings == load_level("level-2").settings
     assert built.about["decisions"] == 5 and built.about["seed"] == 7
     check_plays(built, ["eaai"])
+    assert "gone" not in capsys.readouterr().out
+    levels(["build", str(checkpoint), "--out", str(built.directory), "--like", "level-2", "--set", "worlds=0"])
+    assert f"The level that was there (sha256 {built.digest}) is gone." in capsys.readouterr().out
     levels(["export", str(built.directory), str(tmp_path / "exported")])
     levels(["import", str(tmp_path / "exported"), str(tmp_path / "imported")])
     for directory in (built.directory, tmp_path / "exported", tmp_path / "imported"):
