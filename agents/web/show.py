@@ -120,6 +120,9 @@ def _primary(buttons: list[dict[str, str]], hint: tuple[int, str] | None, phase:
     else:
         hinted = "knock" if action >= KNOCK else "discard"
     commands = [button["do"] for button in buttons]
+    if hinted == "discard" and hinted not in commands:
+        # Asked whether to knock, whoever follows the hint does not.
+        hinted = "just discard"
     return hinted if hinted in commands else commands[0] if commands else ""
 
 

@@ -99,7 +99,10 @@ def watch(asked: Asked) -> Response:
     if asked.htmx:
         return HTMLResponse(page("steps_part.html", s=shown))
     rules = options.rules if steps.match is None else variation(steps.match.rules)
-    return _watch_form(asked, {"first": steps.names[0], "second": steps.names[1], "rules": rules}, shown=True, s=shown)
+    chosen = {"first": steps.names[0], "second": steps.names[1], "rules": rules}
+    if isinstance(steps, WatchedGame) and steps.seed is not None:
+        chosen["seed"] = str(steps.seed)
+    return _watch_form(asked, chosen, shown=True, s=shown)
 
 
 def _watch_form(asked: Asked, chosen: Mapping[str, str], status: int = 200, **values: Any) -> Response:
