@@ -311,13 +311,13 @@ def _draw_table(canvas: _Canvas, view: np.void, opponent: str, opened: np.void |
     """The one layout of pictures; with the opponent's view (``opened``) its hand lies open."""
     mine, theirs = my_holding(view), opponent_holding(view) if opened is None else my_holding(opened)
     canvas.box(16, 190, WIDTH - 32, 180, _FELT_DARK, _LINE, 14)
-    canvas.text(30, 26, _cut(opponent, 40), 20)
+    canvas.text(30, 22, _cut(opponent, 40), 20)
     opponent, me = _cut(opponent, _NAME_LENGTH), _cut(me, _NAME_LENGTH)
     game = f"hand {int(view['hand_no']) + 1}   score {int(view['score'][0])} : {int(view['score'][1])}"
-    canvas.text(WIDTH - 30, 26, game, 20, _TEXT, "right")
-    _draw_holding(canvas, 52, theirs)
+    canvas.text(WIDTH - 30, 22, game, 20, _TEXT, "right")
+    _draw_holding(canvas, 56, theirs)
     if view["phase"] == PHASE_OVER and view["shown"]:
-        canvas.text(WIDTH - 30, 43, f"deadwood {int(view['deadwood'][1])}", 14, _FAINT, "right")
+        canvas.text(WIDTH - 30, 45, f"deadwood {int(view['deadwood'][1])}", 14, _FAINT, "right")
     _draw_middle(canvas, view, opponent, me)
     _draw_holding(canvas, 398, mine)
     canvas.text(
