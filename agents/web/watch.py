@@ -19,6 +19,7 @@ from agents.web.belief_map import belief_map
 from agents.web.fields import seed_of
 from agents.web.lobby import opponents
 from agents.web.pages import page
+from agents.web.show import sheet_values
 from agents.web.steps import Moment, Steps, Watched, WatchedGame, steps_of_record
 from ginenv.errors import GinError
 from ginenv.players import make_player
@@ -61,7 +62,7 @@ def _shown(steps: Steps, at: int, address: str, running: bool, can_run: bool) ->
         words = hand.outcome.describe(names) if hand.outcome else ""
     else:
         words = "The record ends here."
-    sheet = steps.match.sheet().to_text(names) if moment.last and steps.match is not None else ""
+    sheet = sheet_values(steps.match.sheet(), names) if moment.last and steps.match is not None else None
     return {
         "address": address,
         "at": moment.at,
