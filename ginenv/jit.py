@@ -473,13 +473,16 @@ def nth_bit_by_words(mask, n):
 
 
 @intrinsic
-def _deposit(typingctx: Any, bits: Any, mask: Any) -> Any:
+def _pdep(typingctx: Any, bits: Any, mask: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         word = ir.IntType(64)
         instruction = ir.FunctionType(word, [word, word])
         return builder.call(cgutils.get_or_insert_function(builder.module, instruction, "llvm.x86.bmi.pdep.64"), args)
 
     return types.int64(types.int64, types.int64), generate
+
+
+_deposit: Any = _pdep  # the low bits of one int64 at the places of the set bits of another
 
 
 @kernel
