@@ -25,8 +25,9 @@ from ginenv.actions import (
     STOCK,
     UPCARD,
 )
+from ginenv.bits import nth_bit
 from ginenv.cards import ALL_CARDS
-from ginenv.jit import below, ctz, kernel, next_word, nth_bit, popcount  # noqa: F401
+from ginenv.jit import below, ctz, kernel, next_word, popcount  # noqa: F401
 from ginenv.melds import (
     MAX_ARRANGEMENTS,
     best_layoff,

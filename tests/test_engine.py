@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from ginenv.actions import KNOCK, NUM_ACTIONS, PASS, PHASE_NAMES, STOCK
+from ginenv.bits import nth_bit, nth_bit_by_words
 from ginenv.cards import parse_cards
 from ginenv.engine import MAX_HISTORY, MAX_PILE, STATE, End, is_legal
 from ginenv.errors import GinError, IllegalActionError
 from ginenv.hand import Hand, Match
-from ginenv.jit import kernel, nth_bit, nth_bit_by_words
+from ginenv.jit import kernel
 from ginenv.melds import deadwood
 from ginenv.perft import Policy, play_hands
 from ginenv.state import same_records
