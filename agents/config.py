@@ -198,7 +198,8 @@ def _parse_yaml(text: str, what: str) -> Any:
         return yaml.safe_load(text)
     # YAML's reader does not catch dates that do not exist and numbers of thousands of digits.
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{what} is not YAML: {' '.join(str(error).split())}") from None
+        words = " ".join(str(error).replace(' in "<unicode string>",', " at").split())
+        raise ConfigError(f"{what} is not YAML: {words}") from None
 
 
 def _sentence(error: ValidationError, model: type[BaseModel]) -> str:

@@ -15,7 +15,8 @@ import numpy as np
 import ginenv
 from benchmarks.peers_openspiel import random_hands_observed
 from benchmarks.throughput import Throughput, compare, measure, write_results
-from ginenv.jit import below, kernel, mix, nth_bit, popcount
+from ginenv.bits import nth_bit
+from ginenv.jit import below, kernel, mix, popcount
 
 NUM_ENVS = 1024
 STEPS = 100

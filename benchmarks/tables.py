@@ -39,7 +39,7 @@ IN_SHORT = ("simple", "formula", "knocker", "style-base-camper-danger-0")
 
 # What the checkpoints of runs are.
 _LEARNERS = {
-    "benchmarks/checkpoints/strong": "from nothing in one command (`configs/strong.yaml`, 120 M decisions)",
+    "benchmarks/checkpoints/strong": "from nothing in one command (`configs/strong.yaml`, 130 M decisions)",
     "runs/dmc/last": "Deep Monte Carlo (`configs/dmc.yaml`, 16 M decisions)",
     "runs/eaai/last": "the same after 14 M more decisions of `eaai` alone",
 }

@@ -25,14 +25,16 @@ from ginenv.actions import (
     STOCK,
     UPCARD,
 )
+from ginenv.bits import nth_bit
 from ginenv.cards import ALL_CARDS
-from ginenv.jit import below, ctz, kernel, next_word, nth_bit, popcount  # noqa: F401
+from ginenv.jit import below, ctz, kernel, next_word, popcount  # noqa: F401
 from ginenv.melds import (
     MAX_ARRANGEMENTS,
     best_layoff,
     best_spread,
     deadwood,
     deadwood_layoff,
+    far_from_knocking,
     fits,
     is_run,
     knock_discards,
@@ -129,7 +131,7 @@ def _legal_discards(s):
     if is_first_discard(s):
         knocks = _first_knocks(s, cards)
     else:
-        knocks = knock_discards(cards, np.int64(s.limit)) & allowed
+        knocks = np.int64(0) if s.far else knock_discards(cards, np.int64(s.limit)) & allowed
         if s.rules.stock_end == END_WALL and stock_count(s) <= STOCK_LEFT and s.drawn == NO_CARD:
             # At the wall the upcard may be taken only to knock.
             return np.int64(0), knocks
@@ -205,7 +207,9 @@ def _finish(s, end, winner, points):
 def _draw_stock(s, seat):
     card = s.deck[s.position]
     s.position += 1
-    s.hands[seat] |= np.int64(1) << card
+    cards = s.hands[seat] | np.int64(1) << card
+    s.hands[seat] = cards
+    s.far = far_from_knocking(cards, np.int64(s.limit))
     s.drawn = card
     s.taken = NO_CARD
     s.phase = PHASE_DISCARD
@@ -217,7 +221,9 @@ def _take_upcard(s, seat):
     card = s.pile[s.num_pile]
     bit = np.int64(1) << card
     s.pile_cards &= ~bit
-    s.hands[seat] |= bit
+    cards = s.hands[seat] | bit
+    s.hands[seat] = cards
+    s.far = far_from_knocking(cards, np.int64(s.limit))
     s.known[seat] |= bit
     s.taken = card
     s.drawn = NO_CARD
@@ -345,6 +351,8 @@ def _may_knock(s, seat, card, first):
 @kernel
 def _could_knock(s, seat):
     """Whether a knock was among the legal actions of this turn."""
+    if s.far:
+        return False
     knocks = knock_discards(s.hands[seat], np.int64(s.limit))
     if s.taken != NO_CARD and not s.rules.discard_taken_upcard:
         knocks &= ~(np.int64(1) << s.taken)

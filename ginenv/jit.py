@@ -174,7 +174,11 @@ class _Compiling(event.Listener):
         module = getattr(getattr(dispatcher, "py_func", None), "__module__", "") or ""
         if not self.said and module.split(".")[0] in _PROJECT:
             self.said = True
-            print("ginenv: compiling kernels (once per version, up to half a minute) ...", file=sys.stderr, flush=True)
+            print(
+                "ginenv: compiling what is used for the first time (up to half a minute) ...",
+                file=sys.stderr,
+                flush=True,
+            )
 
     def on_end(self, event: Any) -> None:
         """Raises the interrupt that waited."""
@@ -318,10 +322,14 @@ ctz: Any = _ctz  # the index of the lowest set bit of an int64 (64 for 0)
 def _store_cards(typingctx: Any, array: Any, offset: Any, cards: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         target = context.make_array(signature.args[0])(context, builder, args[0]).data
-        bits = builder.bitcast(args[2], ir.VectorType(ir.IntType(1), 64))
-        wide = builder.zext(bits, ir.VectorType(ir.IntType(8), 64))
-        lanes = ir.Constant(ir.VectorType(ir.IntType(32), 52), list(range(52)))
-        row = builder.shuffle_vector(wide, wide, lanes)
+        byte, place_number = ir.IntType(8), ir.IntType(32)
+        row_type = ir.VectorType(byte, 52)
+        # Every byte of the mask eight times, and of each one bit.
+        parts = builder.bitcast(args[2], ir.VectorType(byte, 8))
+        lanes = ir.Constant(ir.VectorType(place_number, 52), [card // 8 for card in range(52)])
+        bits = ir.Constant(row_type, [1 << card % 8 for card in range(52)])
+        found = builder.and_(builder.shuffle_vector(parts, parts, lanes), bits)
+        row = builder.zext(builder.icmp_unsigned("!=", found, ir.Constant(row_type, [0] * 52)), row_type)
         place = builder.gep(builder.bitcast(target, ir.IntType(8).as_pointer()), [args[1]])
         store = builder.store(row, builder.bitcast(place, row.type.as_pointer()))
         store.align = 1
@@ -431,34 +439,3 @@ def next_word(seed):
 def below(word, bound):
     """A number in [0, bound) from a random 64-bit word (multiply and shift; bias below bound / 2**32)."""
     return np.int64(((np.uint64(word) >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
-
-
-def _select_table() -> np.ndarray:
-    table = np.zeros((8, 256), np.uint8)
-    for byte in range(256):
-        for n, position in enumerate(bit for bit in range(8) if byte >> bit & 1):
-            table[n, byte] = position
-    return table
-
-
-_SELECT = _select_table()
-_BYTES = 0x0101010101010101
-_HIGH_BITS = 0x8080808080808080
-
-
-@kernel
-def nth_bit(mask, n):
-    """Index of the n-th set bit of a mask (n from 0, below the number of set bits).
-
-    Without a loop, whose length no processor can predict: counts per byte, added up by one multiplication, find the byte, and
-    a table finds the bit in it (broadword selection, Vigna 2008).
-    """
-    word = np.uint64(mask)
-    counts = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    counts = (counts & np.uint64(0x3333333333333333)) + ((counts >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    counts = ((counts + (counts >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)) * np.uint64(_BYTES)
-    # Bytes whose running count is at most n lie below the one that is sought.
-    below_or_at = ((np.uint64(n) * np.uint64(_BYTES)) | np.uint64(_HIGH_BITS)) - counts
-    start = popcount(np.int64(below_or_at & np.uint64(_HIGH_BITS))) * 8
-    before = np.int64(((counts << np.uint64(8)) >> np.uint64(start)) & np.uint64(0xFF))
-    return start + np.int64(_SELECT[n - before, np.int64((word >> np.uint64(start)) & np.uint64(0xFF))])

@@ -30,8 +30,9 @@ def _suit_tables() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return points, melded, points[melded]
 
 
-# Points of a suit's cards; the cards of a suit that runs can meld; the points that this saves.
+# Points of a suit's cards; the cards of a suit that runs can meld; the points that this saves, and those that it leaves.
 SUIT_POINTS, RUN_CARDS, RUN_SAVED = _suit_tables()
+RUN_LEFT = SUIT_POINTS - RUN_SAVED
 
 
 @kernel
@@ -57,6 +58,17 @@ def run_savings(cards):
         + np.int64(RUN_SAVED[(cards >> 13) & SUIT_BITS])
         + np.int64(RUN_SAVED[(cards >> 26) & SUIT_BITS])
         + np.int64(RUN_SAVED[(cards >> 39) & SUIT_BITS])
+    )
+
+
+@kernel
+def left_by_runs(cards):
+    """Points of a mask less the most that runs alone save."""
+    return (
+        np.int64(RUN_LEFT[cards & SUIT_BITS])
+        + np.int64(RUN_LEFT[(cards >> 13) & SUIT_BITS])
+        + np.int64(RUN_LEFT[(cards >> 26) & SUIT_BITS])
+        + np.int64(RUN_LEFT[(cards >> 39) & SUIT_BITS])
     )
 
 
@@ -142,13 +154,20 @@ def melded_cards(cards):
 
 
 @kernel
+def far_from_knocking(cards, limit):
+    """Whether it is plain that no discard of an eleven-card hand leaves at most ``limit`` points: a bound without any loop."""
+    # Runs and sets may share cards, and the discard is as large as can be.
+    left = left_by_runs(cards) - 10
+    if left <= limit:
+        return False
+    ranks = set_ranks(cards)
+    return ranks == 0 or left - points_of(cards & (ranks * RANK_COLUMN)) > limit
+
+
+@kernel
 def knock_discards(cards, limit):
     """Cards of an eleven-card hand after whose discard at most ``limit`` points are left."""
-    # Most hands are far from knocking: a bound that lets runs and sets share cards settles them without any loop.
-    in_sets = cards & (set_ranks(cards) * RANK_COLUMN)
-    if points_of(cards & ~in_sets) - run_savings(cards) - 10 > limit:
-        return np.int64(0)
-    return _near_knock_discards(cards, limit)
+    return np.int64(0) if far_from_knocking(cards, limit) else _near_knock_discards(cards, limit)
 
 
 @kernel

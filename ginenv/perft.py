@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ginenv.actions import KNOCK, PHASE_OVER
+from ginenv.bits import nth_bit
 from ginenv.engine import NOBODY, STATE, End, apply, legal, next_word, random_action
 from ginenv.game import next_hand, score_hand, start_game
-from ginenv.jit import below, kernel, mix, nth_bit, popcount
+from ginenv.jit import below, kernel, mix, popcount
 from ginenv.melds import deadwood
 from ginenv.rules import Rules, get_rules
 

@@ -13,6 +13,8 @@ import importlib
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Protocol, get_args, get_type_hints, runtime_checkable
 
@@ -99,6 +101,9 @@ class PlayerSpec:
     options: dict[str, str] = field(default_factory=dict)
 
 
+# The entry points by which an installed package brings players: ``plain = "my_bots:Plain"``.
+ENTRY_POINTS = "ginenv.players"
+
 _NAMES: dict[str, _Entry] = {}
 _DIRECTORIES: dict[str, _Entry] = {}
 _PROGRAM = _Entry("agents.programs.player:OutsidePlayer", "agents", argument="command")
@@ -129,8 +134,17 @@ def register_directory(marker: str, target: str, extra: str = "", argument: str 
     _DIRECTORIES[marker] = _Entry(target, extra, argument=argument)
 
 
+@cache
+def _register_installed() -> None:
+    """Registers the players that installed packages bring, under names that are free."""
+    for point in entry_points(group=ENTRY_POINTS):
+        if point.name not in _NAMES:
+            register_player(point.name, point.value)
+
+
 def player_names() -> list[str]:
     """All registered names, sorted."""
+    _register_installed()
     return sorted(_NAMES)
 
 
@@ -147,6 +161,8 @@ def parse_player(text: str) -> PlayerSpec:
         raise UnknownNameError(f"{unknown_name('player', text, _NAMES)}, or a player's directory, or cmd:PROGRAM")
     if name == "cmd" and text != name:
         return PlayerSpec(text, name, written)
+    if name not in _NAMES:
+        _register_installed()
     if name in _NAMES:
         return PlayerSpec(text, name, "", _split_options(text, written))
     if Path(text).is_dir():
@@ -162,9 +178,9 @@ def _marker_in(directory: str) -> str:
     for marker in _DIRECTORIES:
         if (Path(directory) / marker).is_file():
             return marker
-    raise UnknownNameError(
-        f"player {directory!r}: that directory holds no player; expected {' or '.join(_DIRECTORIES)} in it"
-    )
+    inside = [child.parent for marker in _DIRECTORIES for child in sorted(Path(directory).glob(f"*/{marker}"))]
+    hint = f"; there is one in {inside[0]}" if inside else f"; expected {' or '.join(_DIRECTORIES)} in it"
+    raise UnknownNameError(f"player {directory!r}: that directory holds no player{hint}")
 
 
 def _split_options(text: str, written: str) -> dict[str, str]:

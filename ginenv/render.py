@@ -104,6 +104,8 @@ _FELT, _FELT_DARK, _LINE = "#265c42", "#1c4833", "#568c70"
 _TEXT, _FAINT, _GOLD, _ROSE = "#f0f4ee", "#accab8", "#f0c860", "#fa8282"
 _EDGE = "#8d8a80"
 _KIND_RGB = {"run": "#70d682", "set": "#6eb0fa"}
+# Within sentences names are cut to this length; sentences beyond the other are written smaller.
+_NAME_LENGTH, _LINE_LENGTH = 16, 70
 _SCALE = 2  # pixels are drawn larger and scaled down, for smooth edges
 
 
@@ -274,20 +276,20 @@ def _width(groups: list[tuple[str, tuple[int, ...]]], step: float) -> float:
 
 
 def _draw_middle(canvas: _Canvas, view: np.void, opponent: str, me: str) -> None:
-    top = 232
+    top, left = 232, 180
     stock = int(view["stock"])
     for k in range(min(3, (stock + 9) // 10)):
-        canvas.card(300 - 3 * k, top - 3 * k, NO_CARD)
-    canvas.text(300 + _CARD_W / 2, top + _CARD_H + 16, f"stock {stock}", 15, _FAINT, "middle")
+        canvas.card(left - 3 * k, top - 3 * k, NO_CARD)
+    canvas.text(left + _CARD_W / 2, top + _CARD_H + 16, f"stock {stock}", 15, _FAINT, "middle")
     count = int(view["num_pile"])
     if count:
         cards = [int(card) for card in view["pile"][:count]]
         first = max(0, count - 8)
         for k, card in enumerate(cards[first:]):
-            canvas.card(400 + 30 * k, top, card, _GOLD if k == count - first - 1 else None)
+            canvas.card(left + 100 + 30 * k, top, card, _GOLD if k == count - first - 1 else None)
     else:
-        canvas.box(400, top, _CARD_W, _CARD_H, _FELT_DARK, _LINE)
-    canvas.text(400, top + _CARD_H + 16, f"pile {count}", 15, _FAINT)
+        canvas.box(left + 100, top, _CARD_W, _CARD_H, _FELT_DARK, _LINE)
+    canvas.text(left + 100, top + _CARD_H + 16, f"pile {count}", 15, _FAINT)
     canvas.text(WIDTH - 40, top + 24, _limit(view), 20, _GOLD, "right")
     canvas.text(WIDTH - 40, top + 54, _by_name(taken_words(view, opponent), me), 16, _TEXT, "right")
     if view["taken"] == NO_CARD and view["drawn"] != NO_CARD:
@@ -296,28 +298,33 @@ def _draw_middle(canvas: _Canvas, view: np.void, opponent: str, me: str) -> None
         )
 
 
+def _cut(name: str, length: int) -> str:
+    return name if len(name) <= length else name[: length - 1] + "…"
+
+
 def _by_name(words: str, me: str) -> str:
     """Words to the seat that looks, with its name instead of "you"."""
-    return words if me == "you" else re.sub(r"\byou\b", me, words.replace("your turn", f"{me}'s turn"))
+    return words if me == "you" else re.sub(r"\byou\b", lambda _: me, words.replace("your turn", f"{me}'s turn"))
 
 
 def _draw_table(canvas: _Canvas, view: np.void, opponent: str, opened: np.void | None = None, me: str = "you") -> None:
     """The one layout of pictures; with the opponent's view (``opened``) its hand lies open."""
     mine, theirs = my_holding(view), opponent_holding(view) if opened is None else my_holding(opened)
     canvas.box(16, 190, WIDTH - 32, 180, _FELT_DARK, _LINE, 14)
-    name = opponent if len(opponent) <= 40 else opponent[:39] + "…"
-    canvas.text(30, 26, name, 20)
+    canvas.text(30, 22, _cut(opponent, 40), 20)
+    opponent, me = _cut(opponent, _NAME_LENGTH), _cut(me, _NAME_LENGTH)
     game = f"hand {int(view['hand_no']) + 1}   score {int(view['score'][0])} : {int(view['score'][1])}"
-    canvas.text(WIDTH - 30, 26, game, 20, _TEXT, "right")
-    _draw_holding(canvas, 52, theirs)
+    canvas.text(WIDTH - 30, 22, game, 20, _TEXT, "right")
+    _draw_holding(canvas, 56, theirs)
     if view["phase"] == PHASE_OVER and view["shown"]:
-        canvas.text(WIDTH - 30, 52, f"deadwood {int(view['deadwood'][1])}", 16, _FAINT, "right")
-    _draw_middle(canvas, view, name, me)
-    _draw_holding(canvas, 402, mine)
-    canvas.text(30, HEIGHT - 30, _by_name(status_words(view, name), me), 20, _GOLD)
+        canvas.text(WIDTH - 30, 45, f"deadwood {int(view['deadwood'][1])}", 14, _FAINT, "right")
+    _draw_middle(canvas, view, opponent, me)
+    _draw_holding(canvas, 398, mine)
     canvas.text(
-        WIDTH - 30, HEIGHT - 30, f"{'your' if me == 'you' else me + ':'} deadwood {mine.deadwood}", 18, _TEXT, "right"
+        WIDTH - 30, HEIGHT - 60, f"{'your' if me == 'you' else me + ':'} deadwood {mine.deadwood}", 18, _TEXT, "right"
     )
+    words = _by_name(status_words(view, opponent), me)
+    canvas.text(30, HEIGHT - 28, words, 20 if len(words) <= _LINE_LENGTH else 16, _GOLD)
 
 
 def to_image(view: np.void, opponent: str = "opponent") -> np.ndarray:

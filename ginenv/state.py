@@ -72,6 +72,7 @@ STATE = np.dtype(
         ("knocker", np.uint8),  # seat, or NOBODY
         ("warned", np.uint8),  # 1 when the last action was a knock above the limit, played as a discard
         ("num_history", np.uint8),
+        ("far", np.uint8),  # 1 when the seat to discard cannot knock; 0 where that is not known
         ("deck", np.uint8, (52,)),  # starter's cards, the other's, upcard (or 11th card), stock
         # The rest is the same in a view, and is copied in one go.
         ("rules", RULES),
@@ -160,6 +161,7 @@ def deal(s, starter):
     s.knocker = NOBODY
     s.warned = 0
     s.num_history = 0
+    s.far = 0
     s.limit = s.rules.knock_limit
     s.doubled = 0
     if s.rules.eleven_ten:

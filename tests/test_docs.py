@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,8 @@ def _run_block(page: Path, block: Block, place: Path, names: dict[str, Any]) -> 
             json.loads(line)
     elif language == "yaml":
         yaml.safe_load(block.text)
+    elif language == "toml":
+        tomllib.loads(block.text)
     else:
         assert language in SHOWN or language.startswith("{"), (
             f"nothing runs a block in {language!r} (line {block.line})"

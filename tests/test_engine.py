@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 import pytest
 
 from ginenv.actions import KNOCK, NUM_ACTIONS, PASS, PHASE_NAMES, STOCK
+from ginenv.bits import nth_bit, nth_bit_by_words
 from ginenv.cards import parse_cards
 from ginenv.engine import MAX_HISTORY, MAX_PILE, STATE, End, is_legal
 from ginenv.errors import GinError, IllegalActionError
 from ginenv.hand import Hand, Match
 from ginenv.jit import kernel
+from ginenv.melds import deadwood
 from ginenv.perft import Policy, play_hands
 from ginenv.state import same_records
 from ginenv.view import action_masks, make_views
@@ -341,3 +344,29 @@ def test_a_hand_goes_back_to_what_it_was_after_any_number_of_actions() -> None:
             assert hand.after(count).view(seat)["hand"] == snapshot.view(seat)["hand"]
         assert hand.after(count).legal_actions() == snapshot.legal_actions()
         assert hand.after(count).history == snapshot.history and hand.after(count).turn == snapshot.turn
+
+
+@pytest.mark.parametrize("found", [nth_bit, nth_bit_by_words], ids=["here", "anywhere"])
+def test_the_nth_card_of_a_mask_on_every_processor(found: Any) -> None:
+    rng = np.random.default_rng(4)
+    for mask in [
+        1,
+        1 << 51,
+        (1 << 52) - 1,
+        *(rng.integers(1, 1 << 52, 500) & rng.integers(1, 1 << 52, 500) | 1).tolist(),
+    ]:
+        cards = [card for card in range(52) if mask >> card & 1]
+        assert [found(mask, n) for n in range(len(cards))] == cards
+
+
+def test_a_hand_called_far_from_knocking_is() -> None:
+    far = near = 0
+    for hand in (hand for rules in ALL_RULES for hand in positions(rules, 200, seed=3, chance=0.3)):
+        state = hand.state[0]
+        if hand.phase != "discard" or not state["far"]:
+            near += hand.phase == "discard"
+            continue
+        cards, far = int(state["hands"][state["turn"]]), far + 1
+        left = min(deadwood(cards & ~(1 << card)) for card in range(52) if cards >> card & 1)
+        assert left > state["limit"]
+    assert far > 200 and near > 200

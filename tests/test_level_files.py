@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import time
 import warnings
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -188,6 +190,42 @@ def test_a_level_travels_as_a_directory(directory: Path, level: Level, tmp_path:
         export_level(str(directory), tmp_path / "out")
 
 
+def test_a_level_travels_as_one_file(directory: Path, level: Level, tmp_path: Path) -> None:
+    export_level(str(directory), tmp_path / "a.zip")
+    assert import_level(tmp_path / "a.zip", tmp_path / "in").digest == level.digest
+    export_level(str(tmp_path / "in"), tmp_path / "again.zip")
+    assert (tmp_path / "again.zip").read_bytes() == (tmp_path / "a.zip").read_bytes()
+    with pytest.raises(LevelError, match="already"):
+        export_level(str(directory), tmp_path / "a.zip")
+
+
+def _packed(**members: bytes) -> bytes:
+    with io.BytesIO() as content:
+        with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in members.items():
+                archive.writestr(name, data)
+        return content.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"no archive", "not a level that was exported"),
+        (_packed(**{"../level.json": b"{}"}), "holds '../level.json'"),
+        (_packed(**{"evil.pth": b"import os"}), "holds 'evil.pth'"),
+        (_packed(**{LEVEL: b"{}"}), "bad.zip"),
+        (_packed(**{WEIGHTS: b"0" * (65 << 20)}), "64 MiB"),
+        (_packed(**{LEVEL: b"{}" * 1000})[:-30], "not a level that was exported"),
+    ],
+)
+def test_a_file_that_is_no_level_is_refused_in_one_sentence(tmp_path: Path, content: bytes, words: str) -> None:
+    (tmp_path / "bad.zip").write_bytes(content)
+    with pytest.raises(LevelError) as raised:
+        import_level(tmp_path / "bad.zip", tmp_path / "in")
+    assert words in str(raised.value) and "\n" not in str(raised.value)
+    assert os.listdir(tmp_path) == ["bad.zip"]
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -224,10 +262,19 @@ def test_a_level_that_does_not_exist_suggests_one() -> None:
     assert [load_level(k).name for k in range(1, 5)] == list(NAMES)
 
 
+def test_a_directory_that_is_no_level_is_said_to_be_none(tmp_path: Path) -> None:
+    with pytest.raises(
+        LevelError, match=r"is not a level's directory: it has no level\.json; gin levels build makes one"
+    ):
+        load_level(str(tmp_path))
+
+
 # --- built and converted ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(tmp_path: Path) -> None:
+def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     torch.manual_seed(1)
     checkpoint = tmp_path / "run" / "best"
     save_checkpoint(checkpoint, Actor((16,), 0, NUM_HEURISTIC_FEATURES), (16,), {"decisions": 5, "config": {"seed": 7}})
@@ -248,6 +295,9 @@ def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(tmp_path:
     assert built.name == "mine" and built.settings == load_level("level-2").settings
     assert built.about["decisions"] == 5 and built.about["seed"] == 7
     check_plays(built, ["eaai"])
+    assert "gone" not in capsys.readouterr().out
+    levels(["build", str(checkpoint), "--out", str(built.directory), "--like", "level-2", "--set", "worlds=0"])
+    assert f"The level that was there (sha256 {built.digest}) is gone." in capsys.readouterr().out
     levels(["export", str(built.directory), str(tmp_path / "exported")])
     levels(["import", str(tmp_path / "exported"), str(tmp_path / "imported")])
     for directory in (built.directory, tmp_path / "exported", tmp_path / "imported"):

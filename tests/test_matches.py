@@ -11,6 +11,7 @@ import agents.cli.evaluate
 import evaluate
 from agents.arena import MatchSettings, lockstep, play_match
 from agents.arena.results import ratio
+from agents.arena.sequential import SequentialTest
 from agents.cli import BESIDE_MATCHES
 from agents.deals import Domain, deal_keys, luck_words
 from agents.programs.process import FORFEIT
@@ -373,3 +374,46 @@ def test_points_are_told_by_the_kind_of_ending_and_by_turn_and_deadwood():
         and "net points of a knock" in printed
         and "undercuts given" not in printed
     )
+
+
+class Pupil(Wrapped):
+    """Plays ``simple`` until it has met an opponent in 20 hands, then like a gin hunter."""
+
+    learns = True
+
+    def __init__(self):
+        super().__init__()
+        self.later, self.met = make_player("knocker"), {}
+
+    def act(self, views, slots=None):
+        knows = np.array([self.met.get(slot, 0) >= 20 for slot in slots.tolist()])
+        return np.where(knows, self.later.act(views), super().act(views, slots))
+
+    def observe_hands(self, views, slots=None):
+        for slot in slots.tolist():
+            self.met[slot] = self.met.get(slot, 0) + 1
+
+
+def test_a_player_that_learns_remembers_through_a_series_and_no_further():
+    pupil, other = Pupil(), Wrapped()
+    result = play_match(pupil, other, unit="hands", pairs=1000, seed=2)
+    # Twenty series of fifty pairs; its opponent learns nothing, and every game is another one to it.
+    assert list(pupil.met.values()) == [100] * 20 and len(other.slots_of_act) == 2000
+    assert result.to_dict()["series_pairs"] == 50
+    series = result.pair_scores.reshape(20, 50).sum(1)
+    assert result.share == ratio(series, np.full(20, 50.0)) != ratio(result.pair_scores, np.ones(1000))
+    # Four fifths of its hands come after the lesson.
+    assert result.points.low > play_match("simple", "simple", unit="hands", pairs=1000, seed=2).points.mean
+
+
+def test_a_level_that_learns_does_so_at_any_number_of_processes():
+    alone = play_match("level-1:learn=true", "simple", unit="hands", pairs=40, seed=5)
+    spread = play_match("level-1:learn=true", "simple", unit="hands", pairs=40, seed=5, workers=2)
+    assert (alone.games == spread.games).all() and alone.series_pairs == spread.series_pairs == 2
+    assert play_match("level-1", "simple", unit="hands", pairs=40, seed=5).series_pairs == 0
+
+
+def test_no_test_stops_a_match_of_one_that_learns():
+    settings = MatchSettings(until=SequentialTest())
+    with pytest.raises(GinError, match="learns, so"):
+        play_match("level-1:learn=true", "simple", pairs=40, settings=settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -50,6 +51,31 @@ def test_bad_options_are_refused_with_a_sentence(spec, message):
 def test_what_is_no_player_is_refused_in_a_sentence(spec, sentence):
     with pytest.raises(GinError, match=sentence):
         make_player(spec)
+
+
+def test_an_installed_package_brings_players(tmp_path: Path) -> None:
+    (tmp_path / "their_bots.py").write_text("from agents.bots.heuristics import make_camper as make\n")
+    about = tmp_path / "their_bots-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: their-bots\nVersion: 1.0\n")
+    points = "theirs = their_bots:make\nsimple = their_bots:make\n"
+    (about / "entry_points.txt").write_text(f"[ginenv.players]\n{points}")
+    script = (
+        "from ginenv.players import make_player, player_names\n"
+        "print(make_player('theirs').styles == make_player('camper').styles, 'theirs' in player_names())\n"
+        "print(make_player('simple').styles == make_player('camper').styles)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": f"{tmp_path}:."}
+    )
+    assert run.stdout == "[ True] True\n[False]\n", run.stderr
+
+
+def test_a_run_directory_says_where_its_player_is(tmp_path: Path) -> None:
+    (tmp_path / "best").mkdir()
+    (tmp_path / "best" / "checkpoint.json").write_text("{}")
+    with pytest.raises(UnknownNameError, match=f"holds no player; there is one in {tmp_path}/best"):
+        parse_player(str(tmp_path))
 
 
 def test_a_player_whose_engine_is_missing_says_which_extra_brings_it():

@@ -71,3 +71,16 @@ def test_another_network_is_refused_with_what_differs(tmp_path: Path) -> None:
     with pytest.raises(GinError, match=r"network\.actor is \[8\] there and \[9, 8\] here\); choose another --out"):
         begun(tmp_path, network={"actor": [9, 8], "critic": [8]})
     TrainingRun(parse_config(TINY | {"network": {"actor": [9], "critic": [8]}}), tmp_path, "", resume=False)
+
+
+def test_a_run_that_cannot_begin_leaves_no_directory(tmp_path: Path) -> None:
+    with pytest.raises(GinError, match="told is 'style'"):
+        begun(tmp_path / "run", told="style")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_too_short_to_imitate_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    begun(tmp_path / "short", minutes=1e-6, decisions=10**9, clone_decisions=10**8).train()
+    assert "the time was up after" in capsys.readouterr().out
+    begun(tmp_path / "whole", minutes=1e-6, decisions=10**9).train()
+    assert "the time was up" not in capsys.readouterr().out

@@ -71,7 +71,8 @@ def test_it_is_a_list_of_single_environments(name: str, mode: str) -> None:
 
 def test_gymnasiums_own_processes_play_what_its_list_plays() -> None:
     """``AsyncVectorEnv``, each environment in a process of its own, observations in shared memory."""
-    make = functools.partial(gym.make, "Gin/Hand-v0", opponent="simple", rules="eaai")
+    # With the module's name before it, a process that was started fresh finds it too.
+    make = functools.partial(gym.make, "ginenv:Gin/Hand-v0", opponent="simple", rules="eaai")
     several, one = AsyncVectorEnv([make] * 3), SyncVectorEnv([make] * 3)
     try:
         assert_same(several.reset(seed=5), one.reset(seed=5))

@@ -69,6 +69,13 @@ def test_an_illegal_knock_is_what_the_rules_say(guest):
     ann = guest(prepared("dg-standard", cards, 0))
     ann.get("/table")
     ann.do(do="pass")
+    before = ann.seat.mark
+    assert "With the K♣ that is no knock: 70 points would be left, the limit is 10" in plain(
+        ann.do(do="knock", picked="KC")
+    )
+    assert "With the Q♦ that is no knock" in plain(ann.do(do="knock", picked="QD"))
+    assert ann.seat.mark == before, "nothing is played before it is asked for again"
+    ann.do(do="knock", picked="KC")
     shown = plain(ann.do(do="knock", picked="KC"))
     assert "That was not a knock: it leaves 70 points, and the limit is 10" in shown
     assert parse_card("KC") in ann.seat.live.hand.history

@@ -12,7 +12,11 @@ import pytest
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 
+from agents.play.game import Game
 from ginenv.cards import parse_cards
+from ginenv.hand import Match
+from ginenv.players import make_player
+from ginenv.rules import get_rules
 from tests.support.browser import Person, Table
 from tests.support.session_scenes import FITS, KNOCKS, MANY_WAYS, NO_MELD, deck, prepared
 
@@ -134,6 +138,56 @@ def test_nothing_hangs_over_on_a_phone_and_nothing_is_fetched_elsewhere(table, s
         width = person.page.evaluate("document.documentElement.scrollWidth")
         assert width <= 390, f"{path} is {width} wide"
     assert all(url.startswith((there.address, "data:")) for url in asked) and len(asked) > 10
+
+
+def test_no_page_scrolls_sideways_on_a_phone_once_a_hand_was_played(table, sit, monkeypatch):
+    monkeypatch.setattr("agents.web.analysis.WORLDS", 8)
+    there = table(prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1, opponent="level-1"))
+    person = sit(there, width=390, height=844)
+    page = person.page
+    person.begin()
+    person.press("p", "#do-pass")
+    person.press("n", "#do-done")
+    page.locator("#outcome").wait_for()
+    page.goto(there.address + "/analysis?last=1")
+    page.locator(".analysis").wait_for()
+    analysis, last_step = page.url, "/replay?record=1&at=9999"
+    pages = [
+        last_step,
+        *(f"/{name}" for name in "table records mistakes statistics learned?level=level-1 results".split()),
+    ]
+    for address in (analysis, *(there.address + path for path in pages)):
+        page.goto(address)
+        width = page.evaluate("document.documentElement.scrollWidth")
+        assert width <= 390, f"{address} is {width} wide"
+        cut = page.evaluate(
+            "[...document.querySelectorAll('nav a, td')].filter(each => each.getBoundingClientRect().right > 390).length"
+        )
+        assert not cut, f"{cut} links or cells of {address} are cut off"
+    page.goto(there.address + "/table")
+    assert " ".join(page.locator(".me .name").all_inner_texts()).split() == ["Ann", str(there.seat.live.match.score[0])]
+
+
+def test_a_long_score_sheet_shows_its_last_row(table, sit):
+    match, simple = Match(get_rules("ht1,target=500"), seed=3), make_player("simple")
+    for _ in range(12):
+        while not match.hand.is_over:
+            match.push(int(simple.act(match.hand.view(match.hand.turn))[0]))
+        match.next_hand()
+    there = table(
+        Game(record=match, opponent="simple", easy=False, seed=0, name="long", order=[]), rules="ht1,target=500"
+    )
+    person = sit(there)
+    person.begin()
+    assert person.page.locator(".sheet tbody th").count() == 12
+    seen = person.page.evaluate(
+        """() => {
+            const rows = [...document.querySelectorAll(".sheet tbody tr")];
+            const box = rows.at(-1).getBoundingClientRect();
+            return rows.at(-1).contains(document.elementFromPoint(box.left + box.width / 2, box.bottom - 4));
+        }"""
+    )
+    assert seen, "the last row is out of sight"
 
 
 # ---------------------------------------------------------------- what axe-core finds

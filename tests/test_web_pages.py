@@ -121,6 +121,7 @@ def test_two_agents_are_watched_step_by_step(guest):
     ann = guest()
     shown = ann.post("/watch", first="simple", second="formula", rules="openspiel", seed="7")
     assert "simple against formula" in plain(shown) and "hand 1, step 1" in plain(shown)
+    assert re.search(r'name="seed"[^>]*value="7"', shown), "the seed that is played"
     assert len(re.findall(r"<title>\w.</title>", shown)) >= 20, "both hands lie open"
     page = attribute(shown.split('id="step-on"')[1], "hx-get").replace("&amp;", "&")
     part = ann.get(page, **{"HX-Request": "true"})

@@ -37,6 +37,9 @@ Progress = Callable[[int], None]
 _ENDING_SECONDS = 10.0
 # Games at once where a program plays: some are finished when a slow match is interrupted, and a line still asks about many.
 PROGRAM_GAMES = 64
+# Series of a match in which a player learns, each with a memory of its own, and games at once in a series: few, so that most are played
+# by somebody who has seen those before.
+LEARNERS_SERIES, LEARNERS_GAMES = 20, 4
 
 
 @dataclass(frozen=True)
@@ -108,10 +111,15 @@ def _programs(players: Iterable[Player]) -> list[OutsidePlayer]:
     return [player for player in players if isinstance(player, OutsidePlayer)]
 
 
+def _learns(player: Player) -> bool:
+    """Whether a player remembers its opponents from hand to hand."""
+    return bool(getattr(player, "learns", False))
+
+
 def play_pairs(
     players: tuple[Player, Player], settings: MatchSettings, first: int, pairs: int, progress: Progress | None = None
 ) -> Part:
-    """Plays pairs ``first`` to ``first + pairs`` of a match in this process.
+    """Plays pairs ``first`` to ``first + pairs`` of a match in this process; for players that learn they are one series.
 
     Args:
         players: side 0 and side 1.
@@ -132,12 +140,18 @@ def play_pairs(
     unit = HAND if settings.unit == "hands" else GAME
     meter = LuckMeter(len(jobs), unit == HAND) if settings.luck else None
     programs = _programs(players)
+    # Programs may be slow, and may draw luck in the order in which they are asked, so their number of games never changes.
+    batch = min(settings.batch, PROGRAM_GAMES) if programs else settings.batch
+    for side, player in enumerate(players):
+        if _learns(player):
+            # One opponent in all games of the series, and another than in the series before.
+            jobs["ids"][:, side] = 4 * first + side
+            batch = min(batch, LEARNERS_GAMES)
     play = Lockstep(
         players,
         settings.rules,
         jobs,
-        # Programs may be slow, and may draw luck in the order in which they are asked, so their number of games never changes.
-        min(settings.batch, PROGRAM_GAMES) if programs else settings.batch,
+        batch,
         unit,
         forfeit_game=settings.forfeit == "game",
         forfeit_points=settings.forfeit_points,
@@ -231,9 +245,9 @@ def _chunks(pairs: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 def _parts_here(
-    players: tuple[Player, Player], settings: MatchSettings, pairs: int, tick: Progress
+    players: tuple[Player, Player], settings: MatchSettings, pairs: int, series: int, tick: Progress
 ) -> Generator[Part, None, None]:
-    size = LOOK_EVERY if settings.until else min(pairs, max(500, settings.batch))
+    size = series or (LOOK_EVERY if settings.until else min(pairs, max(500, settings.batch)))
     for first, count in _chunks(pairs, size):
         part = play_pairs(players, settings, first, count, lambda done, first=first: tick(2 * first + done))
         yield part
@@ -242,10 +256,10 @@ def _parts_here(
 
 
 def _parts_of_workers(
-    specs: tuple[str, str], settings: MatchSettings, pairs: int, workers: int, tick: Progress
+    specs: tuple[str, str], settings: MatchSettings, pairs: int, series: int, workers: int, tick: Progress
 ) -> Generator[Part, None, None]:
     """Parts in order of their pairs."""
-    size = LOOK_EVERY if settings.until else max(1, min(500, -(-pairs // (4 * workers))))
+    size = series or (LOOK_EVERY if settings.until else max(1, min(500, -(-pairs // (4 * workers)))))
     with workers_pool(workers) as pool:
         waiting = [pool.submit(play_part, specs, settings, first, count) for first, count in _chunks(pairs, size)]
         done = 0
@@ -306,12 +320,13 @@ def _play_match(
     own: list[Player] = []
     if workers == 1:
         own = [make_side(spec, settings) for spec in (a, b)]
-        parts = _parts_here((own[0], own[1]), settings, pairs, tick)
+        series = _series_of(own, settings, pairs)
+        parts = _parts_here((own[0], own[1]), settings, pairs, series, tick)
     else:
         if not isinstance(a, str) or not isinstance(b, str):
             raise GinError("with several workers players must be given by their names")
-        check_names(a, b)
-        parts = _parts_of_workers((a, b), settings, pairs, workers, tick)
+        series = _series_of(check_names(a, b), settings, pairs)
+        parts = _parts_of_workers((a, b), settings, pairs, series, workers, tick)
     names = (a if isinstance(a, str) else a.name, b if isinstance(b, str) else b.name)
     try:
         result = _collect(names, settings, parts, pairs)
@@ -319,6 +334,7 @@ def _play_match(
         parts.close()
         faults = _close(player for player, spec in zip(own, (a, b), strict=False) if isinstance(spec, str))
     result.faults = summed([*result.faults, *faults])
+    result.series_pairs = series
     result.elapsed = time.perf_counter() - began
     return result
 
@@ -349,11 +365,23 @@ def _collect(names: tuple[str, str], settings: MatchSettings, parts: Iterator[Pa
     return result
 
 
-def check_names(*specs: str) -> None:
-    """Makes each player once, so that a wrong name raises before processes start."""
-    for spec in specs:
-        if parse_player(spec).kind != "cmd":
-            make_player(spec)
+def check_names(*specs: str) -> list[Player]:
+    """Makes each player but programs once, so that a wrong name raises before processes start; returns them."""
+    return [make_player(spec, learn=False) for spec in specs if parse_player(spec).kind != "cmd"]
+
+
+def _series_of(players: Iterable[Player], settings: MatchSettings, pairs: int) -> int:
+    """Pairs of a series where a player learns, else 0.
+
+    Raises:
+        GinError: if the match is to stop by a test, which counts every pair by itself.
+    """
+    learners = [player.name for player in players if _learns(player)]
+    if learners and settings.until:
+        raise GinError(
+            f"{learners[0]} learns, so the pairs of a match are not independent and no test can stop it; give its length"
+        )
+    return -(-pairs // LEARNERS_SERIES) if learners else 0
 
 
 def join_parts(names: tuple[str, str], settings: MatchSettings, parts: list[Part], wanted: int) -> MatchResult:

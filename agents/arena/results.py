@@ -1,6 +1,7 @@
 """Results of matches: shares and points with intervals, and how each side played.
 
-Both legs of a pair are played on the same deals, so they are not independent: every interval is clustered by pair.
+Both legs of a pair are played on the same deals, so they are not independent: every interval is clustered by pair; where a player learns,
+by series of pairs.
 """
 
 from __future__ import annotations
@@ -135,6 +136,7 @@ class MatchResult:
         elapsed: seconds of the whole match.
         interrupted: whether it was interrupted.
         salts: mixed into the seed where programs from outside played; several where a tournament's blocks were played apart.
+        series_pairs: pairs of a series, through which a player that learns remembers; 0 where none does.
     """
 
     names: tuple[str, str]
@@ -151,6 +153,7 @@ class MatchResult:
     elapsed: float = 0.0
     interrupted: bool = False
     salts: list[str] = field(default_factory=list)
+    series_pairs: int = 0
 
     def __post_init__(self) -> None:
         """Checks the arrays' types."""
@@ -170,19 +173,26 @@ class MatchResult:
         won = np.where(self.games["winner"] == 0, 1.0, np.where(self.games["winner"] == NOBODY, 0.5, 0.0))
         return self._by_pair(won) / 2
 
+    def _ratio(self, numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
+        """A ratio of sums over pairs, with its interval over what is independent: pairs, or series of them."""
+        if self.series_pairs > 1 and self.pairs:
+            starts = np.arange(0, self.pairs, self.series_pairs)
+            numerator, denominator = np.add.reduceat(numerator, starts), np.add.reduceat(denominator, starts)
+        return ratio(numerator, denominator)
+
     @property
     def share(self) -> Estimate:
         """Side 0's share of the games (or of single hands, drawn ones as half)."""
-        return ratio(self.pair_scores, np.ones(self.pairs))
+        return self._ratio(self.pair_scores, np.ones(self.pairs))
 
     @property
     def hand_share(self) -> Estimate:
         """Side 0's share of the hands that somebody won."""
-        return ratio(self._by_pair(self.games["won"][:, 0]), self._by_pair(self.games["won"].sum(axis=1)))
+        return self._ratio(self._by_pair(self.games["won"][:, 0]), self._by_pair(self.games["won"].sum(axis=1)))
 
     def _points(self, luck: np.ndarray | float) -> Estimate:
         margin = self.games["points"][:, 0] - self.games["points"][:, 1]
-        return ratio(self._by_pair(margin - luck), self._by_pair(self.games["hands"]))
+        return self._ratio(self._by_pair(margin - luck), self._by_pair(self.games["hands"]))
 
     @property
     def points(self) -> Estimate:
@@ -204,7 +214,7 @@ class MatchResult:
     @property
     def adjusted_share(self) -> Estimate | None:
         """Side 0's share of the games with luck subtracted; ``None`` where it was not measured."""
-        return None if self.luck is None else ratio(self.best_pair_scores, np.ones(self.pairs))
+        return None if self.luck is None else self._ratio(self.best_pair_scores, np.ones(self.pairs))
 
     def rates_of(self, side: int) -> dict[str, Any]:
         """How a side played, as rates."""
@@ -225,6 +235,7 @@ class MatchResult:
             "salts": self.salts,
             "pairs": self.pairs,
             "pairs_wanted": self.wanted,
+            "series_pairs": self.series_pairs,
             "jobs": len(self.games),
             "hands": int(self.games["hands"].sum()),
             "share": self.share.to_dict(),

@@ -25,8 +25,9 @@ from agents.bots.hand_kernels import (
     unit,
 )
 from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_LAYOFF, PHASE_SPREAD, PHASE_WALL, STOCK, UPCARD
+from ginenv.bits import nth_bit
 from ginenv.engine import NO_CARD
-from ginenv.jit import below, ctz, kernel, mix, nth_bit, popcount
+from ginenv.jit import below, ctz, kernel, mix, popcount
 from ginenv.melds import RANK_COLUMN, SUIT_BITS, card_points, deadwood, melded_cards
 
 # Upcards that a style draws: those that make a meld (the challenge's baseline); those that lower its deadwood by a meld, let it

@@ -48,7 +48,7 @@ class MatchConfig(Config):
     players: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="PLAYER [PLAYER]")]
     rules: str = "eaai"
     games: int = Field(2000, gt=0)
-    hands: int = Field(0, ge=0)
+    hands: int | None = Field(None, gt=0)
     seed: int = Field(0, ge=0)
     salt: str = ""
     workers: int = Field(1, gt=0)

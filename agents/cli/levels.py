@@ -15,7 +15,7 @@ from agents.arena.series import counting_hands
 from agents.bots.heuristics import make_formula
 from agents.levels.bench.rating import rate_levels, read_rating
 from agents.levels.bench.variety import measure_variety
-from agents.levels.level import NAMES, load_level
+from agents.levels.level import LEVEL, NAMES, load_level
 from agents.levels.package import build_level, export_level, import_level, read_settings
 from agents.levels.profile import read_learned, reset_level
 from agents.levels.words import findings, what_did_you_learn
@@ -72,16 +72,17 @@ def reset(level: Positional[str], home: Path | None = None) -> str:
 
 
 @app.command
-def export(level: Positional[str], directory: Positional[Path]) -> str:
-    """Writes a level as a directory of its own.
+def export(level: Positional[str], to: Positional[Path]) -> str:
+    """Writes a level as a directory of its own, or as one file to pass on.
 
     Args:
         level: name or directory.
-        directory: to write.
+        to: directory to write; or a file, whose name ends in .zip.
     """
-    found = export_level(level, directory)
-    write_card(directory)
-    return f"{found.name} is in {directory} (sha256 {found.digest})."
+    found = export_level(level, to)
+    if to.is_dir():
+        write_card(to)
+    return f"{found.name} is in {to} (sha256 {found.digest})."
 
 
 @app.command(name="import")
@@ -89,7 +90,7 @@ def take_in(source: Positional[Path], directory: Positional[Path]) -> str:
     """Copies a level that somebody else made, after checking it.
 
     Args:
-        source: its directory.
+        source: its directory, or the file that it was exported to.
         directory: to write.
     """
     found = import_level(source, directory)
@@ -141,9 +142,12 @@ def build(
         like: name or directory of a level whose settings it gets; the default ones when left out.
         set: settings that differ from these, as key=value (``temperature=2 early_knock=3``).
     """
-    level = build_level(out, read_settings(out.name, like, set), source, told)
+    settings = read_settings(out.name, like, set)
+    before = load_level(str(out)).digest if (out / LEVEL).is_file() else ""
+    level = build_level(out, settings, source, told)
     write_card(out)
-    return f"{level.name} is in {out} (sha256 {level.digest})."
+    replaced = f" The level that was there (sha256 {before}) is gone." if before else ""
+    return f"{level.name} is in {out} (sha256 {level.digest}).{replaced}"
 
 
 def levels(arguments: Sequence[str]) -> None:

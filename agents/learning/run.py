@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+import shutil
 import signal
 import sys
 import time
@@ -115,10 +116,17 @@ class TrainingRun:
             make_player(name, seed=config.seed)
         if start is not None:
             check_start(config, start)
+        made = not out.exists()
         with writing(out):
             out.mkdir(parents=True, exist_ok=True)
             check_writable(out / "config.json")
-        self.learner = begin(config, out, start)
+        try:
+            self.learner = begin(config, out, start)
+        except GinError:
+            if made:
+                # Nothing was trained.
+                shutil.rmtree(out)
+            raise
         self.main = self.learner.rank == 0
         self.lock = FileLock(out / "lock", blocking=False)
         if self.main:
@@ -156,6 +164,11 @@ class TrainingRun:
         train(self.learner, self._after_batch)
         self.learner.save()
         if self.main:
+            if self.config.minutes and self.learner.cloning and not self.stopping:
+                self.console.print(
+                    f"the time was up after {self.learner.decisions:,} decisions, before the {self.config.clone_decisions:,} that imitate "
+                    "another player: this network can hardly play; give it more minutes"
+                )
             self._panel()
             if self.stopping:
                 # Who asks for an end does not wait for a measurement.

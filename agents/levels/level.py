@@ -181,6 +181,8 @@ def load_level(name: str | int) -> Level:
     text = f"level-{name}" if str(name).isdecimal() else str(name)
     directory = INSTALLED / text if text in NAMES else Path(text)
     if not (directory / LEVEL).is_file():
+        if directory.is_dir():
+            raise LevelError(f"{directory} is not a level's directory: it has no {LEVEL}; gin levels build makes one")
         hint = did_you_mean(text, NAMES)
         raise LevelError(f"level {str(name)!r} does not exist{hint}; known: {', '.join(NAMES)}, or a level's directory")
     source = f"level {directory}"

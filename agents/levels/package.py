@@ -1,4 +1,7 @@
-"""Levels as directories: built from checkpoints, converted from older formats, exported for other programs, imported after a check."""
+"""Levels as directories: built from checkpoints, converted from older formats, exported for other programs, imported after a check.
+
+What is passed on may be a single file as well (``agents.levels.parcel``).
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,7 @@ from agents.levels.level import (
     read_level_json,
     write_level_json,
 )
+from agents.levels.parcel import SUFFIX, pack, unpacked
 from agents.levels.player import LevelPlayer
 from agents.network.checkpoint import METADATA, WEIGHTS, drop_context, read_metadata
 from ginenv.errors import GinError
@@ -141,29 +145,36 @@ def check_plays(level: Level, presets: list[str] | None = None) -> None:
             raise LevelError(f"level {level.directory}: it cannot play {rules!r} ({error})") from None
 
 
-def export_level(level: str, directory: Path) -> Level:
-    """Writes a level as a directory of its own, which another program loads by its path.
+def export_level(level: str, to: Path) -> Level:
+    """Writes a level as a directory of its own, which another program loads by its path, or as one file to pass on.
 
     Args:
         level: name or directory.
-        directory: new or empty.
+        to: a directory, new or empty, or a new file whose name ends in ``.zip``.
 
     Raises:
-        LevelError: if the directory is not empty or cannot be written, or there is no such level.
+        LevelError: if it is there already or cannot be written, or there is no such level.
     """
-    return _copy(load_level(level).directory, directory)
+    found = load_level(level)
+    if to.suffix == SUFFIX:
+        pack(found, to)
+        return found
+    return _copy(found.directory, to)
 
 
 def import_level(source: Path, directory: Path) -> Level:
     """Copies a level that somebody else made, after checking that every file is sound and that it plays every preset.
 
     Args:
-        source: the level's directory.
+        source: the level's directory, or the file that it was exported to.
         directory: where it goes, new or empty.
 
     Raises:
         GinError: if anything is wrong with it; nothing is written then.
     """
+    if source.is_file():
+        with unpacked(source) as inside:
+            return import_level(inside, directory)
     level = load_level(str(source))
     read_rating(level)
     check_plays(level)

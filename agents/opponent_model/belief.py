@@ -6,8 +6,9 @@ import numpy as np
 
 from agents.opponent_model.learning import add_discard, add_draw, before_turn
 from agents.opponent_model.turns import read_turns
+from ginenv.bits import nth_bit
 from ginenv.engine import next_word
-from ginenv.jit import below, kernel, nth_bit, popcount
+from ginenv.jit import below, kernel, popcount
 
 
 @kernel

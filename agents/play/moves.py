@@ -171,6 +171,10 @@ class Turn:
         # Which of several cards goes makes no difference to the score.
         return KNOCK + max(ways, key=lambda card: card % 13)
 
+    def may_knock(self, card: int) -> bool:
+        """Whether a knock that discards this card is legal."""
+        return bool(self._knocks >> card & 1)
+
     def asks_to_knock(self, action: int) -> bool:
         """Whether a discard could be a knock instead, so that the person should be asked."""
         possible = self.phase == "discard" and action < KNOCK and self._knocks >> action & 1
@@ -196,7 +200,12 @@ class Turn:
             action, reason = action - KNOCK, "on the way to gin"
         if action >= STOCK:
             return action, f"{'take the upcard' if action == UPCARD else 'draw from the stock'}: {reason}."
-        return action, f"{'knock with' if action >= KNOCK else 'discard'} the {card_name(action % KNOCK)}: {reason}."
+        waits = action < KNOCK and self._knocks and not self.to_gin
+        later = " Do not knock yet." if waits else ""
+        return (
+            action,
+            f"{'knock with' if action >= KNOCK else 'discard'} the {card_name(action % KNOCK)}: {reason}.{later}",
+        )
 
 
 def _either(cards: int) -> str:

@@ -112,6 +112,7 @@ def analysis(asked: Asked) -> Response:
         values |= {
             "done": job.done,
             "total": job.total,
+            "seconds": job.seconds,
             "address": f"{looked.address}&move={asked.number('move')}",
         }
         return _shown(asked, "progress_part.html", "progress.html", values)
@@ -332,6 +333,13 @@ def _pushed(position: Hand, action: int, names: tuple[str, str]) -> str:
     return f"{who} {action_words(action, before)}."
 
 
+def _analysed(job: Job | None) -> str:
+    """What analysing everything has come to, in words."""
+    if job is None or job.result is None:
+        return ""
+    return f"{count(job.result, 'hand')} analysed." if job.result else "All of your hands were analysed already."
+
+
 def mistakes_page(asked: Asked) -> Response:
     """The player's mistakes over all games, by kind."""
     kind = asked.query.get("kind", "")
@@ -339,7 +347,7 @@ def mistakes_page(asked: Asked) -> Response:
     job: Job | None = asked.app.state.jobs.known(("all", seat.name))
     progress = {
         "job": job,
-        "analysed": f"{count(job.result, 'hand')} analysed." if job and job.result is not None else "",
+        "analysed": _analysed(job),
     }
     if asked.htmx:
         # What is asked for again and again while it works; the list itself is there once it is done.

@@ -8,11 +8,12 @@ from contextlib import contextmanager
 
 from agents.play.game import PERSON
 from agents.play.live import LiveGame, News
+from agents.play.moves import count
 from agents.play.session import Session
 from agents.play.store import Home
 from agents.web.fields import whole
 from ginenv.actions import KNOCK, STOCK
-from ginenv.cards import parse_card
+from ginenv.cards import card_name, parse_card
 from ginenv.errors import GinError
 
 # What changes the game, and so has to be said of the position that it was meant for.
@@ -58,6 +59,8 @@ class Seat:
     def _clear(self) -> None:
         self.told: list[News] = []
         self.asked: int | None = None
+        # The card with which a knock is no knock, and where: the person has been told so.
+        self.no_knock: tuple[str, int] | None = None
         self.hint: tuple[int, str] | None = None
         self.trouble = ""
 
@@ -208,6 +211,15 @@ class Seat:
             return None
         if do == "discard" and action >= KNOCK:
             self.say("Gin: the hand ends by itself.")
+        if do == "knock" and not turn.may_knock(card) and self.no_knock != (self.mark, card):
+            self.no_knock = self.mark, card
+            left = count(turn.left(card))
+            self.say(
+                f"With the {card_name(card)} that is no knock: {left} would be left, the limit is {int(turn.view['limit'])}. Under these "
+                "rules it would be a plain discard; knock again if you want that.",
+                "warning",
+            )
+            return None
         return action
 
     def _hint(self) -> None:

@@ -120,10 +120,14 @@ def _primary(buttons: list[dict[str, str]], hint: tuple[int, str] | None, phase:
     else:
         hinted = "knock" if action >= KNOCK else "discard"
     commands = [button["do"] for button in buttons]
+    if hinted == "discard" and hinted not in commands:
+        # Asked whether to knock, whoever follows the hint does not.
+        hinted = "just discard"
     return hinted if hinted in commands else commands[0] if commands else ""
 
 
-def _sheet(sheet: ScoreSheet, names: tuple[str, str]) -> dict[str, Any]:
+def sheet_values(sheet: ScoreSheet, names: tuple[str, str]) -> dict[str, Any]:
+    """What ``sheet_part.html`` shows of a score sheet."""
     rows = []
     for number, (outcome, running) in enumerate(sheet.rows, 1):
         rows.append({"label": number, "cells": running, "winner": outcome.winner, "note": outcome.describe(names)})
@@ -230,7 +234,7 @@ def table_values(seat: Seat) -> dict[str, Any]:
         "ended": _ended(view, live.names) if over else [],
         "outcome": live.match.outcomes[-1].describe(live.names) if over else "",
         "verdict": _verdict(live),
-        "sheet": _sheet(live.match.sheet(), live.names),
+        "sheet": sheet_values(live.match.sheet(), live.names),
         "limit": _limit(view),
         "last_taken": live.last_taken,
         "status": status,

@@ -110,6 +110,7 @@ class WatchedGame(Steps):
     def __init__(self, specs: tuple[str, str], rules: Rules, seed: int | None) -> None:
         if seed is not None and any(spec.startswith("cmd:") for spec in specs):
             raise GinError("a program could find out which cards a seed deals: watch it without one")
+        self.seed = seed
         match = Match(rules, seed=seed)
         super().__init__([match.hand], specs, match)
         self.players: list[Player] = []

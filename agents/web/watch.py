@@ -19,6 +19,7 @@ from agents.web.belief_map import belief_map
 from agents.web.fields import seed_of
 from agents.web.lobby import opponents
 from agents.web.pages import page
+from agents.web.show import sheet_values
 from agents.web.steps import Moment, Steps, Watched, WatchedGame, steps_of_record
 from ginenv.errors import GinError
 from ginenv.players import make_player
@@ -61,7 +62,7 @@ def _shown(steps: Steps, at: int, address: str, running: bool, can_run: bool) ->
         words = hand.outcome.describe(names) if hand.outcome else ""
     else:
         words = "The record ends here."
-    sheet = steps.match.sheet().to_text(names) if moment.last and steps.match is not None else ""
+    sheet = sheet_values(steps.match.sheet(), names) if moment.last and steps.match is not None else None
     return {
         "address": address,
         "at": moment.at,
@@ -99,7 +100,10 @@ def watch(asked: Asked) -> Response:
     if asked.htmx:
         return HTMLResponse(page("steps_part.html", s=shown))
     rules = options.rules if steps.match is None else variation(steps.match.rules)
-    return _watch_form(asked, {"first": steps.names[0], "second": steps.names[1], "rules": rules}, shown=True, s=shown)
+    chosen = {"first": steps.names[0], "second": steps.names[1], "rules": rules}
+    if isinstance(steps, WatchedGame) and steps.seed is not None:
+        chosen["seed"] = str(steps.seed)
+    return _watch_form(asked, chosen, shown=True, s=shown)
 
 
 def _watch_form(asked: Asked, chosen: Mapping[str, str], status: int = 200, **values: Any) -> Response:

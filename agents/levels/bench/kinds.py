@@ -13,8 +13,9 @@ import numpy as np
 
 from agents.bots.hand_kernels import choose_lay_off, choose_spread, least_deadwood, repeated, turn_of
 from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_LAYOFF, PHASE_SPREAD, PHASE_WALL, STOCK, UPCARD
+from ginenv.bits import nth_bit
 from ginenv.engine import next_word
-from ginenv.jit import below, ctz, kernel, mix, nth_bit, popcount
+from ginenv.jit import below, ctz, kernel, mix, popcount
 from ginenv.melds import RANK_COLUMN, card_points
 from ginenv.players import BasePlayer
 

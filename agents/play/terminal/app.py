@@ -10,12 +10,14 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from agents.play.opponents import reset_level, what_level_learned
+from agents.play.options import Options
 from agents.play.session import Session
 from agents.play.store import Home, PlayerFile, default_home
 from agents.play.terminal.menu import Menu
 from agents.play.terminal.replay import replay
 from agents.play.terminal.screen import LeaveError, Terminal
 from ginenv.errors import GinError, check_whole
+from ginenv.players import parse_player
 from ginenv.records import read_record
 
 
@@ -62,6 +64,11 @@ def _player(terminal: Terminal, home: Home, name: str | None) -> PlayerFile:
 
 
 def _play(terminal: Terminal, home: Home, chosen: Arguments) -> None:
+    # Whoever has written a name wrongly is told so before anything is asked.
+    if chosen.opponent is not None:
+        parse_player(chosen.opponent)
+    if chosen.rules is not None:
+        Options().changed("rules", chosen.rules)
     session = Session(home, _player(terminal, home, chosen.player), chosen.seed, chosen.freeze)
     try:
         if chosen.opponent is not None:

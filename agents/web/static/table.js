@@ -164,13 +164,17 @@
 
   // After an answer the focus stays with who uses keys, and what happened is read out.
   let focused = null;
+  let scrolled = 0;
   document.addEventListener("htmx:beforeSwap", () => {
+    scrolled = document.querySelector(".pan")?.scrollLeft ?? 0;
     const active = document.activeElement;
     focused = active && active !== document.body && active.closest("#table, #steps") ? active.id || "?" : null;
   });
   document.addEventListener("htmx:afterSettle", () => {
     const said = ["said", "outcome", "decision"].map((id) => document.getElementById(id)?.textContent ?? "").join(" ").trim();
     if (said) document.getElementById("live").textContent = said;
+    // A picture wider than the screen stays where it was moved to.
+    document.querySelector(".pan")?.scrollTo(scrolled, 0);
     if (focused === null) return;
     const next = document.getElementById(focused);
     if (next && !next.disabled) next.focus();
