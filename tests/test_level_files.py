@@ -24,7 +24,8 @@ from agents.arena.series import play_series
 from agents.bots.heuristics import make_formula, make_simple, make_style
 from agents.cli.levels import levels
 from agents.levels import profile as profiles
-from agents.levels.level import LEVEL, NAMES, TOLD, Level, LevelError, digest_of, load_level
+from agents.levels.answers import ANSWERS
+from agents.levels.level import LEVEL, NAMES, Level, LevelError, digest_of, load_level
 from agents.levels.package import (
     build_level,
     check_plays,
@@ -84,12 +85,13 @@ def test_a_profile_and_a_slot_learn_the_same(level: Level, tmp_path: Path) -> No
         for player in (kept, slot):
             player.observe_hands(views[k : k + 1], np.zeros(1, np.int64))
     again = LevelPlayer(level, 1, profile=Profile(tmp_path, level, "anna"))
-    contexts = [player.contexts(np.zeros(1, np.int64), 1)[0] for player in (kept, slot, again)]
+    slot_0 = np.zeros(1, np.int64)
+    contexts = [player.known.contexts[player.rows_of(slot_0, 1)][0] for player in (kept, slot, again)]
     assert contexts[0].any()
     np.testing.assert_allclose(contexts[0], contexts[1], rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(contexts[0], contexts[2])
     others = LevelPlayer(level, 1, profile=Profile(tmp_path, level, "ben"))
-    assert not others.contexts(np.zeros(1, np.int64), 1).any()
+    assert not others.known.contexts.any()
 
 
 def test_two_writers_both_count(level: Level, tmp_path: Path) -> None:
@@ -291,7 +293,7 @@ def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(
         ]
     )
     built = load_level(str(tmp_path / "out" / "mine"))
-    assert built.told is None and not built.learns
+    assert built.answers is not None and built.learns
     assert built.name == "mine" and built.settings == load_level("level-2").settings
     assert built.about["decisions"] == 5 and built.about["seed"] == 7
     check_plays(built, ["eaai"])
@@ -323,7 +325,7 @@ OLD_SETTINGS = {"answers": False, "heeds": 0.0, "insight": 0.0, "bot": False, "n
 def in_format_1(level: Level, directory: Path, **settings: object) -> None:
     """The same level as an older version wrote it, with a network that reads habits."""
     shutil.copytree(level.directory, directory)
-    shutil.rmtree(directory / TOLD, ignore_errors=True)
+    (directory / ANSWERS).unlink(missing_ok=True)
     weights = load_file(directory / WEIGHTS)
     first = weights["trunk.layers.0.weight"]
     habits, at = torch.randn(len(first), HABITS).to(first.dtype), OBSERVATION_SIZE + 1

@@ -119,7 +119,7 @@ def test_temperature_0_plays_the_favourite() -> None:
 # --- the player -----------------------------------------------------------------------------------------------------------------
 
 
-def test_a_level_plays_strangers_by_its_own_network_and_others_by_the_one_that_is_told(level: Level) -> None:
+def test_what_is_known_moves_a_level_and_strangers_meet_its_network_alone(level: Level) -> None:
     frozen, learns = LevelPlayer(level, 1, learn=False), LevelPlayer(level, 1)
     points = [play_series(player, make_simple(2), series=6, hands=12, seed=5) for player in (frozen, learns)]
     assert (points[0] != points[1]).any()
@@ -132,8 +132,8 @@ def test_a_level_plays_strangers_by_its_own_network_and_others_by_the_one_that_i
     np.testing.assert_array_equal(learns.act(views, np.arange(len(views))), frozen.act(views, np.arange(len(views))))
 
 
-def test_a_level_without_a_network_that_is_told_learns_nothing(level: Level) -> None:
-    for plain in (replace(level, told=None), level.with_settings(learning=0.0)):
+def test_a_level_without_answers_learns_nothing(level: Level) -> None:
+    for plain in (replace(level, answers=None), level.with_settings(learning=0.0)):
         assert not plain.learns
         player = LevelPlayer(plain, 1)
         play_series(player, make_simple(2), series=2, hands=4, seed=5)
@@ -147,7 +147,7 @@ def test_a_slow_learner_knows_less_and_a_dull_one_notices_less(level: Level) -> 
         player = LevelPlayer(level.with_settings(**changes), 1)
         for k in range(len(views)):
             player.observe_hands(views[k : k + 1], np.zeros(1, np.int64))
-        contexts[name] = player.contexts(np.zeros(1, np.int64), 1)[0]
+        contexts[name] = player.known.contexts[1]
     means, certain = slice(1, 1 + CONTEXT_WIDTH // 2), slice(1 + CONTEXT_WIDTH // 2, None)
     assert 0 < contexts["slow"][certain].mean() < 0.8 * contexts["all"][certain].mean()
     assert (np.abs(contexts["dull"][means]) <= np.abs(contexts["all"][means])).all()

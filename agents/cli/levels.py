@@ -13,8 +13,11 @@ from tyro.extras import SubcommandApp
 
 from agents.arena.series import counting_hands
 from agents.bots.heuristics import make_formula
+from agents.config import override, parse_config
+from agents.levels.answers import ANSWERS
 from agents.levels.bench.rating import rate_levels, read_rating
 from agents.levels.bench.variety import measure_variety
+from agents.levels.fit_answers import FitConfig, fit_answers, hands_to_play
 from agents.levels.level import LEVEL, NAMES, load_level
 from agents.levels.package import build_level, export_level, import_level, read_settings
 from agents.levels.profile import read_learned, reset_level
@@ -130,24 +133,37 @@ def rate(results: Positional[Path]) -> str:
 
 
 @app.command
-def build(
-    source: Positional[Path], out: Path, told: Path | None = None, like: str = "", set: tuple[str, ...] = ()
-) -> str:
+def build(source: Positional[Path], out: Path, like: str = "", set: tuple[str, ...] = ()) -> str:
     """Makes a level of a training run or of any checkpoint.
 
     Args:
         source: directory of the run, whose best checkpoint is taken, or of the checkpoint.
-        told: the same of a network that reads what is known of the opponent; without it the level learns nothing.
         out: directory of the level, which is called after it.
-        like: name or directory of a level whose settings it gets; the default ones when left out.
+        like: name or directory of a level whose settings and answers it gets; when left out the default settings, and it learns nothing
+            until ``gin levels fit`` finds answers.
         set: settings that differ from these, as key=value (``temperature=2 early_knock=3``).
     """
     settings = read_settings(out.name, like, set)
     before = load_level(str(out)).digest if (out / LEVEL).is_file() else ""
-    level = build_level(out, settings, source, told)
+    level = build_level(out, settings, source, load_level(like).answers if like else None)
     write_card(out)
     replaced = f" The level that was there (sha256 {before}) is gone." if before else ""
     return f"{level.name} is in {out} (sha256 {level.digest}).{replaced}"
+
+
+@app.command
+def fit(level: Positional[str], set: tuple[str, ...] = ()) -> str:
+    """Finds how a level best answers what it knows of its opponents, and writes that into its directory.
+
+    Args:
+        level: name or directory.
+        set: settings of ``agents.levels.fit_answers.FitConfig`` that differ from the default, as key=value (``rounds=2 hands=10``).
+    """
+    found, console = load_level(level), Console(stderr=True)
+    config: FitConfig = parse_config(override({}, set), FitConfig, "gin levels fit")
+    with progress_bar(console, hands_to_play(config), f"{found.name}, hands") as tick, counting_hands(tick):
+        fit_answers(found, config, console.print).write(found.directory / ANSWERS)
+    return f"{found.name} now answers what it knows (sha256 {load_level(str(found.directory)).digest})."
 
 
 def levels(arguments: Sequence[str]) -> None:

@@ -1,7 +1,7 @@
 """A level on disk: a checkpoint's directory with one more file, ``level.json``, that says what the level is and how it was made.
 
-A level that adapts has a second network in it, in the directory ``told``: the one that reads what is known of the opponent. Whom it knows
-nothing of it meets with the first.
+A level that adapts has one more, ``answers.json``: how it answers what it knows of an opponent. Whom it knows nothing of it plays by its
+network alone.
 """
 
 from __future__ import annotations
@@ -16,19 +16,16 @@ from pydantic import Field
 
 from agents.config import Config, parse_config
 from agents.files import JsonError, read_json, write_json
+from agents.levels.answers import ANSWERS, Answers, read_answers
 from agents.levels.choice import BEHAVIOUR
 from agents.network.checkpoint import METADATA, WEIGHTS, load_checkpoint
 from agents.network.nets import Actor
-from agents.opponent_model.posterior import CONTEXT_WIDTH
 from ginenv.errors import GinError, did_you_mean, quoted
 
 FORMAT_VERSION = 3
 # The file that makes a checkpoint's directory a level's.
 LEVEL = "level.json"
 FILES = (WEIGHTS, METADATA, LEVEL)
-# Where the network lies that reads what is known of the opponent.
-TOLD = "told"
-TOLD_FILES = (f"{TOLD}/{WEIGHTS}", f"{TOLD}/{METADATA}")
 INSTALLED = Path(__file__).resolve().parent / "installed"
 NAMES = ("level-1", "level-2", "level-3", "level-4")
 
@@ -110,7 +107,7 @@ class Level:
         directory: of its files.
         settings: what it is.
         actor: its network.
-        told: its network that reads what is known of the opponent; ``None`` for a level that learns nothing.
+        answers: to what it knows of its opponents; ``None`` for a level that learns nothing.
         about: how it was made.
         digest: SHA-256 over its files: levels with the same digest are the same.
     """
@@ -119,14 +116,14 @@ class Level:
     directory: Path
     settings: LevelSettings
     actor: Actor
-    told: Actor | None
+    answers: Answers | None
     about: dict[str, Any]
     digest: str
 
     @property
     def learns(self) -> bool:
         """Whether it can learn of its opponents."""
-        return self.told is not None and self.settings.learning > 0
+        return self.answers is not None and self.settings.learning > 0
 
     def with_settings(self, **changes: Any) -> Level:
         """The same level with some settings changed.
@@ -140,7 +137,7 @@ class Level:
 
 def files_of(directory: Path) -> tuple[str, ...]:
     """The files of a level, in the order in which they make its digest."""
-    return FILES + (TOLD_FILES if (directory / TOLD).is_dir() else ())
+    return FILES + ((ANSWERS,) if (directory / ANSWERS).is_file() else ())
 
 
 def digest_of(directory: Path) -> str:
@@ -199,20 +196,10 @@ def load_level(name: str | int) -> Level:
         raise LevelError(f"{source}: {LEVEL} belongs to other weights than those beside it")
     if actor.context:
         raise LevelError(
-            f"{source}: its network reads {actor.context} numbers about its opponent; only the one in {TOLD} may read any"
+            f"{source}: its network reads {actor.context} numbers about its opponent; a level's network reads the view alone"
         )
-    told = _load_told(directory, source) if (directory / TOLD).is_dir() else None
-    return Level(file.name, directory, settings, actor, told, file.about, digest_of(directory))
-
-
-def _load_told(directory: Path, source: str) -> Actor:
-    told, _ = load_checkpoint(directory / TOLD)
-    if told.context != CONTEXT_WIDTH:
-        raise LevelError(
-            f"{source}: the network in {TOLD} reads {told.context} numbers about its opponent; it must read {CONTEXT_WIDTH}, as one "
-            f"that is trained with told: known does"
-        )
-    return told
+    answers = read_answers(directory / ANSWERS, source) if (directory / ANSWERS).is_file() else None
+    return Level(file.name, directory, settings, actor, answers, file.about, digest_of(directory))
 
 
 def write_level_json(

@@ -17,11 +17,11 @@ from agents.bots.heuristics import make_formula
 from agents.config import override, parse_config
 from agents.deals import Domain
 from agents.files import write_json
+from agents.levels.answers import ANSWERS, Answers
 from agents.levels.bench.rating import RATING, read_rating
 from agents.levels.level import (
     FORMAT_VERSION,
     LEVEL,
-    TOLD,
     Level,
     LevelError,
     LevelSettings,
@@ -57,15 +57,14 @@ def read_settings(title: str, like: str = "", changes: Sequence[str] = ()) -> Le
     return parse_config(override(values, changes), LevelSettings, f"level {title}")
 
 
-def build_level(directory: Path, settings: LevelSettings, source: Path, told: Path | None = None) -> Level:
+def build_level(directory: Path, settings: LevelSettings, source: Path, answers: Answers | None = None) -> Level:
     """Makes a level of a checkpoint, best of one that was trained under the level's bounds.
 
     Args:
         directory: of the level, which gets its name; a level that is there already is replaced.
         settings: what it is.
         source: directory of the network, or of a training run, whose best checkpoint is taken.
-        told: the same for the network that reads what is known of the opponent (``configs/student.yaml``); without it the level learns
-            nothing.
+        answers: to what it knows of its opponents; without them it learns nothing.
 
     Raises:
         GinError: if a checkpoint cannot be used or the directory holds anything but a level; nothing is written then.
@@ -76,9 +75,8 @@ def build_level(directory: Path, settings: LevelSettings, source: Path, told: Pa
         _take_checkpoint(source, made)
         drop_context(made)
         metadata = read_metadata(made)
-        if told is not None:
-            (made / TOLD).mkdir()
-            _take_checkpoint(told, made / TOLD)
+        if answers is not None:
+            answers.write(made / ANSWERS)
         trained = metadata["about"]
         about = {key: trained.get(key) for key in ("decisions", "minutes", "command", "parent", "versions")}
         config = trained.get("config")
@@ -191,7 +189,6 @@ def _copy(source: Path, directory: Path) -> Level:
     with _made_beside(directory) as made:
         for file in (*files_of(source), RATING):
             if file != RATING or (source / file).is_file():
-                (made / file).parent.mkdir(exist_ok=True)
                 shutil.copyfile(source / file, made / file)
     return load_level(str(directory))
 

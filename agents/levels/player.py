@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from agents.levels.acquaintances import Acquaintances
+from agents.levels.answers import SPACE, lean
 from agents.levels.choice import LEANING, choose, draw_leanings, prepare
 from agents.levels.level import Level, LevelError, load_level
 from agents.levels.profile import Profile
 from agents.network.inputs import HeuristicFeatures, actor_inputs
-from agents.network.nets import Actor, FrozenActor, has_bfloat16_units
-from ginenv.actions import NUM_ACTIONS
+from agents.network.nets import FrozenActor, has_bfloat16_units
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.errors import GinError
 from ginenv.players import BasePlayer, Player
@@ -24,8 +24,8 @@ from ginenv.view import VIEW
 class LevelPlayer(BasePlayer):
     """Plays a level.
 
-    It knows an opponent in each slot until ``forget`` or ``reset``; or one with a name, whose record a profile keeps on disk. Whom it
-    knows nothing of it plays by its own network, anybody else by the one that is told what is known.
+    It knows an opponent in each slot until ``forget`` or ``reset``; or one with a name, whose record a profile keeps on disk. What it
+    knows of an opponent moves its choices (``agents.levels.answers``).
 
     Args:
         level: as installed.
@@ -43,7 +43,7 @@ class LevelPlayer(BasePlayer):
         self.level, self.profile, self.name = level, profile, level.name
         self.learns = learn and level.learns
         self.behaviour = level.settings.behaviour[0]
-        self.actor, self.told = _frozen(level.actor), _frozen(level.told) if level.told is not None else None
+        self.actor = FrozenActor(level.actor, has_bfloat16_units())
         self.features = HeuristicFeatures([(level.settings.memory, level.settings.notices)])
         self.search = _search(level, self.policy) if level.settings.worlds else None
         if self.search is not None:
@@ -51,6 +51,7 @@ class LevelPlayer(BasePlayer):
         self.known = Acquaintances(level.settings.learning, level.settings.dullness)
         self.reads: np.ndarray | None = None
         self._rows: dict[int, int] = {}
+        self._space = np.zeros(1, SPACE)
         if profile is not None:
             profile.show(self.known)
 
@@ -83,13 +84,15 @@ class LevelPlayer(BasePlayer):
             rows = [row for slot in np.asarray(slots).tolist() if (row := self._rows.get(slot)) is not None]
             self.known.forget(np.array(rows, np.int64))
 
-    def contexts(self, slots: np.ndarray | None, n: int) -> np.ndarray:
-        """What the network is told of each opponent, ``float32[n, C]``; zeros where nothing is known."""
+    def leanings(self, slots: np.ndarray | None, n: int) -> np.ndarray | None:
+        """What its choices lean to against each opponent, ``float64[n, NUM_WEIGHTS]``; ``None`` where it learns nothing."""
+        if not self.learns or self.level.answers is None:
+            return None
         if self.reads is not None and slots is not None:
             slots = self.reads[slots]
         # Making room for a new opponent replaces the array.
         rows = self.rows_of(slots, n)
-        return self.known.contexts[rows]
+        return self.level.answers.leanings(self.known.contexts[rows])
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Chooses for every view (see ``ginenv.players.Player``).
@@ -104,7 +107,7 @@ class LevelPlayer(BasePlayer):
         if self.search is not None:
             return self.search.act(views, slots)
         observations, legal, words = self._see(views)
-        logits = self._logits(views, observations, slots)
+        logits = self._logits(views, observations, legal, self.leanings(slots, n))
         leanings = np.zeros(n, LEANING)
         draw_leanings(views, self.behaviour, self.seed & 0xFFFFFFFF, leanings)
         actions = np.empty(n, np.int64)
@@ -120,25 +123,20 @@ class LevelPlayer(BasePlayer):
 
     def policy(self, views: np.ndarray, slots: np.ndarray | None) -> np.ndarray:
         """The logits that a search of this level goes by, ``float32[n, 107]``."""
-        return self._logits(views, self._see(views)[0], slots)
+        return self.policy_by(views, self.leanings(slots, len(views)))
 
-    def _logits(self, views: np.ndarray, observations: np.ndarray, slots: np.ndarray | None) -> np.ndarray:
-        """The policy's logits, ``float32[n, 107]``: of its own network where the opponent is a stranger, else of the one that is told."""
-        n = len(views)
-        unbound = np.zeros(n, np.uint8)
-        if not self.learns or self.told is None:
-            return self.actor(actor_inputs(self.actor, views, observations, unbound, None, self.features)).numpy()
-        contexts = self.contexts(slots, n)
-        logits = np.empty((n, NUM_ACTIONS), np.float32)
-        for actor, rows in (
-            (self.actor, np.flatnonzero(contexts[:, 0] == 0)),
-            (self.told, np.flatnonzero(contexts[:, 0] > 0)),
-        ):
-            if rows.size:
-                inputs = actor_inputs(
-                    actor, views[rows], observations[rows], unbound[rows], contexts[rows], self.features
-                )
-                logits[rows] = actor(inputs).numpy()
+    def policy_by(self, views: np.ndarray, leanings: np.ndarray | None) -> np.ndarray:
+        """The logits of its policy with some leanings, ``float64[n, NUM_WEIGHTS]``: ``float32[n, 107]``."""
+        observations, legal, _ = self._see(views)
+        return self._logits(views, observations, legal, leanings)
+
+    def _logits(
+        self, views: np.ndarray, observations: np.ndarray, legal: np.ndarray, leanings: np.ndarray | None
+    ) -> np.ndarray:
+        unbound = np.zeros(len(views), np.uint8)
+        logits = self.actor(actor_inputs(self.actor, views, observations, unbound, None, self.features)).numpy()
+        if leanings is not None:
+            lean(views, legal, leanings, self._space, logits)
         return logits
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
@@ -154,10 +152,6 @@ class LevelPlayer(BasePlayer):
         except LevelError as error:
             # A full disk must not end a game: what was learned before stays, on disk and here.
             warnings.warn(str(error), stacklevel=2)
-
-
-def _frozen(actor: Actor) -> FrozenActor:
-    return FrozenActor(actor, has_bfloat16_units())
 
 
 def _search(level: Level, policy: Callable[[np.ndarray, np.ndarray | None], np.ndarray]) -> Player:

@@ -71,7 +71,7 @@ def _read(path: Path, level: Level) -> _File:
     Raises:
         LevelError: if it is damaged or of another version. It is left as it is.
     """
-    empty = _File(format=FORMAT_VERSION, level=level.name, opponents={})
+    empty = _File(format=FORMAT_VERSION, level=level.name, tests=0, opponents={})
     try:
         text = read_bytes(path)
     except FileNotFoundError:

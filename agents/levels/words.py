@@ -13,12 +13,10 @@ from agents.bots.heuristics import StylePlayer, style
 from agents.levels.level import Level
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import read_learned
-from agents.network.inputs import actor_inputs
 from agents.opponent_model.features import FEATURES
 from agents.opponent_model.habits import HABITS
 from agents.opponent_model.posterior import CONTEXT_WIDTH
 from ginenv.actions import KNOCK, NUM_ACTIONS, PHASE_DISCARD, STOCK, UPCARD
-from ginenv.encoding import encode_views
 from ginenv.melds import card_points
 from ginenv.view import VIEW
 
@@ -84,19 +82,17 @@ def _probes() -> np.ndarray:
 
 
 def conduct(player: LevelPlayer, context: np.ndarray) -> dict[str, float]:
-    """How a level's networks would play some decisions against one opponent: rates that people understand.
+    """How a level would play some decisions against one opponent: rates that people understand.
 
     Args:
         player: of the level.
         context: what is known of the opponent, ``float32[CONTEXT_WIDTH]``.
     """
-    views = _probes()
-    actor = player.actor if context[0] == 0 or player.told is None else player.told
-    contexts = np.repeat(context[None], len(views), 0)
-    inputs = actor_inputs(actor, views, encode_views(views), np.zeros(len(views), np.uint8), contexts, player.features)
+    views, answers = _probes(), player.level.answers
+    leanings = None if answers is None else answers.leanings(np.repeat(context[None], len(views), 0))
     actions = np.arange(NUM_ACTIONS)
     legal = (views["legal"][:, actions // 52] >> (actions % 52) & 1).astype(bool)
-    logits = np.where(legal, actor(inputs).numpy(), -np.inf)
+    logits = np.where(legal, player.policy_by(views, leanings), -np.inf)
     chances = np.exp(logits - logits.max(1, keepdims=True))
     chances /= chances.sum(1, keepdims=True)
     knocks, draws = legal[:, KNOCK : KNOCK + 52].any(1), legal[:, UPCARD] & legal[:, STOCK]

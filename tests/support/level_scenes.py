@@ -13,10 +13,11 @@ import torch
 import ginenv  # noqa: F401  (registers the environments)
 from agents.arena.series import play_series
 from agents.config import parse_config
-from agents.levels.level import TOLD, LevelSettings, write_level_json
+from agents.levels.answers import ANSWERS, READS, Answers
+from agents.levels.level import LevelSettings, write_level_json
 from agents.network.checkpoint import save_checkpoint
 from agents.network.nets import Actor
-from agents.opponent_model.posterior import CONTEXT_WIDTH
+from agents.opponent_model.features import NUM_WEIGHTS
 from ginenv.players import Player
 
 SETTINGS = {
@@ -28,20 +29,19 @@ SETTINGS = {
 }
 
 
-def small_network(path: Path, context: int = 0) -> None:
-    """Writes the checkpoint of a small untrained network, with a policy that is far from even and heeds its context."""
-    actor = Actor((16,), context)
+def small_network(path: Path) -> None:
+    """Writes the checkpoint of a small untrained network, with a policy that is far from even."""
+    actor = Actor((16,))
     with torch.no_grad():
         actor.policy.weight.mul_(100)
-        if context:
-            actor.trunk.linear_layers()[0].weight[:, -context:] = torch.randn(16, context)
     save_checkpoint(path, actor, (16,), {"command": "a test"})
 
 
 def write_small_level(path: Path) -> None:
+    """Writes a level of such a network, with answers that change much."""
     torch.manual_seed(4)
     small_network(path)
-    small_network(path / TOLD, CONTEXT_WIDTH)
+    Answers(np.random.default_rng(4).normal(0, 3, (len(READS), NUM_WEIGHTS)), {}).write(path / ANSWERS)
     digest = json.loads((path / "checkpoint.json").read_text())["weights_sha256"]
     write_level_json(path, "small", parse_config(SETTINGS, LevelSettings), digest, {})
 

@@ -1,0 +1,250 @@
+"""Finds a level's answers: which leanings of its choices win points, by what is known of the opponent.
+
+gin levels fit level-2
+
+The level plays styles of which as much is known as some hands show, every deal twice with luck of its own. What the better of two plays
+chose more often than the policy would is the gradient of the points (``score function``), and its product with what is known that of
+the answers. Steps follow the natural gradient; what a round says of one number is mostly noise, so numbers are drawn to zero as far as
+they do not stand out together.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from pydantic import Field
+
+from agents.arena.series import play_series
+from agents.bots.heuristics import StylePlayer
+from agents.bots.population import draw_styles
+from agents.config import Config
+from agents.deals import Domain
+from agents.levels.answers import READS, SPACE, Answers, features_of
+from agents.levels.choice import LEANING, choose, draw_leanings
+from agents.levels.level import Level
+from agents.levels.player import LevelPlayer
+from agents.network.checkpoint import WEIGHTS
+from agents.opponent_model.features import NUM_WEIGHTS
+from agents.opponent_model.posterior import Knowledge
+from ginenv.actions import NUM_ACTIONS, PHASE_DISCARD
+from ginenv.jit import kernel
+
+Progress = Callable[[str], None]
+# Hands after which what is known of each style is written down.
+HISTORIES = (10, 40, 150)
+# A policy that is nearly certain shows nothing by its choices: the least temperatures of discards and of draws while it is tried.
+_DISCARDS_AT, _DRAWS_AT = 1.0, 0.5
+# Longest step of what is true of anybody, in standard deviations of the policy's choices in a hand.
+_LONGEST = 0.5
+# Directions in which the policy moves less than this part of the most are not taken.
+_FLAT = 1e-3
+
+
+class FitConfig(Config):
+    """How a level's answers are found.
+
+    Attributes:
+        styles: of the population that the level plays.
+        rounds: steps uphill.
+        series: that are played at once, each against one style.
+        hands: of each series in a round, every one twice.
+        rate: length of a step, along the natural gradient.
+        seed: of styles and deals.
+    """
+
+    styles: int = Field(512, ge=8)
+    rounds: int = Field(8, ge=1)
+    series: int = Field(2048, ge=8)
+    hands: int = Field(40, ge=1)
+    rate: float = Field(0.4, gt=0)
+    seed: int = Field(61, ge=0)
+
+
+@kernel
+def _score(views, behaviour, logits, legal, actions, rows, space, scores):
+    """Adds, for every choice, its features less their mean under the policy, by its temperature: the gradient of the log-probability."""
+    weights = np.zeros(NUM_ACTIONS)
+    mean = np.zeros(NUM_WEIGHTS)
+    features = np.zeros((NUM_ACTIONS, NUM_WEIGHTS))
+    for i in range(views.shape[0]):
+        if views[i].phase > PHASE_DISCARD:
+            continue
+        temperature = behaviour.temperature if legal[i, 0] else behaviour.draw_temperature
+        best = np.float64(logits[i, actions[i]])
+        for action in range(NUM_ACTIONS):
+            if (legal[i, action // 52] >> (action % 52)) & 1:
+                best = max(best, np.float64(logits[i, action]))
+        features_of(views[i], legal, i, space[0], features)
+        total = 0.0
+        mean[:] = 0.0
+        for action in range(NUM_ACTIONS):
+            behind = best - logits[i, action]
+            if (legal[i, action // 52] >> (action % 52)) & 1 and behind <= behaviour.reach:
+                weights[action] = np.exp(-behind / temperature)
+                total += weights[action]
+                for k in range(NUM_WEIGHTS):
+                    mean[k] += weights[action] * features[action, k]
+        for k in range(NUM_WEIGHTS):
+            scores[rows[i], k] += (features[actions[i], k] - mean[k] / total) / temperature
+
+
+class _Tried(LevelPlayer):
+    """The level with given leanings in every series, and the gradients of what it chose.
+
+    Args:
+        level: as installed.
+        seed: of its choices.
+        moves: its leanings, ``float64[series, NUM_WEIGHTS]``.
+    """
+
+    def __init__(self, level: Level, seed: int, moves: np.ndarray) -> None:
+        discards, draws = level.settings.temperature, level.settings.draw_temperature
+        warm = {"temperature": max(_DISCARDS_AT, discards), "draw_temperature": max(_DRAWS_AT, draws), "worlds": 0}
+        super().__init__(level.with_settings(**warm), seed, learn=False)
+        self.moves = moves
+        self.scores = np.zeros((len(moves), NUM_WEIGHTS))
+
+    def leanings(self, slots: np.ndarray | None, n: int) -> np.ndarray:
+        assert slots is not None
+        return self.moves[slots]
+
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        assert slots is not None
+        n = len(views)
+        observations, legal, words = self._see(views)
+        logits = self._logits(views, observations, legal, self.leanings(slots, n))
+        leanings, actions = np.zeros(n, LEANING), np.empty(n, np.int64)
+        draw_leanings(views, self.behaviour, self.seed & 0xFFFFFFFF, leanings)
+        choose(views, self.behaviour, leanings, logits, legal, words, actions)
+        _score(
+            views, self.behaviour, logits, legal, actions, np.asarray(slots, np.int64), np.zeros(1, SPACE), self.scores
+        )
+        return actions
+
+
+def hands_to_play(config: FitConfig) -> int:
+    """How many hands are played in all, for a progress bar."""
+    return config.styles * HISTORIES[-1] + 2 * config.rounds * config.series * config.hands
+
+
+def _known_of(level: Level, styles: np.ndarray, seed: int) -> np.ndarray:
+    """What is known of styles after some hands against the level: ``float64[histories, styles, len(READS)]``."""
+    knowledge, hands = Knowledge(len(styles)), np.zeros(len(styles), np.int64)
+    found = np.zeros((len(HISTORIES), len(styles), len(READS)))
+
+    def learn(views: np.ndarray, rows: np.ndarray, numbers: np.ndarray) -> None:
+        knowledge.learn(views, rows)
+        hands[rows] += 1
+        for k, length in enumerate(HISTORIES):
+            ready = rows[hands[rows] == length]
+            found[k, ready] = knowledge.context(ready)[:, : len(READS)]
+
+    player = LevelPlayer(level.with_settings(worlds=0), seed, learn=False)
+    play_series(
+        player,
+        StylePlayer(styles),
+        series=len(styles),
+        hands=HISTORIES[-1],
+        seed=seed,
+        domain=Domain.TRAIN,
+        after=learn,
+    )
+    return found
+
+
+def _play(
+    level: Level, styles: np.ndarray, moves: np.ndarray, config: FitConfig, deals: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Points ``float64[series, hands]`` and their gradients ``float64[series, hands, NUM_WEIGHTS]``."""
+    player = _Tried(level, seed, moves)
+    gradients = np.zeros((config.series, config.hands, NUM_WEIGHTS))
+
+    def after(views: np.ndarray, rows: np.ndarray, numbers: np.ndarray) -> None:
+        gradients[rows, numbers] = player.scores[rows]
+        player.scores[rows] = 0
+
+    points = play_series(
+        player,
+        StylePlayer(styles),
+        series=config.series,
+        hands=config.hands,
+        seed=deals,
+        domain=Domain.TRAIN,
+        after=after,
+    )
+    return points.astype(np.float64), gradients
+
+
+def _stand_out(found: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """Draws numbers to zero as far as all of them together do not stand out of their noise (James and Stein)."""
+    return found * max(0.0, 1 - float((noise**2).sum() / (found**2).sum()))
+
+
+class _Sums:
+    """What all rounds say of the answers' gradient, whitened by how much each leaning moves the policy."""
+
+    def __init__(self) -> None:
+        self.gradient = np.zeros((len(READS), NUM_WEIGHTS))
+        self.variance = np.zeros((len(READS), NUM_WEIGHTS))
+
+    def add(self, points: np.ndarray, gradients: np.ndarray, reads: np.ndarray, rate: float) -> None:
+        """Adds a round: differences of points ``[2, series, hands]`` and whitened gradients of both plays."""
+        better = (points[0] - points[1])[..., None] * (gradients[0] - gradients[1]) / 2
+        each = reads[:, :, None] * better.mean(1)[:, None, :]
+        rate = min(rate, _LONGEST / float(np.linalg.norm(each[:, 0].mean(0))))
+        self.gradient += rate * each.mean(0)
+        self.variance += rate**2 * each.var(0) / len(each)
+
+    def answers(self, whiten: np.ndarray) -> np.ndarray:
+        """The answers' matrix that all rounds together ask for."""
+        noise = np.sqrt(self.variance)
+        # What is true of anybody, and what is true of this one, stand out on their own.
+        parts = [_stand_out(self.gradient[rows], noise[rows]) for rows in (slice(0, 1), slice(1, None))]
+        return np.concatenate(parts) @ whiten.T
+
+
+def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: None) -> Answers:
+    """Finds a level's answers.
+
+    Args:
+        level: whose choices they move; the answers that it has are not looked at.
+        config: how.
+        say: called with a sentence after every round.
+    """
+    began = time.perf_counter()
+    styles = draw_styles(config.seed, config.styles)
+    known = _known_of(level, styles, config.seed)
+    series = np.arange(config.series)
+    reads = known[series // config.styles % len(HISTORIES), series % config.styles]
+    sums, whiten = _Sums(), np.eye(NUM_WEIGHTS)
+    matrix, steps = np.zeros((len(READS), NUM_WEIGHTS)), []
+    for number in range(config.rounds):
+        deals = config.seed + 1 + number
+        played = [_play(level, styles, reads @ matrix, config, deals, config.seed + 1000 * k) for k in range(2)]
+        points, gradients = (np.stack(parts) for parts in zip(*played, strict=True))
+        if number == 0:
+            whiten = _whitening(gradients)
+        sums.add(points, gradients @ whiten, reads, config.rate)
+        matrix = sums.answers(whiten)
+        steps.append({"points": round(float(points.mean()), 3), "reading": float(np.abs(matrix[1:]).mean())})
+        say(f"round {number + 1} of {config.rounds}: {points.mean():+.2f} points a hand")
+    about: dict[str, Any] = {
+        "command": f"gin levels fit {level.name}",
+        "config": config.model_dump(mode="json"),
+        "minutes": round((time.perf_counter() - began) / 60, 1),
+        "points_a_hand": steps,
+        "weights_sha256": hashlib.sha256((level.directory / WEIGHTS).read_bytes()).hexdigest(),
+    }
+    return Answers(matrix, about)
+
+
+def _whitening(gradients: np.ndarray) -> np.ndarray:
+    """A matrix after which leanings move the policy alike, ``float64[NUM_WEIGHTS, NUM_WEIGHTS]``; flat directions get no weight."""
+    flat = gradients.reshape(-1, NUM_WEIGHTS)
+    sizes, directions = np.linalg.eigh(flat.T @ flat / len(flat))
+    used = sizes > _FLAT * sizes.max()
+    return directions * np.where(used, 1 / np.sqrt(np.where(used, sizes, 1.0)), 0.0)
