@@ -85,13 +85,12 @@ def test_a_profile_and_a_slot_learn_the_same(level: Level, tmp_path: Path) -> No
         for player in (kept, slot):
             player.observe_hands(views[k : k + 1], np.zeros(1, np.int64))
     again = LevelPlayer(level, 1, profile=Profile(tmp_path, level, "anna"))
-    slot_0 = np.zeros(1, np.int64)
-    contexts = [player.known.contexts[player.rows_of(slot_0, 1)][0] for player in (kept, slot, again)]
+    contexts = [player.contexts(np.zeros(1, np.int64), 1)[0] for player in (kept, slot, again)]
     assert contexts[0].any()
     np.testing.assert_allclose(contexts[0], contexts[1], rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(contexts[0], contexts[2])
     others = LevelPlayer(level, 1, profile=Profile(tmp_path, level, "ben"))
-    assert not others.known.contexts.any()
+    assert not others.contexts(np.zeros(1, np.int64), 1).any()
 
 
 def test_two_writers_both_count(level: Level, tmp_path: Path) -> None:

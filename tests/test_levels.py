@@ -147,7 +147,7 @@ def test_a_slow_learner_knows_less_and_a_dull_one_notices_less(level: Level) -> 
         player = LevelPlayer(level.with_settings(**changes), 1)
         for k in range(len(views)):
             player.observe_hands(views[k : k + 1], np.zeros(1, np.int64))
-        contexts[name] = player.known.contexts[1]
+        contexts[name] = player.contexts(np.zeros(1, np.int64), 1)[0]
     means, certain = slice(1, 1 + CONTEXT_WIDTH // 2), slice(1 + CONTEXT_WIDTH // 2, None)
     assert 0 < contexts["slow"][certain].mean() < 0.8 * contexts["all"][certain].mean()
     assert (np.abs(contexts["dull"][means]) <= np.abs(contexts["all"][means])).all()

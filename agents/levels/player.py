@@ -84,15 +84,19 @@ class LevelPlayer(BasePlayer):
             rows = [row for slot in np.asarray(slots).tolist() if (row := self._rows.get(slot)) is not None]
             self.known.forget(np.array(rows, np.int64))
 
-    def leanings(self, slots: np.ndarray | None, n: int) -> np.ndarray | None:
-        """What its choices lean to against each opponent, ``float64[n, NUM_WEIGHTS]``; ``None`` where it learns nothing."""
-        if not self.learns or self.level.answers is None:
-            return None
+    def contexts(self, slots: np.ndarray | None, n: int) -> np.ndarray:
+        """What is known of each opponent, ``float32[n, CONTEXT_WIDTH]``; zeros where nothing is."""
         if self.reads is not None and slots is not None:
             slots = self.reads[slots]
         # Making room for a new opponent replaces the array.
         rows = self.rows_of(slots, n)
-        return self.level.answers.leanings(self.known.contexts[rows])
+        return self.known.contexts[rows]
+
+    def leanings(self, slots: np.ndarray | None, n: int) -> np.ndarray | None:
+        """What its choices lean to against each opponent, ``float64[n, NUM_WEIGHTS]``; ``None`` where it learns nothing."""
+        if not self.learns or self.level.answers is None:
+            return None
+        return self.level.answers.leanings(self.contexts(slots, n))
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Chooses for every view (see ``ginenv.players.Player``).
