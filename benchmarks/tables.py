@@ -29,8 +29,8 @@ PICTURE = ROOT / "docs" / "hand.png"
 RESULTS = ROOT / "benchmarks" / "results"
 BEGIN, END = "<!-- results -->\n", "<!-- end of results -->\n"
 HISTORIES = ("<!-- histories -->\n", "<!-- end of histories -->\n")
-WINDOWS = ("1_50", "51_200", "201_500")
 LEVELS = ROOT / "agents" / "levels" / "installed"
+LEVEL_NAMES = ("level-1", "level-2", "level-3", "level-4")
 # Opponents that stood in the training pool; the others were kept aside.
 SEEN = ("simple", "formula", "camper", "knocker", "easy")
 # Opponents of the network in the README.
@@ -153,9 +153,6 @@ def _ladder(name: str, row: dict[str, Any]) -> list[str]:
     return [f"`{one}` against `{other}`", f"{row['games']:,}", _share(row), _interval(row["points"])]
 
 
-_CEILING = "best plan from the first hand"
-
-
 def _who(name: str) -> str:
     """The level of a row, and with what it chose where it has a search."""
     level = name.split()[1]
@@ -165,11 +162,21 @@ def _who(name: str) -> str:
 
 
 def _adaptation(name: str, row: dict[str, Any]) -> list[str]:
-    first, last = row["mean_gain"]["51_200"], row["mean_gain"]["201_500"]
-    ceiling = _interval(row["controls"][_CEILING]["201_500"])
+    last = list(row["specific_gain"])[-1]
+    specific = row["specific_gain"][last]
+    above = f"{specific['opponents_above_0']} of {len(row['opponents'])}"
+    gains = ("total_gain", "mixed_less_frozen", "wrong_less_frozen")
     harm = _interval(min(row["no_harm"].values(), key=lambda found: found["low"]))
-    above = f"{last['opponents_above_0']} of {len(row['opponents'])}"
-    return [_who(name), f"10 × {row['series']}", _interval(first), _interval(last), above, ceiling, harm]
+    rules = "" if row["rules"] == "eaai" else f", `{row['rules']}`"
+    series = f"{len(row['opponents'])} × {row['series']}, hands {last.replace('_', ' to ')}"
+    return [
+        _who(name) + rules,
+        series,
+        _interval(specific),
+        above,
+        *(_interval(row[gain][last]) for gain in gains),
+        harm,
+    ]
 
 
 def _growth(name: str, row: dict[str, Any]) -> list[str]:
@@ -189,10 +196,11 @@ LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[st
         [
             "gain by learning, points a hand",
             "series",
-            "hands 51–200",
-            "hands 201–500",
+            "specific: own less the better of frozen and mixed",
             "opponents above 0",
-            "201–500: best plan from the start",
+            "total: own less frozen",
+            "mixed less frozen",
+            "a wrong one's less frozen",
             "least of no harm",
         ],
         _adaptation,
@@ -247,24 +255,33 @@ def levels_table() -> list[str]:
     return lines
 
 
-CONTROL = """Most of the gain by learning comes with another opponent's history as well: it is hardly a gain by knowing *this* one
-(`LOG.md`, "Whom do the levels learn?")."""
 EXPLOIT = """What trained responses won. It bounds nothing: they did not always hold what the weights that they began from could do, so
 a player can lose more than this (`LOG.md`, "Whom do the levels learn?")."""
 
 
 def histories_table() -> list[str]:
-    """What a level gains with its opponent's own history, and with another opponent's."""
-    found = json.loads((RESULTS / "level-3-histories.json").read_text(encoding="utf-8"))
-    rows = {
-        "its opponent's own": found["mean_gain"],
-        "another opponent's": found["controls"]["reads another opponent's history"],
+    """What each level gains by its opponent's own history, by a mixture of the others', and by a wrong one's."""
+    measured = json.loads((RESULTS / "levels.json").read_text(encoding="utf-8"))["rows"]
+    rows = [row for name in LEVEL_NAMES if (row := measured.get(f"adaptation {name}")) is not None]
+    windows = list(rows[0]["specific_gain"])
+    told = {
+        "specific_gain": "its opponent's own history less the better of none and a mixture",
+        "mixed_less_frozen": "a mixture of the other opponents' less none",
+        "total_gain": "its opponent's own less none",
     }
     headings = [
-        f"`{found['level']}`, {found['series']} series: it reads the history",
-        *(f"hands {w.replace('_', ' to ')}" for w in WINDOWS),
+        f"points a hand, {rows[0]['series']} series against each of {len(rows[0]['opponents'])} opponents",
+        "",
+        *(f"hands {window.replace('_', ' to ')}" for window in windows),
     ]
-    return _table(headings, ([name, *(_interval(gains[window]) for window in WINDOWS)] for name, gains in rows.items()))
+    return _table(
+        headings,
+        (
+            [_who(f"adaptation {row['level']}"), words, *(_interval(row[gain][window]) for window in windows)]
+            for row in rows
+            for gain, words in told.items()
+        ),
+    )
 
 
 SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
@@ -273,7 +290,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     ("Best responses", EXPLOIT, exploit_table),
     ("Search", "", search_table),
     ("Ratings of the levels", "", ratings_table),
-    ("Whose history the levels' gain needs", CONTROL, histories_table),
+    ("Whose history the levels' gain needs", "", histories_table),
     ("The levels", "", levels_table),
     ("Speed", "", speed_table),
 )
