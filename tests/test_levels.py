@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -270,7 +271,7 @@ def play_hands(envs: SyncVectorEnv | ginenv.HandVectorEnv, steps: int) -> list[n
 
 @pytest.mark.parametrize("memory", ["env", "profile"])
 def test_a_level_plays_alike_in_the_vector_environment_and_in_single_ones(directory: Path, memory: str) -> None:
-    options = {"opponent": str(directory), "opponent_memory": memory}
+    options: dict[str, Any] = {"opponent": str(directory), "opponent_memory": memory}
     native = ginenv.HandVectorEnv(5, autoreset_mode="same_step", **options)
     singles = SyncVectorEnv([lambda: ginenv.HandEnv(**options)] * 5, autoreset_mode=AutoresetMode.SAME_STEP)
     for one, other in zip(play_hands(native, 80), play_hands(singles, 80), strict=True):

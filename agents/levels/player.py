@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from agents.config import parse_config
 from agents.levels.acquaintances import Acquaintances
 from agents.levels.answers import SPACE, lean
 from agents.levels.choice import LEANING, choose, draw_leanings, prepare
@@ -165,7 +166,8 @@ def _search(level: Level, policy: Callable[[np.ndarray, np.ndarray | None], np.n
 
     # With few worlds more particles than these bring nothing (LOG.md).
     worlds = level.settings.worlds
-    config = SearchConfig(worlds=worlds, particles=min(1024, 16 * worlds), temperature=level.settings.slack)
+    asked = {"worlds": worlds, "particles": min(1024, 16 * worlds), "temperature": level.settings.slack}
+    config: SearchConfig = parse_config(asked, SearchConfig, level.name)
     return SearchPlayer(config, 0, policy)
 
 
