@@ -52,7 +52,7 @@ class LevelSettings(Config):
         learning: how much it makes of a hand that it is shown, from 0, nothing, to 1, all there is in it.
         dullness: how far a habit must be from other people's to be noticed, in their standard deviations.
         worlds: worlds of the search that makes its choices; 0 for none, its network makes them then.
-        slack: temperature of that search (see ``agents.search.SearchConfig``).
+        slack: of that search (see ``agents.search.SearchConfig``).
     """
 
     title: str = Field(min_length=1, max_length=40)
@@ -69,7 +69,7 @@ class LevelSettings(Config):
     learning: float = Field(1.0, ge=0, le=1)
     dullness: float = Field(0.0, ge=0, le=5)
     worlds: int = Field(0, ge=0, le=4096)
-    slack: float = Field(0.0, ge=0, le=1)
+    slack: float = Field(0.0, ge=0, le=10)
 
     @property
     def behaviour(self) -> np.ndarray:

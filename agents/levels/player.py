@@ -166,7 +166,7 @@ def _search(level: Level, policy: Callable[[np.ndarray, np.ndarray | None], np.n
 
     # With few worlds more particles than these bring nothing (LOG.md).
     worlds = level.settings.worlds
-    asked = {"worlds": worlds, "particles": min(1024, 16 * worlds), "temperature": level.settings.slack}
+    asked = {"worlds": worlds, "particles": min(1024, 16 * worlds), "slack": level.settings.slack}
     config: SearchConfig = parse_config(asked, SearchConfig, level.name)
     return SearchPlayer(config, 0, policy)
 

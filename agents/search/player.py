@@ -244,7 +244,7 @@ class _Batch:
         """Chooses a candidate by its values and the policy; returns its index."""
         found, config = self.candidates(n), self.config
         word = np.uint64(int(self.views["luck"][n]) ^ _CHOICE ^ self.seed)
-        best = int(choose(found, values, config.policy_weight, config.temperature, word))
+        best = int(choose(found, values, config.policy_weight, config.slack, word))
         self.actions[n] = found["action"][best]
         return best
 
@@ -276,5 +276,5 @@ def rounds(worlds: int, milliseconds: float = 0.0, began: float | None = None) -
 
 
 def make_search(seed: int = 0, **options: Any) -> SearchPlayer:
-    """A search with some settings changed: ``search:worlds=512,temperature=0.03``."""
+    """A search with some settings changed: ``search:worlds=512,slack=1``."""
     return SearchPlayer(parse_config(options, SearchConfig, "search"), seed)
