@@ -39,7 +39,7 @@ HISTORIES = (10, 40, 150)
 # A policy that is nearly certain shows nothing by its choices: the least temperatures of discards and of draws while it is tried.
 _DISCARDS_AT, _DRAWS_AT = 1.0, 0.5
 # Longest step of what is true of anybody, in standard deviations of the policy's choices in a hand.
-_LONGEST = 0.5
+_LONGEST = 0.8
 # Directions in which the policy moves less than this part of the most are not taken.
 _FLAT = 1e-3
 
@@ -57,7 +57,7 @@ class FitConfig(Config):
     """
 
     styles: int = Field(512, ge=8)
-    rounds: int = Field(8, ge=1)
+    rounds: int = Field(6, ge=1)
     series: int = Field(2048, ge=8)
     hands: int = Field(40, ge=1)
     rate: float = Field(0.4, gt=0)
@@ -185,26 +185,39 @@ def _stand_out(found: np.ndarray, noise: np.ndarray) -> np.ndarray:
 
 
 class _Sums:
-    """What all rounds say of the answers' gradient, whitened by how much each leaning moves the policy."""
+    """What all rounds say of the answers' gradient.
 
-    def __init__(self) -> None:
+    Leanings are measured by how much they move the policy, and what is known by how much opponents differ in it: so a step is as long in
+    every direction.
+
+    Args:
+        reads: what is known of the opponent of each series, ``float64[series, len(READS)]``.
+        gradients: of the first round, ``float64[..., NUM_WEIGHTS]``.
+    """
+
+    def __init__(self, reads: np.ndarray, gradients: np.ndarray) -> None:
+        self.leans = _whitening(gradients.reshape(-1, NUM_WEIGHTS))
+        self.typical = reads[:, 1:].mean(0)
+        self.differs = _whitening(reads[:, 1:] - self.typical)
+        self.reads = np.concatenate([np.ones((len(reads), 1)), (reads[:, 1:] - self.typical) @ self.differs], 1)
         self.gradient = np.zeros((len(READS), NUM_WEIGHTS))
         self.variance = np.zeros((len(READS), NUM_WEIGHTS))
 
-    def add(self, points: np.ndarray, gradients: np.ndarray, reads: np.ndarray, rate: float) -> None:
-        """Adds a round: differences of points ``[2, series, hands]`` and whitened gradients of both plays."""
-        better = (points[0] - points[1])[..., None] * (gradients[0] - gradients[1]) / 2
-        each = reads[:, :, None] * better.mean(1)[:, None, :]
+    def add(self, points: np.ndarray, gradients: np.ndarray, rate: float) -> None:
+        """Adds a round: points ``[2, series, hands]`` and gradients ``[2, series, hands, NUM_WEIGHTS]`` of both plays."""
+        better = (points[0] - points[1])[..., None] * ((gradients[0] - gradients[1]) @ self.leans) / 2
+        each = self.reads[:, :, None] * better.mean(1)[:, None, :]
         rate = min(rate, _LONGEST / float(np.linalg.norm(each[:, 0].mean(0))))
         self.gradient += rate * each.mean(0)
         self.variance += rate**2 * each.var(0) / len(each)
 
-    def answers(self, whiten: np.ndarray) -> np.ndarray:
+    def answers(self) -> np.ndarray:
         """The answers' matrix that all rounds together ask for."""
         noise = np.sqrt(self.variance)
         # What is true of anybody, and what is true of this one, stand out on their own.
-        parts = [_stand_out(self.gradient[rows], noise[rows]) for rows in (slice(0, 1), slice(1, None))]
-        return np.concatenate(parts) @ whiten.T
+        anybody, this_one = (_stand_out(self.gradient[part], noise[part]) for part in (slice(0, 1), slice(1, None)))
+        by_weight = self.differs @ this_one
+        return np.concatenate([anybody - self.typical @ by_weight, by_weight]) @ self.leans.T
 
 
 def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: None) -> Answers:
@@ -220,16 +233,15 @@ def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: N
     known = _known_of(level, styles, config.seed)
     series = np.arange(config.series)
     reads = known[series // config.styles % len(HISTORIES), series % config.styles]
-    sums, whiten = _Sums(), np.eye(NUM_WEIGHTS)
+    sums: _Sums | None = None
     matrix, steps = np.zeros((len(READS), NUM_WEIGHTS)), []
     for number in range(config.rounds):
         deals = config.seed + 1 + number
         played = [_play(level, styles, reads @ matrix, config, deals, config.seed + 1000 * k) for k in range(2)]
         points, gradients = (np.stack(parts) for parts in zip(*played, strict=True))
-        if number == 0:
-            whiten = _whitening(gradients)
-        sums.add(points, gradients @ whiten, reads, config.rate)
-        matrix = sums.answers(whiten)
+        sums = _Sums(reads, gradients) if sums is None else sums
+        sums.add(points, gradients, config.rate)
+        matrix = sums.answers()
         steps.append({"points": round(float(points.mean()), 3), "reading": float(np.abs(matrix[1:]).mean())})
         say(f"round {number + 1} of {config.rounds}: {points.mean():+.2f} points a hand")
     about: dict[str, Any] = {
@@ -242,9 +254,8 @@ def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: N
     return Answers(matrix, about)
 
 
-def _whitening(gradients: np.ndarray) -> np.ndarray:
-    """A matrix after which leanings move the policy alike, ``float64[NUM_WEIGHTS, NUM_WEIGHTS]``; flat directions get no weight."""
-    flat = gradients.reshape(-1, NUM_WEIGHTS)
-    sizes, directions = np.linalg.eigh(flat.T @ flat / len(flat))
+def _whitening(rows: np.ndarray) -> np.ndarray:
+    """A matrix that makes every direction of some rows as large as any other, ``float64[n, n]``; flat directions get no weight."""
+    sizes, directions = np.linalg.eigh(rows.T @ rows / len(rows))
     used = sizes > _FLAT * sizes.max()
     return directions * np.where(used, 1 / np.sqrt(np.where(used, sizes, 1.0)), 0.0)
