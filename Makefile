@@ -88,9 +88,10 @@ bench: $(PEERS)
 	$(BIN)/python -m benchmarks.web_speed
 	$(BIN)/python -m benchmarks.tables
 
-# The shipped network on deals that nothing was trained or chosen on: the members of its training pool, then styles kept aside.
+# The shipped network on deals that nothing was trained or chosen on: the members of its training pool, then styles kept aside,
+# and the network that shipped before.
 RIVALS := simple formula camper knocker easy style:base=prefers-runs style:base=keeps-high \
-	style:base=takes-none style:base=knocker,turns=2 style:base=camper,danger=0
+	style:base=takes-none style:base=knocker,turns=2 style:base=camper,danger=0 benchmarks/checkpoints/stages
 PRESETS := dg-simple dg-standard dg-oklahoma gr gr-oklahoma ht1 ht2-simple ht2-traditional gc gc-oklahoma openspiel
 GAMES := 10000
 
@@ -98,9 +99,9 @@ results: $(SETUP)
 	for rival in $(RIVALS); do \
 	  $(BIN)/python evaluate.py network $$rival --rules eaai --games $(GAMES) --seed 31 --workers 2 \
 	    --out benchmarks/results/network-eaai-$$(echo $$rival | tr -c 'a-z0-9\n' -).json || exit 1; done
-	for rules in $(PRESETS); do \
-	  $(BIN)/python evaluate.py network formula --rules $$rules --hands $(GAMES) --seed 32 --workers 2 \
-	    --out benchmarks/results/network-rules-$$rules.json || exit 1; done
+	for rules in $(PRESETS); do for rival in formula benchmarks/checkpoints/stages; do \
+	  $(BIN)/python evaluate.py network $$rival --rules $$rules --hands $(GAMES) --seed 32 --workers 2 \
+	    --out benchmarks/results/network-$$(basename $$rival | sed s/formula/rules/)-$$rules.json || exit 1; done; done
 	$(BIN)/python -m benchmarks.knocks network
 	$(BIN)/python -m benchmarks.beliefs agents/data/network
 	$(BIN)/python -m benchmarks.tables

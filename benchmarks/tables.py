@@ -34,14 +34,13 @@ LEVEL_NAMES = ("level-1", "level-2", "level-3", "level-4")
 # Opponents that stood in the training pool; the others were kept aside.
 SEEN = ("simple", "formula", "camper", "knocker", "easy")
 # Opponents of the network in the README.
-IN_SHORT = ("simple", "formula", "knocker", "style-base-camper-danger-0")
+IN_SHORT = ("simple", "formula", "knocker", "camper", "style-base-camper-danger-0", "benchmarks-checkpoints-stages")
 
 
 # What the checkpoints of runs are.
 _LEARNERS = {
-    "benchmarks/checkpoints/strong": "from nothing in one command (`configs/strong.yaml`, 130 M decisions)",
+    "benchmarks/checkpoints/stages": "the network that shipped before (`benchmarks/checkpoints/stages`)",
     "runs/dmc/last": "Deep Monte Carlo (`configs/dmc.yaml`, 16 M decisions)",
-    "runs/eaai/last": "the same after 14 M more decisions of `eaai` alone",
 }
 
 
@@ -63,19 +62,29 @@ def _points(match: dict[str, Any]) -> str:
 
 
 def network_table() -> list[str]:
-    """The shipped network against the bots, and under every preset against `formula`."""
+    """The shipped network against the bots, and under every preset against `formula` and the network that shipped before."""
     bots, presets = [], []
     for path in sorted(RESULTS.glob("network-eaai-*.json")):
         match = _match(path.name)
         name = match["players"][1]
-        seen = "met in training" if name in SEEN else "kept aside"
-        bots.append([f"`{name}`", f"{match['jobs']:,}", _share(match), _points(match), seen])
+        seen = "met in training" if name in SEEN else "" if name in _LEARNERS else "kept aside"
+        bots.append([_LEARNERS.get(name, f"`{name}`"), f"{match['jobs']:,}", _share(match), _points(match), seen])
     for path in sorted(RESULTS.glob("network-rules-*.json")):
-        match = _match(path.name)
-        presets.append([f"`{path.stem.removeprefix('network-rules-')}`", _share(match), _points(match)])
+        rules = path.stem.removeprefix("network-rules-")
+        match, before = _match(path.name), _match(f"network-stages-{rules}.json")
+        presets.append([f"`{rules}`", _share(match), _points(match), _share(before), _points(before)])
     return [
         *_table(["`network` against", "games", "games won", "points a hand", ""], bots),
-        *_table(["`network` against `formula` under, 10,000 hands each", "hands won", "points a hand"], presets),
+        *_table(
+            [
+                "`network` under, 10,000 hands each",
+                "hands won of `formula`",
+                "points a hand",
+                "hands won of the network that shipped before",
+                "points a hand",
+            ],
+            presets,
+        ),
     ]
 
 
@@ -98,10 +107,9 @@ def exploit_table() -> list[str]:
 
 
 def learners_table() -> list[str]:
-    """The recipe from nothing, the second learner, and a network trained further on `eaai` alone."""
+    """The second learner."""
     rows = []
-    names = ("strong-eaai-*", "dmc-eaai-*", "eaai-network-alone")
-    for path in [path for name in names for path in sorted(RESULTS.glob(f"{name}.json"))]:
+    for path in sorted(RESULTS.glob("dmc-eaai-*.json")):
         match = _match(path.name)
         one, other = (_LEARNERS.get(name, f"`{name}`") for name in match["players"])
         rows.append([one, other, f"{match['jobs']:,}", _share(match), _points(match)])
@@ -317,11 +325,15 @@ def summary() -> str:
     search = json.loads((RESULTS / "search_strength.json").read_text(encoding="utf-8"))
     ladder = json.loads((RESULTS / "levels.json").read_text(encoding="utf-8"))["rows"]
     rows = [
-        ["`network`", f"`{match['players'][1]}`", f"{match['jobs']:,}", _share(match), _points(match)]
+        [
+            "`network`",
+            _LEARNERS.get(match["players"][1], f"`{match['players'][1]}`"),
+            f"{match['jobs']:,}",
+            _share(match),
+            _points(match),
+        ]
         for match in (_match(f"network-eaai-{name}.json") for name in IN_SHORT)
     ]
-    match = _match("strong-eaai-network.json")
-    rows.append([_LEARNERS[match["players"][0]], "`network`", f"{match['jobs']:,}", _share(match), _points(match)])
     match = search["search:worlds=128 – network – 2000 games, seed 1"]
     rows.append(["`search`", "`network`", f"{match['jobs']:,}", _share(match), _points(match)])
     row = ladder["ladder level-4 level-3"]

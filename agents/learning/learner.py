@@ -36,7 +36,7 @@ from ginenv.errors import GinError
 # A batch that moves the policy this far has broken it.
 COLLAPSE_KL = 0.5
 # The part of a run over which the commitment to gin moves from its first to its last value.
-COMMITMENT_FADES = 0.5, 0.85
+COMMITMENT_FADES = 0.1, 0.4
 # Batches between two copies of what was learned, to which a broken run goes back.
 _COPY_EVERY = 20
 # What ``state_dict`` holds under their own names.
