@@ -56,10 +56,10 @@ class FitConfig(Config):
         seed: of styles and deals.
     """
 
-    styles: int = Field(512, ge=8)
+    styles: int = Field(256, ge=8)
     rounds: int = Field(6, ge=1)
     series: int = Field(2048, ge=8)
-    hands: int = Field(40, ge=1)
+    hands: int = Field(24, ge=1)
     rate: float = Field(0.4, gt=0)
     seed: int = Field(61, ge=0)
 
