@@ -223,14 +223,17 @@ def workers_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     """Processes that play parts, started fresh (a fork would copy compiled threads) and ended with the block."""
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_start_worker)
+    is_done = False
     try:
         with born_deaf():
             pool.submit(_begin)
         yield pool
+        is_done = True
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         processes = set(multiprocessing.active_children()) - others
-        for process in processes:
+        # Workers without work end by themselves; a signal would catch one that is still starting, and others that wait behind it.
+        for process in () if is_done else processes:
             process.terminate()
         until = time.monotonic() + _ENDING_SECONDS
         for process in processes:
