@@ -137,10 +137,10 @@ def test_fitting_finds_what_wins_points(level: Level, monkeypatch: pytest.Monkey
 
     play = fit_module._play
     monkeypatch.setattr(fit_module, "_play", rewarded)
-    config = FitConfig(styles=8, rounds=2, series=64, hands=3, rate=0.4, seed=3)  # type: ignore[call-arg]
+    config = FitConfig(styles=8, strong=0.5, rounds=2, series=64, hands=3, rate=0.4, seed=3)  # type: ignore[call-arg]
     monkeypatch.setattr(fit_module, "HISTORIES", (2, 4))
     said: list[str] = []
     answers = fit_answers(level, config, said.append)
     assert answers.matrix[0, wanted] > 0.1 and len(said) == 2
-    assert hands_to_play(config) == 8 * 4 + 2 * 2 * 64 * 3
+    assert hands_to_play(config) == 12 * 4 + 2 * 2 * 64 * 3
     assert answers.about["points_a_hand"] and answers.about["config"]["rounds"] == 2

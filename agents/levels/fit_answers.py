@@ -32,10 +32,13 @@ from agents.opponent_model.features import NUM_WEIGHTS
 from agents.opponent_model.posterior import Knowledge
 from ginenv.actions import NUM_ACTIONS, PHASE_DISCARD
 from ginenv.jit import kernel
+from ginenv.players import BasePlayer, make_player
 
 Progress = Callable[[str], None]
 # Hands after which what is known of each style is written down.
 HISTORIES = (10, 40, 150)
+# Strong players that are met beside styles, and the level itself.
+STRONG = ("network", "knocker", "camper")
 # A policy that is nearly certain shows nothing by its choices: the least temperatures of discards and of draws while it is tried.
 _DISCARDS_AT, _DRAWS_AT = 1.0, 0.5
 # Longest step of what is true of anybody, in standard deviations of the policy's choices in a hand.
@@ -49,6 +52,7 @@ class FitConfig(Config):
 
     Attributes:
         styles: of the population that the level plays.
+        strong: strong players beside them, for each style; the level itself is one of them.
         rounds: steps uphill.
         series: that are played at once, each against one style.
         hands: of each series in a round, every one twice.
@@ -57,6 +61,7 @@ class FitConfig(Config):
     """
 
     styles: int = Field(256, ge=8)
+    strong: float = Field(0.33, ge=0, le=10)
     rounds: int = Field(6, ge=1)
     series: int = Field(2048, ge=8)
     hands: int = Field(24, ge=1)
@@ -128,13 +133,45 @@ class _Tried(LevelPlayer):
 
 def hands_to_play(config: FitConfig) -> int:
     """How many hands are played in all, for a progress bar."""
-    return config.styles * HISTORIES[-1] + 2 * config.rounds * config.series * config.hands
+    return round(config.styles * (1 + config.strong)) * HISTORIES[-1] + 2 * config.rounds * config.series * config.hands
 
 
-def _known_of(level: Level, styles: np.ndarray, seed: int) -> np.ndarray:
-    """What is known of styles after some hands against the level: ``float64[histories, styles, len(READS)]``."""
-    knowledge, hands = Knowledge(len(styles)), np.zeros(len(styles), np.int64)
-    found = np.zeros((len(HISTORIES), len(styles), len(READS)))
+class _Opponents(BasePlayer):
+    """Whom a level plays while its answers are found: styles, and strong players, against whom what beats weak ones must not be done.
+
+    Slots go through all of them in turn.
+
+    Args:
+        level: that learns; as installed it is one of the strong.
+        config: of the fit.
+    """
+
+    def __init__(self, level: Level, config: FitConfig) -> None:
+        super().__init__()
+        self.styles = StylePlayer(draw_styles(config.seed, config.styles))
+        itself = LevelPlayer(level.with_settings(worlds=0), config.seed + 1, learn=False)
+        self.strong = [itself, *(make_player(name, config.seed) for name in STRONG)]
+        self.first_strong = config.styles
+        self.count = config.styles + max(len(self.strong), round(config.styles * config.strong))
+
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        assert slots is not None
+        numbers = np.asarray(slots) % self.count
+        weak, actions = numbers < self.first_strong, np.empty(len(views), np.int64)
+        shares = [(self.styles, weak)] + [
+            (player, ~weak & (numbers % len(self.strong) == k)) for k, player in enumerate(self.strong)
+        ]
+        for player, rows in shares:
+            if rows.any():
+                actions[rows] = player.act(views[rows], numbers[rows])
+        return actions
+
+
+def _known_of(level: Level, opponents: _Opponents, seed: int) -> np.ndarray:
+    """What is known of opponents after some hands against the level: ``float64[histories, opponents, len(READS)]``."""
+    count = opponents.count
+    knowledge, hands = Knowledge(count), np.zeros(count, np.int64)
+    found = np.zeros((len(HISTORIES), count, len(READS)))
 
     def learn(views: np.ndarray, rows: np.ndarray, numbers: np.ndarray) -> None:
         knowledge.learn(views, rows)
@@ -146,8 +183,8 @@ def _known_of(level: Level, styles: np.ndarray, seed: int) -> np.ndarray:
     player = LevelPlayer(level.with_settings(worlds=0), seed, learn=False)
     play_series(
         player,
-        StylePlayer(styles),
-        series=len(styles),
+        opponents,
+        series=count,
         hands=HISTORIES[-1],
         seed=seed,
         domain=Domain.TRAIN,
@@ -157,7 +194,7 @@ def _known_of(level: Level, styles: np.ndarray, seed: int) -> np.ndarray:
 
 
 def _play(
-    level: Level, styles: np.ndarray, moves: np.ndarray, config: FitConfig, deals: int, seed: int
+    level: Level, opponents: _Opponents, moves: np.ndarray, config: FitConfig, deals: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Points ``float64[series, hands]`` and their gradients ``float64[series, hands, NUM_WEIGHTS]``."""
     player = _Tried(level, seed, moves)
@@ -169,7 +206,7 @@ def _play(
 
     points = play_series(
         player,
-        StylePlayer(styles),
+        opponents,
         series=config.series,
         hands=config.hands,
         seed=deals,
@@ -180,8 +217,8 @@ def _play(
 
 
 def _stand_out(found: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """Draws numbers to zero as far as all of them together do not stand out of their noise (James and Stein)."""
-    return found * max(0.0, 1 - float((noise**2).sum() / (found**2).sum()))
+    """Draws each row to zero as far as its numbers together do not stand out of their noise (James and Stein)."""
+    return found * np.maximum(0, 1 - (noise**2).sum(1) / np.maximum(1e-12, (found**2).sum(1)))[:, None]
 
 
 class _Sums:
@@ -213,11 +250,9 @@ class _Sums:
 
     def answers(self) -> np.ndarray:
         """The answers' matrix that all rounds together ask for."""
-        noise = np.sqrt(self.variance)
-        # What is true of anybody, and what is true of this one, stand out on their own.
-        anybody, this_one = (_stand_out(self.gradient[part], noise[part]) for part in (slice(0, 1), slice(1, None)))
-        by_weight = self.differs @ this_one
-        return np.concatenate([anybody - self.typical @ by_weight, by_weight]) @ self.leans.T
+        found = _stand_out(self.gradient, np.sqrt(self.variance))
+        by_weight = self.differs @ found[1:]
+        return np.concatenate([found[:1] - self.typical @ by_weight, by_weight]) @ self.leans.T
 
 
 def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: None) -> Answers:
@@ -229,15 +264,15 @@ def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: N
         say: called with a sentence after every round.
     """
     began = time.perf_counter()
-    styles = draw_styles(config.seed, config.styles)
-    known = _known_of(level, styles, config.seed)
+    opponents = _Opponents(level, config)
+    known = _known_of(level, opponents, config.seed)
     series = np.arange(config.series)
-    reads = known[series // config.styles % len(HISTORIES), series % config.styles]
+    reads = known[series // opponents.count % len(HISTORIES), series % opponents.count]
     sums: _Sums | None = None
     matrix, steps = np.zeros((len(READS), NUM_WEIGHTS)), []
     for number in range(config.rounds):
         deals = config.seed + 1 + number
-        played = [_play(level, styles, reads @ matrix, config, deals, config.seed + 1000 * k) for k in range(2)]
+        played = [_play(level, opponents, reads @ matrix, config, deals, config.seed + 1000 * k) for k in range(2)]
         points, gradients = (np.stack(parts) for parts in zip(*played, strict=True))
         sums = _Sums(reads, gradients) if sums is None else sums
         sums.add(points, gradients, config.rate)
