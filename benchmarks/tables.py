@@ -141,7 +141,7 @@ def search_table() -> list[str]:
     speed = json.loads((RESULTS / "search_speed.json").read_text(encoding="utf-8"))
     positions = [
         [worlds, f"{row['mean_ms']:.1f}", f"{row['p95_ms']:.1f}"]
-        for worlds, row in sorted(speed["critic"].items(), key=lambda item: int(item[0]))
+        for worlds, row in sorted(speed["search"].items(), key=lambda item: int(item[0]))
     ]
     return [
         *_table(["`search`", "against", "games", "games won", "points a hand"], matches),
