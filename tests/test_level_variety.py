@@ -57,13 +57,13 @@ def test_neither_draws_nor_whether_to_knock_are_left_to_chance() -> None:
 def test_a_search_that_varies_chooses_otherwise_with_other_luck_alone() -> None:
     states = mid_hand(12)
     views = make_views(states, states["turn"])
-    player = make_search(1, **JUDGED, temperature=0.05)
+    player = make_search(1, **JUDGED, temperature=0.2)
     chosen = []
     for word in range(12):
         again = views.copy()
         again["luck"] = views["luck"] + np.uint64(word)
         chosen.append(player.act(again).tolist())
-    assert len({tuple(actions) for actions in chosen}) > 3
+    assert len({tuple(actions) for actions in chosen}) > 6
     assert (player.act(views) == chosen[0]).all()
 
 
