@@ -97,7 +97,7 @@ def exploit_table() -> list[str]:
         budget = f"{config['seeds']} × {config['decisions']}"
         rows.append([f"`{config['agent']}`", budget, f"{match['jobs']:,}", _share(match), _points(match)])
     headings = [
-        "best response, begun from the shipped network, against",
+        "best response, begun from the network that shipped before, against",
         "decisions",
         "games",
         "games won",
@@ -319,8 +319,9 @@ def summary() -> str:
     ]
     match = search["search:worlds=128 – network – 2000 games, seed 1"]
     rows.append(["`search`", "`network`", f"{match['jobs']:,}", _share(match), _points(match)])
-    row = ladder["ladder level-4 level-3"]
-    rows.append(["`level-4`", "`level-3`", f"{row['games']:,}", _share(row), _interval(row["points"])])
+    for other in ("level-3", "network"):
+        row = ladder[f"ladder level-4 {other}"]
+        rows.append(["`level-4`", f"`{other}`", f"{row['games']:,}", _share(row), _interval(row["points"])])
     return "\n".join(_table(["player", "against", "games", "games won", "points a hand"], rows))
 
 
