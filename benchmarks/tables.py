@@ -97,7 +97,7 @@ def exploit_table() -> list[str]:
         budget = f"{config['seeds']} × {config['decisions']}"
         rows.append([f"`{config['agent']}`", budget, f"{match['jobs']:,}", _share(match), _points(match)])
     headings = [
-        "best response, begun from the shipped network, against",
+        "best response, begun from the network that shipped before, against",
         "decisions",
         "games",
         "games won",
@@ -141,7 +141,7 @@ def search_table() -> list[str]:
     speed = json.loads((RESULTS / "search_speed.json").read_text(encoding="utf-8"))
     positions = [
         [worlds, f"{row['mean_ms']:.1f}", f"{row['p95_ms']:.1f}"]
-        for worlds, row in sorted(speed["critic"].items(), key=lambda item: int(item[0]))
+        for worlds, row in sorted(speed["search"].items(), key=lambda item: int(item[0]))
     ]
     return [
         *_table(["`search`", "against", "games", "games won", "points a hand"], matches),
@@ -336,8 +336,9 @@ def summary() -> str:
     ]
     match = search["search:worlds=128 – network – 2000 games, seed 1"]
     rows.append(["`search`", "`network`", f"{match['jobs']:,}", _share(match), _points(match)])
-    row = ladder["ladder level-4 level-3"]
-    rows.append(["`level-4`", "`level-3`", f"{row['games']:,}", _share(row), _interval(row["points"])])
+    for other in ("level-3", "network"):
+        row = ladder[f"ladder level-4 {other}"]
+        rows.append(["`level-4`", f"`{other}`", f"{row['games']:,}", _share(row), _interval(row["points"])])
     return "\n".join(_table(["player", "against", "games", "games won", "points a hand"], rows))
 
 

@@ -340,7 +340,7 @@ def test_gin_analyse_prints_what_was_found(
     (game,) = home.games("Ann")
     assert HandAnalysis.from_json(shown) == analysed(home, game.id, 1, Tired(worlds=8))
     run("gin", "analyse", [*common, "--hand", "1"])
-    text = capsys.readouterr().out
+    text = " ".join(capsys.readouterr().out.split())
     assert "hand 1, Ann 0, formula 0" in text and "percent of the game" in text and "luck of the draws" in text
     run("gin", "analyse", [*common, "--mistakes"])
     text = capsys.readouterr().out

@@ -400,7 +400,7 @@ def test_gin_is_declared_and_a_won_game_is_taken():
     hands = ("AS 3S 4S 5S 5D 6D 7D 9C 9H 9D", "KD KC QH JS TC 8S 8C 6H 4H 2H")
     state = played(0, hands, "KH", ("pass", "pass"), ("QC",))
     state["score"] = 99
-    found = make_search(0, worlds=64, particles=64).examine(make_views(state, 0))
+    found = make_search(0, worlds=64, particles=64).examine(make_views(state, 0), [parse_card("QC")])
     assert found.candidates["action"][found.best] == KNOCK + parse_card("QC")
     assert found.candidates["value"][found.best] > 0.9
 
