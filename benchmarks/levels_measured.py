@@ -5,7 +5,7 @@ python -m benchmarks.levels_measured --series 300 --parts adaptation --levels le
 
 Results are kept after every row in ``benchmarks/results/levels.json`` with the counts that were asked for; a row with these counts is
 not played again, rows of other weights or settings than the installed ones are dropped. Level 4 stands on the ladder with its search,
-adapts and grows by its networks alone, and adapts with its search in fewer and shorter series besides.
+adapts and grows by its network alone, and adapts with its search in fewer and shorter series besides.
 """
 
 from __future__ import annotations
@@ -37,12 +37,14 @@ LADDER = (
     ("level-2", "level-1"), ("level-3", "level-2"), ("level-4", "level-3"), ("formula", "level-1"),
     ("level-4", "network"), ("level-4", "knocker"),
 )  # fmt: skip
+# A strong player that no answers were found against.
+STRONG = "benchmarks/checkpoints/stages"
 # Series against the opponents that must do no harm, at most.
 HARM_SERIES = 25
 # Series and hands of a level that searches.
 SEARCH_SERIES, SEARCH_HANDS = 12, 300
-# Rules beside eaai under which some levels adapt too.
-OTHER_RULES, ADAPT_THERE = ("dg-standard", "gc"), ("level-2", "level-4")
+# Rules beside eaai under which some levels adapt too, and in how many series at most.
+OTHER_RULES, ADAPT_THERE, OTHER_SERIES = ("dg-standard", "gc"), ("level-2", "level-4"), 12
 PARTS = ("ladder", "adaptation", "growth", "variety")
 
 
@@ -58,7 +60,7 @@ def ladder(one: str, other: str, games: int) -> dict[str, Any]:
 
 def adaptation(name: str, series: int, hands: int = 500, rules: str = "eaai", worlds: int = 0) -> dict[str, Any]:
     """What a level gains against opponents held back, and that it loses nothing against others."""
-    asked = {"level": name, "series": series, "hands": hands, "rules": rules, "worlds": worlds}
+    asked = {"level": name, "series": series, "hands": hands, "rules": rules, "worlds": worlds, "strong": STRONG}
     return run_adaptation(parse_config(asked | {"harm_series": min(series, HARM_SERIES)}, AdaptationConfig))
 
 
@@ -124,9 +126,8 @@ def main() -> None:
         if "adaptation" in asked.parts and level.learns:
             jobs.append((f"adaptation {name}", {"series": asked.series}, partial(adaptation, name)))
             for rules in OTHER_RULES if name in ADAPT_THERE else ():
-                jobs.append(
-                    (f"adaptation {name} {rules}", {"series": asked.series}, partial(adaptation, name, rules=rules))
-                )
+                counts = {"series": min(asked.series, OTHER_SERIES)}
+                jobs.append((f"adaptation {name} {rules}", counts, partial(adaptation, name, rules=rules)))
             if worlds:
                 counts = {"series": SEARCH_SERIES, "hands": SEARCH_HANDS, "worlds": worlds}
                 jobs.append((f"adaptation {name} search", counts, partial(adaptation, name)))

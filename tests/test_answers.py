@@ -10,16 +10,20 @@ import pytest
 
 from agents.arena.series import play_series
 from agents.bots.heuristics import StylePlayer, make_formula, style
+from agents.config import ConfigError
 from agents.levels import fit_answers as fit_module
 from agents.levels.answers import ANSWERS, READS, SPACE, features_of, lean, read_answers
 from agents.levels.fit_answers import FitConfig, fit_answers, hands_to_play
-from agents.levels.level import Level, load_level
+from agents.levels.level import Level, LevelSettings, load_level
+from agents.network.bounds import EVERYTHING
 from agents.opponent_model.features import FEATURES, FIRST_KNOCK, NUM_WEIGHTS
 from agents.opponent_model.posterior import CONTEXT_WIDTH
 from ginenv.actions import KNOCK, NUM_ACTIONS, PHASE_DISCARD, UPCARD
 from ginenv.errors import GinError
 from ginenv.melds import deadwood
 from tests.support.level_scenes import write_small_level
+
+FULL = LevelSettings(title="all").behaviour[0]  # type: ignore[call-arg]
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +48,7 @@ def positions() -> np.ndarray:
 
 def leaned(views: np.ndarray, leanings: np.ndarray) -> np.ndarray:
     logits = np.zeros((len(views), NUM_ACTIONS), np.float32)
-    lean(views, np.ascontiguousarray(views["legal"]), leanings, np.zeros(1, SPACE), logits)
+    lean(views, FULL, np.ascontiguousarray(views["legal"]), leanings, np.zeros(1, SPACE), logits)
     return logits
 
 
@@ -83,7 +87,7 @@ def test_features_of_discards_are_of_the_card_that_goes() -> None:
             continue
         legal = np.array(view["legal"])[None]
         features = np.full((NUM_ACTIONS, NUM_WEIGHTS), np.nan)
-        features_of(view, legal, 0, np.zeros(1, SPACE)[0], features)
+        features_of(view, 32, EVERYTHING, legal, 0, np.zeros(1, SPACE)[0], features)
         cards = [card for card in range(52) if int(legal[0, 0]) >> card & 1]
         left = {card: int(deadwood(int(view["hand"]) & ~(1 << card))) for card in cards}
         for card in cards:
@@ -127,20 +131,74 @@ def test_answers_that_do_not_fit_are_refused(level: Level, tmp_path: Path, chang
         read_answers(path, "level x")
 
 
-def test_fitting_finds_what_wins_points(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Points are replaced by how often a hand's choices leaned one way: the answers must lean there."""
-    wanted = FEATURES.index("any upcard")
+def test_what_escapes_a_level_escapes_its_answers() -> None:
+    views = positions()
+    dull = LevelSettings(title="dull", memory=3, notices=0).behaviour[0]  # type: ignore[call-arg]
+    leanings = np.random.default_rng(1).normal(size=(len(views), NUM_WEIGHTS))
+    hidden = views.copy()
+    hidden["known"][:, 1] = hidden["refused"][:, 1] = hidden["thrown"][:, 1] = 0
+    logits = []
+    for behaviour in (dull, FULL):
+        for seen in (views, hidden):
+            logits.append(np.zeros((len(views), NUM_ACTIONS), np.float32))
+            lean(seen, behaviour, np.ascontiguousarray(seen["legal"]), leanings, np.zeros(1, SPACE), logits[-1])
+    assert (logits[0] == logits[1]).all() and (logits[2] != logits[3]).any()
 
-    def rewarded(*args: object) -> tuple[np.ndarray, np.ndarray]:
-        points, gradients = play(*args)  # type: ignore[arg-type]
-        return 10 * gradients[..., wanted] + 0 * points, gradients
 
-    play = fit_module._play
+def test_gradients_are_those_of_the_log_probability(level: Level) -> None:
+    """The chance of what is chosen, from many draws with leanings a little to either side, grows as the gradient says."""
+    view = next(view for view in positions() if view["phase"] == PHASE_DISCARD and not view["legal"][1])
+    tries, step = 40_000, 0.1
+    views = np.repeat(view[None], tries)
+    views["luck"] = np.random.default_rng(2).integers(0, 2**64, tries, np.uint64)
+    plain = level.with_settings(leaning=0.0, most_points=100.0, reach=60.0)
+    rows = np.arange(tries)
+    player = fit_module._Tried(plain, 1, np.zeros((tries, NUM_WEIGHTS)))
+    actions = player.act(views, rows)
+    for feature in ("points / 10", "leaves the least deadwood"):
+        column = FEATURES.index(feature)
+        shares = []
+        for sign in (-1, 1):
+            moves = np.zeros((tries, NUM_WEIGHTS))
+            moves[:, column] = sign * step
+            shares.append(np.bincount(fit_module._Tried(plain, 1, moves).act(views, rows), minlength=52)[:52] / tries)
+        for card in np.argsort(-shares[0])[:3]:
+            gradient = player.scores[actions == card, column].mean()
+            slope = (np.log(shares[1][card]) - np.log(shares[0][card])) / (2 * step)
+            assert slope == pytest.approx(gradient, abs=0.12)
+
+
+def test_fitting_finds_what_wins_points_of_whom(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Points are replaced: who takes many upcards is to be answered by taking many, who takes few by taking none."""
+    column, read = FEATURES.index("any upcard"), READS.index("any upcard")
+    reads: list[np.ndarray] = []
+
+    def rewarded(one: Level, opponents: object, moves: np.ndarray, config: FitConfig, deals: int, seed: int) -> object:
+        points, gradients = play(one, opponents, moves, config, deals, seed)  # type: ignore[arg-type]
+        return 10 * sides()[np.arange(len(points)) % config.opponents, None] * gradients[..., column], gradients
+
+    def known(*args: object) -> np.ndarray:
+        reads.append(known_of(*args))  # type: ignore[arg-type]
+        return reads[0]
+
+    def sides() -> np.ndarray:
+        """1 for who takes more upcards than most, -1 for the others."""
+        found = reads[0][-1, :, read]
+        return np.where(found > np.median(found), 1.0, -1.0)
+
+    play, known_of = fit_module._play, fit_module._known_of
     monkeypatch.setattr(fit_module, "_play", rewarded)
-    config = FitConfig(styles=8, strong=0.5, rounds=2, series=64, hands=3, rate=0.4, seed=3)  # type: ignore[call-arg]
-    monkeypatch.setattr(fit_module, "HISTORIES", (2, 4))
+    monkeypatch.setattr(fit_module, "_known_of", known)
+    monkeypatch.setattr(fit_module, "HISTORIES", (20, 40))
+    config = FitConfig(styles=24, strong=0.25, rounds=2, series=240, hands=4, rate=0.4, seed=3)  # type: ignore[call-arg]
     said: list[str] = []
     answers = fit_answers(level, config, said.append)
-    assert answers.matrix[0, wanted] > 0.1 and len(said) == 2
-    assert hands_to_play(config) == 12 * 4 + 2 * 2 * 64 * 3
+    leanings = (reads[0][-1] @ answers.matrix)[:, column]
+    assert leanings[sides() > 0].mean() - leanings[sides() < 0].mean() > 0.2 and len(said) == 2
+    assert hands_to_play(config) == 30 * 40 + 2 * 2 * 240 * 4
     assert answers.about["points_a_hand"] and answers.about["config"]["rounds"] == 2
+
+
+def test_a_fit_that_would_not_meet_everybody_is_refused() -> None:
+    with pytest.raises(ConfigError, match="series must be 36 or more, so that all 12 opponents are met"):
+        FitConfig(styles=8, strong=0.5, series=30)  # type: ignore[call-arg]

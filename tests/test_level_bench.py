@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,11 +14,13 @@ from agents.arena.series import play_series
 from agents.bots.heuristics import make_simple, style
 from agents.config import parse_config
 from agents.deals import Domain
+from agents.levels import experience
 from agents.levels.acquaintances import Acquaintances
 from agents.levels.bench import adaptation
 from agents.levels.bench.adaptation import WAYS, AdaptationConfig, Measured, Supplied, hands_to_play, measure, results
 from agents.levels.bench.growth import Experienced, measure_growth
 from agents.levels.bench.opponents import PlayersBySeries, Switcher, held_out_names
+from agents.levels.experience import Experience
 from agents.levels.level import Level, LevelError, LevelSettings
 from agents.reports.adaptation import GAINS, report_adaptation
 from ginenv.actions import STOCK, UPCARD
@@ -97,11 +100,11 @@ def test_a_mixed_history_is_of_all_others_and_a_wrong_one_of_one(level: Level) -
 
 def test_a_level_that_learns_nothing_is_not_measured(level: Level) -> None:
     with pytest.raises(LevelError, match="learns nothing"):
-        measure(asked(), level.with_settings(learning=0.0))
+        measure(asked(), replace(level, answers=None))
 
 
 def test_every_history_has_experience_of_its_own(level: Level) -> None:
-    minds = [Acquaintances() for _ in range(2)]
+    minds = [Acquaintances(Experience()) for _ in range(2)]
     player = Experienced(level, minds, 3, 1)
     play_series(player, make_simple(), series=6, hands=4, seed=1, domain=Domain.SELECT)
     assert [len(mind) for mind in minds] == [4, 4]
@@ -113,10 +116,14 @@ def test_every_history_has_experience_of_its_own(level: Level) -> None:
     assert minds[0].counts["could"][:, 0].sum() == 12
 
 
-def test_growth_is_measured_on_the_same_deals(level: Level) -> None:
-    # Who learns nothing plays the same hands with and without the history.
-    found = measure_growth(level.with_settings(learning=1e-9), histories=2, hands=500, fresh=100)
+def test_growth_is_measured_on_the_same_deals(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Who trusts nothing that it met plays the same hands with and without the history.
+    monkeypatch.setattr(experience, "TRUST", 1e9)
+    found = measure_growth(level, histories=2, hands=500, fresh=100)
     assert found.trusted == 0 and (found.gains == 0).all()
+    monkeypatch.setattr(experience, "TRUST", -1e9)
+    found = measure_growth(level, histories=2, hands=500, fresh=100)
+    assert found.trusted == 2 and (found.gains != 0).all()
 
 
 class Told(Switcher):

@@ -51,8 +51,7 @@ from tests.support.level_scenes import checksum, hands_of
 
 def learned_hands(home: Path, level: Level, opponent: str = "anna") -> int:
     """How many hands of an opponent a level has on record."""
-    _, known = read_learned(home, level, opponent)
-    return int(known.counts["could"][0, 0])
+    return int(read_learned(home, level, opponent)[opponent].counts["could"][0, 0])
 
 
 def play_with_profile(level: Level, home: Path, hands: int, opponent: str = "anna", seed: int = 5) -> np.ndarray:
@@ -66,7 +65,7 @@ def test_what_was_learned_is_found_again_told_in_words_and_reset(level: Level, t
     told = what_did_you_learn(tmp_path / "a", level)
     assert "anna: " in told and "hands shown" in told and "takes many upcards" in told
     assert "takes the upcard: " in told and "Against it the level" in told
-    found = findings(tmp_path / "a", level, "anna")
+    (found,) = findings(tmp_path / "a", level, "anna")
     assert json.loads(json.dumps(found)) == found and 0 < found["hands_shown"] <= 25
     taken = next(habit for habit in found["habits"] if habit["habit"] == "takes the upcard")
     assert 0.8 * taken["could"] < taken["did"] <= taken["could"] and taken["others"] is None
@@ -100,7 +99,7 @@ def test_two_writers_both_count(level: Level, tmp_path: Path) -> None:
         for player in players:
             player.observe_hands(views[k : k + 1], np.zeros(1, np.int64))
     assert learned_hands(tmp_path, level, "a") == 8 and learned_hands(tmp_path, level, "b") == 4
-    assert sorted(read_learned(tmp_path, level)[0]) == ["a", "b"]
+    assert sorted(read_learned(tmp_path, level)) == ["a", "b"]
 
 
 LEARNER = """
@@ -337,8 +336,6 @@ def in_format_1(level: Level, directory: Path, **settings: object) -> None:
     (directory / METADATA).write_text(json.dumps(metadata))
     values = json.loads((directory / LEVEL).read_text())
     values |= {"format": 1, "weights_sha256": digest, "population": {}, "foresight": {}}
-    for name in ("learning", "dullness"):
-        del values["settings"][name]
     values["settings"] |= OLD_SETTINGS | settings
     (directory / LEVEL).write_text(json.dumps(values))
 
@@ -361,6 +358,10 @@ def test_a_level_of_format_1_is_converted_once_and_plays_as_before(level: Level,
 def test_what_a_converted_level_does_no_longer_is_said(level: Level, tmp_path: Path) -> None:
     in_format_1(level, tmp_path / "plans", plans=[0, -1, -2, -3, -4], doubt=3.0)
     assert "plans, doubt is gone" in convert_level(tmp_path / "plans")
+    in_format_1(level, tmp_path / "search", worlds=8, slack=0.02)
+    assert "slack is gone; its search now goes by its own network" in convert_level(tmp_path / "search")
+    assert load_level(str(tmp_path / "search")).settings.slack == 0
+    shutil.rmtree(tmp_path / "search")
     in_format_1(level, tmp_path / "bot", bot=True)
     before = digest_of(tmp_path / "bot")
     with pytest.raises(LevelError, match="bot is true"):
@@ -369,12 +370,15 @@ def test_what_a_converted_level_does_no_longer_is_said(level: Level, tmp_path: P
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_a_profile_of_an_earlier_format_is_read_as_empty(level: Level, tmp_path: Path, number: int) -> None:
+def test_a_profile_of_an_earlier_format_is_kept_beside_the_new_one(level: Level, tmp_path: Path, number: int) -> None:
     """What it counted, levels do no more."""
     path = profile_path(tmp_path, level.name)
     path.parent.mkdir(parents=True)
     values = {"format": number, "level": "small", "opponents": {"anna": {"hands": [5], "mean": [0.0] * 5}}}
     path.write_text(json.dumps(values | {"checksum": checksum(values)}))
-    assert learned_hands(tmp_path, level) == 0
-    play_with_profile(level, tmp_path, 1)
+    written = path.read_bytes()
+    assert learned_hands(tmp_path, level) == 0 and path.read_bytes() == written
+    with pytest.warns(UserWarning, match="what small learned before cannot be read by this version"):
+        play_with_profile(level, tmp_path, 1)
+    assert path.with_suffix(".json.old").read_bytes() == written
     assert json.loads(path.read_text())["format"] == 3 and learned_hands(tmp_path, level) == 1

@@ -7,7 +7,7 @@ import pytest
 from test_search import JUDGED, mid_hand
 
 from agents.arena.series import play_series
-from agents.bots.heuristics import make_simple
+from agents.bots.heuristics import make_formula, make_simple
 from agents.config import parse_config
 from agents.levels.bench.variety import Settled, measure_variety, without_variety
 from agents.levels.level import Level
@@ -19,7 +19,8 @@ from agents.search.player import SearchPlayer
 from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, STOCK, UPCARD
 from ginenv.melds import card_points
 from ginenv.players import Player
-from ginenv.view import make_views
+from ginenv.view import VIEW, make_views
+from tests.support.level_scenes import hands_of
 
 
 def candidates() -> tuple[np.ndarray, np.ndarray]:
@@ -129,6 +130,20 @@ def test_a_level_with_worlds_leaves_every_choice_to_its_search(level: Level) -> 
         search = SearchPlayer(config, 3, LevelPlayer(level, 3, learn=False).policy)
         assert (player.act(views, slots) == search.act(views, slots)).all()
     assert (player.act(views, slots) != LevelPlayer(level, 3, learn=False).act(views, slots)).any()
+
+
+def test_a_search_goes_by_what_its_level_knows(level: Level) -> None:
+    states = mid_hand(80, moves=(0, 25))
+    views = make_views(states, states["turn"])
+    slots = np.zeros(len(views), np.int64)
+    frozen, learns = (LevelPlayer(searching(level), 3, learn=learn) for learn in (False, True))
+    assert (learns.act(views, slots) == frozen.act(views, slots)).all()
+    for view in hands_of(make_simple(1), make_formula(2), 20):
+        learns.observe_hands(np.array([view], VIEW), np.zeros(1, np.int64))
+    assert (learns.act(views, slots) != frozen.act(views, slots)).any()
+    # Of another opponent nothing is known.
+    others = np.ones(len(views), np.int64)
+    assert (learns.act(views, others) == frozen.act(views, others)).all()
 
 
 def test_without_variety_a_search_takes_the_best_of_the_same_worlds(level: Level) -> None:

@@ -29,7 +29,6 @@ from ginenv.encoding import encode_views
 from ginenv.melds import deadwood
 from ginenv.players import make_player
 from ginenv.view import VIEW
-from tests.support.level_scenes import hands_of
 
 # --- bounds and choices ---------------------------------------------------------------------------------------------------------
 
@@ -134,27 +133,11 @@ def test_what_is_known_moves_a_level_and_strangers_meet_its_network_alone(level:
 
 
 def test_a_level_without_answers_learns_nothing(level: Level) -> None:
-    for plain in (replace(level, answers=None), level.with_settings(learning=0.0)):
-        assert not plain.learns
-        player = LevelPlayer(plain, 1)
-        play_series(player, make_simple(2), series=2, hands=4, seed=5)
-        assert not player.known.known["hands"].any()
-
-
-def test_a_slow_learner_knows_less_and_a_dull_one_notices_less(level: Level) -> None:
-    views = np.array(hands_of(make_formula(1), StylePlayer(style("takes-all", pairs=6.0)), 30), VIEW)
-    contexts = {}
-    for name, changes in (("all", {}), ("slow", {"learning": 0.2}), ("dull", {"dullness": 0.5})):
-        player = LevelPlayer(level.with_settings(**changes), 1)
-        for k in range(len(views)):
-            player.observe_hands(views[k : k + 1], np.zeros(1, np.int64))
-        contexts[name] = player.contexts(np.zeros(1, np.int64), 1)[0]
-    means, certain = slice(1, 1 + CONTEXT_WIDTH // 2), slice(1 + CONTEXT_WIDTH // 2, None)
-    assert 0 < contexts["slow"][certain].mean() < 0.8 * contexts["all"][certain].mean()
-    assert (np.abs(contexts["dull"][means]) <= np.abs(contexts["all"][means])).all()
-    far = np.abs(contexts["all"][means]) > 0.5
-    assert (contexts["dull"][means][~far] == 0).all() and (contexts["dull"][means][far] != 0).all() and far.any()
-    assert (contexts["dull"][certain] == contexts["all"][certain]).all()
+    plain = replace(level, answers=None)
+    assert not plain.learns
+    player = LevelPlayer(plain, 1)
+    play_series(player, make_simple(2), series=2, hands=4, seed=5)
+    assert not player.known.known["hands"].any()
 
 
 # --- experience -----------------------------------------------------------------------------------------------------------------
@@ -163,48 +146,86 @@ def test_a_slow_learner_knows_less_and_a_dull_one_notices_less(level: Level) -> 
 def newcomers(shift: float, count: int, seed: int = 3) -> np.ndarray:
     """People known after many hands, whose weights lie some deviations off what was installed: ``KNOWN[count]``."""
     prior = shipped_prior()
-    spread = np.linalg.cholesky(prior.covariance)
+    spread, rng = np.linalg.cholesky(prior.covariance), np.random.default_rng(seed)
     known = np.repeat(prior.stranger, count)
-    noise = np.random.default_rng(seed).normal(size=(count, len(prior.mean)))
-    known["mean"] = prior.mean + (noise + shift) @ spread.T
+    true = prior.mean + (rng.normal(size=(count, len(prior.mean))) + shift) @ spread.T
+    # As sure as nineteen times what was installed, and off by what that leaves in doubt.
+    shown = true + rng.normal(size=true.shape) @ spread.T / 19**0.5
+    known["mean"], known["hands"] = (prior.mean + 19 * shown) / 20, 60
     known["precision"] *= 20
-    known["hands"] = 60
     return known
+
+
+def met(people: np.ndarray) -> Experience:
+    """What people said who were met one after the other."""
+    experience = Experience()
+    for k in range(1, len(people)):
+        experience.test(expected_weights(people[: k + 1], np.array([k]))[0], people[k])
+    assert experience.tests == len(people) - 1
+    return experience
 
 
 @pytest.mark.parametrize(("shift", "trusted"), [(0.0, False), (1.0, True)])
 def test_what_is_expected_moves_when_newcomers_are_others_than_installed(shift: float, trusted: bool) -> None:
-    people, experience = newcomers(shift, 40), Experience()
-    for k in range(1, len(people)):
-        experience.test(expected_weights(people[:k]), people[k])
-    assert experience.trusted == trusted and experience.tests == 39
-    away = expected_weights(people) - shipped_prior().mean
-    assert np.allclose(expected_weights(people[:0]), shipped_prior().mean) and np.abs(away).max() > 0
+    assert met(newcomers(shift, 40)).trusted == trusted
+    alone = expected_weights(newcomers(shift, 1), np.zeros(1, np.int64))[0]
+    assert np.allclose(alone, shipped_prior().mean)
+
+
+def test_the_odds_of_a_test_are_those_of_two_normal_distributions() -> None:
+    prior, (person,) = shipped_prior(), newcomers(0.5, 1)
+    expected = prior.mean + 0.3 * np.sqrt(np.diag(prior.covariance))
+    # What was shown says ``shown``, give or take a nineteenth of people's differences.
+    shown, spread = (20 * person["mean"] - prior.mean) / 19, prior.covariance * (1 + 1 / 19)
+    near, far = (-0.5 * (shown - mean) @ np.linalg.solve(spread, shown - mean) for mean in (expected, prior.mean))
+    experience = Experience()
+    experience.test(expected, person)
+    assert experience.evidence == pytest.approx(near - far, rel=1e-6)
 
 
 def test_nobody_counts_more_than_once_however_many_hands_were_played() -> None:
-    one = newcomers(2.0, 1)
-    moved = expected_weights(one) - shipped_prior().mean
-    one["hands"] = 100_000
-    assert np.allclose(
-        expected_weights(one) - shipped_prior().mean, 1 / 9 * (one["mean"][0] - shipped_prior().mean), rtol=0.01
-    )
-    assert np.abs(expected_weights(one) - shipped_prior().mean).sum() < 1.5 * np.abs(moved).sum()
+    prior = shipped_prior()
+
+    def moved(hands: int) -> np.ndarray:
+        people = newcomers(2.0, 2)
+        people["hands"] = [hands, 0]
+        return expected_weights(people, np.array([1]))[0] - prior.mean
+
+    assert np.allclose(moved(100_000), 1 / 9 * (newcomers(2.0, 2)["mean"][0] - prior.mean), rtol=0.01)
+    assert np.abs(moved(100_000)).sum() < 1.5 * np.abs(moved(60)).sum()
 
 
 def test_strangers_meet_what_is_trusted_alone() -> None:
-    known = Acquaintances()
+    known = Acquaintances(Experience())
     known.widen(12)
-    for row, person in enumerate(newcomers(1.0, 10)):
-        known.put(row, person[None], known.counts[:1].copy())
+    known.known[:10] = newcomers(1.0, 10)
     for evidence, expects in ((0.0, False), (9.0, True)):
         known.experience = Experience(evidence, 10)
         known.forget(np.array([11]))
         assert known.contexts[11].any() == expects
         if expects:
-            assert known.contexts[11, 0] == 1 and not known.contexts[11, 1 + CONTEXT_WIDTH // 2 :].any()
-    known.forget_all()
-    assert not known.contexts.any() and not known.known["hands"].any()
+            assert known.contexts[11, 0] == 1 and np.abs(known.contexts[11, 1 + CONTEXT_WIDTH // 2 :]).max() < 1e-6
+            expected = expected_weights(known.known, np.array([11]))[0]
+            far = (expected - shipped_prior().mean) / np.sqrt(np.diag(shipped_prior().covariance))
+            np.testing.assert_allclose(known.contexts[11, 1 : 1 + CONTEXT_WIDTH // 2], far, rtol=1e-4, atol=1e-5)
+    # Opponents in an environment or a match say nothing of each other.
+    known.experience = None
+    known.read(np.arange(12))
+    assert not known.contexts[10:].any() and known.contexts[:10, 0].all()
+
+
+def test_what_was_expected_goes_as_somebody_becomes_known() -> None:
+    """The context of a person is that of hands seen from what was expected of it."""
+    known = Acquaintances(Experience(9.0, 10))
+    known.widen(3)
+    known.known[:2] = newcomers(1.0, 2)
+    known.known[2] = newcomers(-1.0, 1, seed=4)[0]
+    known.read(np.array([2]))
+    prior, person = shipped_prior(), newcomers(-1.0, 1, seed=4)[0]
+    expected = expected_weights(known.known, np.array([2]))[0]
+    mean = person["mean"] + (expected - prior.mean) / 20
+    far = (mean - prior.mean) / np.sqrt(np.diag(prior.covariance))
+    np.testing.assert_allclose(known.contexts[2, 1 : 1 + CONTEXT_WIDTH // 2], far, rtol=1e-4, atol=1e-5)
 
 
 # --- in play --------------------------------------------------------------------------------------------------------------------

@@ -124,7 +124,7 @@ def test_a_stranger_is_all_zeros_and_certainty_grows():
     late = knowledge.context(np.array([1]))[0]
     certain = slice(1 + NUM_WEIGHTS, None)
     assert (late[certain] >= early[1][certain] - 1e-6).all() and 0 < late[certain].mean() <= 1
-    knowledge.forget(np.array([1]))
+    knowledge.known[1] = knowledge.prior.stranger[0]
     assert not knowledge.context(np.arange(3)).any()
 
 

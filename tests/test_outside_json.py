@@ -179,7 +179,7 @@ def test_a_profile_with_a_right_checksum_and_absurd_values_is_refused(
         Profile(tmp_path, level, "anna")
     assert "\n" not in str(raised.value)
     path.write_bytes(signed(plain | {"opponents": {"anna": record}}))
-    assert read_learned(tmp_path, level, "anna")[1].known["hands"][0] == 3
+    assert read_learned(tmp_path, level, "anna")["anna"].known["hands"][0] == 3
     for missing in ("format", "level", "opponents"):
         path.write_bytes(signed({name: part for name, part in plain.items() if name != missing}))
         with pytest.raises(LevelError, match="is damaged or of another version"):

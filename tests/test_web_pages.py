@@ -99,7 +99,7 @@ def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_pat
         while not ann.seat.live.match.is_over:
             ann.move()
     shown = plain(ann.get(f"/learned?level={level}"))
-    found = findings(tmp_path, load_level(level), "Ann")
+    (found,) = findings(tmp_path, load_level(level), "Ann")
     seen = f"{found['hands_shown']} hand"
     assert found["hands_shown"] and f"{seen}" in shown and "against a stranger" in shown
     for habit in found["habits"]:

@@ -14,17 +14,19 @@ from tyro.extras import SubcommandApp
 from agents.arena.series import counting_hands
 from agents.bots.heuristics import make_formula
 from agents.config import override, parse_config
+from agents.files import check_writable
 from agents.levels.answers import ANSWERS
 from agents.levels.bench.rating import rate_levels, read_rating
 from agents.levels.bench.variety import measure_variety
 from agents.levels.fit_answers import FitConfig, fit_answers, hands_to_play
 from agents.levels.level import LEVEL, NAMES, load_level
 from agents.levels.package import build_level, export_level, import_level, read_settings
-from agents.levels.profile import read_learned, reset_level
+from agents.levels.profile import reset_level
 from agents.levels.words import findings, what_did_you_learn
 from agents.network.card import write_card
 from agents.play.store import default_home
 from agents.reports.terminal import progress_bar
+from ginenv.errors import GinError
 
 app = SubcommandApp()
 
@@ -57,10 +59,11 @@ def learned(
         as_json: as JSON, one object for each opponent.
     """
     home, found = home or default_home(), load_level(level)
+    if opponent == "":
+        raise GinError("opponent must be a name, not empty; all opponents are told of when it is left out")
     if not as_json:
         return what_did_you_learn(home, found, opponent)
-    names = [opponent] if opponent is not None else read_learned(home, found)[0]
-    return json.dumps([findings(home, found, name) for name in names], indent=2)
+    return json.dumps(findings(home, found, opponent), indent=2)
 
 
 @app.command
@@ -156,10 +159,15 @@ def fit(level: Positional[str], set: tuple[str, ...] = ()) -> str:
     """Finds how a level best answers what it knows of its opponents, and writes that into its directory.
 
     Args:
-        level: name or directory.
+        level: its directory (``gin levels build`` or ``export`` makes one).
         set: settings of ``agents.levels.fit_answers.FitConfig`` that differ from the default, as key=value (``rounds=2 hands=10``).
     """
+    if level in NAMES:
+        raise GinError(
+            f"{level} is installed; gin levels export {level} DIRECTORY makes a copy whose answers can be fitted"
+        )
     found, console = load_level(level), Console(stderr=True)
+    check_writable(found.directory / ANSWERS)
     config: FitConfig = parse_config(override({}, set), FitConfig, "gin levels fit")
     with progress_bar(console, hands_to_play(config), f"{found.name}, hands") as tick, counting_hands(tick):
         fit_answers(found, config, console.print).write(found.directory / ANSWERS)

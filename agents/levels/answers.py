@@ -14,8 +14,10 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
+from agents.bots.hand_kernels import remembered
 from agents.config import Config, parse_config
 from agents.files import JsonError, read_json, write_json
+from agents.network.bounds import EVERYTHING, NOTHING
 from agents.opponent_model.features import (
     FEATURES,
     FIRST_DRAW,
@@ -117,12 +119,14 @@ def read_answers(path: Path, source: str) -> Answers:
 
 
 @kernel
-def _describe_turn(v, t):
-    """The mover's turn, as the opponent model describes those of an opponent."""
+def _describe_turn(v, memory, notices, t):
+    """The mover's turn, as the opponent model describes those of an opponent, within what the mover remembers and notices."""
     t.before = v.known[0]
-    t.pile = v.pile_cards
-    t.mine = v.known[1]
-    t.cold = v.thrown[1] | v.refused[1]
+    t.pile = remembered(v, memory)
+    t.mine = v.known[1] if notices > NOTHING else np.int64(0)
+    t.cold = t.pile & v.thrown[1] if notices > NOTHING else np.int64(0)
+    if notices == EVERYTHING:
+        t.cold |= v.refused[1]
     t.top = -1 if v.upcard == NO_CARD else v.upcard
     t.discarded = -1
     t.number = popcount(v.thrown[0]) + 1
@@ -130,18 +134,20 @@ def _describe_turn(v, t):
 
 
 @kernel
-def features_of(v, legal, i, space, features):
+def features_of(v, memory, notices, legal, i, space, features):
     """Writes the features of the legal draws, discards and knocks of a view, zeros where an action has none.
 
     Args:
         v: the view.
+        memory: how many of the last cards of the pile are remembered.
+        notices: which of the opponent's choices are noticed (``agents.network.bounds``).
         legal: ``int64[n, 3]``, legal actions.
         i: its row of these.
         space: a ``SPACE`` record.
         features: ``float64[107, NUM_WEIGHTS]``, written where an action is legal.
     """
     t = space.turn
-    _describe_turn(v, t)
+    _describe_turn(v, memory, notices, t)
     if v.phase != PHASE_DISCARD:
         for action in range(STOCK, NUM_ACTIONS):
             features[action, :] = 0.0
@@ -171,11 +177,12 @@ def features_of(v, legal, i, space, features):
 
 
 @kernel
-def lean(views, legal, leanings, space, logits):
+def lean(views, behaviour, legal, leanings, space, logits):
     """Adds leanings to the logits of draws, discards and knocks.
 
     Args:
         views: ``VIEW[n]``.
+        behaviour: a record with ``memory`` and ``notices``.
         legal: ``int64[n, 3]``, legal actions.
         leanings: ``float64[n, NUM_WEIGHTS]``.
         space: ``SPACE[1]``, scratch.
@@ -185,7 +192,7 @@ def lean(views, legal, leanings, space, logits):
     for i in range(views.shape[0]):
         if views[i].phase > PHASE_DISCARD or not np.any(leanings[i] != 0):
             continue
-        features_of(views[i], legal, i, space[0], features)
+        features_of(views[i], behaviour.memory, behaviour.notices, legal, i, space[0], features)
         for action in range(NUM_ACTIONS):
             if (legal[i, action // 52] >> (action % 52)) & 1:
                 moved = 0.0

@@ -48,14 +48,15 @@ def draw_leanings(views, behaviour, seed, leanings):
 
 
 @kernel
-def prepare(views, behaviour, seed, rows, legal, words):
-    """Writes the network's observations for a batch of views, the legal actions, and random words.
+def prepare(views, behaviour, seed, rows, declined, legal, words):
+    """Writes the network's inputs for a batch of views, the legal actions, and random words.
 
     Args:
         views: ``VIEW[n]``.
         behaviour: a ``BEHAVIOUR`` record.
         seed: of the player.
         rows: ``uint8[n, 520]``, observations.
+        declined: ``uint8[n]``, 1 where a knock was declined in this hand, as the network knows it from training.
         legal: ``int64[n, 3]``, legal actions.
         words: ``uint64[n]``, random words.
     """
@@ -63,6 +64,7 @@ def prepare(views, behaviour, seed, rows, legal, words):
         v = views[i]
         encode(v, rows, i)
         blank(v, behaviour.memory, behaviour.notices, rows[i])
+        declined[i] = 1 if v.declined > 0 else 0
         for k in range(3):
             legal[i, k] = v.legal[k]
         words[i] = mix(v.luck ^ mix(np.uint64(seed)))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.opponent_model.posterior import KNOWN, ModelPrior, shipped_prior
+from agents.opponent_model.posterior import shipped_prior
 
 # Whoever was shown in so many hands counts half as much as somebody known perfectly.
 _HALF = 20.0
@@ -42,31 +42,35 @@ class Experience:
         return self.evidence > TRUST
 
     def test(self, expected: np.ndarray, newcomer: np.ndarray) -> None:
-        """Tests an expectation on a newcomer.
+        """Tests an expectation on what a newcomer's hands say by themselves: how much likelier does it make them than the installed one?
 
         Args:
             expected: weights that were expected without it, ``float64[W]``.
             newcomer: what is known of it, a ``KNOWN`` record.
         """
         prior = shipped_prior()
-        spread = np.linalg.inv(prior.covariance + np.linalg.inv(newcomer["precision"]))
-        near, far = newcomer["mean"] - expected, newcomer["mean"] - prior.mean
-        self.evidence += 0.5 * float(far @ spread @ far - near @ spread @ near)
+        installed = np.linalg.inv(prior.covariance)
+        shown = newcomer["precision"] - installed
+        pull = newcomer["precision"] @ newcomer["mean"] - installed @ prior.mean
+        # Of the hands, people's differences counted: precision, and precision times mean.
+        share = np.linalg.solve(newcomer["precision"], np.column_stack([shown, pull]))
+        precision, pull = shown - shown @ share[:, :-1], pull - shown @ share[:, -1]
+        moved = expected - prior.mean
+        self.evidence += float(moved @ pull - 0.5 * (expected + prior.mean) @ precision @ moved)
         self.tests += 1
 
 
-def expected_weights(known: np.ndarray) -> np.ndarray:
-    """The weights that are expected of a stranger after what is known of others, ``KNOWN[n]``: ``float64[W]``."""
-    prior = shipped_prior()
+def expected_weights(known: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The weights that all others let expect of each of some people.
+
+    Args:
+        known: what is known of everybody, ``KNOWN[n]``.
+        rows: ``int[k]``.
+
+    Returns:
+        ``float64[k, W]``.
+    """
     share = (known["hands"] / (known["hands"] + _HALF))[:, None]
-    return (_INSTALLED * prior.mean + (share * known["mean"]).sum(0)) / (_INSTALLED + share.sum())
-
-
-def stranger(expected: np.ndarray | None = None) -> np.ndarray:
-    """What is known of somebody never met, ``KNOWN[1]``, if these weights are expected; the installed ones by default."""
-    prior: ModelPrior = shipped_prior()
-    known = np.repeat(prior.stranger, 1)
-    assert known.dtype == KNOWN
-    if expected is not None:
-        known["mean"] = expected
-    return known
+    weighed = share * known["mean"]
+    total = _INSTALLED * shipped_prior().mean + weighed.sum(0)
+    return (total - weighed[rows]) / (_INSTALLED + share.sum() - share[rows])

@@ -1,6 +1,6 @@
 """Finds a level's answers: which leanings of its choices win points, by what is known of the opponent.
 
-gin levels fit level-2
+gin levels fit runs/my-level
 
 The level plays styles of which as much is known as some hands show, every deal twice with luck of its own. What the better of two plays
 chose more often than the policy would is the gradient of the points (``score function``), and its product with what is known that of
@@ -13,10 +13,11 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from agents.arena.series import play_series
 from agents.bots.heuristics import StylePlayer
@@ -64,9 +65,23 @@ class FitConfig(Config):
     strong: float = Field(0.33, ge=0, le=10)
     rounds: int = Field(6, ge=1)
     series: int = Field(2048, ge=8)
-    hands: int = Field(24, ge=1)
+    hands: int = Field(40, ge=1)
     rate: float = Field(0.4, gt=0)
     seed: int = Field(61, ge=0)
+
+    @property
+    def opponents(self) -> int:
+        """Styles and strong players."""
+        return self.styles + round(self.styles * self.strong)
+
+    @model_validator(mode="after")
+    def _everybody_is_met(self) -> FitConfig:
+        least = len(HISTORIES) * self.opponents
+        if self.series < least:
+            raise ValueError(
+                f"series must be {least} or more, so that all {self.opponents} opponents are met after every history"
+            )
+        return self
 
 
 @kernel
@@ -83,7 +98,7 @@ def _score(views, behaviour, logits, legal, actions, rows, space, scores):
         for action in range(NUM_ACTIONS):
             if (legal[i, action // 52] >> (action % 52)) & 1:
                 best = max(best, np.float64(logits[i, action]))
-        features_of(views[i], legal, i, space[0], features)
+        features_of(views[i], behaviour.memory, behaviour.notices, legal, i, space[0], features)
         total = 0.0
         mean[:] = 0.0
         for action in range(NUM_ACTIONS):
@@ -120,8 +135,8 @@ class _Tried(LevelPlayer):
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         assert slots is not None
         n = len(views)
-        observations, legal, words = self._see(views)
-        logits = self._logits(views, observations, legal, self.leanings(slots, n))
+        observations, declined, legal, words = self._see(views)
+        logits = self._logits(views, observations, declined, legal, self.leanings(slots, n))
         leanings, actions = np.zeros(n, LEANING), np.empty(n, np.int64)
         draw_leanings(views, self.behaviour, self.seed & 0xFFFFFFFF, leanings)
         choose(views, self.behaviour, leanings, logits, legal, words, actions)
@@ -133,7 +148,7 @@ class _Tried(LevelPlayer):
 
 def hands_to_play(config: FitConfig) -> int:
     """How many hands are played in all, for a progress bar."""
-    return round(config.styles * (1 + config.strong)) * HISTORIES[-1] + 2 * config.rounds * config.series * config.hands
+    return config.opponents * HISTORIES[-1] + 2 * config.rounds * config.series * config.hands
 
 
 class _Opponents(BasePlayer):
@@ -152,7 +167,7 @@ class _Opponents(BasePlayer):
         itself = LevelPlayer(level.with_settings(worlds=0), config.seed + 1, learn=False)
         self.strong = [itself, *(make_player(name, config.seed) for name in STRONG)]
         self.first_strong = config.styles
-        self.count = config.styles + max(len(self.strong), round(config.styles * config.strong))
+        self.count = config.opponents
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         assert slots is not None
@@ -230,9 +245,11 @@ class _Sums:
     Args:
         reads: what is known of the opponent of each series, ``float64[series, len(READS)]``.
         gradients: of the first round, ``float64[..., NUM_WEIGHTS]``.
+        opponents: that the series go through in turn.
     """
 
-    def __init__(self, reads: np.ndarray, gradients: np.ndarray) -> None:
+    def __init__(self, reads: np.ndarray, gradients: np.ndarray, opponents: int) -> None:
+        self.opponents = opponents
         self.leans = _whitening(gradients.reshape(-1, NUM_WEIGHTS))
         self.typical = reads[:, 1:].mean(0)
         self.differs = _whitening(reads[:, 1:] - self.typical)
@@ -246,7 +263,9 @@ class _Sums:
         each = self.reads[:, :, None] * better.mean(1)[:, None, :]
         rate = min(rate, _LONGEST / float(np.linalg.norm(each[:, 0].mean(0))))
         self.gradient += rate * each.mean(0)
-        self.variance += rate**2 * each.var(0) / len(each)
+        # Series against one opponent are alike.
+        by_opponent = np.stack([each[k :: self.opponents].mean(0) for k in range(self.opponents)])
+        self.variance += rate**2 * by_opponent.var(0) / self.opponents
 
     def answers(self) -> np.ndarray:
         """The answers' matrix that all rounds together ask for."""
@@ -274,19 +293,27 @@ def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: N
         deals = config.seed + 1 + number
         played = [_play(level, opponents, reads @ matrix, config, deals, config.seed + 1000 * k) for k in range(2)]
         points, gradients = (np.stack(parts) for parts in zip(*played, strict=True))
-        sums = _Sums(reads, gradients) if sums is None else sums
+        sums = _Sums(reads, gradients, opponents.count) if sums is None else sums
         sums.add(points, gradients, config.rate)
         matrix = sums.answers()
         steps.append({"points": round(float(points.mean()), 3), "reading": float(np.abs(matrix[1:]).mean())})
         say(f"round {number + 1} of {config.rounds}: {points.mean():+.2f} points a hand")
     about: dict[str, Any] = {
-        "command": f"gin levels fit {level.name}",
+        "command": f"gin levels fit {_shown(level.directory)}",
         "config": config.model_dump(mode="json"),
         "minutes": round((time.perf_counter() - began) / 60, 1),
         "points_a_hand": steps,
         "weights_sha256": hashlib.sha256((level.directory / WEIGHTS).read_bytes()).hexdigest(),
     }
     return Answers(matrix, about)
+
+
+def _shown(directory: Path) -> str:
+    """A directory as one would type it: within the current one, or else by its name alone."""
+    here = Path.cwd()
+    return (
+        directory.resolve().relative_to(here).as_posix() if directory.resolve().is_relative_to(here) else directory.name
+    )
 
 
 def _whitening(rows: np.ndarray) -> np.ndarray:

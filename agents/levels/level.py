@@ -49,8 +49,6 @@ class LevelSettings(Config):
         hoards: subtracted from the logit of a discard for every ten points of the card.
         grabs: added to the logit of taking the upcard.
         early_knock: added to the logit of a knock.
-        learning: how much it makes of a hand that it is shown, from 0, nothing, to 1, all there is in it.
-        dullness: how far a habit must be from other people's to be noticed, in their standard deviations.
         worlds: worlds of the search that makes its choices; 0 for none, its network makes them then.
         slack: of that search (see ``agents.search.SearchConfig``).
     """
@@ -66,8 +64,6 @@ class LevelSettings(Config):
     hoards: float = Field(0.0, ge=-10, le=10)
     grabs: float = Field(0.0, ge=-10, le=10)
     early_knock: float = Field(0.0, ge=-10, le=10)
-    learning: float = Field(1.0, ge=0, le=1)
-    dullness: float = Field(0.0, ge=0, le=5)
     worlds: int = Field(0, ge=0, le=4096)
     slack: float = Field(0.0, ge=0, le=10)
 
@@ -123,7 +119,7 @@ class Level:
     @property
     def learns(self) -> bool:
         """Whether it can learn of its opponents."""
-        return self.answers is not None and self.settings.learning > 0
+        return self.answers is not None
 
     def with_settings(self, **changes: Any) -> Level:
         """The same level with some settings changed.

@@ -39,7 +39,7 @@ from ginenv.rules import PRESETS
 # Hands that a level plays under every preset before it is taken in.
 _CHECK_HANDS = 4
 # Settings of earlier formats that no longer exist.
-_GONE = ("answers", "heeds", "insight", "bot", "noise", "plans", "doubt", "boldness")
+_GONE = ("answers", "heeds", "insight", "bot", "noise", "plans", "doubt", "boldness", "slack")
 
 
 def read_settings(title: str, like: str = "", changes: Sequence[str] = ()) -> LevelSettings:
@@ -126,6 +126,8 @@ def convert_level(directory: Path) -> str:
         write_level_json(made, str(values.get("name")), checked, digest, about if isinstance(about, dict) else {})
         level = load_level(str(made))
     lost = f"; what it did by {', '.join(used)} is gone" if used else ", and plays as before"
+    if level.settings.worlds:
+        lost = f"{lost if used else ''}; its search now goes by its own network"
     return f"{level.name} now has format {FORMAT_VERSION} (sha256 {level.digest}){lost}."
 
 

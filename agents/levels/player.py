@@ -36,7 +36,6 @@ class LevelPlayer(BasePlayer):
 
     Attributes:
         known: the opponents that it knows, a row for each; row 0 is for callers without slots, of whom nothing is learned.
-        reads: for measurements, the slot whose opponent each slot takes its own for, ``int64[slots]``; ``None``: its own.
     """
 
     def __init__(self, level: Level, seed: int = 0, learn: bool = True, profile: Profile | None = None) -> None:
@@ -49,8 +48,7 @@ class LevelPlayer(BasePlayer):
         self.search = _search(level, self.policy) if level.settings.worlds else None
         if self.search is not None:
             self.search.reset(seed)
-        self.known = Acquaintances(level.settings.learning, level.settings.dullness)
-        self.reads: np.ndarray | None = None
+        self.known = Acquaintances()
         self._rows: dict[int, int] = {}
         self._space = np.zeros(1, SPACE)
         if profile is not None:
@@ -77,7 +75,7 @@ class LevelPlayer(BasePlayer):
             self.search.reset(seed)
         if self.profile is None:
             self._rows.clear()
-            self.known.forget_all()
+            self.known.forget(np.arange(len(self.known)))
 
     def forget(self, slots: np.ndarray) -> None:
         """Forgets the opponents in some slots, unless a profile keeps them."""
@@ -87,8 +85,6 @@ class LevelPlayer(BasePlayer):
 
     def contexts(self, slots: np.ndarray | None, n: int) -> np.ndarray:
         """What is known of each opponent, ``float32[n, CONTEXT_WIDTH]``; zeros where nothing is."""
-        if self.reads is not None and slots is not None:
-            slots = self.reads[slots]
         # Making room for a new opponent replaces the array.
         rows = self.rows_of(slots, n)
         return self.known.contexts[rows]
@@ -111,37 +107,51 @@ class LevelPlayer(BasePlayer):
         n = len(views)
         if self.search is not None:
             return self.search.act(views, slots)
-        observations, legal, words = self._see(views)
-        logits = self._logits(views, observations, legal, self.leanings(slots, n))
-        leanings = np.zeros(n, LEANING)
-        draw_leanings(views, self.behaviour, self.seed & 0xFFFFFFFF, leanings)
-        actions = np.empty(n, np.int64)
-        choose(views, self.behaviour, leanings, logits, legal, words, actions)
+        return self.choose(views, self.leanings(slots, n))
+
+    def choose(self, views: np.ndarray, leanings: np.ndarray | None) -> np.ndarray:
+        """Chooses by its network for every view, whatever its opponents: ``VIEW[n]`` to ``int64[n]``.
+
+        Args:
+            views: ``VIEW[n]``.
+            leanings: of its choices, ``float64[n, NUM_WEIGHTS]``; ``None`` for none.
+        """
+        observations, declined, legal, words = self._see(views)
+        logits = self._logits(views, observations, declined, legal, leanings)
+        tastes = np.zeros(len(views), LEANING)
+        draw_leanings(views, self.behaviour, self.seed & 0xFFFFFFFF, tastes)
+        actions = np.empty(len(views), np.int64)
+        choose(views, self.behaviour, tastes, logits, legal, words, actions)
         return actions
 
-    def _see(self, views: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What it notices ``uint8[n, 520]``, legal actions ``int64[n, 3]``, and random words ``uint64[n]``."""
+    def _see(self, views: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """What it notices ``uint8[n, 520]``, whether it declined a knock ``uint8[n]``, legal actions ``int64[n, 3]``, and random words."""
         n = len(views)
-        found = np.empty((n, OBSERVATION_SIZE), np.uint8), np.empty((n, 3), np.int64), np.empty(n, np.uint64)
+        found = (
+            np.empty((n, OBSERVATION_SIZE), np.uint8),
+            np.empty(n, np.uint8),
+            np.empty((n, 3), np.int64),
+            np.empty(n, np.uint64),
+        )
         prepare(views, self.behaviour, self.seed & 0xFFFFFFFF, *found)
         return found
 
     def policy(self, views: np.ndarray, slots: np.ndarray | None) -> np.ndarray:
         """The logits that a search of this level goes by, ``float32[n, 107]``."""
-        return self.policy_by(views, self.leanings(slots, len(views)))
-
-    def policy_by(self, views: np.ndarray, leanings: np.ndarray | None) -> np.ndarray:
-        """The logits of its policy with some leanings, ``float64[n, NUM_WEIGHTS]``: ``float32[n, 107]``."""
-        observations, legal, _ = self._see(views)
-        return self._logits(views, observations, legal, leanings)
+        observations, declined, legal, _ = self._see(views)
+        return self._logits(views, observations, declined, legal, self.leanings(slots, len(views)))
 
     def _logits(
-        self, views: np.ndarray, observations: np.ndarray, legal: np.ndarray, leanings: np.ndarray | None
+        self,
+        views: np.ndarray,
+        observations: np.ndarray,
+        declined: np.ndarray,
+        legal: np.ndarray,
+        leanings: np.ndarray | None,
     ) -> np.ndarray:
-        unbound = np.zeros(len(views), np.uint8)
-        logits = self.actor(actor_inputs(self.actor, views, observations, unbound, None, self.features)).numpy()
+        logits = self.actor(actor_inputs(self.actor, views, observations, declined, None, self.features)).numpy()
         if leanings is not None:
-            lean(views, legal, leanings, self._space, logits)
+            lean(views, self.behaviour, legal, leanings, self._space, logits)
         return logits
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:

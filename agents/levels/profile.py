@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -22,7 +23,7 @@ from agents.levels.experience import Experience
 from agents.levels.level import Level, LevelError
 from agents.opponent_model.features import NUM_WEIGHTS
 from agents.opponent_model.habits import COUNTS, NUM_HABITS
-from agents.opponent_model.posterior import Knowledge
+from agents.opponent_model.posterior import square
 
 FORMAT_VERSION = 3
 DIRECTORY = "levels"
@@ -65,8 +66,8 @@ def _checksum(values: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _read(path: Path, level: Level) -> _File:
-    """What a file holds for a level; nothing where there is none, or one of an earlier format.
+def _read(path: Path, level: Level) -> tuple[_File, bool]:
+    """What a file holds for a level; nothing where there is none, or one of an earlier format: whether it is such a one.
 
     Raises:
         LevelError: if it is damaged or of another version. It is left as it is.
@@ -75,7 +76,7 @@ def _read(path: Path, level: Level) -> _File:
     try:
         text = read_bytes(path)
     except FileNotFoundError:
-        return empty
+        return empty, False
     except OSError as error:
         raise LevelError(f"{path} cannot be read ({error.strerror}); reset the level, or remove the file") from None
     try:
@@ -85,51 +86,48 @@ def _read(path: Path, level: Level) -> _File:
         if values.get("checksum") != _checksum(values):
             raise ConfigError("its checksum does not match")
         if values.get("format") in _EARLIER:
-            return empty
+            return empty, True
         file: _File = parse_config(values, _File, path.name)
         for known in file.opponents.values():
-            one = Knowledge(1)
-            one.load(0, known.model_dump())
             # Raises where they are no precisions.
-            np.linalg.cholesky(one.known["precision"][0])
+            np.linalg.cholesky(square(known.precision))
     except ValueError as error:
         remedy = f"reset the level ({path.stem}) to begin anew, or put an older copy of {path} in its place"
         raise LevelError(f"{path.name} is damaged or of another version ({error}); {remedy}") from None
-    return file
+    return file, False
 
 
-def acquaintances(file: _File, level: Level, opponent: str) -> Acquaintances:
-    """Everybody in a file, the opponent in row 0 and the others after it, in the order of ``others``."""
-    found = Acquaintances(level.settings.learning, level.settings.dullness)
-    found.experience = Experience(file.evidence, file.tests)
+def _acquaintances(file: _File, opponent: str) -> Acquaintances:
+    """The opponent in row 0, and after it the others, of whom only weights, hands and habits are read."""
+    found = Acquaintances(Experience(file.evidence, file.tests))
     names = [opponent, *(name for name in file.opponents if name != opponent)]
     found.widen(len(names))
     for row, name in enumerate(names):
         if (known := file.opponents.get(name)) is not None:
-            counts = np.zeros(1, COUNTS)
-            counts["did"], counts["could"] = known.did, known.could
-            one = Knowledge(1)
-            one.load(0, known.model_dump())
-            found.put(row, one.known, counts)
-    if opponent not in file.opponents:
-        # What is expected of strangers follows from the others.
-        found.forget(np.zeros(1, np.int64))
+            found.counts["did"][row], found.counts["could"][row] = known.did, known.could
+            found.known["mean"][row], found.known["hands"][row] = known.mean, known.hands
+    if (known := file.opponents.get(opponent)) is not None:
+        found.knowledge.load(0, known.model_dump())
+    found.read(np.zeros(1, np.int64))
     return found
 
 
-def read_learned(home: Path, level: Level, opponent: str = "") -> tuple[list[str], Acquaintances]:
+def read_learned(home: Path, level: Level, opponent: str | None = None) -> dict[str, Acquaintances]:
     """What a level has learned, from its file under a home directory.
 
+    Args:
+        home: the directory.
+        level: the level.
+        opponent: the name of one opponent, also of one that is not known; all that are when left out.
+
     Returns:
-        The names of the opponents and what is known of them, a row for each; the one asked for first, if one is.
+        For each name that opponent in row 0, and the others after it.
 
     Raises:
         LevelError: if the file is damaged.
     """
-    file = _read(profile_path(home, level.name), level)
-    first = opponent or next(iter(file.opponents), "")
-    names = [first, *(name for name in file.opponents if name != first)]
-    return names if opponent or file.opponents else [], acquaintances(file, level, first)
+    file = _read(profile_path(home, level.name), level)[0]
+    return {name: _acquaintances(file, name) for name in (file.opponents if opponent is None else [opponent])}
 
 
 class Profile:
@@ -151,11 +149,27 @@ class Profile:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise LevelError(f"{self.path.parent} cannot be made ({error.strerror})") from None
-        self._file = _read(self.path, level)
+        self._file, earlier = _read(self.path, level)
+        if earlier:
+            self._set_aside()
+
+    def _set_aside(self) -> None:
+        """Keeps a file of an earlier format beside the one that follows it, and says so."""
+        kept = self.path.with_suffix(".json.old")
+        try:
+            with FileLock(self.path.with_suffix(".lock")):
+                if _read(self.path, self.level)[1]:
+                    self.path.replace(kept)
+        except OSError as error:
+            raise LevelError(f"{self.path} cannot be renamed ({error.strerror or error})") from None
+        warnings.warn(
+            f"what {self.level.name} learned before cannot be read by this version, which learns other things; it is kept in {kept}",
+            stacklevel=3,
+        )
 
     def show(self, known: Acquaintances) -> None:
         """Puts what is known of the opponent into row 0."""
-        _copy(acquaintances(self._file, self.level, self.opponent), known)
+        _copy(_acquaintances(self._file, self.opponent), known)
 
     def learn(self, views: np.ndarray, known: Acquaintances) -> None:
         """Learns from finished hands with the opponent as the file on disk knows it, writes the file, and puts the result into row 0.
@@ -165,8 +179,9 @@ class Profile:
         """
         try:
             with FileLock(self.path.with_suffix(".lock")):
-                file = _read(self.path, self.level)
-                found = acquaintances(file, self.level, self.opponent)
+                file, _ = _read(self.path, self.level)
+                found = _acquaintances(file, self.opponent)
+                assert found.experience is not None
                 found.learn(views, np.zeros(len(views), np.int64))
                 counts = {name: found.counts[name][0].tolist() for name in COUNTS.names or ()}
                 known_now = _Known(**found.knowledge.to_dict(0), **counts)

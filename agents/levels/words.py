@@ -10,15 +10,16 @@ import numpy as np
 
 from agents.arena.series import play_series
 from agents.bots.heuristics import StylePlayer, style
+from agents.levels.acquaintances import Acquaintances
+from agents.levels.answers import READS
 from agents.levels.level import Level
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import read_learned
 from agents.opponent_model.features import FEATURES
 from agents.opponent_model.habits import HABITS
 from agents.opponent_model.posterior import CONTEXT_WIDTH
-from ginenv.actions import KNOCK, NUM_ACTIONS, PHASE_DISCARD, STOCK, UPCARD
+from ginenv.actions import KNOCK, PHASE_DISCARD, STOCK, UPCARD
 from ginenv.melds import card_points
-from ginenv.view import VIEW
 
 # What a weight above and one below other people's means, by feature.
 _MEANING: dict[str, tuple[str, str]] = {
@@ -61,13 +62,13 @@ _MEANING: dict[str, tuple[str, str]] = {
 assert set(_MEANING) == set(FEATURES)
 # A belief is told from this much certainty and distance (in other people's standard deviations) on; and so many of them.
 _CERTAIN, _FAR, _TOLD = 0.25, 0.5, 5
-# Hands whose decisions show what is done differently, and their seed.
-_PROBES, _SEED = 60, 17
+# Hands whose decisions show what is done differently, how often each is played, and their seed.
+_PROBES, _TURNS, _SEED = 60, 10, 17
 
 
 @lru_cache(maxsize=1)
 def _probes() -> np.ndarray:
-    """Views of decisions in some hands between bots: ``VIEW[n]``."""
+    """Views of decisions in some hands between bots, each with several turns of luck: ``VIEW[n]``."""
     seen: list[np.ndarray] = []
 
     class Watcher(StylePlayer):
@@ -76,13 +77,14 @@ def _probes() -> np.ndarray:
             return super().act(views, slots)
 
     play_series(Watcher(style("knocker")), StylePlayer(style("formula")), series=_PROBES, hands=1, seed=_SEED)
-    views = np.concatenate(seen)
-    assert views.dtype == VIEW
+    views = np.tile(np.concatenate(seen), _TURNS)
+    luck = np.random.default_rng(_SEED).integers(0, 2**64, (2, len(views)), np.uint64)
+    views["luck"], views["hand_luck"] = luck
     return views
 
 
 def conduct(player: LevelPlayer, context: np.ndarray) -> dict[str, float]:
-    """How a level would play some decisions against one opponent: rates that people understand.
+    """How a level plays some decisions against one opponent, by its network: rates that people understand.
 
     Args:
         player: of the level.
@@ -90,32 +92,36 @@ def conduct(player: LevelPlayer, context: np.ndarray) -> dict[str, float]:
     """
     views, answers = _probes(), player.level.answers
     leanings = None if answers is None else answers.leanings(np.repeat(context[None], len(views), 0))
-    actions = np.arange(NUM_ACTIONS)
-    legal = (views["legal"][:, actions // 52] >> (actions % 52) & 1).astype(bool)
-    logits = np.where(legal, player.policy_by(views, leanings), -np.inf)
-    chances = np.exp(logits - logits.max(1, keepdims=True))
-    chances /= chances.sum(1, keepdims=True)
-    knocks, draws = legal[:, KNOCK : KNOCK + 52].any(1), legal[:, UPCARD] & legal[:, STOCK]
-    discards = ~knocks & legal[:, :52].any(1)
-    points = np.array([card_points(card) for card in range(52)])
+    actions = player.choose(views, leanings)
+    could_knock, could_draw = views["legal"][:, 1] != 0, views["legal"][:, 2] == 3
+    knocked = (actions >= KNOCK) & (actions < STOCK)
+    thrown = actions[(views["legal"][:, 0] != 0) & ~knocked] % KNOCK
     return {
-        "knocks when it could, %": 100 * float(chances[knocks, KNOCK : KNOCK + 52].sum(1).mean()),
-        "takes the upcard when it could, %": 100 * float(chances[draws, UPCARD].mean()),
-        "points of its discards": float((chances[discards, :52] * points).sum(1).mean()),
+        "knocks when it could, %": 100 * float(knocked[could_knock].mean()),
+        "takes the upcard when it could, %": 100 * float((actions[could_draw] == UPCARD).mean()),
+        "points of its discards": float(np.mean([card_points(card) for card in thrown.tolist()])),
     }
 
 
-def findings(home: Path, level: Level, opponent: str) -> dict[str, Any]:
-    """What a level has learned of one opponent, for JSON: beliefs, the habits counted, and what it does differently.
+def findings(home: Path, level: Level, opponent: str | None = None) -> list[dict[str, Any]]:
+    """What a level has learned of its opponents, for JSON: beliefs, the habits counted, and what it does differently.
+
+    Args:
+        home: directory under which levels keep what they learn.
+        level: the level.
+        opponent: the name of one opponent; all when left out.
 
     Raises:
         LevelError: if the file that holds it is damaged.
     """
-    names, known = read_learned(home, level, opponent)
-    assert names[0] == opponent
+    player = LevelPlayer(level.with_settings(worlds=0))
+    before = conduct(player, np.zeros(CONTEXT_WIDTH, np.float32))
+    return [_findings(player, name, known, before) for name, known in read_learned(home, level, opponent).items()]
+
+
+def _findings(player: LevelPlayer, opponent: str, known: Acquaintances, before: dict[str, float]) -> dict[str, Any]:
     context = known.contexts[0]
-    half = 1 + (CONTEXT_WIDTH - 1) // 2
-    far, certain = context[1:half], context[half:]
+    far, certain = context[1 : len(READS)], context[len(READS) :]
     order = np.argsort(-np.abs(far) * certain)
     beliefs = [
         {
@@ -127,25 +133,16 @@ def findings(home: Path, level: Level, opponent: str) -> dict[str, Any]:
         for k in order[:_TOLD]
         if certain[k] > _CERTAIN and abs(far[k]) > _FAR
     ]
-    counts = known.counts
-    others = counts[1:]
+    did, could = (known.counts[name].astype(np.float64) for name in ("did", "could"))
     habits = []
     for k, name in enumerate(HABITS):
-        could = float(counts["could"][0, k])
-        if could:
-            elsewhere = float(others["could"][:, k].sum())
-            habits.append(
-                {
-                    "habit": name,
-                    "did": int(counts["did"][0, k]),
-                    "could": int(could),
-                    "others": float(others["did"][:, k].sum()) / elsewhere if elsewhere else None,
-                }
-            )
-    player = LevelPlayer(level)
-    before, now = conduct(player, np.zeros(CONTEXT_WIDTH, np.float32)), conduct(player, context)
+        if could[0, k]:
+            elsewhere = float(could[1:, k].sum())
+            others = float(did[1:, k].sum()) / elsewhere if elsewhere else None
+            habits.append({"habit": name, "did": int(did[0, k]), "could": int(could[0, k]), "others": others})
+    now = conduct(player, context)
     return {
-        "level": level.name,
+        "level": player.level.name,
         "opponent": opponent,
         "hands_shown": int(known.known["hands"][0]),
         "beliefs": beliefs,
@@ -183,16 +180,11 @@ def what_did_you_learn(home: Path, level: Level, opponent: str | None = None) ->
     """
     if not level.learns:
         return f"{level.name} learns nothing: it plays everybody as installed."
-    names, known = read_learned(home, level, opponent or "")
-    lines = [
-        line
-        for name in (names if opponent is None else [opponent])
-        for line in _of_opponent(findings(home, level, name))
-    ]
+    lines = [line for found in findings(home, level, opponent) for line in _of_opponent(found)]
     if not lines:
         lines.append(f"{level.name} has learned nothing yet; it plays as installed.")
-    experience = known.experience
-    if experience.tests:
+    experience = read_learned(home, level, "")[""].experience
+    if experience is not None and experience.tests:
         said = (
             "it expects of strangers what it has met so far"
             if experience.trusted

@@ -46,8 +46,8 @@ def learned(asked: Asked) -> Response:
         "learning": session.options.learning and not session.freeze,
     }
     if level.learns:
-        found = findings(session.home.path, level, session.file.name)
-        _, known = read_learned(session.home.path, level, session.file.name)
+        (found,) = findings(session.home.path, level, session.file.name)
+        known = read_learned(session.home.path, level, session.file.name)[session.file.name]
         values |= {
             "found": found,
             "chart": _chart(found["beliefs"]) if found["beliefs"] else "",

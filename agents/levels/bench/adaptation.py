@@ -52,7 +52,7 @@ class AdaptationConfig(Config):
         harm_series: series against each opponent against which nothing can be gained (0: as many).
         strong: the strong one of them.
         rules: a preset's name.
-        worlds: of its search, instead of the level's own number; 0 measures its networks alone (-1: its own).
+        worlds: of its search, instead of the level's own number; 0 measures its network alone (-1: its own).
         seed: of deals and players.
         out: directory of results and report.
     """
@@ -61,7 +61,7 @@ class AdaptationConfig(Config):
     series: int = Field(100, gt=1)
     hands: int = Field(500, ge=60)
     harm_series: int = Field(0, ge=0)
-    strong: str = "knocker"
+    strong: str = "formula"
     rules: str = "eaai"
     worlds: int = Field(-1, ge=-1)
     seed: int = Field(0, ge=0)
@@ -256,11 +256,14 @@ def _harm(
     return found, list(opponents)
 
 
-def _gains(measured: Measured, k: int, low: int, high: int) -> dict[str, np.ndarray]:
+def _better(measured: Measured, k: int, low: int, high: int) -> str:
+    """Which does better against an opponent in a window, frozen or mixed: a bad reaction to a mixture is no gain."""
+    return max(("frozen", "mixed"), key=lambda name: mean_over(measured.points[name][k], low, high).mean())
+
+
+def _gains(measured: Measured, k: int, low: int, high: int, better: str) -> dict[str, np.ndarray]:
     """Differences of one opponent's series in a window, ``float64[series]`` by name."""
     means = {name: mean_over(parts[k], low, high) for name, parts in measured.points.items()}
-    # The better of both, so that a bad reaction to a mixture is no gain.
-    better = max(("frozen", "mixed"), key=lambda name: means[name].mean())
     return {
         "specific_gain": means["own"] - means[better],
         "total_gain": means["own"] - means["frozen"],
@@ -274,9 +277,12 @@ def results(config: AdaptationConfig, level: Level, measured: Measured) -> dict[
     """All figures as plain values: each gain by window, in the mean and by opponent, with ``mean``, ``low`` and ``high``."""
     windows = {f"{low + 1}_{min(high, config.hands)}": (low, high) for low, high in WINDOWS if low < config.hands}
     by_window = {
-        key: [_gains(measured, k, *window) for k in range(len(measured.names))] for key, window in windows.items()
+        key: [_gains(measured, k, *window, _better(measured, k, *window)) for k in range(len(measured.names))]
+        for key, window in windows.items()
     }
     gains = next(iter(by_window.values()))[0].keys()
+    # Chosen once, since the better of two in every bin would be the luckier one.
+    better = [_better(measured, k, 0, config.hands) for k in range(len(measured.names))]
     means: dict[str, dict[str, Any]] = {
         gain: {key: mean_estimate([found[gain] for found in rows]).to_dict() for key, rows in by_window.items()}
         for gain in gains
@@ -308,7 +314,7 @@ def results(config: AdaptationConfig, level: Level, measured: Measured) -> dict[
         },
         "by_hand": {
             gain: [
-                float(np.mean([_gains(measured, k, at, at + BIN)[gain].mean() for k in range(len(measured.names))]))
+                float(np.mean([_gains(measured, k, at, at + BIN, name)[gain].mean() for k, name in enumerate(better)]))
                 for at in range(0, config.hands, BIN)
             ]
             for gain in ("specific_gain", "total_gain")

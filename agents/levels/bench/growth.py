@@ -17,6 +17,7 @@ from agents.arena.series import play_series
 from agents.bots.population import PopulationPlayer
 from agents.deals import Domain
 from agents.levels.acquaintances import Acquaintances
+from agents.levels.experience import Experience
 from agents.levels.level import Level
 from agents.levels.player import LevelPlayer
 
@@ -55,7 +56,7 @@ class Experienced(LevelPlayer):
         return found
 
     def contexts(self, slots: np.ndarray | None, n: int) -> np.ndarray:
-        """What the network is told of each opponent (see ``LevelPlayer``)."""
+        """What is known of each opponent (see ``LevelPlayer``)."""
         assert slots is not None
         found = np.zeros((n, self.known.contexts.shape[1]), np.float32)
         for mind, places, rows in self._shares(slots):
@@ -94,8 +95,7 @@ def measure_growth(level: Level, histories: int = 20, hands: int = 5000, fresh: 
         fresh: hands against new opponents.
         seed: of deals and players.
     """
-    settings = level.settings
-    minds = [Acquaintances(settings.learning, settings.dullness) for _ in range(histories)]
+    minds = [Acquaintances(Experience()) for _ in range(histories)]
     for block in range(max(1, hands // (STAY * TABLES))):
         player = Experienced(level, minds, TABLES, seed + block)
         strangers = PopulationPlayer(seed + block, STYLES, _MET)
@@ -105,7 +105,7 @@ def measure_growth(level: Level, histories: int = 20, hands: int = 5000, fresh: 
             player, strangers, series=histories * TABLES, hands=STAY, seed=seed + 1 + block, domain=Domain.SELECT
         )
     each = max(1, fresh // STAY)
-    inexperienced = [Acquaintances(settings.learning, settings.dullness) for _ in range(histories)]
+    inexperienced = [Acquaintances(Experience()) for _ in range(histories)]
     points = [
         play_series(
             Experienced(level, known, each, seed), PopulationPlayer(seed, each, _FRESH),
@@ -114,5 +114,5 @@ def measure_growth(level: Level, histories: int = 20, hands: int = 5000, fresh: 
         for known in (deepcopy(minds), inexperienced)
     ]  # fmt: skip
     gains = (points[0].astype(np.float64) - points[1]).reshape(histories, -1).mean(1)
-    trusted = sum(mind.experience.trusted for mind in minds)
+    trusted = sum(mind.experience is not None and mind.experience.trusted for mind in minds)
     return Growth(gains, trusted, ratio(gains, np.ones(histories)))
