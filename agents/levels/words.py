@@ -63,7 +63,7 @@ assert set(_MEANING) == set(FEATURES)
 # A belief is told from this much certainty and distance (in other people's standard deviations) on; and so many of them.
 _CERTAIN, _FAR, _TOLD = 0.25, 0.5, 5
 # Hands whose decisions show what is done differently, how often each is played, and their seed.
-_PROBES, _TURNS, _SEED = 60, 10, 17
+_PROBES, _TURNS, _SEED = 60, 4, 17
 
 
 @lru_cache(maxsize=1)
