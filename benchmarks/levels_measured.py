@@ -45,7 +45,7 @@ HARM_SERIES = 25
 SEARCH_SERIES, SEARCH_HANDS = 12, 300
 # Rules beside eaai under which some levels adapt too, and in how many series at most.
 OTHER_RULES, ADAPT_THERE, OTHER_SERIES = ("dg-standard", "gc"), ("level-2", "level-4"), 12
-PARTS = ("ladder", "adaptation", "growth", "variety")
+PARTS = ("ladder", "adaptation", "search", "growth", "variety")
 
 
 def _frozen(name: str) -> str:
@@ -128,9 +128,9 @@ def main() -> None:
             for rules in OTHER_RULES if name in ADAPT_THERE else ():
                 counts = {"series": min(asked.series, OTHER_SERIES)}
                 jobs.append((f"adaptation {name} {rules}", counts, partial(adaptation, name, rules=rules)))
-            if worlds:
-                counts = {"series": SEARCH_SERIES, "hands": SEARCH_HANDS, "worlds": worlds}
-                jobs.append((f"adaptation {name} search", counts, partial(adaptation, name)))
+        if "search" in asked.parts and worlds and level.learns:
+            counts = {"series": SEARCH_SERIES, "hands": SEARCH_HANDS, "worlds": worlds}
+            jobs.append((f"adaptation {name} search", counts, partial(adaptation, name)))
         if "growth" in asked.parts and level.learns:
             jobs.append((f"growth {name}", {"histories": asked.histories}, partial(growth, name)))
         if "variety" in asked.parts:
