@@ -93,28 +93,50 @@ def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_pat
 
     level = str(directory)
     ann = guest(rules="openspiel", opponent=level)
-    assert "No hand seen yet" in ann.get(f"/learned?level={level}")
+    assert "not learned from any of your hands yet" in ann.get(f"/learned?level={level}")
     for _ in range(4):
         ann.post("/new", sure="1")
         while not ann.seat.live.match.is_over:
             ann.move()
-    shown = plain(ann.get(f"/learned?level={level}"))
+    shown = plain(ann.get(f"/learned?level={level}").replace("<td", " <td"))
     found = findings(tmp_path, load_level(level), "Ann")
-    seen = f"{found['hands_shown']} hand"
+    seen = f"learned from {found['hands_shown']} of your hands"
     assert found["hands_shown"] and f"{seen}" in shown and "against a stranger" in shown
     for habit in found["habits"]:
-        assert f"{habit['habit']} {habit['did']} {habit['could']}" in " ".join(shown.split())
+        assert f"{habit['habit']} {habit['did']} of {habit['could']}" in shown
     for belief in found["beliefs"]:
         assert belief["words"] in shown
-    assert "Frozen: it plays as installed" in plain(
+        half = 1.96 * (1 - belief["certainty"])
+        assert f"{abs(belief['distance']):.1f} ± {half:.1f} {100 * belief['certainty']:.0f} %" in shown
+    assert "can be told after ten hands" in shown
+    assert "Frozen: levels play as installed against you" in plain(
         ann.post("/options", learning="off", back=f"/learned?level={level}")
     )
     assert ann.seat.session.options.learning is False
     ann.post("/learned", level=level)
     assert seen in plain(ann.get(f"/learned?level={level}"))
     ann.post("/learned", level=level, sure="1")
-    assert "No hand seen yet" in ann.get(f"/learned?level={level}")
+    assert "not learned from any of your hands yet" in ann.get(f"/learned?level={level}")
     assert ann.client.get("/learned?level=formula").status_code == 400
+
+
+def test_what_a_level_gained_is_the_later_half_of_its_hands_less_the_earlier_one(guest, directory):
+    level = str(directory)
+    ann = guest(rules="openspiel", opponent=level)
+    for _ in range(13):
+        ann.post("/new", sure="1")
+        while not ann.seat.live.match.is_over:
+            ann.move()
+    (tally,) = ann.seat.session.file.statistics.root
+    won = [-points for points in ann.seat.session.file.margins(tally)]
+    middle = len(won) // 2
+    earlier, later = won[:middle], won[middle:]
+    first, then = np.mean(earlier), np.mean(later)
+    half = 1.96 * (np.var(earlier, ddof=1) / len(earlier) + np.var(later, ddof=1) / len(later)) ** 0.5
+    shown = plain(ann.get(f"/learned?level={level}")).replace("−", "-")
+    assert f"{first:+.1f} in your first {middle} hands, {then:+.1f} in the {len(later)} since" in shown
+    assert f"a gain of {then - first:+.1f} ± {half:.1f} points per hand" in shown
+    assert ("too few hands yet" in shown) == (abs(then - first) <= half)
 
 
 def test_two_agents_are_watched_step_by_step(guest):

@@ -18,13 +18,12 @@ from agents.web.asked import Asked
 from agents.web.belief_map import belief_map
 from agents.web.fields import seed_of
 from agents.web.lobby import opponents
-from agents.web.pages import page
+from agents.web.pages import page, table_picture
 from agents.web.show import sheet_values
 from agents.web.steps import Moment, Steps, Watched, WatchedGame, steps_of_record
 from ginenv.errors import GinError
 from ginenv.players import make_player
 from ginenv.records import parse_record
-from ginenv.render import to_svg
 from ginenv.rules import PRESETS
 from ginenv.text import parse_rules
 
@@ -68,7 +67,7 @@ def _shown(steps: Steps, at: int, address: str, running: bool, can_run: bool) ->
         "at": moment.at,
         "number": moment.number,
         "names": names,
-        "picture": Markup(to_svg(hand.view(0)[0], names[1], hand.view(1)[0], names[0])),
+        "picture": table_picture(hand.view(0)[0], names[1], hand.view(1)[0], names[0]),
         "words": words,
         "back": steps.start_of(moment.number - 1)
         if moment.at == steps.start_of(moment.number)
