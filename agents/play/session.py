@@ -128,6 +128,8 @@ class Session:
             self.freeze = False
         self.file.options = options
         self.file.save()
+        if self.game is not None and name in ("sort", "direction", "sort_when") and options.sort != "none":
+            self.game.sort()
         words = {
             "rules": f"{capped}The rules are {options.rules}.",
             "opponent": f"Your opponent is {options.opponent_name}.",
