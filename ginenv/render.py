@@ -315,7 +315,7 @@ def _draw_table(canvas: _Canvas, view: np.void, opponent: str, opened: np.void |
     canvas.box(16, 190, WIDTH - 32, 180, _FELT_DARK, _LINE, 14)
     canvas.text(30, 22, _cut(opponent, 40), 20)
     opponent, me = _cut(opponent, _NAME_LENGTH), _cut(me, _NAME_LENGTH)
-    game = f"hand {int(view['hand_no']) + 1}   score {int(view['score'][0])} : {int(view['score'][1])}"
+    game = f"hand {int(view['hand_no']) + 1}, score {int(view['score'][0])} : {int(view['score'][1])}"
     canvas.text(WIDTH - 30, 22, game, 20, _TEXT, "right")
     _draw_holding(canvas, 56, theirs)
     if view["phase"] == PHASE_OVER and view["shown"]:

@@ -234,7 +234,7 @@ def test_a_hand_is_analysed_stepped_through_and_played_otherwise(guest, few_worl
     hand, number = ann.seat.live.match.played[-1], len(ann.seat.live.match.played)
     analysed(ann, "/analysis?last=1")
     shown = analysed(ann, f"/analysis?game={game.id}&hand={number}&move=3")
-    assert f"move 3: {'Ann' if hand.after(2).turn == 0 else 'formula'} plays" in plain(shown)
+    assert f"move 3. {'Ann' if hand.after(2).turn == 0 else 'formula'}:" in plain(shown)
     # The true hand stands beside the belief: as many frames as cards that are hidden or known.
     held = int(hand.after(2).state["hands"][0, 1 - hand.after(2).turn])
     assert shown.count('class="held"') == held.bit_count()
@@ -263,7 +263,7 @@ def test_a_hand_is_analysed_stepped_through_and_played_otherwise(guest, few_worl
 def test_mistakes_are_listed_and_lead_to_their_positions(guest, few_worlds):
     ann = guest(rules="openspiel")
     ann.decent = make_player("random")
-    assert "None of this kind" in ann.get("/mistakes")
+    assert "No mistakes in the hands that have been analysed" in ann.get("/mistakes")
     ann.post("/new", sure="1")
     while not ann.seat.live.match.is_over:
         ann.move()
@@ -274,7 +274,7 @@ def test_mistakes_are_listed_and_lead_to_their_positions(guest, few_worlds):
     assert re.search(rf"\b{job.result} hands? analysed", plain(shown))
     links = re.findall(r'href="(/analysis\?game=\d+&amp;hand=\d+&amp;move=(\d+))"', shown)
     assert links, "who plays at random makes mistakes"
-    assert f"move {links[0][1]}: Ann plays" in plain(analysed(ann, links[0][0].replace("&amp;", "&")))
+    assert f"move {links[0][1]}. Ann:" in plain(analysed(ann, links[0][0].replace("&amp;", "&")))
     kinds = {name: int(count) for name, count in re.findall(r">(draw|discard|spread|lay-off) \((\d+)\)", shown)}
     assert len(re.findall("move=", ann.get("/mistakes?kind=draw"))) == kinds["draw"]
     assert ann.client.get("/mistakes?kind=foo").status_code == 400

@@ -38,7 +38,7 @@ def _network() -> Any:
 
 
 def _beliefs(moment: Moment, names: tuple[str, str]) -> list[dict[str, Any]]:
-    """What the shipped network would believe in either seat, beside the true hand."""
+    """What the installed network infers in either seat, beside the true hand."""
     if moment.hand.is_over:
         return []
     views = np.concatenate([moment.hand.view(seat) for seat in (0, 1)])
@@ -46,7 +46,7 @@ def _beliefs(moment: Moment, names: tuple[str, str]) -> list[dict[str, Any]]:
     shown = []
     for seat in (0, 1):
         held = int(moment.hand.state["hands"][0, 1 - seat])
-        words = f"in the place of {names[seat]}, about {names[1 - seat]}"
+        words = f"from {names[seat]}’s seat: {names[1 - seat]}’s hand (framed: the cards that it holds)"
         shown.append({"picture": belief_map(views[seat], chances[seat], held), "words": words})
     return shown
 
