@@ -77,7 +77,7 @@ def test_a_hand_laid_by_hand_is_sorted_again_and_the_page_says_how_it_lies(guest
     first, last = sorted_so[0], sorted_so[-1]
     ann.do(do="move", card=first, place="10")
     assert lies() == ("none", [*sorted_so[1:], first])
-    assert 'selected>none' in ann.get("/options")
+    assert "selected>none" in ann.get("/options")
     ann.do(by="suit")
     assert lies() == ("suit", sorted_so)
     ann.do(do="move", card=last, place="1")

@@ -174,7 +174,9 @@ def test_no_page_scrolls_sideways_on_a_phone_once_a_hand_was_played(table, sit, 
 def test_both_hands_of_a_picture_can_be_read_without_scrolling_sideways(table, sit, width, height, apart):
     match, simple = Match(get_rules("ht1,target=60"), seed=3), make_player("simple")
     while not match.is_over:
-        match.push(int(simple.act(match.hand.view(match.hand.turn))[0])) if not match.hand.is_over else match.next_hand()
+        match.push(
+            int(simple.act(match.hand.view(match.hand.turn))[0])
+        ) if not match.hand.is_over else match.next_hand()
     there = table()
     person = sit(there, width=width, height=height)
     person.begin()
@@ -217,8 +219,11 @@ def test_cards_of_a_hand_are_large_enough_to_tap_on_a_phone(table, sit, phase):
         assert box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["width"] >= 44
         # Nothing lies on it: the middle of what is drawn is the card itself.
         assert card.evaluate(
-            "each => { const box = each.getBoundingClientRect(); window.scrollTo(0, box.top + scrollY - 300); const now = each.getBoundingClientRect();"
-            " return each.contains(document.elementFromPoint(now.left + now.width / 2, now.top + now.height / 2)); }"
+            """each => {
+                each.scrollIntoView({block: "center"});
+                const box = each.getBoundingClientRect();
+                return each.contains(document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2));
+            }"""
         )
     if phase == "discard":
         assert cards.count() == 11

@@ -42,7 +42,10 @@ _MEANING: dict[str, tuple[str, str]] = {
     "king or queen": ("throws queens and kings", "keeps queens and kings"),
     "danger of a set": ("throws what may complete a set of the level", "is careful about sets of the level"),
     "danger of a run": ("throws what may complete a run of the level", "is careful about runs of the level"),
-    "near what the other discarded or refused": ("throws cards near the level's discards", "does not throw cards near the level's discards"),
+    "near what the other discarded or refused": (
+        "throws cards near the level's discards",
+        "does not throw cards near the level's discards",
+    ),
     "taken from the pile before": ("throws again what it took", "never throws again what it took"),
     "any upcard": ("takes many upcards", "takes few upcards"),
     "makes a meld": ("takes what makes a meld", "leaves even cards that make a meld"),
@@ -56,7 +59,10 @@ _MEANING: dict[str, tuple[str, str]] = {
     "deadwood / 10": ("knocks with many points too", "knocks only with few points"),
     "turn / 10": ("knocks more readily late in the hand", "knocks less readily late in the hand"),
     "deadwood / 10, times the turn / 10": ("knocks high late", "does not knock high late"),
-    "the other has taken upcards": ("knocks once the level has taken upcards", "does not knock once the level has taken upcards"),
+    "the other has taken upcards": (
+        "knocks once the level has taken upcards",
+        "does not knock once the level has taken upcards",
+    ),
 }
 assert set(_MEANING) == set(FEATURES)
 # A belief is told from this much certainty and distance (in other people's standard deviations) on; and so many of them.

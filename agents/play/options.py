@@ -47,7 +47,9 @@ class Options(Kept):
         default=False, description="the opponent always discards its highest card outside its melds"
     )
     learning: bool = Field(default=True, description="a level learns from the hands that you play against it")
-    sort: Literal["suit", "value", "none"] = Field(default="suit", description="how your hand is sorted; none: it stays as you lay it")
+    sort: Literal["suit", "value", "none"] = Field(
+        default="suit", description="how your hand is sorted; none: it stays as you lay it"
+    )
     direction: Literal["ascending", "descending"] = Field(default="ascending", description="the direction of sorting")
     sort_when: Literal["always", "deal"] = Field(
         default="always",

@@ -1,4 +1,4 @@
-"""What a level has learned about the player: what it believes of the player's habits, how sure it is, what it does differently and gains."""
+"""What a level has learned about the player: what it believes of the player's habits, what it does differently, what it gains."""
 
 from __future__ import annotations
 

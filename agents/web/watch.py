@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
 from agents.network.player import NetworkPlayer
