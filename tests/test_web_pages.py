@@ -241,7 +241,7 @@ def test_a_hand_is_analysed_stepped_through_and_played_otherwise(guest, few_worl
     assert "expert" in shown and "lost by decisions" in shown and "Luck, draw by draw" in shown
     assert len(re.findall(r'id="move-\d+"', shown)) == len(hand.history)
     address = attribute(shown.split('id="step-on"')[1], "hx-get").replace("&amp;", "&")
-    assert "move 4:" in plain(ann.get(address, **{"HX-Request": "true"}))
+    assert "move 4." in plain(ann.get(address, **{"HX-Request": "true"}))
     other = attribute(shown.split('id="try"')[1], "href").replace("&amp;", "&")
     tried = ann.get(other)
     choices = [each.replace("&amp;", "&") for each in re.findall(r'class="button" href="(/try[^"]*)"', tried)]
