@@ -11,12 +11,12 @@ from ginenv.melds import card_points
 
 # Each is counted with the chances there were for it.
 HABITS = (
-    "knocks by its third turn",
+    "knocks by the third turn",
     "goes gin",
-    "knocks with five points or less when it knocks",
+    "has five points or less when it knocks",
     "takes the upcard",
     "takes the first upcard",
-    "throws a card of ten points in its first three turns",
+    "throws a card of ten points in the first three turns",
     "plays on to a tenth turn",
 )
 NUM_HABITS = len(HABITS)

@@ -1,36 +1,64 @@
-"""What a level has learned about the player: what it believes of the player's habits, how sure it is, and what it does differently."""
+"""What a level has learned about the player: what it believes of the player's habits, what it does differently, what it gains."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from markupsafe import Markup
+import numpy as np
 from starlette.responses import Response
 
+from agents.arena.results import Estimate
+from agents.levels.experience import TESTED_AFTER, TRUST
 from agents.levels.level import NAMES, load_level
 from agents.levels.profile import read_learned
 from agents.levels.words import findings
 from agents.play.opponents import checked_level, reset_level
-from agents.reports.charts import ACCENT, LINE, SOFT, drawing, svg_of_page
+from agents.play.options import opponent_name
+from agents.play.store import PlayerFile
 from agents.web.asked import Asked
 
+# A gain is told from this many hands in each half on.
+_FEWEST = 5
+# Odds are told up to here.
+_MOST_ODDS = 1e6
 
-def _chart(beliefs: list[dict[str, Any]]) -> Markup:
-    """How far the player's habits are from other people's; the surer the level is, the stronger the line."""
-    with drawing(9.5, 0.7 + 0.36 * len(beliefs)) as (figure, (axes,)):
-        axes.axvline(0, color=LINE, linewidth=1)
-        for row, belief in enumerate(beliefs):
-            axes.plot([0, belief["distance"]], [row, row], color=SOFT, linewidth=1 + 5 * belief["certainty"])
-            axes.plot([belief["distance"]], [row], "o", color=ACCENT)
-        axes.set_yticks(range(len(beliefs)), [belief["words"] for belief in beliefs])
-        axes.tick_params(axis="y", length=0)
-        axes.invert_yaxis()
-        axes.margins(0.06, 0.12)
-        axes.set_xlabel("standard deviations from other people; thick lines are certain")
-        axes.grid(axis="x")
-        axes.set_axisbelow(True)
-        axes.spines[:].set_visible(False)
-        return Markup(svg_of_page(figure, "What the level believes of the player's habits"))
+
+def _gain(file: PlayerFile, level: str) -> dict[str, Any] | None:
+    """What a level won from the player in the earlier and in the later half of their hands, by the variation with the most of them."""
+    tallies = [tally for tally in file.statistics.root if tally.opponent == opponent_name(level, easy=False)]
+    if not tallies:
+        return None
+    tally = max(tallies, key=lambda each: each.hands)
+    won = -np.array(file.margins(tally), np.float64)
+    halves = won[: len(won) // 2], won[len(won) // 2 :]
+    if len(halves[0]) < _FEWEST:
+        return None
+    means = [float(half.mean()) for half in halves]
+    error = sum(float(half.var(ddof=1)) / len(half) for half in halves) ** 0.5
+    gain = Estimate(means[1] - means[0], 1.96 * error)
+    if gain.low <= 0 <= gain.high:
+        verdict = "too few hands yet to tell this from luck"
+    else:
+        verdict = "it has gained on you" if gain.mean > 0 else "you have gained on it"
+    return {"variation": tally.variation, "counts": [len(half) for half in halves], "means": means} | {
+        "gain": gain.mean,
+        "half": gain.half,
+        "verdict": verdict,
+    }
+
+
+def _beliefs(beliefs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Beliefs with the interval that holds 95 % of each."""
+    return [
+        {
+            "words": belief["words"],
+            "distance": abs(belief["distance"]),
+            # What is left of the spread that a stranger's habits have.
+            "half": 1.96 * (1 - belief["certainty"]),
+            "certainty": belief["certainty"],
+        }
+        for belief in beliefs
+    ]
 
 
 def learned(asked: Asked) -> Response:
@@ -44,14 +72,20 @@ def learned(asked: Asked) -> Response:
         "levels": [*NAMES, *([name] if name not in NAMES else [])],
         "learns": level.learns,
         "learning": session.options.learning and not session.freeze,
+        "frozen_by_server": session.freeze,
     }
     if level.learns:
         (found,) = findings(session.home.path, level, session.file.name)
-        known = read_learned(session.home.path, level, session.file.name)[session.file.name]
+        experience = read_learned(session.home.path, level, session.file.name)[session.file.name].experience
+        assert experience is not None
         values |= {
             "found": found,
-            "chart": _chart(found["beliefs"]) if found["beliefs"] else "",
-            "experience": known.experience,
+            "beliefs": _beliefs(found["beliefs"]),
+            "gain": _gain(session.file, name),
+            "experience": experience,
+            "odds": min(float(np.exp(np.clip(experience.evidence, -20, 20))), _MOST_ODDS),
+            "odds_needed": float(np.exp(TRUST)),
+            "tested_after": TESTED_AFTER,
         }
     return asked.page("learned.html", **values)
 
