@@ -45,7 +45,7 @@ HARM_SERIES = 25
 SEARCH_SERIES, SEARCH_HANDS = 12, 300
 # Rules beside eaai under which some levels adapt too, and in how many series at most.
 OTHER_RULES, ADAPT_THERE, OTHER_SERIES = ("dg-standard", "gc"), ("level-2", "level-4"), 12
-PARTS = ("ladder", "adaptation", "search", "growth", "variety")
+PARTS = ("ladder", "adaptation", "rules", "search", "growth", "variety")
 
 
 def _frozen(name: str) -> str:
@@ -125,7 +125,8 @@ def main() -> None:
         worlds = level.settings.worlds
         if "adaptation" in asked.parts and level.learns:
             jobs.append((f"adaptation {name}", {"series": asked.series}, partial(adaptation, name)))
-            for rules in OTHER_RULES if name in ADAPT_THERE else ():
+        if "rules" in asked.parts and name in ADAPT_THERE:
+            for rules in OTHER_RULES:
                 counts = {"series": min(asked.series, OTHER_SERIES)}
                 jobs.append((f"adaptation {name} {rules}", counts, partial(adaptation, name, rules=rules)))
         if "search" in asked.parts and worlds and level.learns:

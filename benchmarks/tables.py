@@ -278,14 +278,14 @@ def histories_table() -> list[str]:
         "total_gain": "its opponent's own less none",
     }
     headings = [
-        f"points a hand, {rows[0]['series']} series against each of {len(rows[0]['opponents'])} opponents",
+        f"points a hand, series against each of {len(rows[0]['opponents'])} opponents",
         "",
         *(f"hands {window.replace('_', ' to ')}" for window in windows),
     ]
     return _table(
         headings,
         (
-            [_who(f"adaptation {row['level']}"), words, *(_interval(row[gain][window]) for window in windows)]
+            [f"`{row['level']}`, {row['series']}", words, *(_interval(row[gain][window]) for window in windows)]
             for row in rows
             for gain, words in told.items()
         ),
