@@ -170,6 +170,39 @@ def test_no_page_scrolls_sideways_on_a_phone_once_a_hand_was_played(table, sit, 
     assert " ".join(page.locator(".me .name").all_inner_texts()).split() == ["Ann", str(there.seat.live.match.score[0])]
 
 
+def test_a_belief_is_seen_whole_on_a_phone(table, sit, monkeypatch):
+    monkeypatch.setattr("agents.web.analysis.WORLDS", 8)
+    there = table(prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1))
+    person = sit(there, width=390, height=844)
+    page = person.page
+    person.begin()
+    person.press("p", "#do-pass")
+    person.press("n", "#do-done")
+    page.locator("#outcome").wait_for()
+    for path in ("/analysis?last=1", "/replay?record=1"):
+        page.goto(there.address + path)
+        belief = page.locator(".belief").first
+        belief.wait_for()
+        panned = belief.evaluate(
+            """each => {
+                const around = [];
+                for (let box = each; box; box = box.parentElement) around.push(box);
+                return around.filter(box => box.scrollWidth > box.clientWidth && box.clientWidth).map(box => box.outerHTML.slice(0, 80));
+            }"""
+        )
+        assert not panned, f"{path} pans {panned}"
+        cells = belief.evaluate(
+            """each => [...each.querySelectorAll("g:has(> title)")].map(cell => [
+                cell.getBoundingClientRect(), cell.querySelector("text")?.getBoundingClientRect()])"""
+        )
+        assert len(cells) == 52
+        assert all(cell["left"] >= 0 and cell["right"] <= 390 for cell, _ in cells)
+        words = [(cell, number) for cell, number in cells if number is not None]
+        assert words, "no chance is shown"
+        for cell, number in words:
+            assert number["height"] >= 12 and number["width"] <= cell["width"]
+
+
 @pytest.mark.parametrize(("width", "height", "apart"), [(390, 844, 12), (1280, 800, 20)], ids=["phone", "screen"])
 def test_both_hands_of_a_picture_can_be_read_without_scrolling_sideways(table, sit, width, height, apart):
     match, simple = Match(get_rules("ht1,target=60"), seed=3), make_player("simple")
