@@ -10,7 +10,7 @@ from markupsafe import Markup
 from ginenv.card_art import suit_svg
 from ginenv.cards import RANKS, card_name
 
-# As wide as the column of a phone that is 390 pixels wide: there the drawing's units are pixels, and "100" just fits a cell.
+# As wide as the column of a phone that is 390 pixels wide: there the drawing's units are pixels.
 _CELL_W, _CELL_H, _LEFT, _TOP = 25, 24, 19, 17
 
 
@@ -39,10 +39,12 @@ def belief_map(view: Any, chances: np.ndarray, held: int | None = None) -> Marku
         frame = ' class="held"' if framed else ""
         inside = ""
         if chance is not None:
+            percent = f"{100 * chance:.0f}"
+            narrow = ' textLength="17" lengthAdjust="spacingAndGlyphs"' if len(percent) > 2 else ""
             inside = (
                 f'<rect x="{x + 1}" y="{y + 1}" width="{_CELL_W - 2}" height="{_CELL_H - 2}" rx="3" class="chance" '
                 f'fill-opacity="{0.12 + 0.75 * chance:.2f}"/><text x="{x + _CELL_W / 2}" y="{y + 16.5}" '
-                f'class="{"deep" if chance > 0.55 else "pale"}">{100 * chance:.0f}</text>'
+                f'class="{"deep" if chance > 0.55 else "pale"}"{narrow}>{percent}</text>'
             )
         parts.append(
             f'<g><title>{title}</title><rect x="{x + 1}" y="{y + 1}" width="{_CELL_W - 2}" height="{_CELL_H - 2}" rx="3" fill="none"/>'
