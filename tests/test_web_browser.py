@@ -170,6 +170,42 @@ def test_no_page_scrolls_sideways_on_a_phone_once_a_hand_was_played(table, sit, 
     assert " ".join(page.locator(".me .name").all_inner_texts()).split() == ["Ann", str(there.seat.live.match.score[0])]
 
 
+def see_whole_belief(page, width):
+    """The map is within the window, nothing around it pans, and its numbers are as large as text and fit their cells."""
+    belief = page.locator(".belief").first
+    belief.wait_for()
+    panned = belief.evaluate(
+        """each => {
+            const around = [];
+            for (let box = each; box; box = box.parentElement) around.push(box);
+            return around.filter(box => box.clientWidth && box.scrollWidth > box.clientWidth).map(box => box.outerHTML.slice(0, 80));
+        }"""
+    )
+    assert not panned
+    cells = belief.evaluate(
+        """each => [...each.querySelectorAll("g:has(> title)")].map(cell => {
+            const box = cell.getBoundingClientRect(), number = cell.querySelector("text")?.getBoundingClientRect();
+            return [box.left, box.right, box.width, number?.width ?? null, number?.height ?? null];
+        })"""
+    )
+    assert len(cells) == 52 and all(left >= 0 and right <= width for left, right, *_ in cells)
+    numbers = [(room, wide, high) for _, _, room, wide, high in cells if wide is not None]
+    assert numbers and all(wide < room and high >= 12 for room, wide, high in numbers)
+
+
+def test_a_belief_is_seen_whole_on_a_phone(table, sit, monkeypatch):
+    monkeypatch.setattr("agents.web.analysis.WORLDS", 8)
+    there = table(prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1))
+    person = sit(there, width=390, height=844)
+    person.begin()
+    person.press("p", "#do-pass")
+    person.press("n", "#do-done")
+    person.page.locator("#outcome").wait_for()
+    for path in ("/replay?record=1", "/analysis?last=1"):
+        person.page.goto(there.address + path)
+        see_whole_belief(person.page, 390)
+
+
 @pytest.mark.parametrize(("width", "height", "apart"), [(390, 844, 12), (1280, 800, 20)], ids=["phone", "screen"])
 def test_both_hands_of_a_picture_can_be_read_without_scrolling_sideways(table, sit, width, height, apart):
     match, simple = Match(get_rules("ht1,target=60"), seed=3), make_player("simple")
