@@ -4,8 +4,7 @@ gin levels fit runs/my-level
 
 The level plays styles of which as much is known as some hands show, every deal twice with luck of its own. What the better of two plays
 chose more often than the policy would is the gradient of the points (``score function``), and its product with what is known that of
-the answers. Steps follow the natural gradient; what a round says of one number is mostly noise, so numbers are drawn to zero as far as
-they do not stand out together.
+the answers. Steps follow the natural gradient; what a round says of one number is mostly noise, so only what stands out together is kept.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from agents.levels.choice import LEANING, choose, draw_leanings
 from agents.levels.level import Level
 from agents.levels.player import LevelPlayer
 from agents.network.checkpoint import WEIGHTS
-from agents.opponent_model.features import NUM_WEIGHTS
+from agents.opponent_model.features import FIRST_DRAW, FIRST_KNOCK, NUM_WEIGHTS
 from agents.opponent_model.posterior import Knowledge
 from ginenv.actions import NUM_ACTIONS, PHASE_DISCARD
 from ginenv.jit import kernel
@@ -45,7 +44,9 @@ _DISCARDS_AT, _DRAWS_AT = 1.0, 0.5
 # Longest step of what is true of anybody, in standard deviations of the policy's choices in a hand.
 _LONGEST = 0.8
 # Directions in which the policy moves less than this part of the most are not taken.
-_FLAT = 1e-3
+_FLAT = 1e-2
+# The leanings of discards, of draws and of knocks.
+_PARTS = (slice(0, FIRST_DRAW), slice(FIRST_DRAW, FIRST_KNOCK), slice(FIRST_KNOCK, NUM_WEIGHTS))
 
 
 class FitConfig(Config):
@@ -65,7 +66,7 @@ class FitConfig(Config):
     strong: float = Field(0.33, ge=0, le=10)
     rounds: int = Field(6, ge=1)
     series: int = Field(2048, ge=8)
-    hands: int = Field(40, ge=1)
+    hands: int = Field(24, ge=1)
     rate: float = Field(0.4, gt=0)
     seed: int = Field(61, ge=0)
 
@@ -231,16 +232,33 @@ def _play(
     return points.astype(np.float64), gradients
 
 
-def _stand_out(found: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """Draws each row to zero as far as its numbers together do not stand out of their noise (James and Stein)."""
-    return found * np.maximum(0, 1 - (noise**2).sum(1) / np.maximum(1e-12, (found**2).sum(1)))[:, None]
+def _stand_out(found: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """Draws a vector to zero as far as its numbers together do not stand out of their noise (James and Stein)."""
+    return found * max(0.0, 1 - variance.sum() / max(1e-12, float((found**2).sum())))
+
+
+def _patterns(found: np.ndarray, variance: float) -> np.ndarray:
+    """What is left of a matrix whose numbers are all noisy: its patterns (singular vectors) that noise alone would not make.
+
+    Each is shortened as is best for the squared error (M. Gavish, D. Donoho: Optimal shrinkage of singular values, 2017).
+    """
+    many, few = max(found.shape), min(found.shape)
+    left, sizes, right = np.linalg.svd(found, full_matrices=False)
+    unit, share = np.sqrt(max(1e-12, variance * many)), few / many
+    sizes = sizes / unit
+    above = sizes > 1 + np.sqrt(share)
+    kept = np.where(
+        above, np.sqrt(np.maximum(0, (sizes**2 - share - 1) ** 2 - 4 * share)) / np.maximum(1e-12, sizes), 0
+    )
+    return (left * (kept * unit)) @ right
 
 
 class _Sums:
     """What all rounds say of the answers' gradient.
 
     Leanings are measured by how much they move the policy, and what is known by how much opponents differ in it: so a step is as long in
-    every direction.
+    every direction. Discards, draws and knocks are looked at by themselves. What holds against anybody is found in some ten thousand hands;
+    of what depends on the opponent only patterns are kept that noise does not make.
 
     Args:
         reads: what is known of the opponent of each series, ``float64[series, len(READS)]``.
@@ -250,7 +268,9 @@ class _Sums:
 
     def __init__(self, reads: np.ndarray, gradients: np.ndarray, opponents: int) -> None:
         self.opponents = opponents
-        self.leans = _whitening(gradients.reshape(-1, NUM_WEIGHTS))
+        self.leans = np.zeros((NUM_WEIGHTS, NUM_WEIGHTS))
+        for part in _PARTS:
+            self.leans[part, part] = _whitening(gradients.reshape(-1, NUM_WEIGHTS)[:, part])
         self.typical = reads[:, 1:].mean(0)
         self.differs = _whitening(reads[:, 1:] - self.typical)
         self.reads = np.concatenate([np.ones((len(reads), 1)), (reads[:, 1:] - self.typical) @ self.differs], 1)
@@ -269,7 +289,10 @@ class _Sums:
 
     def answers(self) -> np.ndarray:
         """The answers' matrix that all rounds together ask for."""
-        found = _stand_out(self.gradient, np.sqrt(self.variance))
+        found = np.zeros_like(self.gradient)
+        for part in _PARTS:
+            found[0, part] = _stand_out(self.gradient[0, part], self.variance[0, part])
+            found[1:, part] = _patterns(self.gradient[1:, part], float(self.variance[1:, part].mean()))
         by_weight = self.differs @ found[1:]
         return np.concatenate([found[:1] - self.typical @ by_weight, by_weight]) @ self.leans.T
 
@@ -296,8 +319,10 @@ def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: N
         sums = _Sums(reads, gradients, opponents.count) if sums is None else sums
         sums.add(points, gradients, config.rate)
         matrix = sums.answers()
-        steps.append({"points": round(float(points.mean()), 3), "reading": float(np.abs(matrix[1:]).mean())})
-        say(f"round {number + 1} of {config.rounds}: {points.mean():+.2f} points a hand")
+        patterns = sum(int(np.linalg.matrix_rank(matrix[1:, part], 1e-9)) for part in _PARTS)
+        steps.append({"points": round(float(points.mean()), 3), "patterns": patterns})
+        said = f"{patterns} pattern{'s' if patterns != 1 else ''} of opponents"
+        say(f"round {number + 1} of {config.rounds}: {points.mean():+.2f} points a hand, {said}")
     about: dict[str, Any] = {
         "command": f"gin levels fit {_shown(level.directory)}",
         "config": config.model_dump(mode="json"),
