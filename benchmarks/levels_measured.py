@@ -28,7 +28,7 @@ from agents.levels.bench.adaptation import AdaptationConfig
 from agents.levels.bench.adaptation import run as run_adaptation
 from agents.levels.bench.growth import measure_growth
 from agents.levels.bench.variety import measure_variety
-from agents.levels.level import NAMES, load_level
+from agents.levels.level import FILES, NAMES, digest_of, load_level
 from agents.network.checkpoint import read_metadata
 from agents.network.player import SHIPPED
 
@@ -91,6 +91,7 @@ def kept() -> dict[str, Any]:
     """What was measured of the levels, and of the network that level 4 searches with, that are installed now."""
     document = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {"players": {}, "rows": {}}
     players = {name: load_level(name).digest for name in NAMES} | {"network": read_metadata(SHIPPED)["weights_sha256"]}
+    players |= {f"{name} as installed": digest_of(load_level(name).directory, FILES) for name in NAMES}
     changed = {name for name in players if document["players"].get(name) != players[name]}
     rows = {name: row for name, row in document["rows"].items() if not changed & _players_of(name)}
     return {"players": players, "rows": rows}
@@ -100,7 +101,10 @@ def _players_of(row: str) -> set[str]:
     """Whose play a row tells of: ``ladder level-4 network``, ``variety level-4 search``."""
     kind, *names = row.split()
     searches = "level-4" in names and (kind == "ladder" or "search" in names)
-    return ({*names} & {*NAMES}) | ({"network"} if searches or "network" in names else set())
+    # On the ladder and for its variety a level learns nothing: how it answers opponents does not matter.
+    learns = kind not in ("ladder", "variety")
+    levels = {name if learns else f"{name} as installed" for name in names if name in NAMES}
+    return levels | ({"network"} if searches or "network" in names else set())
 
 
 def main() -> None:
