@@ -55,7 +55,7 @@ class FitConfig(Config):
     Attributes:
         styles: of the population that the level plays.
         strong: strong players beside them, for each style; the level itself is one of them.
-        rounds: steps uphill.
+        rounds: steps uphill; in the first half of them, what depends on the opponent is not looked at, for most of it would change.
         series: that are played at once, each against one style.
         hands: of each series in a round, every one twice.
         rate: length of a step, along the natural gradient.
@@ -64,7 +64,7 @@ class FitConfig(Config):
 
     styles: int = Field(256, ge=8)
     strong: float = Field(0.33, ge=0, le=10)
-    rounds: int = Field(6, ge=1)
+    rounds: int = Field(6, ge=2)
     series: int = Field(2048, ge=8)
     hands: int = Field(24, ge=1)
     rate: float = Field(0.4, gt=0)
@@ -277,10 +277,18 @@ class _Sums:
         self.gradient = np.zeros((len(READS), NUM_WEIGHTS))
         self.variance = np.zeros((len(READS), NUM_WEIGHTS))
 
-    def add(self, points: np.ndarray, gradients: np.ndarray, rate: float) -> None:
-        """Adds a round: points ``[2, series, hands]`` and gradients ``[2, series, hands, NUM_WEIGHTS]`` of both plays."""
+    def add(self, points: np.ndarray, gradients: np.ndarray, rate: float, whom: bool) -> None:
+        """Adds a round: points ``[2, series, hands]`` and gradients ``[2, series, hands, NUM_WEIGHTS]`` of both plays.
+
+        Args:
+            points: of the level.
+            gradients: of its choices.
+            rate: length of the step.
+            whom: whether what depends on the opponent is looked at.
+        """
         better = (points[0] - points[1])[..., None] * ((gradients[0] - gradients[1]) @ self.leans) / 2
-        each = self.reads[:, :, None] * better.mean(1)[:, None, :]
+        reads = self.reads if whom else self.reads * (np.arange(len(READS)) == 0)
+        each = reads[:, :, None] * better.mean(1)[:, None, :]
         rate = min(rate, _LONGEST / float(np.linalg.norm(each[:, 0].mean(0))))
         self.gradient += rate * each.mean(0)
         # Series against one opponent are alike.
@@ -317,7 +325,7 @@ def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: N
         played = [_play(level, opponents, reads @ matrix, config, deals, config.seed + 1000 * k) for k in range(2)]
         points, gradients = (np.stack(parts) for parts in zip(*played, strict=True))
         sums = _Sums(reads, gradients, opponents.count) if sums is None else sums
-        sums.add(points, gradients, config.rate)
+        sums.add(points, gradients, config.rate, whom=2 * number >= config.rounds)
         matrix = sums.answers()
         patterns = sum(int(np.linalg.matrix_rank(matrix[1:, part], 1e-9)) for part in _PARTS)
         steps.append({"points": round(float(points.mean()), 3), "patterns": patterns})
