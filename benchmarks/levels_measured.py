@@ -114,6 +114,7 @@ def main() -> None:
     parser.add_argument("--levels", nargs="+", choices=NAMES, default=list(NAMES))
     parser.add_argument("--games", type=int, default=1000, help="of each pair of the ladder")
     parser.add_argument("--series", type=int, default=100, help="against each opponent, 2 or more")
+    parser.add_argument("--length", type=int, default=500, help="hands of each series")
     parser.add_argument("--histories", type=int, default=20)
     parser.add_argument("--deals", type=int, default=100, help="played 1,000 times each")
     parser.add_argument("--hands", type=int, default=20000, help="for the cost of variety")
@@ -128,10 +129,11 @@ def main() -> None:
         level = load_level(name)
         worlds = level.settings.worlds
         if "adaptation" in asked.parts and level.learns:
-            jobs.append((f"adaptation {name}", {"series": asked.series}, partial(adaptation, name)))
+            counts = {"series": asked.series, "hands": asked.length}
+            jobs.append((f"adaptation {name}", counts, partial(adaptation, name)))
         if "rules" in asked.parts and name in ADAPT_THERE:
             for rules in OTHER_RULES:
-                counts = {"series": min(asked.series, OTHER_SERIES)}
+                counts = {"series": min(asked.series, OTHER_SERIES), "hands": asked.length}
                 jobs.append((f"adaptation {name} {rules}", counts, partial(adaptation, name, rules=rules)))
         if "search" in asked.parts and worlds and level.learns:
             counts = {"series": SEARCH_SERIES, "hands": SEARCH_HANDS, "worlds": worlds}

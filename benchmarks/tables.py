@@ -285,7 +285,11 @@ def histories_table() -> list[str]:
     return _table(
         headings,
         (
-            [f"{_who('adaptation ' + row['level'])}, {row['series']}", words, *(_interval(row[gain][window]) for window in windows)]
+            [
+                f"{_who('adaptation ' + row['level'])}, {row['series']}",
+                words,
+                *(_interval(row[gain][window]) for window in windows),
+            ]
             for row in rows
             for gain, words in told.items()
         ),

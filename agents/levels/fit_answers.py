@@ -278,14 +278,7 @@ class _Sums:
         self.variance = np.zeros((len(READS), NUM_WEIGHTS))
 
     def add(self, points: np.ndarray, gradients: np.ndarray, rate: float, whom: bool) -> None:
-        """Adds a round: points ``[2, series, hands]`` and gradients ``[2, series, hands, NUM_WEIGHTS]`` of both plays.
-
-        Args:
-            points: of the level.
-            gradients: of its choices.
-            rate: length of the step.
-            whom: whether what depends on the opponent is looked at.
-        """
+        """Adds a round: points ``[2, series, hands]`` and gradients ``[2, series, hands, NUM_WEIGHTS]``; ``whom``: by opponent, too."""
         better = (points[0] - points[1])[..., None] * ((gradients[0] - gradients[1]) @ self.leans) / 2
         reads = self.reads if whom else self.reads * (np.arange(len(READS)) == 0)
         each = reads[:, :, None] * better.mean(1)[:, None, :]
