@@ -259,7 +259,8 @@ def levels_table() -> list[str]:
     rows = json.loads((RESULTS / "levels.json").read_text(encoding="utf-8"))["rows"]
     lines = []
     for kind, (headings, cells) in LEVEL_TABLES.items():
-        lines += _table(headings, (cells(name, row) for name, row in rows.items() if name.startswith(kind)))
+        of_kind = [cells(name, row) for name, row in rows.items() if name.startswith(kind)]
+        lines += _table(headings, of_kind) if of_kind else []
     return lines
 
 
