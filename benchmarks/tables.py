@@ -16,6 +16,8 @@ from typing import Any
 from PIL import Image
 
 from agents.files import write_atomic, write_text
+from agents.levels.bench.rating import read_rating
+from agents.levels.level import load_level
 from agents.search.config import SearchConfig
 from benchmarks.markdown import table as _table
 from benchmarks.web_tables import sections as web_sections
@@ -29,7 +31,6 @@ PICTURE = ROOT / "docs" / "hand.png"
 RESULTS = ROOT / "benchmarks" / "results"
 BEGIN, END = "<!-- results -->\n", "<!-- end of results -->\n"
 HISTORIES = ("<!-- histories -->\n", "<!-- end of histories -->\n")
-LEVELS = ROOT / "agents" / "levels" / "installed"
 LEVEL_NAMES = ("level-1", "level-2", "level-3", "level-4")
 # Opponents that stood in the training pool; the others were kept aside.
 SEEN = ("simple", "formula", "camper", "knocker", "easy")
@@ -239,16 +240,20 @@ LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[st
 def ratings_table() -> list[str]:
     """What the cards of the levels say."""
     rows = []
-    for path in sorted(LEVELS.glob("*/rating.json")):
-        card = json.loads(path.read_text(encoding="utf-8"))
+    for name in LEVEL_NAMES:
+        card = read_rating(load_level(name))
+        if card is None:
+            continue
         rating, style = card["rating"], card["style"]
         rows.append(
             [
-                f"`{path.parent.name}`", f"{rating['rating']:+.0f} ({rating['low']:+.0f} to {rating['high']:+.0f})", f"{card['games']:,}",
+                f"`{name}`", f"{rating['rating']:+.0f} ({rating['low']:+.0f} to {rating['high']:+.0f})", f"{card['games']:,}",
                 f"{100 * style['gin_rate']:.0f} %", f"{100 * style['knock_rate']:.0f} %", f"{style['knock_deadwood']:.1f}",
                 f"{100 * style['upcards_taken']:.0f} %",
             ]
         )  # fmt: skip
+    if not rows:
+        return ["The levels have changed since they were last rated.\n"]
     return _table(
         ["card", "rating in `configs/levels_tournament.yaml`", "games", "gins", "knocks", "deadwood of knocks", "upcards taken"], rows
     )  # fmt: skip
