@@ -170,8 +170,13 @@ def _who(name: str) -> str:
     )
 
 
+def _windows(row: dict[str, Any]) -> list[str]:
+    """The windows of hands of an adaptation, the earliest first."""
+    return sorted(row["specific_gain"], key=lambda window: int(window.split("_")[0]))
+
+
 def _adaptation(name: str, row: dict[str, Any]) -> list[str]:
-    last = list(row["specific_gain"])[-1]
+    last = _windows(row)[-1]
     specific = row["specific_gain"][last]
     above = f"{specific['opponents_above_0']} of {len(row['opponents'])}"
     gains = ("total_gain", "mixed_less_frozen", "wrong_less_frozen")
@@ -277,7 +282,7 @@ def histories_table() -> list[str]:
     """What each level gains by its opponent's own history, by a mixture of the others', and by a wrong one's."""
     measured = json.loads((RESULTS / "levels.json").read_text(encoding="utf-8"))["rows"]
     rows = [row for name in LEVEL_NAMES if (row := measured.get(f"adaptation {name}")) is not None]
-    windows = list(rows[0]["specific_gain"])
+    windows = _windows(rows[0])
     told = {
         "specific_gain": "its opponent's own history less the better of none and a mixture",
         "mixed_less_frozen": "a mixture of the other opponents' less none",

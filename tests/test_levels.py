@@ -29,6 +29,7 @@ from ginenv.encoding import encode_views
 from ginenv.melds import deadwood
 from ginenv.players import make_player
 from ginenv.view import VIEW
+from tests.support.level_scenes import hands_of
 
 # --- bounds and choices ---------------------------------------------------------------------------------------------------------
 
@@ -138,6 +139,21 @@ def test_a_level_without_answers_learns_nothing(level: Level) -> None:
     player = LevelPlayer(plain, 1)
     play_series(player, make_simple(2), series=2, hands=4, seed=5)
     assert not player.known.known["hands"].any()
+
+
+def test_a_level_with_a_pace_makes_more_of_what_it_knows_with_every_hand(level: Level) -> None:
+    slow = LevelPlayer(level.with_settings(pace=30.0), 1)
+    fast = LevelPlayer(level, 1)
+    views = np.array(hands_of(make_formula(1), StylePlayer(style("takes-all", pairs=6.0)), 60), VIEW)
+    slots = np.zeros(1, np.int64)
+    for k in range(len(views)):
+        for player in (slow, fast):
+            player.observe_hands(views[k : k + 1], slots)
+        shown = int(fast.hands(slots, 1)[0])
+        leanings = [player.leanings(slots, 1) for player in (slow, fast)]
+        assert leanings[0] is not None and leanings[1] is not None
+        np.testing.assert_allclose(leanings[0], leanings[1] * shown / (shown + 30))
+    assert shown > 30 and leanings[1].any()
 
 
 # --- experience -----------------------------------------------------------------------------------------------------------------

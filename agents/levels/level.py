@@ -50,6 +50,7 @@ class LevelSettings(Config):
         hoards: subtracted from the logit of a discard for every ten points of the card.
         grabs: added to the logit of taking the upcard.
         early_knock: added to the logit of a knock.
+        pace: hands shown after which it makes half of what it knows; 0 makes all of it at once.
         worlds: worlds of the search that makes its choices; 0 for none, its network makes them then.
         slack: of that search (see ``agents.search.SearchConfig``).
     """
@@ -65,8 +66,13 @@ class LevelSettings(Config):
     hoards: float = Field(0.0, ge=-10, le=10)
     grabs: float = Field(0.0, ge=-10, le=10)
     early_knock: float = Field(0.0, ge=-10, le=10)
+    pace: float = Field(0.0, ge=0, le=1e6)
     worlds: int = Field(0, ge=0, le=4096)
     slack: float = Field(0.0, ge=0, le=10)
+
+    def share(self, hands: np.ndarray) -> np.ndarray:
+        """The part of its answers that it plays after some numbers of hands shown: ``int[n]`` to ``float64[n]``."""
+        return hands / (hands + self.pace) if self.pace else np.ones(len(hands))
 
     @property
     def behaviour(self) -> np.ndarray:

@@ -89,15 +89,18 @@ def _probes() -> np.ndarray:
     return views
 
 
-def conduct(player: LevelPlayer, context: np.ndarray) -> dict[str, float]:
+def conduct(player: LevelPlayer, context: np.ndarray, hands: int) -> dict[str, float]:
     """How a level plays some decisions against one opponent, by its network: rates that people understand.
 
     Args:
         player: of the level.
         context: what is known of the opponent, ``float32[CONTEXT_WIDTH]``.
+        hands: of it that were shown.
     """
-    views, answers = _probes(), player.level.answers
-    leanings = None if answers is None else answers.leanings(np.repeat(context[None], len(views), 0))
+    views, leanings = _probes(), None
+    if player.level.answers is not None:
+        leaning = player.level.settings.share(np.array([hands])) * player.level.answers.leanings(context[None])[0]
+        leanings = np.repeat(leaning[None], len(views), 0)
     actions = player.choose(views, leanings)
     could_knock, could_draw = views["legal"][:, 1] != 0, views["legal"][:, 2] == 3
     knocked = (actions >= KNOCK) & (actions < STOCK)
@@ -121,7 +124,7 @@ def findings(home: Path, level: Level, opponent: str | None = None) -> list[dict
         LevelError: if the file that holds it is damaged.
     """
     player = LevelPlayer(level.with_settings(worlds=0))
-    before = conduct(player, np.zeros(CONTEXT_WIDTH, np.float32))
+    before = conduct(player, np.zeros(CONTEXT_WIDTH, np.float32), 0)
     return [_findings(player, name, known, before) for name, known in read_learned(home, level, opponent).items()]
 
 
@@ -146,11 +149,12 @@ def _findings(player: LevelPlayer, opponent: str, known: Acquaintances, before: 
             elsewhere = float(could[1:, k].sum())
             others = float(did[1:, k].sum()) / elsewhere if elsewhere else None
             habits.append({"habit": name, "did": int(did[0, k]), "could": int(could[0, k]), "others": others})
-    now = conduct(player, context)
+    hands = int(known.known["hands"][0])
+    now = conduct(player, context, hands)
     return {
         "level": player.level.name,
         "opponent": opponent,
-        "hands_shown": int(known.known["hands"][0]),
+        "hands_shown": hands,
         "beliefs": beliefs,
         "habits": habits,
         "plays": {name: {"stranger": round(before[name], 2), "now": round(now[name], 2)} for name in before},

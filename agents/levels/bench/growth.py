@@ -63,6 +63,14 @@ class Experienced(LevelPlayer):
             found[places] = mind.contexts[rows]
         return found
 
+    def hands(self, slots: np.ndarray | None, n: int) -> np.ndarray:
+        """How many hands of each opponent were shown (see ``LevelPlayer``)."""
+        assert slots is not None
+        found = np.zeros(n, np.int64)
+        for mind, places, rows in self._shares(slots):
+            found[places] = mind.known["hands"][rows]
+        return found
+
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         """Learns from finished hands, of the opponent and of everybody."""
         assert slots is not None
