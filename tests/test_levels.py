@@ -149,7 +149,7 @@ def test_a_level_with_a_pace_makes_more_of_what_it_knows_with_every_hand(level: 
     for k in range(len(views)):
         for player in (slow, fast):
             player.observe_hands(views[k : k + 1], slots)
-        shown = int(fast.hands(slots, 1)[0])
+        shown = int(fast.hands_shown(slots, 1)[0])
         leanings = [player.leanings(slots, 1) for player in (slow, fast)]
         assert leanings[0] is not None and leanings[1] is not None
         np.testing.assert_allclose(leanings[0], leanings[1] * shown / (shown + 30))

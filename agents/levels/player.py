@@ -89,7 +89,7 @@ class LevelPlayer(BasePlayer):
         rows = self.rows_of(slots, n)
         return self.known.contexts[rows]
 
-    def hands(self, slots: np.ndarray | None, n: int) -> np.ndarray:
+    def hands_shown(self, slots: np.ndarray | None, n: int) -> np.ndarray:
         """How many hands of each opponent were shown, ``int64[n]``."""
         rows = self.rows_of(slots, n)
         return self.known.known["hands"][rows]
@@ -98,7 +98,7 @@ class LevelPlayer(BasePlayer):
         """What its choices lean to against each opponent, ``float64[n, NUM_WEIGHTS]``; ``None`` where it learns nothing."""
         if not self.learns or self.level.answers is None:
             return None
-        share = self.level.settings.share(self.hands(slots, n))
+        share = self.level.settings.share(self.hands_shown(slots, n))
         return share[:, None] * self.level.answers.leanings(self.contexts(slots, n))
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:

@@ -63,7 +63,7 @@ class Experienced(LevelPlayer):
             found[places] = mind.contexts[rows]
         return found
 
-    def hands(self, slots: np.ndarray | None, n: int) -> np.ndarray:
+    def hands_shown(self, slots: np.ndarray | None, n: int) -> np.ndarray:
         """How many hands of each opponent were shown (see ``LevelPlayer``)."""
         assert slots is not None
         found = np.zeros(n, np.int64)
