@@ -79,9 +79,7 @@ class FitConfig(Config):
     def _everybody_is_met(self) -> FitConfig:
         least = len(HISTORIES) * self.opponents
         if self.series < least:
-            raise ValueError(
-                f"series must be {least} or more, so that all {self.opponents} opponents are met after every history"
-            )
+            raise ValueError(f"series must be {least} or more, so that all {self.opponents} opponents are met")
         return self
 
 
@@ -136,8 +134,8 @@ class _Tried(LevelPlayer):
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         assert slots is not None
         n = len(views)
-        observations, declined, legal, words = self._see(views)
-        logits = self._logits(views, observations, declined, legal, self.leanings(slots, n))
+        seen = self._see(views)
+        logits, (_, _, legal, words) = self._logits(views, seen, self.leanings(slots, n)), seen
         leanings, actions = np.zeros(n, LEANING), np.empty(n, np.int64)
         draw_leanings(views, self.behaviour, self.seed & 0xFFFFFFFF, leanings)
         choose(views, self.behaviour, leanings, logits, legal, words, actions)

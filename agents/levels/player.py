@@ -21,6 +21,9 @@ from ginenv.errors import GinError
 from ginenv.players import BasePlayer, Player
 from ginenv.view import VIEW
 
+# Observations, whether a knock was declined, legal actions, random words.
+_Seen = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
 
 class LevelPlayer(BasePlayer):
     """Plays a level.
@@ -122,39 +125,28 @@ class LevelPlayer(BasePlayer):
             views: ``VIEW[n]``.
             leanings: of its choices, ``float64[n, NUM_WEIGHTS]``; ``None`` for none.
         """
-        observations, declined, legal, words = self._see(views)
-        logits = self._logits(views, observations, declined, legal, leanings)
+        seen = self._see(views)
+        logits = self._logits(views, seen, leanings)
         tastes = np.zeros(len(views), LEANING)
         draw_leanings(views, self.behaviour, self.seed & 0xFFFFFFFF, tastes)
         actions = np.empty(len(views), np.int64)
-        choose(views, self.behaviour, tastes, logits, legal, words, actions)
+        choose(views, self.behaviour, tastes, logits, seen[2], seen[3], actions)
         return actions
 
-    def _see(self, views: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def _see(self, views: np.ndarray) -> _Seen:
         """What it notices ``uint8[n, 520]``, whether it declined a knock ``uint8[n]``, legal actions ``int64[n, 3]``, and random words."""
         n = len(views)
-        found = (
-            np.empty((n, OBSERVATION_SIZE), np.uint8),
-            np.empty(n, np.uint8),
-            np.empty((n, 3), np.int64),
-            np.empty(n, np.uint64),
-        )
-        prepare(views, self.behaviour, self.seed & 0xFFFFFFFF, *found)
-        return found
+        rows, declined = np.empty((n, OBSERVATION_SIZE), np.uint8), np.empty(n, np.uint8)
+        legal, words = np.empty((n, 3), np.int64), np.empty(n, np.uint64)
+        prepare(views, self.behaviour, self.seed & 0xFFFFFFFF, rows, declined, legal, words)
+        return rows, declined, legal, words
 
     def policy(self, views: np.ndarray, slots: np.ndarray | None) -> np.ndarray:
         """The logits that a search of this level goes by, ``float32[n, 107]``."""
-        observations, declined, legal, _ = self._see(views)
-        return self._logits(views, observations, declined, legal, self.leanings(slots, len(views)))
+        return self._logits(views, self._see(views), self.leanings(slots, len(views)))
 
-    def _logits(
-        self,
-        views: np.ndarray,
-        observations: np.ndarray,
-        declined: np.ndarray,
-        legal: np.ndarray,
-        leanings: np.ndarray | None,
-    ) -> np.ndarray:
+    def _logits(self, views: np.ndarray, seen: _Seen, leanings: np.ndarray | None) -> np.ndarray:
+        observations, declined, legal, _ = seen
         logits = self.actor(actor_inputs(self.actor, views, observations, declined, None, self.features)).numpy()
         if leanings is not None:
             lean(views, self.behaviour, legal, leanings, self._space, logits)
