@@ -308,7 +308,7 @@ def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(
     ]
     assert (points[0] == points[1]).all() and points[0].any()
     # Built again it takes the place of the old one, and of nothing else.
-    assert build_level(built.directory, built.settings, checkpoint).digest == built.digest
+    assert build_level(built.directory, built.settings, checkpoint, built.answers).digest == built.digest
     for place, words in ((tmp_path / "run", "not an empty directory"), (tmp_path / "new", "is not the directory of a")):
         source = checkpoint if place.exists() else tmp_path / "nowhere"
         with pytest.raises(LevelError, match=words):
