@@ -119,8 +119,7 @@ class TrainConfig(Config):
         commit: chance that declining a knock commits the seat to gin for the rest of the hand.
         commit_end: the same at the end of the run (default: as at the start); the knock decision's loss fades with it.
         pool: fixed opponents.
-        told: what the networks are told of them: ``nothing``, their ``style``, or what is ``known`` after some of their hands (see
-            ``agents.learning.told``).
+        told: what the networks are told of them: ``nothing`` or their ``style`` (see ``agents.learning.told``).
         pool_share: share of games in which one seat is a fixed opponent.
         selves_share: share of games in which one seat is an earlier self.
         selves: number of earlier selves to keep.
@@ -170,7 +169,7 @@ class TrainConfig(Config):
     commit: float = Field(0.85, ge=0, le=1)
     commit_end: float | None = Field(None, ge=0, le=1)
     pool: tuple[PoolMember, ...] = ()
-    told: Literal["nothing", "style", "known"] = "nothing"
+    told: Literal["nothing", "style"] = "nothing"
     pool_share: float = Field(0.15, ge=0, le=1)
     selves_share: float = Field(0.1, ge=0, le=1)
     selves: int = Field(6, ge=0)

@@ -1,6 +1,6 @@
 """What there is to win by knowing whom one plays: a network that is told its opponent's style against the held-out opponents.
 
-python -m benchmarks.ceiling runs/teacher/best --student runs/student/best
+python -m benchmarks.ceiling runs/teacher/best
 
 Style by style, on the same deals: told the truth, told what is typical (the mean of all styles), told nothing, told the style of another of
 the opponents (all of them in turn), and the network that the teacher began from. The truth of the two opponents that are no styles is the
@@ -25,15 +25,13 @@ from agents.bots.heuristics import StylePlayer
 from agents.bots.population import draw_styles, style_vectors
 from agents.deals import Domain
 from agents.files import write_json
-from agents.learning.told import KNOWN_WIDTH, TRUTH_WIDTH, known_after, told
+from agents.learning.told import told
 from agents.levels.bench.opponents import PlayersBySeries, held_out, held_out_names
 from agents.network.player import load_network
 from ginenv.players import make_player
 
 # Hands of a series, one after the other.
 _EACH = 10
-# What is known of an opponent after so many hands, and how many such histories of each opponent there are.
-LENGTHS, _HISTORIES = (20, 100, 300), 100
 # Random styles among which the best name for an opponent that is none is looked for, and their seed.
 _NAMES, _NAMES_SEED = 48, 5
 
@@ -44,8 +42,7 @@ class Arguments:
 
     Attributes:
         teacher: checkpoint of a network that is told styles.
-        student: checkpoint of a network that reads what is known.
-        start: player that both began from.
+        start: player that it began from.
         hands: against each opponent, in each way.
         choosing: hands with each style that an opponent which is none may be told as.
         seed: of the deals.
@@ -53,7 +50,6 @@ class Arguments:
     """
 
     teacher: Annotated[str, tyro.conf.Positional]
-    student: str | None = None
     start: str = "network"
     hands: int = 50_000
     choosing: int = 2_000
@@ -66,17 +62,14 @@ class Table12:
 
     def __init__(self, asked: Arguments) -> None:
         self.asked, self.names = asked, held_out_names()
-        self.told = {TRUTH_WIDTH: load_network(asked.teacher)}
-        if asked.student is not None:
-            self.told[KNOWN_WIDTH] = load_network(asked.student)
+        self.teacher = load_network(asked.teacher)
         self.start = make_player(asked.start)
 
     def play(self, contexts: np.ndarray | None, hands: int, domain: Domain, names: list[str]) -> np.ndarray:
         """Points of every series, ``[opponents, series]``, to a network that is told contexts.
 
         Args:
-            contexts: ``float32[opponents, H, C]``, which take turns, for the teacher or the student, as their width says; ``None`` for
-                the player that they began from.
+            contexts: ``float32[opponents, C]``, for the teacher; ``None`` for the player that it began from.
             hands: of each opponent.
             domain: of the deals.
             names: of the opponents.
@@ -84,8 +77,8 @@ class Table12:
         series = hands // _EACH
         player = self.start
         if contexts is not None:
-            player = network = self.told[contexts.shape[2]]
-            network.contexts = contexts[:, np.arange(series) % contexts.shape[1]].reshape(len(names) * series, -1)
+            player = self.teacher
+            player.contexts = contexts.repeat(series, 0)
         opponents = PlayersBySeries([held_out(name) for name in names], series)
         points = play_series(
             player, opponents, series=len(names) * series, hands=_EACH, seed=self.asked.seed, domain=domain
@@ -101,17 +94,9 @@ class Table12:
             if isinstance(player, StylePlayer):
                 found.append(told(style_vectors(player.styles))[0])
             else:
-                each = candidates[:, None]
-                points = self.play(each, self.asked.choosing, Domain.SELECT, [name] * len(candidates))
+                points = self.play(candidates, self.asked.choosing, Domain.SELECT, [name] * len(candidates))
                 found.append(candidates[points.mean(1).argmax()])
         return np.stack(found)
-
-
-def _of_others(contexts: np.ndarray) -> np.ndarray:
-    """The contexts of the other opponents in turn, for each: ``float32[opponents, H, C]``."""
-    count, histories = contexts.shape[:2]
-    places, times = np.arange(count)[:, None], np.arange(histories)[None]
-    return contexts[(places + 1 + times % (count - 1)) % count, times]
 
 
 def _mean(values: np.ndarray) -> Estimate:
@@ -123,30 +108,20 @@ def main() -> None:
     asked = tyro.cli(Arguments, description=__doc__)
     table = Table12(asked)
     count = len(table.names)
-    learned = () if asked.student is None else LENGTHS
-    total = (4 + 1 + 2 * len(learned)) * count * asked.hands
+    total = 5 * count * asked.hands
     with Progress(transient=True) as progress, counting_hands(lambda done: progress.update(task, completed=done)):
         task = progress.add_task("hands", total=total)
         truths = table.truths()
         typical = told(np.zeros((1, truths.shape[1] - 1), np.float32)).repeat(count, 0)
         ways = {
             "start": None,
-            "nothing": np.zeros_like(truths[:, None]),
-            "typical": typical[:, None],
-            "truth": truths[:, None],
+            "nothing": np.zeros_like(truths),
+            "typical": typical,
+            "truth": truths,
         }
-        if learned:
-            watched = PlayersBySeries([held_out(name) for name in table.names], _HISTORIES)
-            known = known_after(watched, count * _HISTORIES, learned, asked.seed, Domain.SELECT)
-            known = known.reshape(len(learned), count, _HISTORIES, KNOWN_WIDTH)
-            ways["student, untold"] = np.zeros_like(known[0])
-            for length, contexts in zip(learned, known, strict=True):
-                ways[f"after {length} hands"] = contexts
-                # What is known of people in general: a history of each of the others, in turn.
-                ways[f"after {length} hands of another"] = _of_others(contexts)
         points = {name: table.play(contexts, asked.hands, Domain.EVAL, table.names) for name, contexts in ways.items()}
         others = [
-            table.play(np.roll(truths, shift, 0)[:, None], asked.hands // count, Domain.EVAL, table.names)
+            table.play(np.roll(truths, shift, 0), asked.hands // count, Domain.EVAL, table.names)
             for shift in range(1, count)
         ]
         points["another"] = np.concatenate(others, 1)
@@ -162,13 +137,6 @@ def main() -> None:
     summary = {
         "truth_less_typical": _mean((points["truth"] - points["typical"]).mean(0)).to_dict(),
         "median": float(np.median(gains)),
-        "shares": {
-            str(length): float(
-                (points[f"after {length} hands"] - points["typical"]).mean()
-                / (points["truth"] - points["typical"]).mean()
-            )
-            for length in learned
-        },
         "worst_against_start": min(row["truth_less_start"]["mean"] or 0.0 for row in rows.values()),
     }
     settings = {"hands": asked.hands, "seed": asked.seed, "teacher": Path(asked.teacher).name, "start": asked.start}

@@ -169,7 +169,7 @@ def _tournament(out: Path, workers: int) -> list[str]:
 
 
 def _adaptation(out: Path, workers: int) -> list[str]:
-    sizes = ["--series", "2", "--hands", "60", "--ceiling-hands", "40", "--no-controls"]
+    sizes = ["--series", "2", "--hands", "60"]
     return ["evaluate.py", "adaptation", "level-1", *sizes, "--out", str(out)]
 
 

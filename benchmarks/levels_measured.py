@@ -1,11 +1,11 @@
 """The levels, measured: the ladder, what they gain by learning, whether they grow, and how they vary.
 
-python -m benchmarks.levels_measured                          everything, in some three hours
+python -m benchmarks.levels_measured                          everything
 python -m benchmarks.levels_measured --series 300 --parts adaptation --levels level-1
 
-Results are kept after every row in ``benchmarks/results/levels.json`` with the counts that were asked for; a row with these counts is not
-played again, rows of other weights or settings than the installed ones are dropped. Level 4 stands on the ladder with its search; since it
-learns nothing, it neither adapts nor grows.
+Results are kept after every row in ``benchmarks/results/levels.json`` with the counts that were asked for; a row with these counts is
+not played again, rows of other weights or settings than the installed ones are dropped. Level 4 stands on the ladder with its search,
+adapts and grows by its network alone, and adapts with its search in fewer and shorter series besides.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from agents.levels.bench.adaptation import AdaptationConfig
 from agents.levels.bench.adaptation import run as run_adaptation
 from agents.levels.bench.growth import measure_growth
 from agents.levels.bench.variety import measure_variety
-from agents.levels.level import NAMES, load_level
+from agents.levels.level import FILES, NAMES, digest_of, load_level
 from agents.network.checkpoint import read_metadata
 from agents.network.player import SHIPPED
 
@@ -37,9 +37,15 @@ LADDER = (
     ("level-2", "level-1"), ("level-3", "level-2"), ("level-4", "level-3"), ("formula", "level-1"),
     ("level-4", "network"), ("level-4", "knocker"),
 )  # fmt: skip
+# A strong player that no answers were found against.
+STRONG = "benchmarks/checkpoints/stages"
 # Series against the opponents that must do no harm, at most.
-HARM_SERIES = 50
-PARTS = ("ladder", "adaptation", "growth", "variety")
+HARM_SERIES = 25
+# Series and hands of a level that searches.
+SEARCH_SERIES, SEARCH_HANDS = 12, 300
+# Rules beside eaai under which some levels adapt too, and in how many series at most.
+OTHER_RULES, ADAPT_THERE, OTHER_SERIES = ("dg-standard", "gc"), ("level-2", "level-4"), 12
+PARTS = ("ladder", "adaptation", "rules", "search", "growth", "variety")
 
 
 def _frozen(name: str) -> str:
@@ -52,33 +58,20 @@ def ladder(one: str, other: str, games: int) -> dict[str, Any]:
     return {"share": match.share.to_dict(), "points": match.points.to_dict(), "games": games}
 
 
-def adaptation(name: str, series: int, ceiling_series: int) -> dict[str, Any]:
-    """What a level gains against opponents with leanings, that it loses nothing against others, and what there was to gain."""
-
-    def measured(series: int, harm: int, ceiling_hands: int) -> dict[str, Any]:
-        asked = {
-            "level": name,
-            "series": series,
-            "harm_series": harm,
-            "ceiling_hands": ceiling_hands,
-            "controls": False,
-        }
-        return run_adaptation(parse_config(asked, AdaptationConfig))
-
-    found = measured(series, min(series, HARM_SERIES), 0)
-    # What there was to gain is wanted less exactly; and every series of it is played three times.
-    below = measured(ceiling_series, 2, 2000)
-    return found | {"controls": below["controls"], "captured": below["captured"], "ceiling_series": ceiling_series}
+def adaptation(name: str, series: int, hands: int = 500, rules: str = "eaai", worlds: int = 0) -> dict[str, Any]:
+    """What a level gains against opponents held back, and that it loses nothing against others."""
+    asked = {"level": name, "series": series, "hands": hands, "rules": rules, "worlds": worlds, "strong": STRONG}
+    return run_adaptation(parse_config(asked | {"harm_series": min(series, HARM_SERIES)}, AdaptationConfig))
 
 
 def growth(name: str, histories: int) -> dict[str, Any]:
     """What experience brings against opponents not met before."""
-    found = measure_growth(load_level(name), histories)
+    found = measure_growth(load_level(name).with_settings(worlds=0), histories)
     return {
         "histories": histories,
         "mean": found.mean.to_dict(),
         "lowest": float(found.gains.min()),
-        "promoted": found.promoted,
+        "trusted": found.trusted,
     }
 
 
@@ -98,6 +91,7 @@ def kept() -> dict[str, Any]:
     """What was measured of the levels, and of the network that level 4 searches with, that are installed now."""
     document = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {"players": {}, "rows": {}}
     players = {name: load_level(name).digest for name in NAMES} | {"network": read_metadata(SHIPPED)["weights_sha256"]}
+    players |= {f"{name} as installed": digest_of(load_level(name).directory, FILES) for name in NAMES}
     changed = {name for name in players if document["players"].get(name) != players[name]}
     rows = {name: row for name, row in document["rows"].items() if not changed & _players_of(name)}
     return {"players": players, "rows": rows}
@@ -107,7 +101,10 @@ def _players_of(row: str) -> set[str]:
     """Whose play a row tells of: ``ladder level-4 network``, ``variety level-4 search``."""
     kind, *names = row.split()
     searches = "level-4" in names and (kind == "ladder" or "search" in names)
-    return set(names) | ({"network"} if searches else set())
+    # On the ladder and for its variety a level learns nothing: how it answers opponents does not matter.
+    learns = kind not in ("ladder", "variety")
+    levels = {name if learns else f"{name} as installed" for name in names if name in NAMES}
+    return levels | ({"network"} if searches or "network" in names else set())
 
 
 def main() -> None:
@@ -116,13 +113,13 @@ def main() -> None:
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--levels", nargs="+", choices=NAMES, default=list(NAMES))
     parser.add_argument("--games", type=int, default=1000, help="of each pair of the ladder")
-    parser.add_argument("--series", type=int, default=30, help="against each opponent with leanings")
-    parser.add_argument("--ceiling-series", type=int, default=12, help="for what there was to gain, 2 or more")
+    parser.add_argument("--series", type=int, default=100, help="against each opponent, 2 or more")
+    parser.add_argument("--length", type=int, default=500, help="hands of each series")
     parser.add_argument("--histories", type=int, default=20)
     parser.add_argument("--deals", type=int, default=100, help="played 1,000 times each")
     parser.add_argument("--hands", type=int, default=20000, help="for the cost of variety")
     asked = parser.parse_args()
-    if min(asked.series, asked.ceiling_series) < 2:
+    if asked.series < 2:
         parser.error("an interval by series needs 2 series or more")
     jobs: list[tuple[str, dict[str, int], Callable[..., dict[str, Any]]]] = []
     if "ladder" in asked.parts:
@@ -132,8 +129,15 @@ def main() -> None:
         level = load_level(name)
         worlds = level.settings.worlds
         if "adaptation" in asked.parts and level.learns:
-            counts = {"series": asked.series, "ceiling_series": min(asked.series, asked.ceiling_series)}
+            counts = {"series": asked.series, "hands": asked.length}
             jobs.append((f"adaptation {name}", counts, partial(adaptation, name)))
+        if "rules" in asked.parts and name in ADAPT_THERE:
+            for rules in OTHER_RULES:
+                counts = {"series": min(asked.series, OTHER_SERIES), "hands": asked.length}
+                jobs.append((f"adaptation {name} {rules}", counts, partial(adaptation, name, rules=rules)))
+        if "search" in asked.parts and worlds and level.learns:
+            counts = {"series": SEARCH_SERIES, "hands": SEARCH_HANDS, "worlds": worlds}
+            jobs.append((f"adaptation {name} search", counts, partial(adaptation, name)))
         if "growth" in asked.parts and level.learns:
             jobs.append((f"growth {name}", {"histories": asked.histories}, partial(growth, name)))
         if "variety" in asked.parts:
@@ -151,7 +155,11 @@ def main() -> None:
         document["rows"][name] = found
         document["rows"] = dict(sorted(document["rows"].items()))
         write_json(RESULTS, document)
-        shown = {key: found[key] for key in ("share", "mean_gain", "mean", "different", "commonest") if key in found}
+        shown = {
+            key: found[key]
+            for key in ("share", "specific_gain", "total_gain", "mean", "different", "commonest")
+            if key in found
+        }
         console.print(name, shown)
 
 

@@ -16,6 +16,8 @@ from typing import Any
 from PIL import Image
 
 from agents.files import write_atomic, write_text
+from agents.levels.bench.rating import read_rating
+from agents.levels.level import load_level
 from agents.search.config import SearchConfig
 from benchmarks.markdown import table as _table
 from benchmarks.web_tables import sections as web_sections
@@ -29,8 +31,7 @@ PICTURE = ROOT / "docs" / "hand.png"
 RESULTS = ROOT / "benchmarks" / "results"
 BEGIN, END = "<!-- results -->\n", "<!-- end of results -->\n"
 HISTORIES = ("<!-- histories -->\n", "<!-- end of histories -->\n")
-WINDOWS = ("1_50", "51_200", "201_500")
-LEVELS = ROOT / "agents" / "levels" / "installed"
+LEVEL_NAMES = ("level-1", "level-2", "level-3", "level-4")
 # Opponents that stood in the training pool; the others were kept aside.
 SEEN = ("simple", "formula", "camper", "knocker", "easy")
 # Opponents of the network in the README.
@@ -161,9 +162,6 @@ def _ladder(name: str, row: dict[str, Any]) -> list[str]:
     return [f"`{one}` against `{other}`", f"{row['games']:,}", _share(row), _interval(row["points"])]
 
 
-_CEILING = "best plan from the first hand"
-
-
 def _who(name: str) -> str:
     """The level of a row, and with what it chose where it has a search."""
     level = name.split()[1]
@@ -172,12 +170,27 @@ def _who(name: str) -> str:
     )
 
 
+def _windows(row: dict[str, Any]) -> list[str]:
+    """The windows of hands of an adaptation, the earliest first."""
+    return sorted(row["specific_gain"], key=lambda window: int(window.split("_")[0]))
+
+
 def _adaptation(name: str, row: dict[str, Any]) -> list[str]:
-    first, last = row["mean_gain"]["51_200"], row["mean_gain"]["201_500"]
-    ceiling = _interval(row["controls"][_CEILING]["201_500"])
+    last = _windows(row)[-1]
+    specific = row["specific_gain"][last]
+    above = f"{specific['opponents_above_0']} of {len(row['opponents'])}"
+    gains = ("total_gain", "mixed_less_frozen", "wrong_less_frozen")
     harm = _interval(min(row["no_harm"].values(), key=lambda found: found["low"]))
-    above = f"{last['opponents_above_0']} of {len(row['opponents'])}"
-    return [_who(name), f"10 × {row['series']}", _interval(first), _interval(last), above, ceiling, harm]
+    rules = "" if row["rules"] == "eaai" else f", `{row['rules']}`"
+    series = f"{len(row['opponents'])} × {row['series']}, hands {last.replace('_', ' to ')}"
+    return [
+        _who(name) + rules,
+        series,
+        _interval(specific),
+        above,
+        *(_interval(row[gain][last]) for gain in gains),
+        harm,
+    ]
 
 
 def _growth(name: str, row: dict[str, Any]) -> list[str]:
@@ -197,10 +210,11 @@ LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[st
         [
             "gain by learning, points a hand",
             "series",
-            "hands 51–200",
-            "hands 201–500",
+            "specific: own less the better of frozen and mixed",
             "opponents above 0",
-            "201–500: best plan from the start",
+            "total: own less frozen",
+            "mixed less frozen",
+            "a wrong one's less frozen",
             "least of no harm",
         ],
         _adaptation,
@@ -231,16 +245,20 @@ LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[st
 def ratings_table() -> list[str]:
     """What the cards of the levels say."""
     rows = []
-    for path in sorted(LEVELS.glob("*/rating.json")):
-        card = json.loads(path.read_text(encoding="utf-8"))
+    for name in LEVEL_NAMES:
+        card = read_rating(load_level(name))
+        if card is None:
+            continue
         rating, style = card["rating"], card["style"]
         rows.append(
             [
-                f"`{path.parent.name}`", f"{rating['rating']:+.0f} ({rating['low']:+.0f} to {rating['high']:+.0f})", f"{card['games']:,}",
+                f"`{name}`", f"{rating['rating']:+.0f} ({rating['low']:+.0f} to {rating['high']:+.0f})", f"{card['games']:,}",
                 f"{100 * style['gin_rate']:.0f} %", f"{100 * style['knock_rate']:.0f} %", f"{style['knock_deadwood']:.1f}",
                 f"{100 * style['upcards_taken']:.0f} %",
             ]
         )  # fmt: skip
+    if not rows:
+        return ["The levels have changed since they were last rated.\n"]
     return _table(
         ["card", "rating in `configs/levels_tournament.yaml`", "games", "gins", "knocks", "deadwood of knocks", "upcards taken"], rows
     )  # fmt: skip
@@ -251,28 +269,42 @@ def levels_table() -> list[str]:
     rows = json.loads((RESULTS / "levels.json").read_text(encoding="utf-8"))["rows"]
     lines = []
     for kind, (headings, cells) in LEVEL_TABLES.items():
-        lines += _table(headings, (cells(name, row) for name, row in rows.items() if name.startswith(kind)))
+        of_kind = [cells(name, row) for name, row in rows.items() if name.startswith(kind)]
+        lines += _table(headings, of_kind) if of_kind else []
     return lines
 
 
-CONTROL = """Most of the gain by learning comes with another opponent's history as well: it is hardly a gain by knowing *this* one
-(`LOG.md`, "Whom do the levels learn?")."""
 EXPLOIT = """What trained responses won. It bounds nothing: they did not always hold what the weights that they began from could do, so
 a player can lose more than this (`LOG.md`, "Whom do the levels learn?")."""
 
 
 def histories_table() -> list[str]:
-    """What a level gains with its opponent's own history, and with another opponent's."""
-    found = json.loads((RESULTS / "level-3-histories.json").read_text(encoding="utf-8"))
-    rows = {
-        "its opponent's own": found["mean_gain"],
-        "another opponent's": found["controls"]["reads another opponent's history"],
+    """What each level gains by its opponent's own history, by a mixture of the others', and by a wrong one's."""
+    measured = json.loads((RESULTS / "levels.json").read_text(encoding="utf-8"))["rows"]
+    rows = [row for name in LEVEL_NAMES if (row := measured.get(f"adaptation {name}")) is not None]
+    windows = _windows(rows[0])
+    told = {
+        "specific_gain": "its opponent's own history less the better of none and a mixture",
+        "mixed_less_frozen": "a mixture of the other opponents' less none",
+        "total_gain": "its opponent's own less none",
     }
     headings = [
-        f"`{found['level']}`, {found['series']} series: it reads the history",
-        *(f"hands {w.replace('_', ' to ')}" for w in WINDOWS),
+        f"points a hand, series against each of {len(rows[0]['opponents'])} opponents",
+        "",
+        *(f"hands {window.replace('_', ' to ')}" for window in windows),
     ]
-    return _table(headings, ([name, *(_interval(gains[window]) for window in WINDOWS)] for name, gains in rows.items()))
+    return _table(
+        headings,
+        (
+            [
+                f"{_who('adaptation ' + row['level'])}, {row['series']}",
+                words,
+                *(_interval(row[gain][window]) for window in windows),
+            ]
+            for row in rows
+            for gain, words in told.items()
+        ),
+    )
 
 
 SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
@@ -281,7 +313,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     ("Best responses", EXPLOIT, exploit_table),
     ("Search", "", search_table),
     ("Ratings of the levels", "", ratings_table),
-    ("Whose history the levels' gain needs", CONTROL, histories_table),
+    ("Whose history the levels' gain needs", "", histories_table),
     ("The levels", "", levels_table),
     ("Speed", "", speed_table),
 )

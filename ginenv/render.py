@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from abc import ABC, abstractmethod
 from functools import cache
 from html import escape
@@ -97,15 +98,18 @@ def draw(view: np.void, opponent: str, mode: str | None) -> Any:
 # --- picture ---------------------------------------------------------------------------------------------------------
 
 WIDTH, HEIGHT = 960, 600
+# For screens of phones; there a card is some 55 pixels wide.
+NARROW_WIDTH, NARROW_HEIGHT = 440, 544
 _CARD_W = 68
 _CARD_H = _CARD_W * CARD_HEIGHT / CARD_WIDTH
-_STEP, _GAP = 50, 18
+_STEP, _GAP, _MARGIN = 50, 18, 30
+_NARROW_GAP, _NARROW_MARGIN = 8, 12
 _FELT, _FELT_DARK, _LINE = "#265c42", "#1c4833", "#568c70"
 _TEXT, _FAINT, _GOLD, _ROSE = "#f0f4ee", "#accab8", "#f0c860", "#fa8282"
 _EDGE = "#8d8a80"
 _KIND_RGB = {"run": "#70d682", "set": "#6eb0fa"}
 # Within sentences names are cut to this length; sentences beyond the other are written smaller.
-_NAME_LENGTH, _LINE_LENGTH = 16, 70
+_NAME_LENGTH, _LINE_LENGTH, _NARROW_LINE_LENGTH = 16, 70, 52
 _SCALE = 2  # pixels are drawn larger and scaled down, for smooth edges
 
 
@@ -238,16 +242,16 @@ class _Svg(_Canvas):
             f'<g transform="translate({x:g} {y:g}) scale({scale:g})"><title>{name}</title>{drawn}{mark}</g>'
         )
 
-    def element(self, label: str) -> str:
+    def element(self, label: str, width: int, height: int) -> str:
         """The whole picture."""
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" style="max-width:{WIDTH}px" role="img" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" style="max-width:{width}px" role="img" '
             f'aria-label="{escape(label)}" font-family="system-ui, sans-serif">'
-            f'<rect width="{WIDTH}" height="{HEIGHT}" rx="12" fill="{_FELT}"/>{"".join(self.parts)}</svg>'
+            f'<rect width="{width}" height="{height}" rx="12" fill="{_FELT}"/>{"".join(self.parts)}</svg>'
         )
 
 
-def _draw_holding(canvas: _Canvas, y: float, holding: Holding) -> None:
+def _draw_holding(canvas: _Canvas, y: float, holding: Holding, narrow: bool = False) -> None:
     groups: list[tuple[str, tuple[int, ...]]] = [*holding.melds]
     if holding.loose:
         groups.append(("", holding.loose))
@@ -255,10 +259,12 @@ def _draw_holding(canvas: _Canvas, y: float, holding: Holding) -> None:
         groups.append(("laid off", holding.laid_off))
     if holding.hidden:
         groups.append(("hidden", (NO_CARD,) * holding.hidden))
-    step = float(_STEP)
-    while step > 24 and _width(groups, step) > WIDTH - 60:
-        step -= 2
-    x = (WIDTH - _width(groups, step)) / 2
+    whole, margin, gap = (NARROW_WIDTH, _NARROW_MARGIN, _NARROW_GAP) if narrow else (WIDTH, _MARGIN, _GAP)
+    # What the cards of a group may be apart, so that all groups find room.
+    covered = sum(len(cards) - 1 for _, cards in groups)
+    free = whole - 2 * margin - len(groups) * _CARD_W - (len(groups) - 1) * gap
+    step = min(float(_STEP), free / max(covered, 1))
+    x = (whole - covered * step - len(groups) * _CARD_W - (len(groups) - 1) * gap) / 2
     for kind, cards in groups:
         for k, card in enumerate(cards):
             canvas.card(x + k * step, y, card)
@@ -268,11 +274,7 @@ def _draw_holding(canvas: _Canvas, y: float, holding: Holding) -> None:
             canvas.text((x + end) / 2, y + _CARD_H + 22, kind, 14, _KIND_RGB[kind], "middle")
         elif kind == "laid off":
             canvas.text((x + end) / 2, y + _CARD_H + 22, kind, 14, _GOLD, "middle")
-        x = end + _GAP
-
-
-def _width(groups: list[tuple[str, tuple[int, ...]]], step: float) -> float:
-    return sum((len(cards) - 1) * step + _CARD_W for _, cards in groups) + _GAP * (len(groups) - 1)
+        x = end + gap
 
 
 def _draw_middle(canvas: _Canvas, view: np.void, opponent: str, me: str) -> None:
@@ -313,7 +315,7 @@ def _draw_table(canvas: _Canvas, view: np.void, opponent: str, opened: np.void |
     canvas.box(16, 190, WIDTH - 32, 180, _FELT_DARK, _LINE, 14)
     canvas.text(30, 22, _cut(opponent, 40), 20)
     opponent, me = _cut(opponent, _NAME_LENGTH), _cut(me, _NAME_LENGTH)
-    game = f"hand {int(view['hand_no']) + 1}   score {int(view['score'][0])} : {int(view['score'][1])}"
+    game = f"hand {int(view['hand_no']) + 1}, score {int(view['score'][0])} : {int(view['score'][1])}"
     canvas.text(WIDTH - 30, 22, game, 20, _TEXT, "right")
     _draw_holding(canvas, 56, theirs)
     if view["phase"] == PHASE_OVER and view["shown"]:
@@ -325,6 +327,39 @@ def _draw_table(canvas: _Canvas, view: np.void, opponent: str, opened: np.void |
     )
     words = _by_name(status_words(view, opponent), me)
     canvas.text(30, HEIGHT - 28, words, 20 if len(words) <= _LINE_LENGTH else 16, _GOLD)
+
+
+def _draw_narrow(canvas: _Canvas, view: np.void, opponent: str, opened: np.void | None = None, me: str = "you") -> None:
+    """What ``_draw_table`` draws, for the width of a phone: sentences below the cards, less of the pile."""
+    mine, theirs = my_holding(view), opponent_holding(view) if opened is None else my_holding(opened)
+    opponent, me = _cut(opponent, _NAME_LENGTH), _cut(me, _NAME_LENGTH)
+    left, right = _NARROW_MARGIN, NARROW_WIDTH - _NARROW_MARGIN
+    over = f", deadwood {int(view['deadwood'][1])}" if view["phase"] == PHASE_OVER and view["shown"] else ""
+    canvas.text(left, 20, opponent + over, 17)
+    canvas.text(right, 20, f"score {int(view['score'][0])} : {int(view['score'][1])}", 17, _TEXT, "right")
+    _draw_holding(canvas, 38, theirs, narrow=True)
+    top, step = 176, 30
+    canvas.box(6, top - 10, NARROW_WIDTH - 12, 174, _FELT_DARK, _LINE, 14)
+    for k in range(min(3, (int(view["stock"]) + 9) // 10)):
+        canvas.card(left + 8 - 3 * k, top - 3 * k + 6, NO_CARD)
+    canvas.text(left + 6, top + _CARD_H + 18, f"stock {int(view['stock'])}", 15, _FAINT)
+    cards = [int(card) for card in view["pile"][: view["num_pile"]]][-4:]
+    for k, card in enumerate(cards):
+        canvas.card(left + 100 + step * k, top + 6, card, _GOLD if k == len(cards) - 1 else None)
+    if not cards:
+        canvas.box(left + 100, top + 6, _CARD_W, _CARD_H, _FELT_DARK, _LINE)
+    canvas.text(left + 100, top + _CARD_H + 18, f"pile {int(view['num_pile'])}", 15, _FAINT)
+    canvas.text(right - 4, top + 22, f"hand {int(view['hand_no']) + 1}", 17, _TEXT, "right")
+    canvas.text(right - 4, top + 50, _limit(view), 17, _GOLD, "right")
+    last = _by_name(taken_words(view, opponent), me)
+    if view["taken"] == NO_CARD and view["drawn"] != NO_CARD:
+        last = f"{me} drew {card_name(int(view['drawn']), symbols=True)}"
+    canvas.text(left + 6, top + 146, last, 15)
+    _draw_holding(canvas, 354, mine, narrow=True)
+    words = f"{'your' if me == 'you' else me + ':'} deadwood {mine.deadwood}"
+    canvas.text(right, NARROW_HEIGHT - 54, words, 15, _TEXT, "right")
+    for k, line in enumerate(textwrap.wrap(_by_name(status_words(view, opponent), me), _NARROW_LINE_LENGTH)[:2]):
+        canvas.text(left, NARROW_HEIGHT - 54 + 18 * (k + 1), line, 15, _GOLD)
 
 
 def to_image(view: np.void, opponent: str = "opponent") -> np.ndarray:
@@ -339,15 +374,19 @@ def to_image(view: np.void, opponent: str = "opponent") -> np.ndarray:
     return np.asarray(canvas.image.resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS))
 
 
-def to_svg(view: np.void, opponent: str = "opponent", opened: np.void | None = None, me: str = "you") -> str:
-    """The table as an SVG element, 960 × 600, with everything in it.
+def to_svg(
+    view: np.void, opponent: str = "opponent", opened: np.void | None = None, me: str = "you", narrow: bool = False
+) -> str:
+    """The table as an SVG element with everything in it, 960 × 600, or 440 × 544 where it is narrow.
 
     Args:
         view: a ``VIEW`` record.
         opponent: the opponent's name.
         opened: the opponent's view, where its hand is to lie open.
         me: what the seat that looks is called.
+        narrow: for the screen of a phone.
     """
     canvas = _Svg()
-    _draw_table(canvas, view, opponent, opened, me)
-    return canvas.element(f"The table: {_by_name(status_words(view, opponent), me)}")
+    (_draw_narrow if narrow else _draw_table)(canvas, view, opponent, opened, me)
+    size = (NARROW_WIDTH, NARROW_HEIGHT) if narrow else (WIDTH, HEIGHT)
+    return canvas.element(f"The table: {_by_name(status_words(view, opponent), me)}", *size)

@@ -137,7 +137,7 @@ def ending_words(view: np.void, opponent: str) -> str:
     words = {
         End.GIN: f"gin by {knocker}",
         End.KNOCK: f"{knocker} knocked, deadwood {counts}",
-        End.UNDERCUT: f"{knocker} knocked and was undercut, deadwood {counts}",
+        End.UNDERCUT: f"{knocker} knocked into an undercut, deadwood {counts}",
         End.TIE: f"equal deadwood, {counts}: nobody scores",
     }.get(end) or END_WORDS[end]
     if points:

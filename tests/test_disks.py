@@ -38,7 +38,7 @@ CURVE = [
 WRITERS = {
     "evaluate": "evaluate simple easy --games 2 --out OUT/x.json",
     "tournament": "tournament IN/tournament.yaml out=OUT/t",
-    "adaptation": "adaptation LEVEL --series 2 --hands 60 --ceiling-hands 0 --no-controls --out OUT/a",
+    "adaptation": "adaptation LEVEL --series 2 --hands 60 --out OUT/a",
     "train": "train --config IN/training.yaml --out OUT/run",
     "curves": "curves IN/run --out OUT/curves.svg",
     "games": "games play simple easy --games 2 --out OUT/games.parquet",

@@ -180,13 +180,12 @@ def test_an_interrupted_tournament_shows_its_blocks_and_goes_on(
 def test_an_interrupted_adaptation_goes_on_to_the_same_figures(
     directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(adaptation, "_AFTERWARDS", 2)
-    sizes = ["--series", 2, "--hands", 60, "--ceiling-hands", 40, "--harm-series", 2]
+    sizes = ["--series", 2, "--hands", 60, "--harm-series", 2]
     words = ["adaptation", directory, *sizes, "--out"]
     kept = tmp_path / "out" / "parts"
     assert said_by(*words, tmp_path / "whole") == ""
     with monkeypatch.context() as patched:
-        patched.setattr(adaptation, "_play", signalling(adaptation._play, at=2))
+        patched.setattr(adaptation, "play_series", signalling(adaptation.play_series, at=2))
         assert f"interrupted; what has been played is kept in {kept}" in said_by(*words, tmp_path / "out")
     assert [path.name.partition("-")[2] for path in kept.iterdir()] == ["frozen.npz"]
     # Whatever is damaged is played again.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,16 +14,18 @@ from agents.arena.series import play_series
 from agents.bots.heuristics import make_simple, style
 from agents.config import parse_config
 from agents.deals import Domain
+from agents.levels import experience
+from agents.levels.acquaintances import Acquaintances
 from agents.levels.bench import adaptation
-from agents.levels.bench.adaptation import AdaptationConfig, best_plans, hands_to_play, measure, plans_found, results
+from agents.levels.bench.adaptation import WAYS, AdaptationConfig, Measured, Supplied, hands_to_play, measure, results
 from agents.levels.bench.growth import Experienced, measure_growth
 from agents.levels.bench.opponents import PlayersBySeries, Switcher, held_out_names
-from agents.levels.level import Level, LevelError
-from agents.levels.plans import NUM_PLANS
-from agents.levels.player import LevelPlayer
-from agents.reports.adaptation import report_adaptation
+from agents.levels.experience import Experience
+from agents.levels.level import Level, LevelError, LevelSettings
+from agents.reports.adaptation import GAINS, report_adaptation
 from ginenv.actions import STOCK, UPCARD
 from ginenv.players import Player
+from ginenv.view import VIEW
 
 
 def asked(**options: int) -> AdaptationConfig:
@@ -29,8 +33,7 @@ def asked(**options: int) -> AdaptationConfig:
 
 
 def test_the_benchmark_compares_on_the_same_deals_and_reports(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adaptation, "_AFTERWARDS", 3)
-    config = asked(ceiling_hands=10, harm_series=3)
+    config = asked(harm_series=3)
     played = []
 
     def counted(*players: Player, **how: Any) -> np.ndarray:
@@ -38,62 +41,89 @@ def test_the_benchmark_compares_on_the_same_deals_and_reports(level: Level, monk
         return play_series(*players, **how)
 
     monkeypatch.setattr(adaptation, "play_series", counted)
-    document = results(config, level, measure(config, level))
+    measured = measure(config, level)
+    document = results(config, level, measured)
     assert sum(played) == hands_to_play(config)
     assert list(document["opponents"]) == held_out_names() and len(document["no_harm"]) == 4
-    assert document["mean_gain"]["51_60"]["low"] < document["mean_gain"]["51_60"]["high"]
-    assert "51_60" in document["controls"]["best plan from the first hand"]
+    # Nothing is known in the first hand, so all ways play it alike.
+    for way in WAYS[1:]:
+        for k in range(len(measured.names)):
+            assert (measured.points[way][k][:, 0] == measured.points["frozen"][k][:, 0]).all()
+    assert document["total_gain"]["51_60"]["low"] < document["total_gain"]["51_60"]["high"]
+    for gain in GAINS:
+        assert set(document[gain]) == {"1_50", "51_60"}
     page = report_adaptation(json.loads(json.dumps(document)), "a command")
-    assert page.count("<svg") == 1 and held_out_names()[0] in page and "a command" in page
+    assert page.count("<svg") == 2 and held_out_names()[0] in page and "a command" in page
 
 
-def test_a_ceiling_is_the_level_with_the_plan_that_is_best_against_each(
-    level: Level, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever other deals say of the plans is what is played, opponent by opponent."""
-    for plan in range(NUM_PLANS):
-        assert LevelPlayer(level.with_plan(plan), 1, learn=False).prior.default == plan
-    config = asked(ceiling_hands=80)
-    worth = np.array([[0, 1, 0, 0, 0], [3, 0, 0, 0, 0], [0, 0, 0, 0, 2]])
+def test_the_specific_gain_is_beyond_the_better_of_none_and_a_mixed_history() -> None:
+    names = ["one", "other"]
+    points = {"frozen": [0.0, 4.0], "own": [5.0, 5.0], "mixed": [2.0, 1.0], "wrong": [1.0, 0.0]}
+    noise = np.random.default_rng(1).normal(size=(3, 60)) * 0.01
+    parts = {way: [np.full((3, 60), value) + noise for value in values] for way, values in points.items()}
+    harm = {"frozen": [np.zeros((3, 60))], "own": [np.full((3, 60), -0.2)]}
+    measured = Measured(names, parts, ["strong"], harm)
+    document = results(
+        asked(series=3), SimpleNamespace(name="x", digest="0", settings=LevelSettings(title="x")), measured
+    )  # type: ignore[arg-type]
+    window = "1_50"
+    assert document["specific_gain"][window]["mean"] == pytest.approx((3 + 1) / 2)
+    assert document["total_gain"][window]["mean"] == pytest.approx((5 + 1) / 2)
+    assert document["mixed_less_frozen"][window]["mean"] == pytest.approx((2 - 3) / 2)
+    assert document["wrong_less_mixed"][window]["mean"] == pytest.approx(-1)
+    assert document["opponents"]["other"]["specific_gain"][window]["mean"] == pytest.approx(1)
+    assert document["no_harm"]["strong"]["mean"] == pytest.approx(-0.2)
 
-    def told(player, table, **how):
-        return np.repeat(worth[:, player.prior.default], how["series"] // 3)[:, None]
 
-    monkeypatch.setattr(adaptation, "play_series", told)
-    chosen = best_plans(config, level, plans_found(config, level, [make_simple(k) for k in range(3)]))
-    assert chosen.series == 2 and [
-        player.prior.default for player in chosen.players if isinstance(player, LevelPlayer)
-    ] == [1, 0, 4]
+def test_a_mixed_history_is_of_all_others_and_a_wrong_one_of_one(level: Level) -> None:
+    """Each table is shown the hands of whom it should, of its own series and in their order."""
+    shown: list[tuple[int, int]] = []
+    hands = np.zeros((4, 2, 9), VIEW)
+    hands["score"][..., 0], hands["score"][..., 1] = np.arange(4)[:, None, None], np.arange(9)
+
+    class Watched(Supplied):
+        def rows_of(self, slots, n):
+            return np.zeros(n, np.int64)
+
+    for whose, expected in (
+        (adaptation._of_all_others, [2, 3, 0, 2, 3, 0]),
+        (adaptation._of_a_wrong_one, [0] * 6),
+    ):
+        player = Watched(level, 1, hands, whose)
+        player.known.learn = lambda views, rows: shown.extend(map(tuple, views["score"].tolist()))  # type: ignore[method-assign]
+        shown.clear()
+        for _ in range(6):
+            # Series 0 of opponent 1.
+            player.observe_hands(np.zeros(1, VIEW), np.array([2]))
+        assert shown == [(other, hand) for hand, other in enumerate(expected)]
 
 
 def test_a_level_that_learns_nothing_is_not_measured(level: Level) -> None:
     with pytest.raises(LevelError, match="learns nothing"):
-        measure(asked(), level.with_settings(worlds=4))
+        measure(asked(), replace(level, answers=None))
 
 
-def test_experience_counts_every_hand_and_installed_levels_gain_nothing(level: Level) -> None:
-    level = level.with_settings(plans=(0.0, -9, -9, -9, -9), doubt=0.01)
-    priors = [level.nothing_learned() for _ in range(2)]
-    player = Experienced(level, priors, 3, 1)
+def test_every_history_has_experience_of_its_own(level: Level) -> None:
+    minds = [Acquaintances(Experience()) for _ in range(2)]
+    player = Experienced(level, minds, 3, 1)
     play_series(player, make_simple(), series=6, hands=4, seed=1, domain=Domain.SELECT)
-    assert [prior.hands for prior in priors] == [12, 12]
-    assert not np.allclose(priors[0].belief["mean"], priors[1].belief["mean"])
-    # Who is sure of its plan changes nothing, so the same hands are played with and without the history.
+    assert [len(mind) for mind in minds] == [4, 4]
+    assert [mind.counts["could"][:, 0].sum() for mind in minds] == [12, 12]
+    assert not np.array_equal(minds[0].contexts, minds[1].contexts)
+    # In the next block everybody is new, and nobody is forgotten.
+    again = Experienced(level, minds, 3, 2)
+    assert not again.contexts(np.arange(6), 6).any() and [len(mind) for mind in minds] == [7, 7]
+    assert minds[0].counts["could"][:, 0].sum() == 12
+
+
+def test_growth_is_measured_on_the_same_deals(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Who trusts nothing that it met plays the same hands with and without the history.
+    monkeypatch.setattr(experience, "TRUST", 1e9)
     found = measure_growth(level, histories=2, hands=500, fresh=100)
-    assert found.promoted == 0 and (found.gains == 0).all()
-
-
-def test_experience_changes_what_strangers_meet(level: Level) -> None:
-    priors = [level.nothing_learned() for _ in range(2)]
-    other = (priors[0].default + 1) % NUM_PLANS
-    for _ in range(3000):
-        priors[1].add(other, 60.0)
-        priors[1].add(priors[1].default, -60.0)
-    player = Experienced(level, priors, 2, 1)
-    rows = player.rows_of(np.arange(4), 4)
-    means = player.records["mean"][rows]
-    assert (means[0] == means[1]).all() and (means[2] == means[3]).all()
-    assert means[0].argmax() == priors[0].default and means[2].argmax() == priors[1].promoted != priors[1].default
+    assert found.trusted == 0 and (found.gains == 0).all()
+    monkeypatch.setattr(experience, "TRUST", -1e9)
+    found = measure_growth(level, histories=2, hands=500, fresh=100)
+    assert found.trusted == 2 and (found.gains != 0).all()
 
 
 class Told(Switcher):

@@ -24,7 +24,7 @@ from agents.arena.series import play_series
 from agents.bots.heuristics import make_formula, make_simple, make_style
 from agents.cli.levels import levels
 from agents.levels import profile as profiles
-from agents.levels.bench.rating import RATING, read_rating
+from agents.levels.answers import ANSWERS
 from agents.levels.level import LEVEL, NAMES, Level, LevelError, digest_of, load_level
 from agents.levels.package import (
     build_level,
@@ -35,7 +35,7 @@ from agents.levels.package import (
 )
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import Profile, profile_path, read_learned, reset_level
-from agents.levels.words import what_did_you_learn
+from agents.levels.words import findings, what_did_you_learn
 from agents.network.card import CARD
 from agents.network.checkpoint import METADATA, WEIGHTS, save_checkpoint
 from agents.network.inputs import NUM_HEURISTIC_FEATURES
@@ -50,8 +50,8 @@ from tests.support.level_scenes import checksum, hands_of
 
 
 def learned_hands(home: Path, level: Level, opponent: str = "anna") -> int:
-    record = read_learned(profile_path(home, level.name), level).opponents.get(opponent)
-    return 0 if record is None else int(record["hands"][0])
+    """How many hands of an opponent a level has on record."""
+    return int(read_learned(home, level, opponent)[opponent].counts["could"][0, 0])
 
 
 def play_with_profile(level: Level, home: Path, hands: int, opponent: str = "anna", seed: int = 5) -> np.ndarray:
@@ -63,13 +63,33 @@ def test_what_was_learned_is_found_again_told_in_words_and_reset(level: Level, t
     before = play_with_profile(level, tmp_path / "a", 25)
     assert learned_hands(tmp_path / "a", level) == 25
     told = what_did_you_learn(tmp_path / "a", level)
-    assert "anna: 25 hands seen" in told and "the level" in told and "From 25 hands in all" in told
-    assert "ben: no hand seen yet" in what_did_you_learn(tmp_path / "a", level, "ben")
+    assert "anna: " in told and "hands shown" in told and "takes many upcards" in told
+    assert "takes the upcard: " in told and "Against it the level" in told
+    (found,) = findings(tmp_path / "a", level, "anna")
+    assert json.loads(json.dumps(found)) == found and 0 < found["hands_shown"] <= 25
+    taken = next(habit for habit in found["habits"] if habit["habit"] == "takes the upcard")
+    assert 0.8 * taken["could"] < taken["did"] <= taken["could"] and taken["others"] is None
+    assert "ben: no hand shown yet" in what_did_you_learn(tmp_path / "a", level, "ben")
     sentence = reset_level(tmp_path / "a", level)
     assert level.digest in sentence and load_level(str(level.directory)).digest == level.digest
     assert "nothing yet" in what_did_you_learn(tmp_path / "a", level)
     assert (play_with_profile(level, tmp_path / "a", 25) == before).all()
     assert "nothing" in reset_level(tmp_path / "b", level)
+
+
+def test_a_profile_and_a_slot_learn_the_same(level: Level, tmp_path: Path) -> None:
+    views = np.array(hands_of(make_simple(1), make_formula(2), 6), VIEW)
+    kept, slot = LevelPlayer(level, 1, profile=Profile(tmp_path, level, "anna")), LevelPlayer(level, 1)
+    for k in range(len(views)):
+        for player in (kept, slot):
+            player.observe_hands(views[k : k + 1], np.zeros(1, np.int64))
+    again = LevelPlayer(level, 1, profile=Profile(tmp_path, level, "anna"))
+    contexts = [player.contexts(np.zeros(1, np.int64), 1)[0] for player in (kept, slot, again)]
+    assert contexts[0].any()
+    np.testing.assert_allclose(contexts[0], contexts[1], rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(contexts[0], contexts[2])
+    others = LevelPlayer(level, 1, profile=Profile(tmp_path, level, "ben"))
+    assert not others.contexts(np.zeros(1, np.int64), 1).any()
 
 
 def test_two_writers_both_count(level: Level, tmp_path: Path) -> None:
@@ -79,7 +99,7 @@ def test_two_writers_both_count(level: Level, tmp_path: Path) -> None:
         for player in players:
             player.observe_hands(views[k : k + 1], np.zeros(1, np.int64))
     assert learned_hands(tmp_path, level, "a") == 8 and learned_hands(tmp_path, level, "b") == 4
-    assert read_learned(profile_path(tmp_path, level.name), level).prior.hands == 12
+    assert sorted(read_learned(tmp_path, level)) == ["a", "b"]
 
 
 LEARNER = """
@@ -151,7 +171,7 @@ def test_a_damaged_profile_is_one_sentence_and_stays_as_it_is(level: Level, tmp_
     assert path.name in str(raised.value) and "\n" not in str(raised.value)
     assert path.read_text() == broken
     reset_level(tmp_path, level)
-    assert Profile(tmp_path, level, "anna").record["hands"][0] == 0
+    assert learned_hands(tmp_path, level) == 0
 
 
 # --- export and import ----------------------------------------------------------------------------------------------------------
@@ -211,7 +231,7 @@ def test_a_file_that_is_no_level_is_refused_in_one_sentence(tmp_path: Path, cont
     [
         ({"format": 9}, "format"),
         ({"weights_sha256": "0"}, "other weights"),
-        ({"settings": {"title": "x", "plans": [0, -1]}}, "must be 5 numbers, or none"),
+        ({"settings": {"title": "x", "plans": [0, -1]}}, "unknown key 'plans'"),
         ({"settings": {"title": "x", "memory": 99}}, "memory"),
         ({"settings": {"title": "x", "memorie": 3}}, "did you mean"),
         ({"secret": 1}, "unknown key"),
@@ -271,6 +291,7 @@ def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(
         ]
     )
     built = load_level(str(tmp_path / "out" / "mine"))
+    assert built.answers is not None and built.learns
     assert built.name == "mine" and built.settings == load_level("level-2").settings
     assert built.about["decisions"] == 5 and built.about["seed"] == 7
     check_plays(built, ["eaai"])
@@ -287,7 +308,7 @@ def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(
     ]
     assert (points[0] == points[1]).all() and points[0].any()
     # Built again it takes the place of the old one, and of nothing else.
-    assert build_level(built.directory, built.settings, checkpoint).digest == built.digest
+    assert build_level(built.directory, built.settings, checkpoint, built.answers).digest == built.digest
     for place, words in ((tmp_path / "run", "not an empty directory"), (tmp_path / "new", "is not the directory of a")):
         source = checkpoint if place.exists() else tmp_path / "nowhere"
         with pytest.raises(LevelError, match=words):
@@ -302,6 +323,7 @@ OLD_SETTINGS = {"answers": False, "heeds": 0.0, "insight": 0.0, "bot": False, "n
 def in_format_1(level: Level, directory: Path, **settings: object) -> None:
     """The same level as an older version wrote it, with a network that reads habits."""
     shutil.copytree(level.directory, directory)
+    (directory / ANSWERS).unlink(missing_ok=True)
     weights = load_file(directory / WEIGHTS)
     first = weights["trunk.layers.0.weight"]
     habits, at = torch.randn(len(first), HABITS).to(first.dtype), OBSERVATION_SIZE + 1
@@ -316,7 +338,6 @@ def in_format_1(level: Level, directory: Path, **settings: object) -> None:
     values |= {"format": 1, "weights_sha256": digest, "population": {}, "foresight": {}}
     values["settings"] |= OLD_SETTINGS | settings
     (directory / LEVEL).write_text(json.dumps(values))
-    (directory / RATING).write_text(json.dumps({"sha256": digest_of(directory), "games": 3}))
 
 
 def test_a_level_of_format_1_is_converted_once_and_plays_as_before(level: Level, tmp_path: Path) -> None:
@@ -328,40 +349,36 @@ def test_a_level_of_format_1_is_converted_once_and_plays_as_before(level: Level,
         load_level(str(tmp_path / "old"))
     assert "plays as before" in convert_level(tmp_path / "old")
     converted = load_level(str(tmp_path / "old"))
-    assert converted.settings == level.settings and (read_rating(converted) or {})["games"] == 3
+    assert converted.settings == level.settings and not converted.learns
     points = [play_series(LevelPlayer(one, 1), make_simple(2), series=4, hands=8, seed=5) for one in (level, converted)]
     assert (points[0] == points[1]).all()
     assert "already" in convert_level(tmp_path / "old") and load_level(str(tmp_path / "old")).digest == converted.digest
 
 
 def test_what_a_converted_level_does_no_longer_is_said(level: Level, tmp_path: Path) -> None:
-    in_format_1(level, tmp_path / "answers", answers=True)
-    assert "answers is gone" in convert_level(tmp_path / "answers")
-    assert not load_level(str(tmp_path / "answers")).learns
-    in_format_1(level, tmp_path / "heeds", heeds=1.0)
-    assert "heeds is gone" in convert_level(tmp_path / "heeds")
-    assert read_rating(load_level(str(tmp_path / "heeds"))) is None
+    in_format_1(level, tmp_path / "plans", plans=[0, -1, -2, -3, -4], doubt=3.0)
+    assert "plans, doubt is gone" in convert_level(tmp_path / "plans")
+    in_format_1(level, tmp_path / "search", worlds=8, slack=0.02)
+    assert "slack is gone; its search now goes by its own network" in convert_level(tmp_path / "search")
+    assert load_level(str(tmp_path / "search")).settings.slack == 0
+    shutil.rmtree(tmp_path / "search")
     in_format_1(level, tmp_path / "bot", bot=True)
     before = digest_of(tmp_path / "bot")
     with pytest.raises(LevelError, match="bot is true"):
         convert_level(tmp_path / "bot")
-    assert digest_of(tmp_path / "bot") == before and sorted(os.listdir(tmp_path)) == ["answers", "bot", "heeds"]
+    assert digest_of(tmp_path / "bot") == before and sorted(os.listdir(tmp_path)) == ["bot", "plans"]
 
 
-@pytest.mark.parametrize("plans", ["turns", "answers of another network"])
-def test_a_profile_of_format_1_is_read_as_far_as_its_plans_are_turns(level: Level, tmp_path: Path, plans: str) -> None:
-    play_with_profile(level, tmp_path, 5)
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_profile_of_an_earlier_format_is_kept_beside_the_new_one(level: Level, tmp_path: Path, number: int) -> None:
+    """What it counted, levels do no more."""
     path = profile_path(tmp_path, level.name)
-    kept = Profile(tmp_path, level, "anna")
-    values = json.loads(path.read_text())
-    values |= {"format": 1, "plans": plans, "whole": values.pop("prior")}
-    for record in values["opponents"].values():
-        record |= {name: [0.0] * size for name, size in (("hits", 40), ("chances", 40), ("gain", 1), ("scatter", 1))}
-        record["failures"] = [2]
-    values["checksum"] = checksum(values)
-    path.write_text(json.dumps(values))
-    again = Profile(tmp_path, level, "anna")
-    assert (again.record == kept.record).all() == (plans == "turns")
-    assert (again.prior.hands, learned_hands(tmp_path, level)) == ((5, 5) if plans == "turns" else (0, 0))
-    play_with_profile(level, tmp_path, 1)
-    assert json.loads(path.read_text())["format"] == 2
+    path.parent.mkdir(parents=True)
+    values = {"format": number, "level": "small", "opponents": {"anna": {"hands": [5], "mean": [0.0] * 5}}}
+    path.write_text(json.dumps(values | {"checksum": checksum(values)}))
+    written = path.read_bytes()
+    assert learned_hands(tmp_path, level) == 0 and path.read_bytes() == written
+    with pytest.warns(UserWarning, match="what small learned before cannot be read by this version"):
+        play_with_profile(level, tmp_path, 1)
+    assert path.with_suffix(".json.old").read_bytes() == written
+    assert json.loads(path.read_text())["format"] == 3 and learned_hands(tmp_path, level) == 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -14,13 +16,14 @@ from agents.arena import play_match
 from agents.arena.series import play_series
 from agents.bots.heuristics import StylePlayer, make_formula, make_simple, style
 from agents.config import parse_config
+from agents.levels.acquaintances import Acquaintances
 from agents.levels.choice import LEANING, choose
+from agents.levels.experience import Experience, expected_weights
 from agents.levels.level import NAMES, Level, LevelSettings, load_level
 from agents.levels.package import check_plays
-from agents.levels.plans import DRIFT, HAND_NOISE, NUM_PLANS, TURNS, better, draw_plan, first_belief, observe
 from agents.levels.player import LevelPlayer
-from agents.levels.prior import Prior
 from agents.network.bounds import EVERYTHING, NOTHING, blank
+from agents.opponent_model.posterior import CONTEXT_WIDTH, shipped_prior
 from ginenv.actions import KNOCK, PHASE_DISCARD
 from ginenv.encoding import encode_views
 from ginenv.melds import deadwood
@@ -75,7 +78,7 @@ def test_full_bounds_blank_nothing() -> None:
 
 
 def chosen(views: np.ndarray, logits: np.ndarray, tries: int = 60, **changes: float) -> np.ndarray:
-    behaviour = parse_config({"title": "t", "plans": [0] * NUM_PLANS} | changes, LevelSettings).behaviour
+    behaviour = parse_config({"title": "t"} | changes, LevelSettings).behaviour
     legal = np.ascontiguousarray(views["legal"])
     rng = np.random.default_rng(1)
     actions = np.zeros((tries, len(views)), np.int64)
@@ -114,68 +117,140 @@ def test_temperature_0_plays_the_favourite() -> None:
     assert (actions == actions[0]).all()
 
 
-# --- plans ----------------------------------------------------------------------------------------------------------------------
-
-
-def test_a_belief_finds_the_better_plan_and_keeps_its_doubt_positive() -> None:
-    rng = np.random.default_rng(3)
-    worth = np.array([-4.0, -2.0, 0.0, 1.0, 2.0])
-    shares = []
-    for _ in range(8):
-        belief = first_belief(np.array([0.0, -1, -2, -2.5, -3]), 3.0)
-        played = []
-        for hand in range(400):
-            plan = draw_plan(belief[0], 0.6, np.uint64(rng.integers(0, 2**63)))
-            observe(belief[0], plan, rng.normal(worth[plan], HAND_NOISE), HAND_NOISE, DRIFT)
-            played.append(plan)
-            if hand % 100 == 99:
-                assert np.linalg.eigvalsh(belief["cov"][0]).min() > 0
-        shares.append(worth[played[200:]].mean() - worth[0])
-    assert np.mean(shares) > 2.5
-
-
-def test_a_stranger_meets_what_was_promoted_only_when_it_is_certain() -> None:
-    prior = Prior.installed(np.array([0.0, -1, -2, -2.5, -3]), 3.0)
-    rng = np.random.default_rng(1)
-    assert prior.promoted == 0
-    for _ in range(12):
-        prior.add(4, rng.normal(6, HAND_NOISE))
-    assert prior.promoted == 0 and (prior.stranger()["mean"] == prior.first["mean"]).all()
-    for k in range(3000):
-        plan = k % NUM_PLANS
-        prior.add(plan, rng.normal(2.0 * plan, HAND_NOISE))
-    assert prior.promoted == 4
-    gain, doubt = better(prior.stranger(), 4, 0)
-    assert gain > 0 and doubt > 0
-
-
-def test_plans_decide_when_a_hand_may_be_knocked(level: Level) -> None:
-    turns = {}
-    for plan in (0, 4):
-        beliefs = tuple(-50.0 * (k != plan) for k in range(NUM_PLANS))
-        player = LevelPlayer(level.with_settings(plans=beliefs, early_knock=8.0), seed=2, learn=False)
-        views = np.array(hands_of(player, make_simple(3), 40, series=4), VIEW)
-        mine = views[views["knocker"] == 0]
-        turns[TURNS[plan]] = (mine["end"] != 1).mean() if len(mine) else 0.0
-    assert turns[0] == 0 and turns[99] > 0.5
-
-
 # --- the player -----------------------------------------------------------------------------------------------------------------
 
 
-def test_learning_changes_how_a_level_plays_unless_it_is_frozen_or_has_no_plans(level: Level) -> None:
-    frozen, learns, searches = LevelPlayer(level, 1, learn=False), LevelPlayer(level, 1), level.with_settings(worlds=4)
-    without_plans = LevelPlayer(level.with_settings(plans=()), 1)
-    points = [play_series(p, make_simple(2), series=6, hands=12, seed=5) for p in (frozen, learns, without_plans)]
-    assert (points[0] != points[1]).any() and (points[0] == points[2]).all()
-    assert learns.records["hands"].max() == 12 and not frozen.records["hands"].any()
-    assert not without_plans.records["hands"].any() and not LevelPlayer(searches, 1).learns
+def test_what_is_known_moves_a_level_and_strangers_meet_its_network_alone(level: Level) -> None:
+    frozen, learns = LevelPlayer(level, 1, learn=False), LevelPlayer(level, 1)
+    points = [play_series(player, make_simple(2), series=6, hands=12, seed=5) for player in (frozen, learns)]
+    assert (points[0] != points[1]).any()
+    # The first hand is that of strangers.
+    assert (points[0][:, 0] == points[1][:, 0]).all()
+    assert learns.known.known["hands"].max() > 0 and not frozen.known.known["hands"].any()
+    assert not frozen.known.contexts.any()
+    views = positions()
+    learns.forget(np.arange(6))
+    np.testing.assert_array_equal(learns.act(views, np.arange(len(views))), frozen.act(views, np.arange(len(views))))
+
+
+def test_a_level_without_answers_learns_nothing(level: Level) -> None:
+    plain = replace(level, answers=None)
+    assert not plain.learns
+    player = LevelPlayer(plain, 1)
+    play_series(player, make_simple(2), series=2, hands=4, seed=5)
+    assert not player.known.known["hands"].any()
+
+
+def test_a_level_with_a_pace_makes_more_of_what_it_knows_with_every_hand(level: Level) -> None:
+    slow = LevelPlayer(level.with_settings(pace=30.0), 1)
+    fast = LevelPlayer(level, 1)
+    views = np.array(hands_of(make_formula(1), StylePlayer(style("takes-all", pairs=6.0)), 60), VIEW)
+    slots = np.zeros(1, np.int64)
+    for k in range(len(views)):
+        for player in (slow, fast):
+            player.observe_hands(views[k : k + 1], slots)
+        shown = int(fast.hands_shown(slots, 1)[0])
+        leanings = [player.leanings(slots, 1) for player in (slow, fast)]
+        assert leanings[0] is not None and leanings[1] is not None
+        np.testing.assert_allclose(leanings[0], leanings[1] * shown / (shown + 30))
+    assert shown > 30 and leanings[1].any()
+
+
+# --- experience -----------------------------------------------------------------------------------------------------------------
+
+
+def newcomers(shift: float, count: int, seed: int = 3) -> np.ndarray:
+    """People known after many hands, whose weights lie some deviations off what was installed: ``KNOWN[count]``."""
+    prior = shipped_prior()
+    spread, rng = np.linalg.cholesky(prior.covariance), np.random.default_rng(seed)
+    known = np.repeat(prior.stranger, count)
+    true = prior.mean + (rng.normal(size=(count, len(prior.mean))) + shift) @ spread.T
+    # As sure as nineteen times what was installed, and off by what that leaves in doubt.
+    shown = true + rng.normal(size=true.shape) @ spread.T / 19**0.5
+    known["mean"], known["hands"] = (prior.mean + 19 * shown) / 20, 60
+    known["precision"] *= 20
+    return known
+
+
+def met(people: np.ndarray) -> Experience:
+    """What people said who were met one after the other."""
+    experience = Experience()
+    for k in range(1, len(people)):
+        experience.test(expected_weights(people[: k + 1], np.array([k]))[0], people[k])
+    assert experience.tests == len(people) - 1
+    return experience
+
+
+@pytest.mark.parametrize(("shift", "trusted"), [(0.0, False), (1.0, True)])
+def test_what_is_expected_moves_when_newcomers_are_others_than_installed(shift: float, trusted: bool) -> None:
+    assert met(newcomers(shift, 40)).trusted == trusted
+    alone = expected_weights(newcomers(shift, 1), np.zeros(1, np.int64))[0]
+    assert np.allclose(alone, shipped_prior().mean)
+
+
+def test_the_odds_of_a_test_are_those_of_two_normal_distributions() -> None:
+    prior, (person,) = shipped_prior(), newcomers(0.5, 1)
+    expected = prior.mean + 0.3 * np.sqrt(np.diag(prior.covariance))
+    # What was shown says ``shown``, give or take a nineteenth of people's differences.
+    shown, spread = (20 * person["mean"] - prior.mean) / 19, prior.covariance * (1 + 1 / 19)
+    near, far = (-0.5 * (shown - mean) @ np.linalg.solve(spread, shown - mean) for mean in (expected, prior.mean))
+    experience = Experience()
+    experience.test(expected, person)
+    assert experience.evidence == pytest.approx(near - far, rel=1e-6)
+
+
+def test_nobody_counts_more_than_once_however_many_hands_were_played() -> None:
+    prior = shipped_prior()
+
+    def moved(hands: int) -> np.ndarray:
+        people = newcomers(2.0, 2)
+        people["hands"] = [hands, 0]
+        return expected_weights(people, np.array([1]))[0] - prior.mean
+
+    assert np.allclose(moved(100_000), 1 / 9 * (newcomers(2.0, 2)["mean"][0] - prior.mean), rtol=0.01)
+    assert np.abs(moved(100_000)).sum() < 1.5 * np.abs(moved(60)).sum()
+
+
+def test_strangers_meet_what_is_trusted_alone() -> None:
+    known = Acquaintances(Experience())
+    known.widen(12)
+    known.known[:10] = newcomers(1.0, 10)
+    for evidence, expects in ((0.0, False), (9.0, True)):
+        known.experience = Experience(evidence, 10)
+        known.forget(np.array([11]))
+        assert known.contexts[11].any() == expects
+        if expects:
+            assert known.contexts[11, 0] == 1 and np.abs(known.contexts[11, 1 + CONTEXT_WIDTH // 2 :]).max() < 1e-6
+            expected = expected_weights(known.known, np.array([11]))[0]
+            far = (expected - shipped_prior().mean) / np.sqrt(np.diag(shipped_prior().covariance))
+            np.testing.assert_allclose(known.contexts[11, 1 : 1 + CONTEXT_WIDTH // 2], far, rtol=1e-4, atol=1e-5)
+    # Opponents in an environment or a match say nothing of each other.
+    known.experience = None
+    known.read(np.arange(12))
+    assert not known.contexts[10:].any() and known.contexts[:10, 0].all()
+
+
+def test_what_was_expected_goes_as_somebody_becomes_known() -> None:
+    """The context of a person is that of hands seen from what was expected of it."""
+    known = Acquaintances(Experience(9.0, 10))
+    known.widen(3)
+    known.known[:2] = newcomers(1.0, 2)
+    known.known[2] = newcomers(-1.0, 1, seed=4)[0]
+    known.read(np.array([2]))
+    prior, person = shipped_prior(), newcomers(-1.0, 1, seed=4)[0]
+    expected = expected_weights(known.known, np.array([2]))[0]
+    mean = person["mean"] + (expected - prior.mean) / 20
+    far = (mean - prior.mean) / np.sqrt(np.diag(prior.covariance))
+    np.testing.assert_allclose(known.contexts[2, 1 : 1 + CONTEXT_WIDTH // 2], far, rtol=1e-4, atol=1e-5)
+
+
+# --- in play --------------------------------------------------------------------------------------------------------------------
 
 
 def test_what_is_forgotten_is_as_installed_bit_for_bit(level: Level) -> None:
     player = LevelPlayer(level, 1)
     first = play_series(player, make_simple(2), series=4, hands=12, seed=5)
-    assert player.records["hands"].max() == 12
+    assert player.known.known["hands"].max() > 0
     player.forget(np.arange(4))
     assert (play_series(player, make_simple(2), series=4, hands=12, seed=5) == first).all()
     player.reset(1)
@@ -206,10 +281,10 @@ def test_an_environment_remembers_until_it_is_seeded(directory: Path, tmp_path: 
                 action = int(np.flatnonzero(info["action_mask"])[0])
                 _, _, ended, _, info = env.step(action)
             _, info = env.reset()
-        assert int(player.records["hands"].max()) >= 4
+        assert int(player.known.counts["could"][:, 0].max()) >= 4
         env.reset(seed=3)
-        assert int(player.records["hands"].max()) >= expected
-        assert expected or int(player.records["hands"].max()) <= 1
+        assert int(player.known.counts["could"][:, 0].max()) >= expected
+        assert expected or int(player.known.counts["could"][:, 0].max()) <= 1
 
 
 def test_a_level_learns_in_a_match_only_where_asked(directory: Path) -> None:
@@ -233,42 +308,8 @@ def play_hands(envs: SyncVectorEnv | ginenv.HandVectorEnv, steps: int) -> list[n
 
 @pytest.mark.parametrize("memory", ["env", "profile"])
 def test_a_level_plays_alike_in_the_vector_environment_and_in_single_ones(directory: Path, memory: str) -> None:
-    options = {"opponent": str(directory), "opponent_memory": memory}
+    options: dict[str, Any] = {"opponent": str(directory), "opponent_memory": memory}
     native = ginenv.HandVectorEnv(5, autoreset_mode="same_step", **options)
     singles = SyncVectorEnv([lambda: ginenv.HandEnv(**options)] * 5, autoreset_mode=AutoresetMode.SAME_STEP)
     for one, other in zip(play_hands(native, 80), play_hands(singles, 80), strict=True):
         np.testing.assert_array_equal(one, other)
-
-
-class PlansSeen(LevelPlayer):
-    """Writes down which plan each decision follows."""
-
-    def __init__(self, level: Level) -> None:
-        super().__init__(level)
-        self.seen: list[int] = []
-
-    def plans_of(self, views, slots, rows):
-        found = super().plans_of(views, slots, rows)
-        self.seen += found.tolist()
-        return found
-
-
-def test_a_level_that_forgets_draws_another_plan_for_another_episode(level: Level) -> None:
-    """The same deal sixty times at one table, with nothing remembered: the plan of a hand is one, those of all are not."""
-    player = PlansSeen(level.with_settings(plans=(0.0,) * NUM_PLANS, doubt=4.0, boldness=1.0))
-    env = ginenv.HandEnv(player, seat=0)
-    plans, replies = [], set()
-    for episode in range(60):
-        player.seen.clear()
-        deck = np.random.default_rng(5).permutation(52).tolist()
-        observation, info = env.reset(seed=7 if episode == 0 else None, options={"deal": deck, "starter": 0})
-        told, ended = [], False
-        while not ended:
-            told.append(observation.tobytes())
-            action = int(np.flatnonzero(info["action_mask"])[-1])
-            observation, _, ended, _, info = env.step(action)
-        assert len(set(player.seen)) == 1
-        plans.append(player.seen[0])
-        replies.add(b"".join(told))
-    assert len(set(plans)) > 2 and max(np.bincount(plans)) < 50
-    assert len(replies) > 1

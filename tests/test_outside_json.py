@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from agents.arena.configs import TournamentConfig, parse_rules
@@ -21,6 +22,8 @@ from agents.levels.package import build_level, convert_level
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import Profile, profile_path, read_learned
 from agents.network.checkpoint import METADATA, load_checkpoint, load_critic
+from agents.opponent_model.features import NUM_WEIGHTS
+from agents.opponent_model.habits import NUM_HABITS
 from agents.play.store import Home
 from agents.programs.player import BotLimits, OutsidePlayer
 from agents.reports.curves import read_curve
@@ -82,7 +85,7 @@ READERS: dict[str, Reader] = {
     "rating": lambda directory, content: read_rating(load_level(str(written(directory / RATING, content).parent))),
     "results": lambda directory, content: rate_levels(written(directory / "results.json", content)),
     "profile": lambda directory, content: read_learned(
-        written(profile_path(directory, "small"), content), load_level(str(directory))
+        written(profile_path(directory, "small"), content).parents[1], load_level(str(directory))
     ),
     "curve": lambda directory, content: read_curve(written(directory / "curve.json", content)),
     "rules": lambda directory, content: parse_rules("{" + content.decode("latin-1")),
@@ -147,32 +150,36 @@ def signed(values: dict[str, Any]) -> bytes:
     return json.dumps(content | {"checksum": digest}).encode()
 
 
+PRECISION = np.eye(NUM_WEIGHTS)[np.tril_indices(NUM_WEIGHTS)].tolist()
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        *(("hands", [number]) for number in (-5, 1e300, float("nan"), 10**30, "many")),
-        ("hands", []),
-        ("hands", 3),
-        ("mean", [float("inf")] * 5),
-        ("mean", [1e300] * 5),
-        ("cov", [[0.0] * 5] * 5),
-        ("cov", None),
-        ("plans", {}),
+        *(("hands", number) for number in (-5, 1e300, float("nan"), 10**30, "many", [3])),
+        ("mean", [float("inf")] * NUM_WEIGHTS),
+        ("mean", [1e300] * NUM_WEIGHTS),
+        ("mean", [0.0] * 3),
+        ("precision", [0.0] * len(PRECISION)),
+        ("precision", [1.0] * len(PRECISION)),
+        ("precision", [0.0] * 7),
+        ("precision", None),
+        ("did", {}),
+        ("could", [-1.0] * NUM_HABITS),
     ],
 )
-@pytest.mark.parametrize("format", [1, 2])
 def test_a_profile_with_a_right_checksum_and_absurd_values_is_refused(
-    key: str, value: object, format: int, level: Level, tmp_path: Path
+    key: str, value: object, level: Level, tmp_path: Path
 ) -> None:
-    record = {"hands": [3], "plans": [0.0] * 10, "mean": [0.0] * 5, "cov": [1.0] * 25}
-    plain = {"format": format, "level": level.name, "opponents": {"anna": record | {key: value}}}
-    plain |= {"prior": None} if format == 2 else {"whole": None}
+    record = {"hands": 3, "mean": [0.0] * NUM_WEIGHTS, "precision": PRECISION}
+    record |= {"did": [0.0] * NUM_HABITS, "could": [2.0] * NUM_HABITS}
+    plain = {"format": 3, "level": level.name, "opponents": {"anna": record | {key: value}}}
     path = written(profile_path(tmp_path, level.name), signed(plain))
     with pytest.raises(LevelError, match="is damaged or of another version") as raised:
         Profile(tmp_path, level, "anna")
     assert "\n" not in str(raised.value)
     path.write_bytes(signed(plain | {"opponents": {"anna": record}}))
-    assert Profile(tmp_path, level, "anna").record["hands"][0] == 3
+    assert read_learned(tmp_path, level, "anna")["anna"].known["hands"][0] == 3
     for missing in ("format", "level", "opponents"):
         path.write_bytes(signed({name: part for name, part in plain.items() if name != missing}))
         with pytest.raises(LevelError, match="is damaged or of another version"):

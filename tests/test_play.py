@@ -427,16 +427,16 @@ def test_a_level_learns_of_who_plays_it_and_is_put_back(talk, level):
         rules = {"preset": "eaai", "deal": "eleven-ten"}
         return talk.resume(prepared(rules, deck(KNOCKS, NO_MELD, "KC"), 0, level), "k KC", *more)
 
-    assert "Ann: no hand seen yet." in talk.say(f"opponent {level}", "learned")
-    assert "Ann: 1 hand seen" in play("learned")
-    assert "Ann: 1 hand seen" in (talk.say("set learning off") and play("learned"))
+    assert "Ann: no hand shown yet." in talk.say(f"opponent {level}", "learned")
+    assert "Ann: 1 hand shown" in play("learned")
+    assert "Ann: 1 hand shown" in (talk.say("set learning off") and play("learned"))
     talk.say("set learning on")
     # It knows Ann again at another table, and nobody else.
-    assert "Ann: 2 hands seen" in play("learned")
-    assert "Bob: no hand seen yet." in talk.say("create Bob", f"learned {level}")
+    assert "Ann: 2 hands shown" in play("learned")
+    assert "Bob: no hand shown yet." in talk.say("create Bob", f"learned {level}")
     (profile,) = (talk.home.path / "levels").glob("*.json")
     shown = talk.say(f"reset {level}", "no", f"reset {level}", "yes", "player Ann", "learned", "reset formula")
-    assert "level-1 is as installed (sha256" in shown and "Ann: no hand seen yet." in shown
+    assert "level-1 is as installed (sha256" in shown and "Ann: no hand shown yet." in shown
     assert "'formula' is not a level" in shown and not profile.exists()
     profile.write_text("{")
     shown = play()

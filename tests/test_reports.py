@@ -135,7 +135,7 @@ def test_a_name_with_brackets_is_printed_as_it_is() -> None:
 
 @pytest.mark.slow
 def test_adaptation_tells_how_far_it_is_and_ends_where_it_said() -> None:
-    config = AdaptationConfig(level="level-1", series=2, hands=60, ceiling_hands=10, harm_series=3)
+    config = AdaptationConfig(level="level-1", series=2, hands=60, harm_series=3)
     told: list[int] = []
     with counting_hands(told.append):
         adaptation(config)

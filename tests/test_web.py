@@ -64,6 +64,39 @@ def test_a_refused_command_says_why_and_changes_nothing(guest):
         assert ann.seat.live.hand.history == []
 
 
+def test_a_hand_laid_by_hand_is_sorted_again_and_the_page_says_how_it_lies(guest):
+    ann = guest(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0))
+
+    def lies() -> tuple[str, list[str]]:
+        shown = ann.get("/table")
+        (pressed,) = re.findall(r'id="sort-(\w+)"[^>]*aria-pressed="true"', shown)
+        return pressed, re.findall(r'id="card-(\w\w)"', shown)
+
+    by, sorted_so = lies()
+    assert by == "suit"
+    first, last = sorted_so[0], sorted_so[-1]
+    ann.do(do="move", card=first, place="10")
+    assert lies() == ("none", [*sorted_so[1:], first])
+    assert "selected>none" in ann.get("/options")
+    ann.do(by="suit")
+    assert lies() == ("suit", sorted_so)
+    ann.do(do="move", card=last, place="1")
+    ann.post("/options", sort="suit")
+    assert lies() == ("suit", sorted_so), "an option chosen on its page holds at once"
+    ann.do(by="value")
+    by, by_value = lies()
+    assert by == "value" and by_value != sorted_so
+    ann.do(by="none")
+    assert lies() == ("none", by_value)
+    # Sorted at the deal alone, the hand is marked as sorted while it lies so.
+    ann.post("/options", sort="suit", sort_when="deal")
+    assert lies() == ("suit", sorted_so)
+    ann.do(do="move", card=first, place="3")
+    assert lies()[0] == "none"
+    ann.do(by="suit")
+    assert lies() == ("suit", sorted_so)
+
+
 def test_an_illegal_knock_is_what_the_rules_say(guest):
     cards = deck(LOOSE, NO_MELD, "KD", "KC")
     ann = guest(prepared("dg-standard", cards, 0))

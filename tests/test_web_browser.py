@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -16,6 +17,7 @@ from agents.play.game import Game
 from ginenv.cards import parse_cards
 from ginenv.hand import Match
 from ginenv.players import make_player
+from ginenv.records import format_record
 from ginenv.rules import get_rules
 from tests.support.browser import Person, Table
 from tests.support.session_scenes import FITS, KNOCKS, MANY_WAYS, NO_MELD, deck, prepared
@@ -166,6 +168,104 @@ def test_no_page_scrolls_sideways_on_a_phone_once_a_hand_was_played(table, sit, 
         assert not cut, f"{cut} links or cells of {address} are cut off"
     page.goto(there.address + "/table")
     assert " ".join(page.locator(".me .name").all_inner_texts()).split() == ["Ann", str(there.seat.live.match.score[0])]
+
+
+def see_whole_belief(page, width):
+    """The map is within the window, nothing around it pans, and its numbers are as large as text and fit their cells."""
+    belief = page.locator(".belief").first
+    belief.wait_for()
+    panned = belief.evaluate(
+        """each => {
+            const around = [];
+            for (let box = each; box; box = box.parentElement) around.push(box);
+            return around.filter(box => box.clientWidth && box.scrollWidth > box.clientWidth).map(box => box.outerHTML.slice(0, 80));
+        }"""
+    )
+    assert not panned
+    cells = belief.evaluate(
+        """each => [...each.querySelectorAll("g:has(> title)")].map(cell => {
+            const box = cell.getBoundingClientRect(), number = cell.querySelector("text")?.getBoundingClientRect();
+            return [box.left, box.right, box.width, number?.width ?? null, number?.height ?? null];
+        })"""
+    )
+    assert len(cells) == 52 and all(left >= 0 and right <= width for left, right, *_ in cells)
+    numbers = [(room, wide, high) for _, _, room, wide, high in cells if wide is not None]
+    assert numbers and all(wide < room and high >= 12 for room, wide, high in numbers)
+
+
+def test_a_belief_is_seen_whole_on_a_phone(table, sit, monkeypatch):
+    monkeypatch.setattr("agents.web.analysis.WORLDS", 8)
+    there = table(prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1))
+    person = sit(there, width=390, height=844)
+    person.begin()
+    person.press("p", "#do-pass")
+    person.press("n", "#do-done")
+    person.page.locator("#outcome").wait_for()
+    for path in ("/replay?record=1", "/analysis?last=1"):
+        person.page.goto(there.address + path)
+        see_whole_belief(person.page, 390)
+
+
+@pytest.mark.parametrize(("width", "height", "apart"), [(390, 844, 12), (1280, 800, 20)], ids=["phone", "screen"])
+def test_both_hands_of_a_picture_can_be_read_without_scrolling_sideways(table, sit, width, height, apart):
+    match, simple = Match(get_rules("ht1,target=60"), seed=3), make_player("simple")
+    while not match.is_over:
+        match.push(
+            int(simple.act(match.hand.view(match.hand.turn))[0])
+        ) if not match.hand.is_over else match.next_hand()
+    there = table()
+    person = sit(there, width=width, height=height)
+    person.begin()
+    page = person.page
+    there.seat.session.file.import_record("shown", format_record(match, ("simple", "formula")))
+    for at in (3, 20, 9999):
+        page.goto(f"{there.address}/replay?record=1&at={at}")
+        pictures = page.locator(".pictures > svg:visible")
+        assert pictures.count() == 1
+        box = pictures.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= width
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        corners = page.evaluate(
+            """() => [...document.querySelectorAll(".pictures > svg")].filter(each => each.checkVisibility()).flatMap(each =>
+                [...each.querySelectorAll("g > title")].map(title => title.parentElement.getBoundingClientRect())
+                    .map(card => [Math.round(card.top), card.left]))"""
+        )
+        rows = {top for top, _ in corners if sum(other == top for other, _ in corners) >= 9}
+        assert len(rows) == 2, "two hands"
+        for row in rows:
+            lefts = sorted(left for top, left in corners if top == row)
+            assert min(b - a for a, b in itertools.pairwise(lefts)) >= apart
+
+
+@pytest.mark.parametrize("phase", ["discard", "layoff"])
+def test_cards_of_a_hand_are_large_enough_to_tap_on_a_phone(table, sit, phase):
+    game = (
+        prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0)
+        if phase == "discard"
+        else prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1)
+    )
+    person = sit(table(game), width=390, height=844, has_touch=True)
+    person.begin()
+    person.press("p", "#do-pass")
+    page = person.page
+    page.locator(f'#table[data-phase="{phase}"]').wait_for()
+    cards = page.locator("#hand .card")
+    for card in cards.all():
+        box = card.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["width"] >= 44
+        # Nothing lies on it: the middle of what is drawn is the card itself.
+        assert card.evaluate(
+            """each => {
+                each.scrollIntoView({block: "center"});
+                const box = each.getBoundingClientRect();
+                return each.contains(document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2));
+            }"""
+        )
+    if phase == "discard":
+        assert cards.count() == 11
+        cards.last.tap()
+        page.locator('#hand [aria-pressed="true"]').wait_for()
+    assert person.faults == []
 
 
 def test_a_long_score_sheet_shows_its_last_row(table, sit):

@@ -89,35 +89,54 @@ def test_statistics_are_reset_only_if_meant(guest):
 
 def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_path):
     from agents.levels.level import load_level
-    from agents.levels.profile import profile_path, read_learned
+    from agents.levels.words import findings
 
     level = str(directory)
     ann = guest(rules="openspiel", opponent=level)
-    assert "No hand seen yet" in ann.get(f"/learned?level={level}")
-    for _ in range(3):
+    assert "not learned from any of your hands yet" in ann.get(f"/learned?level={level}")
+    for _ in range(4):
         ann.post("/new", sure="1")
         while not ann.seat.live.match.is_over:
             ann.move()
-    shown = plain(ann.get("/learned"))
-    shown = plain(ann.get(f"/learned?level={level}"))
-    (tally,) = ann.seat.session.file.statistics.root
-    seen = f"{tally.hands} hands seen"
-    assert seen in shown and "against everybody" in shown and re.search(r"[+-]\d\.\d ± \d", shown)
-    # What it has gained so far follows from the hands of each plan and from what it believes of them.
-    record = read_learned(profile_path(tmp_path, level), load_level(level)).record_of("Ann")
-    played, means = record["plans"][0, :, 0], record["mean"][0]
-    default = load_level(level).nothing_learned().default
-    gain = sum(hands * (mean - means[default]) for hands, mean in zip(played, means, strict=True))
-    assert f"has brought it {gain:+.1f} ±" in shown
-    assert "Frozen: it plays as installed" in plain(
+    shown = plain(ann.get(f"/learned?level={level}").replace("<td", " <td"))
+    (found,) = findings(tmp_path, load_level(level), "Ann")
+    seen = f"learned from {found['hands_shown']} of your hands"
+    assert found["hands_shown"] and f"{seen}" in shown and "against a stranger" in shown
+    for habit in found["habits"]:
+        assert f"{habit['habit']} {habit['did']} of {habit['could']}" in shown
+    for belief in found["beliefs"]:
+        assert belief["words"] in shown
+        half = 1.96 * (1 - belief["certainty"])
+        assert f"{abs(belief['distance']):.1f} ± {half:.1f} {100 * belief['certainty']:.0f} %" in shown
+    assert "can be told after ten hands" in shown
+    assert "Frozen: levels play as installed against you" in plain(
         ann.post("/options", learning="off", back=f"/learned?level={level}")
     )
     assert ann.seat.session.options.learning is False
     ann.post("/learned", level=level)
     assert seen in plain(ann.get(f"/learned?level={level}"))
     ann.post("/learned", level=level, sure="1")
-    assert "No hand seen yet" in ann.get(f"/learned?level={level}")
+    assert "not learned from any of your hands yet" in ann.get(f"/learned?level={level}")
     assert ann.client.get("/learned?level=formula").status_code == 400
+
+
+def test_what_a_level_gained_is_the_later_half_of_its_hands_less_the_earlier_one(guest, directory):
+    level = str(directory)
+    ann = guest(rules="openspiel", opponent=level)
+    for _ in range(13):
+        ann.post("/new", sure="1")
+        while not ann.seat.live.match.is_over:
+            ann.move()
+    (tally,) = ann.seat.session.file.statistics.root
+    won = [-points for points in ann.seat.session.file.margins(tally)]
+    middle = len(won) // 2
+    earlier, later = won[:middle], won[middle:]
+    first, then = np.mean(earlier), np.mean(later)
+    half = 1.96 * (np.var(earlier, ddof=1) / len(earlier) + np.var(later, ddof=1) / len(later)) ** 0.5
+    shown = plain(ann.get(f"/learned?level={level}")).replace("−", "-")
+    assert f"{first:+.1f} in your first {middle} hands, {then:+.1f} in the {len(later)} since" in shown
+    assert f"a gain of {then - first:+.1f} ± {half:.1f} points per hand" in shown
+    assert ("too few hands yet" in shown) == (abs(then - first) <= half)
 
 
 def test_two_agents_are_watched_step_by_step(guest):
@@ -215,14 +234,14 @@ def test_a_hand_is_analysed_stepped_through_and_played_otherwise(guest, few_worl
     hand, number = ann.seat.live.match.played[-1], len(ann.seat.live.match.played)
     analysed(ann, "/analysis?last=1")
     shown = analysed(ann, f"/analysis?game={game.id}&hand={number}&move=3")
-    assert f"move 3: {'Ann' if hand.after(2).turn == 0 else 'formula'} plays" in plain(shown)
+    assert f"move 3. {'Ann' if hand.after(2).turn == 0 else 'formula'}:" in plain(shown)
     # The true hand stands beside the belief: as many frames as cards that are hidden or known.
     held = int(hand.after(2).state["hands"][0, 1 - hand.after(2).turn])
     assert shown.count('class="held"') == held.bit_count()
     assert "expert" in shown and "lost by decisions" in shown and "Luck, draw by draw" in shown
     assert len(re.findall(r'id="move-\d+"', shown)) == len(hand.history)
     address = attribute(shown.split('id="step-on"')[1], "hx-get").replace("&amp;", "&")
-    assert "move 4:" in plain(ann.get(address, **{"HX-Request": "true"}))
+    assert "move 4." in plain(ann.get(address, **{"HX-Request": "true"}))
     other = attribute(shown.split('id="try"')[1], "href").replace("&amp;", "&")
     tried = ann.get(other)
     choices = [each.replace("&amp;", "&") for each in re.findall(r'class="button" href="(/try[^"]*)"', tried)]
@@ -244,7 +263,7 @@ def test_a_hand_is_analysed_stepped_through_and_played_otherwise(guest, few_worl
 def test_mistakes_are_listed_and_lead_to_their_positions(guest, few_worlds):
     ann = guest(rules="openspiel")
     ann.decent = make_player("random")
-    assert "None of this kind" in ann.get("/mistakes")
+    assert "No mistakes in the hands that have been analysed" in ann.get("/mistakes")
     ann.post("/new", sure="1")
     while not ann.seat.live.match.is_over:
         ann.move()
@@ -255,7 +274,7 @@ def test_mistakes_are_listed_and_lead_to_their_positions(guest, few_worlds):
     assert re.search(rf"\b{job.result} hands? analysed", plain(shown))
     links = re.findall(r'href="(/analysis\?game=\d+&amp;hand=\d+&amp;move=(\d+))"', shown)
     assert links, "who plays at random makes mistakes"
-    assert f"move {links[0][1]}: Ann plays" in plain(analysed(ann, links[0][0].replace("&amp;", "&")))
+    assert f"move {links[0][1]}. Ann:" in plain(analysed(ann, links[0][0].replace("&amp;", "&")))
     kinds = {name: int(count) for name, count in re.findall(r">(draw|discard|spread|lay-off) \((\d+)\)", shown)}
     assert len(re.findall("move=", ann.get("/mistakes?kind=draw"))) == kinds["draw"]
     assert ann.client.get("/mistakes?kind=foo").status_code == 400

@@ -84,6 +84,31 @@ def test_an_agent_that_fails_in_whatever_way_does_not_take_the_game_with_it(gues
     assert "formula passes on the K♦" in plain(ann.do(do="again"))
 
 
+def test_bad_input_is_a_sentence_on_the_page_and_the_game_stays(guest):
+    ann = guest(loose_game())
+    ann.get("/table")
+    mark = ann.seat.mark
+    for path, fields, words in [
+        ("/options", {"frobnicate": "on"}, "unknown option 'frobnicate'"),
+        ("/options", {"sort": "colour"}, "option sort must be one of"),
+        ("/options", {"opponent": "cmd:/no/such/program"}, "does not exist or cannot be run"),
+        ("/rules", {"preset": "gr", "target": "-4"}, "rule target must be a whole number"),
+        ("/replay", {"text": "hello"}, "This record cannot be played again: line 1: expected 'ginrecord 1 hand'"),
+        ("/records", {"text": "hello"}, "This record cannot be added: line 1"),
+        ("/analysis", {"text": "hello"}, "This cannot be analysed"),
+    ]:
+        answer = ann.client.post(path, data=fields, headers={"Origin": ADDRESS})
+        assert 'class="say warning"' in answer.text and words in plain(answer.text), path
+        assert "<nav" in answer.text and ann.seat.mark == mark
+    for path, words in [
+        ("/replay?record=99", "there is no record yet To the lobby"),
+        ("/watch?game=5", "this game is not kept any more"),
+        ("/learned?level=nope", "unknown player 'nope'"),
+    ]:
+        assert words in plain(ann.client.get(path).text), path
+    assert f'data-at="{mark}"' in ann.get("/table")
+
+
 def test_a_seat_that_is_taken_leaves_a_way_to_another_one(tmp_path):
     there = House(Home(tmp_path))
     there.create("Ann")

@@ -13,15 +13,20 @@ from tyro.extras import SubcommandApp
 
 from agents.arena.series import counting_hands
 from agents.bots.heuristics import make_formula
+from agents.config import override, parse_config
+from agents.files import check_writable
+from agents.levels.answers import ANSWERS
 from agents.levels.bench.rating import rate_levels, read_rating
 from agents.levels.bench.variety import measure_variety
+from agents.levels.fit_answers import FitConfig, fit_answers, hands_to_play
 from agents.levels.level import LEVEL, NAMES, load_level
 from agents.levels.package import build_level, export_level, import_level, read_settings
 from agents.levels.profile import reset_level
-from agents.levels.words import what_did_you_learn
+from agents.levels.words import findings, what_did_you_learn
 from agents.network.card import write_card
 from agents.play.store import default_home
 from agents.reports.terminal import progress_bar
+from ginenv.errors import GinError
 
 app = SubcommandApp()
 
@@ -42,15 +47,23 @@ def show(level: Positional[str] = "") -> str:
 
 
 @app.command
-def learned(level: Positional[str], home: Path | None = None, opponent: str | None = None) -> str:
-    """What a level has learned.
+def learned(
+    level: Positional[str], home: Path | None = None, opponent: str | None = None, as_json: bool = False
+) -> str:
+    """What a level has learned: what it believes of its opponents, the evidence, and what it now does differently.
 
     Args:
         level: name or directory.
         home: directory that holds what levels learned; $GINENV_HOME, or that of gin play, when left out.
         opponent: name of one opponent; all when left out.
+        as_json: as JSON, one object for each opponent.
     """
-    return what_did_you_learn(home or default_home(), load_level(level), opponent)
+    home, found = home or default_home(), load_level(level)
+    if opponent == "":
+        raise GinError("opponent must be a name, not empty; all opponents are told of when it is left out")
+    if not as_json:
+        return what_did_you_learn(home, found, opponent)
+    return json.dumps(findings(home, found, opponent), indent=2)
 
 
 @app.command
@@ -129,15 +142,36 @@ def build(source: Positional[Path], out: Path, like: str = "", set: tuple[str, .
     Args:
         source: directory of the run, whose best checkpoint is taken, or of the checkpoint.
         out: directory of the level, which is called after it.
-        like: name or directory of a level whose settings it gets; the default ones when left out.
-        set: settings that differ from these, as key=value (``temperature=2 plans=[0,-1,-2,-3,-4]``).
+        like: name or directory of a level whose settings and answers it gets; when left out the default settings, and it learns nothing
+            until ``gin levels fit`` finds answers.
+        set: settings that differ from these, as key=value (``temperature=2 early_knock=3``).
     """
     settings = read_settings(out.name, like, set)
     before = load_level(str(out)).digest if (out / LEVEL).is_file() else ""
-    level = build_level(out, settings, source)
+    level = build_level(out, settings, source, load_level(like).answers if like else None)
     write_card(out)
     replaced = f" The level that was there (sha256 {before}) is gone." if before else ""
     return f"{level.name} is in {out} (sha256 {level.digest}).{replaced}"
+
+
+@app.command
+def fit(level: Positional[str], set: tuple[str, ...] = ()) -> str:
+    """Finds how a level best answers what it knows of its opponents, and writes that into its directory.
+
+    Args:
+        level: its directory (``gin levels build`` or ``export`` makes one).
+        set: settings of ``agents.levels.fit_answers.FitConfig`` that differ from the default, as key=value (``rounds=2 hands=10``).
+    """
+    if level in NAMES:
+        raise GinError(
+            f"{level} is installed; gin levels export {level} DIRECTORY makes a copy whose answers can be fitted"
+        )
+    found, console = load_level(level), Console(stderr=True)
+    check_writable(found.directory / ANSWERS)
+    config: FitConfig = parse_config(override({}, set), FitConfig, "gin levels fit")
+    with progress_bar(console, hands_to_play(config), f"{found.name}, hands") as tick, counting_hands(tick):
+        fit_answers(found, config, console.print).write(found.directory / ANSWERS)
+    return f"{found.name} now answers what it knows (sha256 {load_level(str(found.directory)).digest})."
 
 
 def levels(arguments: Sequence[str]) -> None:

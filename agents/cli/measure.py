@@ -8,8 +8,7 @@ from agents.arena.configs import ExploitConfig
 from agents.arena.series import counting_hands
 from agents.files import check_writable, write_json, write_text, writing
 from agents.interrupts import held
-from agents.levels.bench.adaptation import AdaptationConfig, hands_to_play, parts_of, run
-from agents.levels.level import load_level
+from agents.levels.bench.adaptation import AdaptationConfig, hands_to_play, level_of, parts_of, run
 from agents.reports.adaptation import adaptation_tables, report_adaptation
 from agents.reports.terminal import match_tables, progress_bar, results_document, this_command
 from ginenv.errors import GinError
@@ -44,7 +43,7 @@ def adaptation(config: AdaptationConfig) -> None:
     """Measures what a level gains by learning from its opponents."""
     check_writable(config.out / "results.json")
     console = Console()
-    parts = parts_of(config, load_level(config.level))
+    parts = parts_of(config, level_of(config))
     with held():
         try:
             with progress_bar(console, hands_to_play(config), f"{config.level}, hands") as tick, counting_hands(tick):

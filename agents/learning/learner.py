@@ -52,7 +52,6 @@ class Learner:
         config: of the run.
         out: directory for resume files; ``None`` writes none.
         start: network to begin from instead of a fresh one.
-        translation: of the context of the network to begin from (see ``load_wider``).
         context: source of the networks' context; by default what the configuration says they are told.
     """
 
@@ -62,7 +61,6 @@ class Learner:
         out: Path | None = None,
         start: Actor | None = None,
         context: ContextSource | None = None,
-        translation: torch.Tensor | None = None,
     ) -> None:
         self.config = config
         self.workers = Workers(config.device)
@@ -77,12 +75,12 @@ class Learner:
         # Every thread of every process plays its own games.
         self.opponents = Opponents(config, self.threads)
         if context is None and config.told != "nothing":
-            context = Told(self.opponents, config.told)
+            context = Told(self.opponents)
         features = NUM_HEURISTIC_FEATURES * config.network.heuristic_features
         extras = (context.width if context else 0, features, config.network.share_suits)
         self.actor = Actor(config.network.actor, *extras).to(self.device)
         if start is not None:
-            load_wider(self.actor, start, translation)
+            load_wider(self.actor, start)
         self.critic = Critic(config.network.critic, *extras).to(self.device)
         self.average = copy.deepcopy(self.actor)
         # What the policy is held to is what it begins from.

@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import torch
 from filelock import FileLock, Timeout
 from rich.console import Console
 
@@ -22,7 +21,6 @@ from agents.files import check_writable, read_json, write_json, writing
 from agents.learning import dmc, ppo
 from agents.learning.diagnostics import write_diagnostics
 from agents.learning.learner import AfterBatch, Learner
-from agents.learning.told import TRUTH_WIDTH, style_from_known
 from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, read_metadata, save_checkpoint
 from agents.network.inputs import NUM_HEURISTIC_FEATURES
 from agents.network.nets import FrozenActor, load_wider
@@ -57,12 +55,10 @@ def begin(config: TrainConfig, out: Path | None, start: str | None) -> Learner:
         return Learner(config, out)
     check_start(config, start)
     metadata = read_metadata(start)
-    # Who was told styles reads of what is known what it would be told.
-    translation = torch.from_numpy(style_from_known()) if metadata["context"] else None
-    learner = Learner(config, out, load_checkpoint(start)[0], translation=translation)
+    learner = Learner(config, out, load_checkpoint(start)[0])
     if (metadata.get("critic") or {}).get("widths") == list(config.network.critic):
         # With a fresh critic the policy would unlearn. A critic of the other reward will do, since both have one scale.
-        load_wider(learner.critic, load_critic(start), translation)
+        load_wider(learner.critic, load_critic(start))
     return learner
 
 
@@ -76,7 +72,7 @@ def check_start(config: TrainConfig, start: str) -> None:
     allowed = {
         "widths": [list(config.network.actor)],
         "share_suits": [config.network.share_suits],
-        "context": [0, TRUTH_WIDTH] if config.told == "known" else [0],
+        "context": [0],
         "heuristic_features": _readable_features(config),
     }
     for name, choices in allowed.items():

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.bots.hand_kernels import choose_lay_off, choose_spread, has_neighbour, turn_of, unit
+from agents.bots.hand_kernels import choose_lay_off, choose_spread, has_neighbour, unit
 from agents.network.bounds import blank
-from agents.network.commitment import bind_to_gin
 from ginenv.actions import KNOCK, NUM_ACTIONS, PHASE_LAYOFF, PHASE_SPREAD, UPCARD
 from ginenv.encoding import encode
 from ginenv.jit import ctz, kernel, mix
@@ -42,7 +41,6 @@ _NEVER = -1e9
 def draw_leanings(views, behaviour, seed, leanings):
     """Draws the leanings of each hand, from its luck."""
     for i in range(views.shape[0]):
-        # Plus one and more, since the plan of a hand is drawn from the same word.
         word = mix(views[i].hand_luck ^ mix(np.uint64(seed)))
         leanings[i].sets = behaviour.leaning * unit(mix(word + np.uint64(1)))
         leanings[i].runs = behaviour.leaning * unit(mix(word + np.uint64(2)))
@@ -50,16 +48,15 @@ def draw_leanings(views, behaviour, seed, leanings):
 
 
 @kernel
-def prepare(views, behaviour, turns, seed, rows, conditions, legal, words):
-    """Writes the network's inputs for a batch of views, and the legal actions; after its plan's turns a seat plays for gin.
+def prepare(views, behaviour, seed, rows, declined, legal, words):
+    """Writes the network's inputs for a batch of views, the legal actions, and random words.
 
     Args:
         views: ``VIEW[n]``.
         behaviour: a ``BEHAVIOUR`` record.
-        turns: ``int64[n]``, own turns in which each seat may knock above gin.
         seed: of the player.
         rows: ``uint8[n, 520]``, observations.
-        conditions: ``uint8[n]``, 1 where the seat is bound to play for gin.
+        declined: ``uint8[n]``, 1 where a knock was declined in this hand, as the network knows it from training.
         legal: ``int64[n, 3]``, legal actions.
         words: ``uint64[n]``, random words.
     """
@@ -67,12 +64,9 @@ def prepare(views, behaviour, turns, seed, rows, conditions, legal, words):
         v = views[i]
         encode(v, rows, i)
         blank(v, behaviour.memory, behaviour.notices, rows[i])
-        # Who declined a knock plays for gin, as in training.
-        bound = v.declined > 0 or turn_of(v) > turns[i]
-        conditions[i] = 1 if bound else 0
-        legal[i, 0] = v.legal[0]
-        legal[i, 1] = bind_to_gin(v.hand, v.legal[0], v.legal[1]) if bound else v.legal[1]
-        legal[i, 2] = v.legal[2]
+        declined[i] = 1 if v.declined > 0 else 0
+        for k in range(3):
+            legal[i, k] = v.legal[k]
         words[i] = mix(v.luck ^ mix(np.uint64(seed)))
 
 

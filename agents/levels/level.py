@@ -1,25 +1,29 @@
-"""A level on disk: a checkpoint's directory with one more file, ``level.json``, that says what the level is and how it was made."""
+"""A level on disk: a checkpoint's directory with one more file, ``level.json``, that says what the level is and how it was made.
+
+A level that adapts has one more, ``answers.json``: how it answers what it knows of an opponent. Whom it knows nothing of it plays by its
+network alone.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from agents.config import Config, parse_config
 from agents.files import JsonError, read_json, write_json
+from agents.levels.answers import ANSWERS, Answers, read_answers
 from agents.levels.choice import BEHAVIOUR
-from agents.levels.plans import NUM_PLANS
-from agents.levels.prior import Prior
 from agents.network.checkpoint import METADATA, WEIGHTS, load_checkpoint
 from agents.network.nets import Actor
 from ginenv.errors import GinError, did_you_mean, quoted
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 # The file that makes a checkpoint's directory a level's.
 LEVEL = "level.json"
 FILES = (WEIGHTS, METADATA, LEVEL)
@@ -45,12 +49,10 @@ class LevelSettings(Config):
         leaning: largest leaning of a hand to sets, runs or early knocks, in logits.
         hoards: subtracted from the logit of a discard for every ten points of the card.
         grabs: added to the logit of taking the upcard.
-        early_knock: added to the logit of a knock within the turns of the hand's plan.
-        plans: points a hand that it expects of each plan as installed; empty where it learns nothing.
-        doubt: standard deviation of that expectation.
-        boldness: factor on it when a plan is drawn; 0 takes the plan with the highest expectation.
-        worlds: worlds of the search that makes its choices; 0 for none, its network and its plan make them then.
-        slack: temperature of that search (see ``agents.search.SearchConfig``).
+        early_knock: added to the logit of a knock.
+        pace: hands shown after which it makes half of what it knows; 0 makes all of it at once.
+        worlds: worlds of the search that makes its choices; 0 for none, its network makes them then.
+        slack: of that search (see ``agents.search.SearchConfig``).
     """
 
     title: str = Field(min_length=1, max_length=40)
@@ -64,18 +66,13 @@ class LevelSettings(Config):
     hoards: float = Field(0.0, ge=-10, le=10)
     grabs: float = Field(0.0, ge=-10, le=10)
     early_knock: float = Field(0.0, ge=-10, le=10)
-    plans: tuple[Annotated[float, Field(ge=-1000, le=1000)], ...] = (0.0,) * NUM_PLANS
-    doubt: float = Field(3.0, gt=0, le=50)
-    boldness: float = Field(0.7, ge=0, le=3)
+    pace: float = Field(0.0, ge=0, le=1e6)
     worlds: int = Field(0, ge=0, le=4096)
-    slack: float = Field(0.0, ge=0, le=1)
+    slack: float = Field(0.0, ge=0, le=10)
 
-    @field_validator("plans")
-    @classmethod
-    def _one_for_each_plan(cls, plans: tuple[float, ...]) -> tuple[float, ...]:
-        if len(plans) not in (0, NUM_PLANS):
-            raise ValueError(f"must be {NUM_PLANS} numbers, or none for a level that learns nothing, not {len(plans)}")
-        return plans
+    def share(self, hands: np.ndarray) -> np.ndarray:
+        """The part of its answers that it plays after some numbers of hands shown: ``int[n]`` to ``float64[n]``."""
+        return hands / (hands + self.pace) if self.pace else np.ones(len(hands))
 
     @property
     def behaviour(self) -> np.ndarray:
@@ -97,7 +94,7 @@ class LevelFile(Config):
         about: how it was made.
     """
 
-    format: Literal[2] = FORMAT_VERSION
+    format: Literal[3] = FORMAT_VERSION
     name: str
     settings: dict[str, Any] = Field(default_factory=dict)
     weights_sha256: str
@@ -113,6 +110,7 @@ class Level:
         directory: of its files.
         settings: what it is.
         actor: its network.
+        answers: to what it knows of its opponents; ``None`` for a level that learns nothing.
         about: how it was made.
         digest: SHA-256 over its files: levels with the same digest are the same.
     """
@@ -121,13 +119,14 @@ class Level:
     directory: Path
     settings: LevelSettings
     actor: Actor
+    answers: Answers | None
     about: dict[str, Any]
     digest: str
 
     @property
     def learns(self) -> bool:
-        """Whether it can learn: its plans have no effect where it searches."""
-        return bool(self.settings.plans) and not self.settings.worlds
+        """Whether it can learn of its opponents."""
+        return self.answers is not None
 
     def with_settings(self, **changes: Any) -> Level:
         """The same level with some settings changed.
@@ -138,19 +137,16 @@ class Level:
         settings = parse_config(self.settings.model_dump() | changes, LevelSettings, f"level {self.name}")
         return replace(self, settings=settings)
 
-    def with_plan(self, plan: int) -> Level:
-        """The same level with another plan as installed."""
-        return self.with_settings(plans=tuple(0.0 if k == plan else -100.0 for k in range(NUM_PLANS)))
 
-    def nothing_learned(self) -> Prior:
-        """Its prior as installed."""
-        return Prior.installed(np.array(self.settings.plans or (0.0,) * NUM_PLANS), self.settings.doubt)
+def files_of(directory: Path) -> tuple[str, ...]:
+    """The files of a level, in the order in which they make its digest."""
+    return FILES + ((ANSWERS,) if (directory / ANSWERS).is_file() else ())
 
 
-def digest_of(directory: Path) -> str:
-    """SHA-256 over the files of a level, in the order of ``FILES``."""
+def digest_of(directory: Path, files: Sequence[str] = ()) -> str:
+    """SHA-256 over the files of a level, or over some of them: those of ``FILES`` make how it plays while it learns nothing."""
     digest = hashlib.sha256()
-    for name in FILES:
+    for name in files or files_of(directory):
         try:
             content = (directory / name).read_bytes()
         except OSError as error:
@@ -192,7 +188,7 @@ def load_level(name: str | int) -> Level:
     source = f"level {directory}"
     values = read_level_json(directory)
     if values.get("format") != FORMAT_VERSION:
-        hint = f"; gin convert {directory} converts it" if values.get("format") == 1 else ""
+        hint = f"; gin convert {directory} converts it" if values.get("format") in (1, 2) else ""
         raise LevelError(
             f"{source}: format is {quoted(values.get('format'))}, but this version reads {FORMAT_VERSION}{hint}"
         )
@@ -203,9 +199,10 @@ def load_level(name: str | int) -> Level:
         raise LevelError(f"{source}: {LEVEL} belongs to other weights than those beside it")
     if actor.context:
         raise LevelError(
-            f"{source}: its network reads {actor.context} numbers about its opponent; a level's network must read none"
+            f"{source}: its network reads {actor.context} numbers about its opponent; a level's network reads the view alone"
         )
-    return Level(file.name, directory, settings, actor, file.about, digest_of(directory))
+    answers = read_answers(directory / ANSWERS, source) if (directory / ANSWERS).is_file() else None
+    return Level(file.name, directory, settings, actor, answers, file.about, digest_of(directory))
 
 
 def write_level_json(

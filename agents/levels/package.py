@@ -17,29 +17,29 @@ from agents.bots.heuristics import make_formula
 from agents.config import override, parse_config
 from agents.deals import Domain
 from agents.files import write_json
+from agents.levels.answers import ANSWERS, Answers
 from agents.levels.bench.rating import RATING, read_rating
 from agents.levels.level import (
-    FILES,
     FORMAT_VERSION,
     LEVEL,
     Level,
     LevelError,
     LevelSettings,
-    digest_of,
+    files_of,
     load_level,
     read_level_json,
     write_level_json,
 )
 from agents.levels.parcel import SUFFIX, pack, unpacked
 from agents.levels.player import LevelPlayer
-from agents.network.checkpoint import CRITIC, METADATA, WEIGHTS, drop_context, read_metadata
+from agents.network.checkpoint import METADATA, WEIGHTS, drop_context, read_metadata
 from ginenv.errors import GinError
 from ginenv.rules import PRESETS
 
 # Hands that a level plays under every preset before it is taken in.
 _CHECK_HANDS = 4
-# Settings of format 1 that no longer exist.
-_GONE = ("answers", "heeds", "insight", "bot", "noise")
+# Settings of earlier formats that no longer exist.
+_GONE = ("answers", "heeds", "insight", "bot", "noise", "plans", "doubt", "boldness", "slack")
 
 
 def read_settings(title: str, like: str = "", changes: Sequence[str] = ()) -> LevelSettings:
@@ -57,31 +57,26 @@ def read_settings(title: str, like: str = "", changes: Sequence[str] = ()) -> Le
     return parse_config(override(values, changes), LevelSettings, f"level {title}")
 
 
-def build_level(directory: Path, settings: LevelSettings, source: Path) -> Level:
+def build_level(directory: Path, settings: LevelSettings, source: Path, answers: Answers | None = None) -> Level:
     """Makes a level of a checkpoint, best of one that was trained under the level's bounds.
 
     Args:
         directory: of the level, which gets its name; a level that is there already is replaced.
         settings: what it is.
         source: directory of the network, or of a training run, whose best checkpoint is taken.
+        answers: to what it knows of its opponents; without them it learns nothing.
 
     Raises:
-        GinError: if the checkpoint cannot be used or the directory holds anything but a level; nothing is written then.
+        GinError: if a checkpoint cannot be used or the directory holds anything but a level; nothing is written then.
     """
     if directory.exists() and not (directory / LEVEL).is_file():
         _refuse_full(directory)
-    checkpoint = source / "best" if (source / "best" / METADATA).is_file() else source
     with _made_beside(directory) as made:
-        for file in (WEIGHTS, METADATA, CRITIC):
-            if (checkpoint / file).is_file():
-                shutil.copyfile(checkpoint / file, made / file)
-            elif file != CRITIC:
-                raise LevelError(f"{source} is not the directory of a run or of a checkpoint: it has no {file}")
+        _take_checkpoint(source, made)
         drop_context(made)
-        # A level has no use for its network's critic.
-        metadata: dict[str, Any] = read_metadata(made) | {"critic": None}
-        write_json(made / METADATA, metadata)
-        (made / CRITIC).unlink(missing_ok=True)
+        metadata = read_metadata(made)
+        if answers is not None:
+            answers.write(made / ANSWERS)
         trained = metadata["about"]
         about = {key: trained.get(key) for key in ("decisions", "minutes", "command", "parent", "versions")}
         config = trained.get("config")
@@ -91,8 +86,19 @@ def build_level(directory: Path, settings: LevelSettings, source: Path) -> Level
     return load_level(str(directory))
 
 
+def _take_checkpoint(source: Path, made: Path) -> None:
+    """Copies the network of a checkpoint, or of a run's best one, without its critic, for which a level has no use."""
+    checkpoint = source / "best" if (source / "best" / METADATA).is_file() else source
+    for file in (WEIGHTS, METADATA):
+        if not (checkpoint / file).is_file():
+            raise LevelError(f"{source} is not the directory of a run or of a checkpoint: it has no {file}")
+        shutil.copyfile(checkpoint / file, made / file)
+    metadata: dict[str, Any] = read_metadata(made) | {"critic": None}
+    write_json(made / METADATA, metadata)
+
+
 def convert_level(directory: Path) -> str:
-    """Converts a level of format 1 to the present one; returns a sentence that says what changed.
+    """Converts a level of an earlier format to the present one; returns a sentence that says what changed.
 
     Args:
         directory: of the level.
@@ -101,9 +107,8 @@ def convert_level(directory: Path) -> str:
         GinError: if it is not a level, or one that this version cannot play; nothing is changed then.
     """
     values = read_level_json(directory)
-    if values.get("format") != 1:
+    if values.get("format") not in (1, 2):
         return f"{load_level(str(directory)).name} has format {FORMAT_VERSION} already."
-    before = digest_of(directory)
     settings = values.get("settings") or {}
     if not isinstance(settings, dict):
         raise LevelError(
@@ -113,9 +118,6 @@ def convert_level(directory: Path) -> str:
     used = [name for name in _GONE if settings.pop(name, 0)]
     if "bot" in used:
         raise LevelError(f"level {directory}: bot is true, but a level must be played by its network or by a search")
-    if "answers" in used:
-        # Its plans were not numbers of turns: it plays its default.
-        settings["plans"] = []
     with _made_beside(directory) as made:
         shutil.copytree(directory, made, dirs_exist_ok=True)
         drop_context(made)
@@ -123,11 +125,9 @@ def convert_level(directory: Path) -> str:
         digest, about = read_metadata(made)["weights_sha256"], values.get("about")
         write_level_json(made, str(values.get("name")), checked, digest, about if isinstance(about, dict) else {})
         level = load_level(str(made))
-        rating = read_rating(level, before) or {}
-        if rating and not {"heeds", "insight"} & set(used):
-            # As installed it plays every card as before, so its rating still holds.
-            write_json(made / RATING, rating | {"sha256": level.digest})
-    lost = f"; what it did by {' and '.join(used)} is gone" if used else ", and plays as before"
+    lost = f"; what it did by {', '.join(used)} is gone" if used else ", and plays as before"
+    if level.settings.worlds:
+        lost = f"{lost if used else ''}; its search now goes by its own network"
     return f"{level.name} now has format {FORMAT_VERSION} (sha256 {level.digest}){lost}."
 
 
@@ -189,8 +189,8 @@ def _refuse_full(directory: Path) -> None:
 def _copy(source: Path, directory: Path) -> Level:
     _refuse_full(directory)
     with _made_beside(directory) as made:
-        for file in (*FILES, RATING):
-            if file in FILES or (source / file).is_file():
+        for file in (*files_of(source), RATING):
+            if file != RATING or (source / file).is_file():
                 shutil.copyfile(source / file, made / file)
     return load_level(str(directory))
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from agents.files import check_writable, write_atomic
+from agents.levels.answers import ANSWERS
 from agents.levels.bench.rating import RATING
 from agents.levels.level import FILES, Level, LevelError
 from ginenv.errors import GinError
@@ -19,7 +20,7 @@ SUFFIX = ".zip"
 _MOST_BYTES = 64 << 20
 # The same level makes the same file, whenever it is packed.
 _DATE = (1980, 1, 1, 0, 0, 0)
-_ALLOWED = (*FILES, RATING)
+_ALLOWED = (*FILES, ANSWERS, RATING)
 
 
 def pack(level: Level, file: Path) -> None:

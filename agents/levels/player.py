@@ -1,16 +1,18 @@
-"""A level as a player: it learns from every hand that it observes."""
+"""A level as a player: it gets to know its opponents by every hand that it observes, and plays each accordingly."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
+from agents.config import parse_config
+from agents.levels.acquaintances import Acquaintances
+from agents.levels.answers import SPACE, lean
 from agents.levels.choice import LEANING, choose, draw_leanings, prepare
 from agents.levels.level import Level, LevelError, load_level
-from agents.levels.plans import TURNS, draw_plans, learn_hands
-from agents.levels.prior import Prior
 from agents.levels.profile import Profile
 from agents.network.inputs import HeuristicFeatures, actor_inputs
 from agents.network.nets import FrozenActor, has_bfloat16_units
@@ -19,23 +21,24 @@ from ginenv.errors import GinError
 from ginenv.players import BasePlayer, Player
 from ginenv.view import VIEW
 
-_TURNS = np.array(TURNS, np.int64)
+# Observations, whether a knock was declined, legal actions, random words.
+_Seen = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 class LevelPlayer(BasePlayer):
     """Plays a level.
 
-    It keeps a record of the opponent in each slot until ``forget`` or ``reset``; or in a profile on disk, where the record belongs to an
-    opponent with a name.
+    It knows an opponent in each slot until ``forget`` or ``reset``; or one with a name, whose record a profile keeps on disk. What it
+    knows of an opponent moves its choices (``agents.levels.answers``).
 
     Args:
         level: as installed.
         seed: of its choices.
         learn: whether it learns; ``False`` is the frozen default.
-        profile: where it keeps what it learns of a named opponent and of everybody.
+        profile: where it keeps what it learns.
 
     Attributes:
-        reads: for measurements, the slot whose record each slot reads, ``int64[slots]``; ``None``: its own.
+        known: the opponents that it knows, a row for each; row 0 is for callers without slots, of whom nothing is learned.
     """
 
     def __init__(self, level: Level, seed: int = 0, learn: bool = True, profile: Profile | None = None) -> None:
@@ -45,28 +48,26 @@ class LevelPlayer(BasePlayer):
         self.behaviour = level.settings.behaviour[0]
         self.actor = FrozenActor(level.actor, has_bfloat16_units())
         self.features = HeuristicFeatures([(level.settings.memory, level.settings.notices)])
-        self.search = _search(level) if level.settings.worlds else None
+        self.search = _search(level, self.policy) if level.settings.worlds else None
         if self.search is not None:
             self.search.reset(seed)
-        self.prior = profile.prior if profile is not None else level.nothing_learned()
+        self.known = Acquaintances()
         self._rows: dict[int, int] = {}
-        self.records = np.repeat(self.prior.stranger(), 16)
-        self.reads: np.ndarray | None = None
+        self._space = np.zeros(1, SPACE)
         if profile is not None:
-            self.records[0] = profile.record[0]
+            profile.show(self.known)
 
     def rows_of(self, slots: np.ndarray | None, n: int) -> np.ndarray:
-        """The row of each slot's record; with a profile all slots share one."""
+        """The row of each slot's opponent; with a profile all slots share one."""
         if slots is None or self.profile is not None:
             return np.zeros(n, np.int64)
-        # Row 0 is for callers without slots: nothing is learned there.
         rows = np.empty(n, np.int64)
         for i, slot in enumerate(np.asarray(slots).tolist()):
             row = self._rows.get(slot)
             if row is None:
                 row = self._rows[slot] = len(self._rows) + 1
-                if row >= len(self.records):
-                    self.records = np.concatenate([self.records, np.repeat(self.prior.stranger(), len(self.records))])
+                if row >= len(self.known):
+                    self.known.widen(2 * row)
             rows[i] = row
         return rows
 
@@ -77,21 +78,31 @@ class LevelPlayer(BasePlayer):
             self.search.reset(seed)
         if self.profile is None:
             self._rows.clear()
-            self.records[:] = self.prior.stranger()[0]
+            self.known.forget(np.arange(len(self.known)))
 
     def forget(self, slots: np.ndarray) -> None:
         """Forgets the opponents in some slots, unless a profile keeps them."""
         if self.profile is None:
             rows = [row for slot in np.asarray(slots).tolist() if (row := self._rows.get(slot)) is not None]
-            self.records[rows] = self.prior.stranger()[0]
+            self.known.forget(np.array(rows, np.int64))
 
-    def plans_of(self, views: np.ndarray, slots: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """The plan of each hand in play: ``int64[n]``."""
-        plans = np.full(len(rows), self.prior.default, np.int64)
-        if self.learns:
-            read = rows if self.reads is None else self.rows_of(self.reads[slots], len(slots))
-            draw_plans(self.seed & 0xFFFFFFFF, views, self.records, read, self.level.settings.boldness, plans)
-        return plans
+    def contexts(self, slots: np.ndarray | None, n: int) -> np.ndarray:
+        """What is known of each opponent, ``float32[n, CONTEXT_WIDTH]``; zeros where nothing is."""
+        # Making room for a new opponent replaces the array.
+        rows = self.rows_of(slots, n)
+        return self.known.contexts[rows]
+
+    def hands_shown(self, slots: np.ndarray | None, n: int) -> np.ndarray:
+        """How many hands of each opponent were shown, ``int64[n]``."""
+        rows = self.rows_of(slots, n)
+        return self.known.known["hands"][rows]
+
+    def leanings(self, slots: np.ndarray | None, n: int) -> np.ndarray | None:
+        """What its choices lean to against each opponent, ``float64[n, NUM_WEIGHTS]``; ``None`` where it learns nothing."""
+        if not self.learns or self.level.answers is None:
+            return None
+        share = self.level.settings.share(self.hands_shown(slots, n))
+        return share[:, None] * self.level.answers.leanings(self.contexts(slots, n))
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Chooses for every view (see ``ginenv.players.Player``).
@@ -103,56 +114,69 @@ class LevelPlayer(BasePlayer):
         if views.dtype != VIEW:
             raise GinError(f"views must have dtype VIEW, not {views.dtype}")
         n = len(views)
-        known = np.zeros(n, np.int64) if slots is None else np.asarray(slots, np.int64)
         if self.search is not None:
-            return self.search.act(views, known)
-        plans = self.plans_of(views, known, self.rows_of(slots, n))
-        observations = np.empty((n, OBSERVATION_SIZE), np.uint8)
-        conditions = np.empty(n, np.uint8)
-        legal, words = np.empty((n, 3), np.int64), np.empty(n, np.uint64)
-        seed = self.seed & 0xFFFFFFFF
-        prepare(views, self.behaviour, _TURNS[plans], seed, observations, conditions, legal, words)
-        logits = self.actor(
-            actor_inputs(self.actor, views, observations, conditions, heuristic_features=self.features)
-        ).numpy()
-        leanings = np.zeros(n, LEANING)
-        draw_leanings(views, self.behaviour, seed, leanings)
-        actions = np.empty(n, np.int64)
-        choose(views, self.behaviour, leanings, logits, legal, words, actions)
+            return self.search.act(views, slots)
+        return self.choose(views, self.leanings(slots, n))
+
+    def choose(self, views: np.ndarray, leanings: np.ndarray | None) -> np.ndarray:
+        """Chooses by its network for every view, whatever its opponents: ``VIEW[n]`` to ``int64[n]``.
+
+        Args:
+            views: ``VIEW[n]``.
+            leanings: of its choices, ``float64[n, NUM_WEIGHTS]``; ``None`` for none.
+        """
+        seen = self._see(views)
+        logits = self._logits(views, seen, leanings)
+        tastes = np.zeros(len(views), LEANING)
+        draw_leanings(views, self.behaviour, self.seed & 0xFFFFFFFF, tastes)
+        actions = np.empty(len(views), np.int64)
+        choose(views, self.behaviour, tastes, logits, seen[2], seen[3], actions)
         return actions
+
+    def _see(self, views: np.ndarray) -> _Seen:
+        """What it notices ``uint8[n, 520]``, whether it declined a knock ``uint8[n]``, legal actions ``int64[n, 3]``, and random words."""
+        n = len(views)
+        rows, declined = np.empty((n, OBSERVATION_SIZE), np.uint8), np.empty(n, np.uint8)
+        legal, words = np.empty((n, 3), np.int64), np.empty(n, np.uint64)
+        prepare(views, self.behaviour, self.seed & 0xFFFFFFFF, rows, declined, legal, words)
+        return rows, declined, legal, words
+
+    def policy(self, views: np.ndarray, slots: np.ndarray | None) -> np.ndarray:
+        """The logits that a search of this level goes by, ``float32[n, 107]``."""
+        return self._logits(views, self._see(views), self.leanings(slots, len(views)))
+
+    def _logits(self, views: np.ndarray, seen: _Seen, leanings: np.ndarray | None) -> np.ndarray:
+        observations, declined, legal, _ = seen
+        logits = self.actor(actor_inputs(self.actor, views, observations, declined, None, self.features)).numpy()
+        if leanings is not None:
+            lean(views, self.behaviour, legal, leanings, self._space, logits)
+        return logits
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         """Learns from finished hands; a profile has been written when this returns."""
         if not self.learns or slots is None:
             return
         views = np.atleast_1d(views)
-        rows = self.rows_of(slots, len(views))
-        plans = self.plans_of(views, np.asarray(slots, np.int64), rows)
         if self.profile is None:
-            learn_hands(views, self.records, rows, plans)
+            self.known.learn(views, self.rows_of(slots, len(views)))
             return
-
-        def add(record: np.ndarray, prior: Prior) -> None:
-            learn_hands(views, record, rows, plans)
-            for plan, points in zip(plans.tolist(), views["points"].tolist(), strict=True):
-                prior.add(plan, points)
-
         try:
-            self.profile.update(add)
+            self.profile.learn(views, self.known)
         except LevelError as error:
             # A full disk must not end a game: what was learned before stays, on disk and here.
             warnings.warn(str(error), stacklevel=2)
-            return
-        self.records[0], self.prior = self.profile.record[0], self.profile.prior
 
 
-def _search(level: Level) -> Player:
+def _search(level: Level, policy: Callable[[np.ndarray, np.ndarray | None], np.ndarray]) -> Player:
     # A level that does not search need not wait for the search to load.
-    from agents.search.player import make_search
+    from agents.search.config import SearchConfig
+    from agents.search.player import SearchPlayer
 
     # With few worlds more particles than these bring nothing (LOG.md).
     worlds = level.settings.worlds
-    return make_search(worlds=worlds, particles=min(1024, 16 * worlds), temperature=level.settings.slack)
+    asked = {"worlds": worlds, "particles": min(1024, 16 * worlds), "slack": level.settings.slack}
+    config: SearchConfig = parse_config(asked, SearchConfig, level.name)
+    return SearchPlayer(config, 0, policy)
 
 
 def make_level(

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import warnings
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,43 +18,41 @@ from pydantic import Field
 
 from agents.config import Config, ConfigError, parse_config
 from agents.files import parse_json, read_bytes, write_json
+from agents.levels.acquaintances import Acquaintances
+from agents.levels.experience import Experience
 from agents.levels.level import Level, LevelError
-from agents.levels.plans import NUM_PLANS, RECORD
-from agents.levels.prior import Prior
+from agents.opponent_model.features import NUM_WEIGHTS
+from agents.opponent_model.habits import COUNTS, NUM_HABITS
+from agents.opponent_model.posterior import square
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 DIRECTORY = "levels"
-# What records of format 1 kept besides, and what the plans of files of that format were called where they were numbers of turns.
-_GONE = {"hits", "chances", "gain", "scatter", "failures"}
-_TURNS = "turns"
+# Earlier formats counted what levels do no more.
+_EARLIER = (1, 2)
 
-
-# More hands than a record can count, and more points than these hands can bring, are no result of play.
-_Hands = Annotated[float, Field(ge=0, le=np.iinfo(np.int32).max)]
+# More hands than these are no result of play.
+_Hands = Annotated[float, Field(ge=0, le=2**31)]
 _Number = Annotated[float, Field(ge=-1e12, le=1e12)]
 
 
-class _Belief(Config):
-    """A belief as lists of numbers."""
+class _Known(Config):
+    """What is known of an opponent: ``KNOWN`` (``Knowledge.to_dict``) and ``COUNTS`` as lists of numbers."""
 
-    hands: list[_Hands] = Field(min_length=1, max_length=1)
-    mean: list[_Number] = Field(min_length=NUM_PLANS, max_length=NUM_PLANS)
-    cov: list[_Number] = Field(min_length=NUM_PLANS**2, max_length=NUM_PLANS**2)
-
-
-class _Record(_Belief):
-    """A ``RECORD`` as lists of numbers."""
-
-    plans: list[_Number] = Field(min_length=2 * NUM_PLANS, max_length=2 * NUM_PLANS)
+    hands: int = Field(ge=0, le=2**31)
+    mean: list[_Number] = Field(min_length=NUM_WEIGHTS, max_length=NUM_WEIGHTS)
+    precision: list[_Number]
+    did: list[_Hands] = Field(min_length=NUM_HABITS, max_length=NUM_HABITS)
+    could: list[_Hands] = Field(min_length=NUM_HABITS, max_length=NUM_HABITS)
 
 
 class _File(Config):
     """A profile's file."""
 
-    format: Literal[2] = FORMAT_VERSION
+    format: Literal[3]
     level: str
-    prior: _Belief | None
-    opponents: dict[str, _Record]
+    evidence: _Number = 0.0
+    tests: int = Field(0, ge=0, le=2**31)
+    opponents: dict[str, _Known]
     checksum: str = ""
 
 
@@ -69,37 +66,17 @@ def _checksum(values: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-@dataclass
-class Learned:
-    """The content of a profile's file.
-
-    Attributes:
-        prior: learned from all opponents.
-        opponents: ``RECORD[1]`` by name.
-    """
-
-    prior: Prior
-    opponents: dict[str, np.ndarray] = field(default_factory=dict)
-
-    def record_of(self, opponent: str) -> np.ndarray:
-        """A copy of the record of an opponent, ``RECORD[1]``; an empty one for a stranger."""
-        record = self.opponents.get(opponent)
-        return self.prior.stranger() if record is None else record.copy()
-
-
-def read_learned(path: Path, level: Level) -> Learned:
-    """What a file holds for a level; nothing where there is none.
-
-    A file of format 1 is read as far as its plans are numbers of turns; what else it counted affected no action.
+def _read(path: Path, level: Level) -> tuple[_File, bool]:
+    """What a file holds for a level; nothing where there is none, or one of an earlier format: whether it is such a one.
 
     Raises:
         LevelError: if it is damaged or of another version. It is left as it is.
     """
-    learned = Learned(level.nothing_learned())
+    empty = _File(format=FORMAT_VERSION, level=level.name, tests=0, opponents={})
     try:
         text = read_bytes(path)
     except FileNotFoundError:
-        return learned
+        return empty, False
     except OSError as error:
         raise LevelError(f"{path} cannot be read ({error.strerror}); reset the level, or remove the file") from None
     try:
@@ -108,33 +85,49 @@ def read_learned(path: Path, level: Level) -> Learned:
             raise ConfigError("it does not hold a JSON object")
         if values.get("checksum") != _checksum(values):
             raise ConfigError("its checksum does not match")
-        file: _File = parse_config(_from_format_1(values) if values.get("format") == 1 else values, _File, path.name)
+        if values.get("format") in _EARLIER:
+            return empty, True
+        file: _File = parse_config(values, _File, path.name)
+        for known in file.opponents.values():
+            # Raises where they are no precisions.
+            np.linalg.cholesky(square(known.precision))
     except ValueError as error:
         remedy = f"reset the level ({path.stem}) to begin anew, or put an older copy of {path} in its place"
         raise LevelError(f"{path.name} is damaged or of another version ({error}); {remedy}") from None
-    for name, lists in file.opponents.items():
-        record = learned.opponents[name] = np.zeros(1, RECORD)
-        for key, numbers in lists.model_dump().items():
-            record[key] = np.reshape(numbers, record[key].shape)
-    if file.prior:
-        learned.prior.restore(file.prior.model_dump())
-    return learned
+    return file, False
 
 
-def _from_format_1(values: dict[str, Any]) -> dict[str, Any]:
-    """What the schema then checks; what is missing or of another kind is left for it to find."""
-    converted = {"format": FORMAT_VERSION, "level": values.get("level"), "prior": None, "opponents": {}}
-    if values.get("plans", _TURNS) != _TURNS:
-        return converted
-    opponents = values.get("opponents")
-    if isinstance(opponents, dict):
-        opponents = {
-            name: {key: numbers for key, numbers in record.items() if key not in _GONE}
-            if isinstance(record, dict)
-            else record
-            for name, record in opponents.items()
-        }
-    return converted | {"prior": values.get("whole") or None, "opponents": opponents}
+def _acquaintances(file: _File, opponent: str) -> Acquaintances:
+    """The opponent in row 0, and after it the others, of whom only weights, hands and habits are read."""
+    found = Acquaintances(Experience(file.evidence, file.tests))
+    names = [opponent, *(name for name in file.opponents if name != opponent)]
+    found.widen(len(names))
+    for row, name in enumerate(names):
+        if (known := file.opponents.get(name)) is not None:
+            found.counts["did"][row], found.counts["could"][row] = known.did, known.could
+            found.known["mean"][row], found.known["hands"][row] = known.mean, known.hands
+    if (known := file.opponents.get(opponent)) is not None:
+        found.knowledge.load(0, known.model_dump())
+    found.read(np.zeros(1, np.int64))
+    return found
+
+
+def read_learned(home: Path, level: Level, opponent: str | None = None) -> dict[str, Acquaintances]:
+    """What a level has learned, from its file under a home directory.
+
+    Args:
+        home: the directory.
+        level: the level.
+        opponent: the name of one opponent, also of one that is not known; all that are when left out.
+
+    Returns:
+        For each name that opponent in row 0, and the others after it.
+
+    Raises:
+        LevelError: if the file is damaged.
+    """
+    file = _read(profile_path(home, level.name), level)[0]
+    return {name: _acquaintances(file, name) for name in (file.opponents if opponent is None else [opponent])}
 
 
 class Profile:
@@ -144,10 +137,6 @@ class Profile:
         home: directory of all profiles.
         level: the level.
         opponent: name of the opponent.
-
-    Attributes:
-        prior: learned from all opponents.
-        record: of the opponent, ``RECORD[1]``.
 
     Raises:
         LevelError: if the file is damaged, or its directory cannot be made.
@@ -160,37 +149,56 @@ class Profile:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise LevelError(f"{self.path.parent} cannot be made ({error.strerror})") from None
-        self._take(read_learned(self.path, level))
+        self._file, earlier = _read(self.path, level)
+        if earlier:
+            self._set_aside()
 
-    def _take(self, learned: Learned) -> None:
-        self.record, self.prior = learned.record_of(self.opponent), learned.prior
+    def _set_aside(self) -> None:
+        """Keeps a file of an earlier format beside the one that follows it, and says so."""
+        kept = self.path.with_suffix(".json.old")
+        try:
+            with FileLock(self.path.with_suffix(".lock")):
+                if _read(self.path, self.level)[1]:
+                    self.path.replace(kept)
+        except OSError as error:
+            raise LevelError(f"{self.path} cannot be renamed ({error.strerror or error})") from None
+        warnings.warn(
+            f"what {self.level.name} learned before cannot be read by this version, which learns other things; it is kept in {kept}",
+            stacklevel=3,
+        )
 
-    def _values(self, learned: Learned) -> dict[str, Any]:
-        opponents = {
-            opponent: {name: [round(float(x), 6) for x in record[name].reshape(-1)] for name in RECORD.names or ()}
-            for opponent, record in learned.opponents.items()
-        }
-        prior = learned.prior.to_json()
-        values = {"format": FORMAT_VERSION, "level": self.level.name, "prior": prior, "opponents": opponents}
-        return values | {"checksum": _checksum(values)}
+    def show(self, known: Acquaintances) -> None:
+        """Puts what is known of the opponent into row 0."""
+        _copy(_acquaintances(self._file, self.opponent), known)
 
-    def update(self, add: Callable[[np.ndarray, Prior], None]) -> None:
-        """Learns: ``add`` changes the opponent's record and the prior as they are on disk.
+    def learn(self, views: np.ndarray, known: Acquaintances) -> None:
+        """Learns from finished hands with the opponent as the file on disk knows it, writes the file, and puts the result into row 0.
 
         Raises:
             LevelError: if the file is damaged or cannot be written; it is left as it was.
         """
         try:
             with FileLock(self.path.with_suffix(".lock")):
-                learned = read_learned(self.path, self.level)
-                record = learned.record_of(self.opponent)
-                add(record, learned.prior)
-                learned.opponents[self.opponent] = record
-                write_json(self.path, self._values(learned))
+                file, _ = _read(self.path, self.level)
+                found = _acquaintances(file, self.opponent)
+                assert found.experience is not None
+                found.learn(views, np.zeros(len(views), np.int64))
+                counts = {name: found.counts[name][0].tolist() for name in COUNTS.names or ()}
+                known_now = _Known(**found.knowledge.to_dict(0), **counts)
+                changes = {"evidence": found.experience.evidence, "tests": found.experience.tests}
+                file = file.model_copy(update=changes | {"opponents": file.opponents | {self.opponent: known_now}})
+                values = file.model_dump()
+                write_json(self.path, values | {"checksum": _checksum(values)})
         except OSError as error:
             reason = f"cannot be written to {self.path}: {error.strerror or error}"
             raise LevelError(f"what {self.level.name} learned of this hand {reason}") from None
-        self._take(learned)
+        self._file = file
+        _copy(found, known)
+
+
+def _copy(found: Acquaintances, known: Acquaintances) -> None:
+    known.known[0], known.counts[0], known.contexts[0] = found.known[0], found.counts[0], found.contexts[0]
+    known.experience = found.experience
 
 
 def reset_level(home: Path, level: Level) -> str:

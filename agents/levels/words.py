@@ -1,44 +1,185 @@
-"""What a level has learned, in words."""
+"""What a level has learned: what it believes of an opponent's habits, the evidence, and what it now does differently."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from agents.arena.series import play_series
+from agents.bots.heuristics import StylePlayer, style
+from agents.levels.acquaintances import Acquaintances
+from agents.levels.answers import READS
 from agents.levels.level import Level
-from agents.levels.plans import TURNS, better
-from agents.levels.profile import profile_path, read_learned
+from agents.levels.player import LevelPlayer
+from agents.levels.profile import read_learned
+from agents.opponent_model.features import FEATURES
+from agents.opponent_model.habits import HABITS
+from agents.opponent_model.posterior import CONTEXT_WIDTH
+from ginenv.actions import KNOCK, PHASE_DISCARD, STOCK, UPCARD
+from ginenv.melds import card_points
+
+# What a weight above and one below other people's means, by feature.
+_MEANING: dict[str, tuple[str, str]] = {
+    "points of deadwood more than the best discard leaves / 10": (
+        "keeps cards at the cost of deadwood",
+        "gets rid of deadwood at once",
+    ),
+    "leaves the least deadwood": ("discards for the least deadwood", "does not always discard for the least deadwood"),
+    "ways to make a meld of the card / 4": (
+        "throws cards that could still make melds",
+        "keeps cards that could still make melds",
+    ),
+    "has another of its rank": ("breaks up pairs", "keeps pairs"),
+    "has a neighbour in its suit": ("breaks up runs in the making", "keeps neighbours in suit"),
+    "has a card two ranks away in its suit": (
+        "throws cards with a gap to another",
+        "keeps cards with a gap to another",
+    ),
+    "points / 10": ("throws high cards", "keeps high cards"),
+    "points / 10, times the turn / 10": ("throws high cards late", "keeps high cards late"),
+    "king or queen": ("throws queens and kings", "keeps queens and kings"),
+    "danger of a set": ("throws what may complete a set of the level", "is careful about sets of the level"),
+    "danger of a run": ("throws what may complete a run of the level", "is careful about runs of the level"),
+    "near what the other discarded or refused": (
+        "throws cards near the level's discards",
+        "does not throw cards near the level's discards",
+    ),
+    "taken from the pile before": ("throws again what it took", "never throws again what it took"),
+    "any upcard": ("takes many upcards", "takes few upcards"),
+    "makes a meld": ("takes what makes a meld", "leaves even cards that make a meld"),
+    "points of deadwood saved / 10": ("takes upcards that save points", "does not take upcards for their points"),
+    "makes a pair": ("takes cards to make pairs", "does not take cards for pairs"),
+    "near a card of its suit": ("takes cards near others in suit", "does not take cards near others in suit"),
+    "three points or less": ("takes low cards", "leaves low cards"),
+    "would let it knock": ("takes what lets it knock", "does not take cards to knock"),
+    "the first upcard": ("takes the first upcard readily", "leaves the first upcard"),
+    "any knock": ("knocks readily", "is slow to knock"),
+    "deadwood / 10": ("knocks with many points too", "knocks only with few points"),
+    "turn / 10": ("knocks more readily late in the hand", "knocks less readily late in the hand"),
+    "deadwood / 10, times the turn / 10": ("knocks high late", "does not knock high late"),
+    "the other has taken upcards": (
+        "knocks once the level has taken upcards",
+        "does not knock once the level has taken upcards",
+    ),
+}
+assert set(_MEANING) == set(FEATURES)
+# A belief is told from this much certainty and distance (in other people's standard deviations) on; and so many of them.
+_CERTAIN, _FAR, _TOLD = 0.25, 0.5, 5
+# Hands whose decisions show what is done differently, how often each is played, and their seed.
+_PROBES, _TURNS, _SEED = 60, 4, 17
 
 
-def plan_in_words(plan: int) -> str:
-    """A plan: "knocks as soon as it may", "knocks in its first 4 turns, then plays for gin"."""
-    turns = TURNS[plan]
-    if turns == 0:
-        return "plays for gin"
-    return "knocks as soon as it may" if turns > 20 else f"knocks in its first {turns} turns, then plays for gin"
+@lru_cache(maxsize=1)
+def _probes() -> np.ndarray:
+    """Views of decisions in some hands between bots, each with several turns of luck: ``VIEW[n]``."""
+    seen: list[np.ndarray] = []
+
+    class Watcher(StylePlayer):
+        def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+            seen.append(views[views["phase"] <= PHASE_DISCARD].copy())
+            return super().act(views, slots)
+
+    play_series(Watcher(style("knocker")), StylePlayer(style("formula")), series=_PROBES, hands=1, seed=_SEED)
+    views = np.tile(np.concatenate(seen), _TURNS)
+    luck = np.random.default_rng(_SEED).integers(0, 2**64, (2, len(views)), np.uint64)
+    views["luck"], views["hand_luck"] = luck
+    return views
 
 
-def _plans_in_words(belief: np.ndarray, default: int) -> str:
-    best = int(np.argmax(belief["mean"][0]))
-    if best == default:
-        return f"the level {plan_in_words(default)}, as installed"
-    gain, doubt = better(belief, best, default)
-    return (
-        f"the level now {plan_in_words(best)}: {gain:+.1f} ± {1.96 * doubt:.1f} points a hand over its plan as installed"
-        f" ({plan_in_words(default)})"
-    )
+def conduct(player: LevelPlayer, context: np.ndarray, hands: int) -> dict[str, float]:
+    """How a level plays some decisions against one opponent, by its network: rates that people understand.
+
+    Args:
+        player: of the level.
+        context: what is known of the opponent, ``float32[CONTEXT_WIDTH]``.
+        hands: of it that were shown.
+    """
+    views, leanings = _probes(), None
+    if player.level.answers is not None:
+        leaning = player.level.settings.share(np.array([hands])) * player.level.answers.leanings(context[None])[0]
+        leanings = np.repeat(leaning[None], len(views), 0)
+    actions = player.choose(views, leanings)
+    could_knock, could_draw = views["legal"][:, 1] != 0, views["legal"][:, 2] == 3
+    knocked = (actions >= KNOCK) & (actions < STOCK)
+    thrown = actions[(views["legal"][:, 0] != 0) & ~knocked] % KNOCK
+    return {
+        "knocks when it could, %": 100 * float(knocked[could_knock].mean()),
+        "takes the upcard when it could, %": 100 * float((actions[could_draw] == UPCARD).mean()),
+        "points of its discards": float(np.mean([card_points(card) for card in thrown.tolist()])),
+    }
 
 
-def _opponent_in_words(level: Level, name: str, record: np.ndarray) -> list[str]:
-    hands = int(record["hands"][0])
-    if hands == 0:
-        return [f"{name}: no hand seen yet."]
-    counted, points = record["plans"][0].sum(0)
-    return [
-        f"{name}: {hands} hand{'s' if hands != 1 else ''} seen, {points / max(counted, 1):+.1f} points a hand.",
-        f"  {_plans_in_words(record, level.nothing_learned().default)}",
+def findings(home: Path, level: Level, opponent: str | None = None) -> list[dict[str, Any]]:
+    """What a level has learned of its opponents, for JSON: beliefs, the habits counted, and what it does differently.
+
+    Args:
+        home: directory under which levels keep what they learn.
+        level: the level.
+        opponent: the name of one opponent; all when left out.
+
+    Raises:
+        LevelError: if the file that holds it is damaged.
+    """
+    player = LevelPlayer(level.with_settings(worlds=0))
+    before = conduct(player, np.zeros(CONTEXT_WIDTH, np.float32), 0)
+    return [_findings(player, name, known, before) for name, known in read_learned(home, level, opponent).items()]
+
+
+def _findings(player: LevelPlayer, opponent: str, known: Acquaintances, before: dict[str, float]) -> dict[str, Any]:
+    context = known.contexts[0]
+    far, certain = context[1 : len(READS)], context[len(READS) :]
+    order = np.argsort(-np.abs(far) * certain)
+    beliefs = [
+        {
+            "words": _MEANING[FEATURES[k]][0 if far[k] > 0 else 1],
+            "feature": FEATURES[k],
+            "distance": round(float(far[k]), 2),
+            "certainty": round(float(certain[k]), 2),
+        }
+        for k in order[:_TOLD]
+        if certain[k] > _CERTAIN and abs(far[k]) > _FAR
     ]
+    did, could = (known.counts[name].astype(np.float64) for name in ("did", "could"))
+    habits = []
+    for k, name in enumerate(HABITS):
+        if could[0, k]:
+            elsewhere = float(could[1:, k].sum())
+            others = float(did[1:, k].sum()) / elsewhere if elsewhere else None
+            habits.append({"habit": name, "did": int(did[0, k]), "could": int(could[0, k]), "others": others})
+    hands = int(known.known["hands"][0])
+    now = conduct(player, context, hands)
+    return {
+        "level": player.level.name,
+        "opponent": opponent,
+        "hands_shown": hands,
+        "beliefs": beliefs,
+        "habits": habits,
+        "plays": {name: {"stranger": round(before[name], 2), "now": round(now[name], 2)} for name in before},
+    }
+
+
+def _of_opponent(found: dict[str, Any]) -> list[str]:
+    hands, name = found["hands_shown"], found["opponent"]
+    if not hands:
+        return [f"{name}: no hand shown yet."]
+    lines = [f"{name}: {hands} hand{'s' if hands != 1 else ''} shown."]
+    if found["beliefs"]:
+        lines.append("  It " + "; it ".join(belief["words"] for belief in found["beliefs"]) + ".")
+    for habit in found["habits"]:
+        of_others = "" if habit["others"] is None else f", others {100 * habit['others']:.0f} %"
+        share = 100 * habit["did"] / habit["could"]
+        lines.append(f"  {habit['habit']}: {share:.0f} % ({habit['did']} of {habit['could']}){of_others}")
+    changed = [
+        f"{name} {play['stranger']:.1f} -> {play['now']:.1f}"
+        for name, play in found["plays"].items()
+        if abs(play["now"] - play["stranger"]) >= 0.05
+    ]
+    if changed:
+        lines.append(f"  Against it the level {', '.join(changed)} (on the same {_PROBES} hands).")
+    return lines
 
 
 def what_did_you_learn(home: Path, level: Level, opponent: str | None = None) -> str:
@@ -49,16 +190,14 @@ def what_did_you_learn(home: Path, level: Level, opponent: str | None = None) ->
     """
     if not level.learns:
         return f"{level.name} learns nothing: it plays everybody as installed."
-    learned = read_learned(profile_path(home, level.name), level)
-    names = [opponent] if opponent is not None else sorted(learned.opponents)
-    lines = [line for name in names for line in _opponent_in_words(level, name, learned.record_of(name))]
-    if not names:
+    lines = [line for found in findings(home, level, opponent) for line in _of_opponent(found)]
+    if not lines:
         lines.append(f"{level.name} has learned nothing yet; it plays as installed.")
-    prior = learned.prior
-    if prior.hands:
+    experience = read_learned(home, level, "")[""].experience
+    if experience is not None and experience.tests:
+        said = "it expects of strangers what it met so far" if experience.trusted else "it meets strangers as installed"
+        people = "person" if experience.tests == 1 else "people"
         lines.append(
-            f"From {prior.hands} hands in all: against a stranger {_plans_in_words(prior.belief, prior.default)}."
+            f"After {experience.tests} {people} tested what it expects ({experience.evidence:+.1f} nats), {said}."
         )
-        if prior.promoted == prior.default and int(np.argmax(prior.belief["mean"][0])) != prior.default:
-            lines.append("  not certain enough yet: strangers meet the level as installed")
     return "\n".join(lines)

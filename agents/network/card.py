@@ -168,12 +168,16 @@ def _limits(about: dict[str, Any], level: dict[str, Any], onnx: dict[str, Any] |
         limits.append("- Trained on the rules above; under others it plays, but nobody knows how well.")
     limits += [
         "- How it does against opponents that were not measured, people among them, is not known; a best response may beat it.",
-        "- It plays one hand at a time, remembers nothing of an opponent from hand to hand, and knows of a game only the score.",
+        (
+            "- What it learns of an opponent moves its choices little, and most of that it would gain against anybody."
+            if level
+            else "- It plays one hand at a time, remembers nothing of an opponent from hand to hand, and knows of a game only the score."
+        ),
         "- Its guesses of cards and actions are those of its training opponents' play.",
     ]
     if level and onnx:
         limits.append(
-            "- The graph is the level's network alone, without the level's leanings, its learning and its search, and plays "
+            "- The graph is the level's network alone, without the level's errors, its learning and its search, and plays "
             "otherwise than the level."
         )
     return limits

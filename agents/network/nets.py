@@ -176,14 +176,12 @@ class Critic(_Reader):
 Network = TypeVar("Network", Actor, Critic)
 
 
-def load_wider(network: Network, other: Network, translation: Tensor | None = None) -> None:
+def load_wider(network: Network, other: Network) -> None:
     """Loads the weights of a network of the same layers with another context or fewer heuristic features; new inputs get weights of 0.
 
     Args:
         network: whose weights are set.
-        other: whose weights are taken.
-        translation: ``[other.context, network.context]``, makes the other's context of this one's; without it the first numbers of both
-            are the same.
+        other: whose weights are taken; the first numbers of both contexts are the same.
     """
     weights = other.state_dict()
     name, after = "trunk.layers.0.pooled.weight", other.after_context
@@ -193,10 +191,7 @@ def load_wider(network: Network, other: Network, translation: Tensor | None = No
     before, context, last = weights[name].split(
         [weights[name].shape[1] - other.context - after, other.context, after], 1
     )
-    if translation is not None:
-        context = context @ translation
-    else:
-        context = nn.functional.pad(context, (0, network.context - other.context))
+    context = nn.functional.pad(context, (0, network.context - other.context))
     if not network.share_suits:
         last = nn.functional.pad(last, (0, network.heuristic_features - other.heuristic_features))
     network.load_state_dict(weights | {name: torch.cat([before, context, last], 1)})

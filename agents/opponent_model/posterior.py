@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,8 @@ from ginenv.errors import GinError
 from ginenv.jit import kernel
 
 PRIOR = Path(__file__).resolve().parents[1] / "data" / "opponent_model.json"
-# Width of a row of ``Knowledge.context``: a mean and a certainty for every weight.
-CONTEXT_WIDTH = 2 * NUM_WEIGHTS
+# Width of a row of ``Knowledge.context``: a flag, then a mean and a certainty for every weight.
+CONTEXT_WIDTH = 1 + 2 * NUM_WEIGHTS
 
 # What is known of one opponent.
 KNOWN = np.dtype(
@@ -44,7 +44,7 @@ class ModelPrior:
     covariance: np.ndarray
     tempered: float
 
-    @property
+    @cached_property
     def stranger(self) -> np.ndarray:
         """What is known of somebody never met: ``KNOWN[1]``."""
         known = np.zeros(1, KNOWN)
@@ -69,11 +69,15 @@ class ModelPrior:
             raise GinError(
                 "the opponent model was fitted to other features; python -m benchmarks.opponent_model fit makes it"
             )
-        return cls(np.array(values["mean"]), _square(values["covariance"]), float(values["tempered"]))
+        return cls(np.array(values["mean"]), square(values["covariance"]), float(values["tempered"]))
 
 
-def _square(lower: list[float]) -> np.ndarray:
-    """The symmetric matrix of a lower half; raises a ``ValueError`` for another number of values."""
+def square(lower: list[float]) -> np.ndarray:
+    """The symmetric matrix of its lower half, row by row.
+
+    Raises:
+        ValueError: for another number of values.
+    """
     values, places = np.array(lower, float), np.tril_indices(NUM_WEIGHTS)
     if values.shape != places[0].shape:
         raise ValueError(f"{len(places[0])} numbers are needed")
@@ -107,17 +111,18 @@ def _spread(precision, space, out):
 
 
 @kernel
-def _contexts(known, mean, deviation, space, out):
+def _contexts(known, mean, deviation, strangers, space, out):
     spread = np.empty(NUM_WEIGHTS)
     for i in range(known.shape[0]):
         k = known[i]
-        if k.hands == 0:
+        if k.hands == 0 and not strangers:
             out[i, :] = 0
             continue
         _spread(k.precision, space[0], spread)
+        out[i, 0] = 1
         for a in range(NUM_WEIGHTS):
-            out[i, a] = (k.mean[a] - mean[a]) / deviation[a]
-            out[i, NUM_WEIGHTS + a] = 1 - spread[a] / deviation[a]
+            out[i, 1 + a] = (k.mean[a] - mean[a]) / deviation[a]
+            out[i, 1 + NUM_WEIGHTS + a] = 1 - spread[a] / deviation[a]
 
 
 class Knowledge:
@@ -137,27 +142,33 @@ class Knowledge:
         self._space = np.zeros(1, WORKSPACE)
         self._deviation = np.sqrt(np.diag(self.prior.covariance))
 
-    def learn(self, views: np.ndarray, rows: np.ndarray) -> None:
+    def learn(self, views: np.ndarray, rows: np.ndarray, weight: float = 1.0) -> None:
         """Learns from finished hands.
 
         Args:
             views: ``VIEW[n]``, final views of the seat that watches. Hands that were not shown teach nothing.
             rows: ``int[n]``, the opponent of each.
+            weight: how much a hand counts; less than 1 learns more slowly.
         """
-        _learn(views, np.asarray(rows, np.int64), self.known, self._space, self.prior.tempered)
+        _learn(views, np.asarray(rows, np.int64), self.known, self._space, weight * self.prior.tempered)
 
-    def forget(self, rows: np.ndarray) -> None:
-        """Makes strangers of some opponents."""
-        self.known[rows] = self.prior.stranger[0]
+    def context(self, rows: np.ndarray, expected: np.ndarray | None = None) -> np.ndarray:
+        """What is known as numbers, ``float32[n, CONTEXT_WIDTH]``: all 0 for a stranger.
 
-    def context(self, rows: np.ndarray) -> np.ndarray:
-        """What is known as numbers for a network, ``float32[n, CONTEXT_WIDTH]``: all 0 for a stranger.
+        First 1 where a hand was shown, then how far each weight's mean is from the population's, in the population's standard deviations,
+        then how certain it is, from 0 (as a stranger's) to 1.
 
-        First how far each weight's mean is from the population's, in the population's standard deviations; then how certain it is, from 0
-        (as a stranger's) to 1.
+        Args:
+            rows: ``int[n]``, the opponents.
+            expected: weights that were to be expected of each in place of the population's mean, ``float64[n, NUM_WEIGHTS]``; then
+                something is known of strangers, too.
         """
+        known = self.known[rows]
+        if expected is not None:
+            pull = (expected - self.prior.mean) @ np.linalg.inv(self.prior.covariance)
+            known["mean"] += np.linalg.solve(known["precision"], pull[:, :, None])[:, :, 0]
         out = np.empty((len(rows), CONTEXT_WIDTH), np.float32)
-        _contexts(self.known[rows], self.prior.mean, self._deviation, self._space, out)
+        _contexts(known, self.prior.mean, self._deviation, expected is not None, self._space, out)
         return out
 
     def to_dict(self, row: int) -> dict[str, Any]:
@@ -174,7 +185,7 @@ class Knowledge:
         """
         mean, precision, hands, fits = np.zeros(0), np.zeros(0), 0, False
         try:
-            mean, precision = np.array(values["mean"], float), _square(values["precision"])
+            mean, precision = np.array(values["mean"], float), square(values["precision"])
             fits = mean.shape == (NUM_WEIGHTS,) and np.isfinite(mean).all() and np.isfinite(precision).all()
             hands = int(values["hands"])
         except (KeyError, TypeError, ValueError):

@@ -207,6 +207,15 @@ class LiveGame:
             self.game.order = sorted_cards(self.game.order, options.sort, options.direction)
         self.save()
 
+    @property
+    def sorting(self) -> str:
+        """How the person's hand lies: by ``suit`` or ``value``, as the options keep it or as it happens to lie; else ``none``."""
+        options = self.file.options
+        if options.sort_when == "always" or options.sort == "none":
+            return options.sort
+        lies_so = self.game.order == sorted_cards(self.game.order, options.sort, options.direction)
+        return options.sort if lies_so else "none"
+
     def move_card(self, card: int, place: int) -> bool:
         """Puts one of the person's cards at a place from 1; returns whether that stopped the sorting of the hand."""
         if card not in self.game.order:

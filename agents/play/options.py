@@ -47,11 +47,13 @@ class Options(Kept):
         default=False, description="the opponent always discards its highest card outside its melds"
     )
     learning: bool = Field(default=True, description="a level learns from the hands that you play against it")
-    sort: Literal["suit", "value", "none"] = Field(default="suit", description="how your hand is sorted")
+    sort: Literal["suit", "value", "none"] = Field(
+        default="suit", description="how your hand is sorted; none: it stays as you lay it"
+    )
     direction: Literal["ascending", "descending"] = Field(default="ascending", description="the direction of sorting")
     sort_when: Literal["always", "deal"] = Field(
         default="always",
-        description="when your hand is sorted: after every turn, or only at the deal; until then a new card stays on the right",
+        description="when your hand is sorted: after every turn (a new card stays on the right until then), or only at the deal",
     )
     mark_melds: bool = Field(default=True, description="shows which of your cards form melds, and your deadwood")
     ask_knock: bool = Field(default=True, description="asks whether to knock when your discard would allow it")

@@ -128,6 +128,8 @@ class Session:
             self.freeze = False
         self.file.options = options
         self.file.save()
+        if self.game is not None and name in ("sort", "direction", "sort_when") and options.sort != "none":
+            self.game.sort()
         words = {
             "rules": f"{capped}The rules are {options.rules}.",
             "opponent": f"Your opponent is {options.opponent_name}.",
@@ -177,7 +179,7 @@ class Session:
         """One of the player's games by its number, or the last one when left out."""
         games = self.file.games()
         if not games:
-            raise GinError("there is no record yet; 'replay FILE' opens one from elsewhere")
+            raise GinError("there is no record yet" + "; 'replay FILE' opens one from elsewhere" * (not which))
         number = int(which) if which.isdecimal() else 0
         if which and not 1 <= number <= len(games):
             raise GinError(f"there is no record {which}; your records are numbered 1 to {len(games)}")

@@ -37,38 +37,50 @@ def _columns(rows: dict[str, dict[str, Any]]) -> list[str]:
     return list(dict.fromkeys(key for row in rows.values() for key, value in row.items() if isinstance(value, dict)))
 
 
+GAINS = {
+    "specific_gain": "its own history less the better of none and a mixed one",
+    "total_gain": "its own history less none",
+    "mixed_less_frozen": "a history of all the others less none",
+    "wrong_less_mixed": "one wrong opponent's history less that of all the others",
+    "wrong_less_frozen": "one wrong opponent's history less none",
+}
+
+
 def adaptation_tables(document: dict[str, Any]) -> list[Table]:
     """The figures for a terminal."""
-    windows = list(document["mean_gain"])
-    table = Table("opponent", title=f"what {escape(document['level'])} gains by learning, points a hand")
-    for heading in ("frozen", *(f"hands {window.replace('_', '–')}" for window in windows)):
+    windows = list(document["total_gain"])
+    headings = [f"hands {window.replace('_', '–')}" for window in windows]
+    means = Table("mean over the opponents", title=f"what {escape(document['level'])} gains by learning, points a hand")
+    table = Table("opponent", title="specific gain, points a hand")
+    table.add_column("frozen", justify="right")
+    for heading in headings:
+        means.add_column(heading, justify="right")
         table.add_column(heading, justify="right")
+    for gain, words in GAINS.items():
+        means.add_row(f"{gain.replace('_', ' ')}: {words}", *(_number(document[gain][window]) for window in windows))
     for name, row in document["opponents"].items():
-        table.add_row(escape(name), _number(row["frozen"]), *(_number(row[f"gain_{window}"]) for window in windows))
-    table.add_section()
-    table.add_row("mean", "", *(_number(document["mean_gain"][window]) for window in windows))
-    for name, control in document["controls"].items():
-        cells = [control] if "mean" in control else [control[window] for window in windows]
-        table.add_row(escape(name), "", *map(_number, cells))
-    harm = Table("opponent", title="opponents against which nothing can be gained: gain over all hands")
+        cells = (_number(row["specific_gain"][window]) for window in windows)
+        table.add_row(escape(name), _number(row["frozen"]), *cells)
+    harm = Table("opponent", title="opponents against which nothing can be gained: total gain over all hands")
     harm.add_column("gain", justify="right")
     for name, value in document["no_harm"].items():
         harm.add_row(escape(name), _number(value))
-    return [table, harm]
+    return [means, table, harm]
 
 
 def report_adaptation(document: dict[str, Any], command: str) -> str:
     """The report of the figures of ``agents.levels.bench.adaptation``."""
-    mean = {"mean": {f"gain_{key}": value for key, value in document["mean_gain"].items()}}
     return page(
         "adaptation.html",
         document=document,
-        opponents=mean | document["opponents"],
-        harm={name: {"all hands": value} for name, value in document["no_harm"].items()},
-        controls={
-            name: {"all hands": value} if "mean" in value else value for name, value in document["controls"].items()
+        means={f"{gain.replace('_', ' ')}: {words}": document[gain] for gain, words in GAINS.items()},
+        opponents={
+            name: {"frozen": row["frozen"]} | row["specific_gain"] for name, row in document["opponents"].items()
         },
-        curve=_curve(document["gain_by_hand"], document["hands"]),
+        harm={name: {"all hands": value} for name, value in document["no_harm"].items()},
+        curves={
+            gain.replace("_", " "): _curve(values, document["hands"]) for gain, values in document["by_hand"].items()
+        },
         columns=_columns,
         number=_number,
         command=command,

@@ -100,14 +100,14 @@ def list_candidates(views, decisions, found, counts):
 
 
 @kernel
-def choose(found, values, policy_weight, temperature, word):
-    """Chooses the candidate with the best mean value over all worlds plus the policy's weight, or a discard that is nearly as good.
+def choose(found, values, policy_weight, slack, word):
+    """Chooses the candidate with the best mean value over all worlds plus the policy's weight, or a discard that cannot be told from it.
 
     Args:
         found: ``CANDIDATE[k]``, as listed; value, error and worlds are written.
         values: ``float64[k * W]``, candidate by candidate.
         policy_weight: see ``SearchConfig``.
-        temperature: see ``SearchConfig``.
+        slack: see ``SearchConfig``.
         word: uint64, random.
 
     Returns:
@@ -127,28 +127,38 @@ def choose(found, values, policy_weight, temperature, word):
         scores[i] = mean - policy_weight * (found[i].cost - found[0].cost)
         if scores[i] > scores[best]:
             best = i
-    if temperature > 0 and found[best].action < KNOCK:
-        best = _sample(found, scores, best, temperature, word)
+    _write_errors(found, values, best)
+    if slack > 0 and found[best].action < KNOCK:
+        chosen = _one_of_the_best(found, scores, best, slack, word)
+        if chosen != best:
+            best = chosen
+            _write_errors(found, values, best)
+    return best
+
+
+@kernel
+def _write_errors(found, values, best):
+    """Writes the standard error of each candidate's value less that of one of them, in the same worlds."""
+    count = found.shape[0]
+    total = values.shape[0] // count
     for i in range(count):
         mean = found[i].value - found[best].value
         squares = 0.0
         for w in range(total):
             squares += (values[i * total + w] - values[best * total + w] - mean) ** 2
         found[i].error = np.sqrt(squares / max(1, total - 1) / total)
-    return best
 
 
 @kernel
-def _sample(found, scores, best, temperature, word):
-    """Draws a discard by the scores."""
+def _one_of_the_best(found, scores, best, slack, word):
+    """Draws, evenly, one of the discards that are worse than the best by no more than some standard errors."""
     chosen = best
-    total = 0.0
+    seen = 0
     for i in range(found.shape[0]):
-        if found[i].action >= KNOCK:
+        if found[i].action >= KNOCK or scores[best] - scores[i] > slack * found[i].error:
             continue
-        weight = np.exp((scores[i] - scores[best]) / temperature)
-        total += weight
+        seen += 1
         word = mix(word)
-        if unit(word) * total < weight:
+        if unit(word) * seen < 1:
             chosen = i
     return chosen

@@ -23,8 +23,8 @@ class SearchConfig(Config):
             limit at least as many as worlds.
         network: checkpoint whose policy, belief and critic are used (default: the one that ships).
         policy_weight: value (chance to win the game) of one nat of an action's log-probability under the policy.
-        temperature: a discard whose value (chance to win the game) is lower than the best one's by this much is played e times less
-            often (0: the best is played). Draws and knocks are never random.
+        slack: a discard whose value is lower than the best one's by no more than so many standard errors of the difference is as good as
+            that: chance decides among them (0: the best is played). Draws and knocks are never random.
         threads: number of threads that share a batch's views.
     """
 
@@ -33,7 +33,7 @@ class SearchConfig(Config):
     particles: int = Field(1024, ge=1, le=1 << 20)
     network: str = ""
     policy_weight: float = Field(0.006, ge=0, le=1)
-    temperature: float = Field(0.0, ge=0, le=1)
+    slack: float = Field(0.0, ge=0, le=10)
     threads: int = Field(1, ge=1, le=256)
 
     @model_validator(mode="before")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +30,10 @@ FIRST_WORLDS = 16
 _GROUP = 16384
 # Separates the choice among candidates from the worlds, which follow from the same random word.
 _CHOICE = 0x9E3779B97F4A7C15
+
+
+# Logits of views in slots.
+Policy = Callable[[np.ndarray, np.ndarray | None], np.ndarray]
 
 
 # Two kernels per view, since one would take a minute to compile.
@@ -77,6 +81,7 @@ class SearchPlayer(BasePlayer):
     Args:
         config: the settings.
         seed: mixed with the views' own random words.
+        policy: logits ``float32[n, 107]`` of views in slots, in place of the network's own.
 
     Raises:
         CheckpointError: if the network cannot be used.
@@ -84,8 +89,9 @@ class SearchPlayer(BasePlayer):
 
     name = "search"
 
-    def __init__(self, config: SearchConfig | None = None, seed: int = 0) -> None:
+    def __init__(self, config: SearchConfig | None = None, seed: int = 0, policy: Policy | None = None) -> None:
         super().__init__(seed)
+        self.policy = policy
         self.config = SearchConfig() if config is None else config  # pyright: ignore[reportCallIssue]
         path = self.config.network or str(SHIPPED)
         self.prior, self.judge, self.equity = NetworkPrior(path), Judge(path), EquityTables()
@@ -98,7 +104,7 @@ class SearchPlayer(BasePlayer):
         assert views.dtype == VIEW
         if not len(views):
             return np.zeros(0, np.int64)
-        batch = _Batch(self, views)
+        batch = _Batch(self, views, slots)
         if self.pool is None or len(views) == 1:
             batch.decide(range(len(views)), self.workspaces[0])
         else:
@@ -114,7 +120,7 @@ class SearchPlayer(BasePlayer):
             also: legal actions that are candidates too, whatever the policy thinks of them.
         """
         workspace = self.workspaces[0]
-        batch = _Batch(self, view)
+        batch = _Batch(self, view, None)
         for action in also:
             batch.add_candidate(0, action)
         found, values, best = batch.candidates(0), np.zeros((1, 0)), 0
@@ -153,11 +159,13 @@ class Findings:
 class _Batch:
     """A batch of views and the work on it, shared by the threads."""
 
-    def __init__(self, player: SearchPlayer, views: np.ndarray) -> None:
+    def __init__(self, player: SearchPlayer, views: np.ndarray, slots: np.ndarray | None) -> None:
         began = time.perf_counter()
         self.config, self.judge, self.seed = player.config, player.judge, player.seed % 2**64
         self.views = views
         self.decisions, self.reading = player.prior(views)
+        if player.policy is not None:
+            self.decisions["logits"] = player.policy(views, slots)
         self.decisions["equity"] = player.equity.index(views)
         self.bank = player.equity.bank
         _start_streams(views, self.decisions, np.uint64(self.seed))
@@ -236,7 +244,7 @@ class _Batch:
         """Chooses a candidate by its values and the policy; returns its index."""
         found, config = self.candidates(n), self.config
         word = np.uint64(int(self.views["luck"][n]) ^ _CHOICE ^ self.seed)
-        best = int(choose(found, values, config.policy_weight, config.temperature, word))
+        best = int(choose(found, values, config.policy_weight, config.slack, word))
         self.actions[n] = found["action"][best]
         return best
 
@@ -268,5 +276,5 @@ def rounds(worlds: int, milliseconds: float = 0.0, began: float | None = None) -
 
 
 def make_search(seed: int = 0, **options: Any) -> SearchPlayer:
-    """A search with some settings changed: ``search:worlds=512,temperature=0.03``."""
+    """A search with some settings changed: ``search:worlds=512,slack=1``."""
     return SearchPlayer(parse_config(options, SearchConfig, "search"), seed)

@@ -21,13 +21,12 @@ from agents.web.belief_map import belief_map
 from agents.web.fields import seed_of
 from agents.web.jobs import Job
 from agents.web.lobby import opponents
-from agents.web.pages import page
+from agents.web.pages import page, table_picture
 from agents.web.steps import Watched
 from ginenv.actions import action_name
 from ginenv.cards import mask_of, parse_cards
 from ginenv.errors import GinError, TextError
 from ginenv.hand import Hand
-from ginenv.render import to_svg
 
 WORLDS = 128
 _LONGEST_TEXT = 200_000
@@ -225,9 +224,8 @@ def _picture(looked: _Hand, decision: Decision) -> Markup:
     """The position, as the seat that decides sees it; the other hand lies open once the hand is over."""
     position = _before(looked, decision.move)
     opened = position.view(1 - decision.seat)[0] if looked.hand.is_over else None
-    return Markup(
-        to_svg(position.view(decision.seat)[0], looked.names[1 - decision.seat], opened, looked.names[decision.seat])
-    )
+    names = looked.names
+    return table_picture(position.view(decision.seat)[0], names[1 - decision.seat], opened, names[decision.seat])
 
 
 def _belief(looked: _Hand, decision: Decision) -> Markup:
@@ -320,8 +318,8 @@ def other_move(asked: Asked) -> Response:
             }
             for action in choices
         ],
-        "picture": Markup(
-            to_svg(position.view(seat)[0], looked.names[1 - seat], position.view(1 - seat)[0], looked.names[seat])
+        "picture": table_picture(
+            position.view(seat)[0], looked.names[1 - seat], position.view(1 - seat)[0], looked.names[seat]
         ),
     }
     return asked.page("try.html", here="/analysis", **values)

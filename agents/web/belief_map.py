@@ -10,7 +10,8 @@ from markupsafe import Markup
 from ginenv.card_art import suit_svg
 from ginenv.cards import RANKS, card_name
 
-_CELL_W, _CELL_H, _LEFT, _TOP = 36, 26, 26, 18
+# As wide as the column of a phone that is 390 pixels wide: there the drawing's units are pixels.
+_CELL_W, _CELL_H, _LEFT, _TOP = 25, 24, 19, 17
 
 
 def belief_map(view: Any, chances: np.ndarray, held: int | None = None) -> Markup:
@@ -28,7 +29,7 @@ def belief_map(view: Any, chances: np.ndarray, held: int | None = None) -> Marku
         parts.append(f'<text x="{x}" y="12" class="axis">{name.replace("T", "10")}</text>')
     for suit in range(4):
         y = _TOP + (suit + 0.5) * _CELL_H
-        parts.append(suit_svg(suit, 12, y, 7, "#d9606a" if suit >= 2 else "currentColor"))
+        parts.append(suit_svg(suit, 9, y, 6, "#d9606a" if suit >= 2 else "currentColor"))
     for card in range(52):
         x, y = _LEFT + card % 13 * _CELL_W, _TOP + card // 13 * _CELL_H
         framed = held is not None and held >> card & 1
@@ -38,10 +39,12 @@ def belief_map(view: Any, chances: np.ndarray, held: int | None = None) -> Marku
         frame = ' class="held"' if framed else ""
         inside = ""
         if chance is not None:
+            percent = f"{100 * chance:.0f}"
+            narrow = ' textLength="17" lengthAdjust="spacingAndGlyphs"' if len(percent) > 2 else ""
             inside = (
                 f'<rect x="{x + 1}" y="{y + 1}" width="{_CELL_W - 2}" height="{_CELL_H - 2}" rx="3" class="chance" '
-                f'fill-opacity="{0.12 + 0.75 * chance:.2f}"/><text x="{x + _CELL_W / 2}" y="{y + 17}" '
-                f'class="{"deep" if chance > 0.55 else "pale"}">{100 * chance:.0f}</text>'
+                f'fill-opacity="{0.12 + 0.75 * chance:.2f}"/><text x="{x + _CELL_W / 2}" y="{y + 16.5}" '
+                f'class="{"deep" if chance > 0.55 else "pale"}"{narrow}>{percent}</text>'
             )
         parts.append(
             f'<g><title>{title}</title><rect x="{x + 1}" y="{y + 1}" width="{_CELL_W - 2}" height="{_CELL_H - 2}" rx="3" fill="none"/>'

@@ -1,80 +1,64 @@
-"""What a level has learned about the player: what it believes of its plans, how sure it is, and what it does differently."""
+"""What a level has learned about the player: what it believes of the player's habits, what it does differently, what it gains."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 from starlette.responses import Response
 
+from agents.arena.results import Estimate
+from agents.levels.experience import TESTED_AFTER, TRUST
 from agents.levels.level import NAMES, load_level
-from agents.levels.plans import NUM_PLANS, better
-from agents.levels.prior import Prior
-from agents.levels.profile import profile_path, read_learned
-from agents.levels.words import plan_in_words, what_did_you_learn
+from agents.levels.profile import read_learned
+from agents.levels.words import findings
 from agents.play.opponents import checked_level, reset_level
-from agents.reports.charts import ACCENT, LINE, SOFT, drawing, svg_of_page
+from agents.play.options import opponent_name
+from agents.play.store import PlayerFile
 from agents.web.asked import Asked
 
-_DRAWS = 4000
+# A gain is told from this many hands in each half on.
+_FEWEST = 5
+# Odds are told up to here.
+_MOST_ODDS = 1e6
 
 
-def _chances(record: np.ndarray, boldness: float) -> np.ndarray:
-    """How often each plan would be drawn for the next hand: ``[P]``, by drawing often."""
-    draws = np.random.default_rng(0).multivariate_normal(
-        record["mean"][0], boldness**2 * record["cov"][0] + 1e-9 * np.eye(NUM_PLANS), _DRAWS
-    )
-    return np.bincount(draws.argmax(1), minlength=NUM_PLANS) / _DRAWS
+def _gain(file: PlayerFile, level: str) -> dict[str, Any] | None:
+    """What a level won from the player in the earlier and in the later half of their hands, by the variation with the most of them."""
+    tallies = [tally for tally in file.statistics.root if tally.opponent == opponent_name(level, easy=False)]
+    if not tallies:
+        return None
+    tally = max(tallies, key=lambda each: each.hands)
+    won = -np.array(file.margins(tally), np.float64)
+    halves = won[: len(won) // 2], won[len(won) // 2 :]
+    if len(halves[0]) < _FEWEST:
+        return None
+    means = [float(half.mean()) for half in halves]
+    error = sum(float(half.var(ddof=1)) / len(half) for half in halves) ** 0.5
+    gain = Estimate(means[1] - means[0], 1.96 * error)
+    if gain.low <= 0 <= gain.high:
+        verdict = "too few hands yet to tell this from luck"
+    else:
+        verdict = "it has gained on you" if gain.mean > 0 else "you have gained on it"
+    return {"variation": tally.variation, "counts": [len(half) for half in halves], "means": means} | {
+        "gain": gain.mean,
+        "half": gain.half,
+        "verdict": verdict,
+    }
 
 
-def _gain_so_far(record: np.ndarray, default: int) -> tuple[float, float]:
-    """Points that all hands so far are believed to have brought beyond the plan as installed, and half of their 95 % interval."""
-    weights = record["plans"][0, :, 0].astype(np.float64)
-    weights[default] -= weights.sum()
-    variance = float(weights @ record["cov"][0] @ weights)
-    return float(weights @ record["mean"][0]) + 0.0, 1.96 * max(variance, 0.0) ** 0.5
-
-
-def _plans(record: np.ndarray, prior: Prior, default: int, boldness: float) -> list[dict[str, Any]]:
-    chances = _chances(record, boldness)
-    rows = []
-    for plan in range(NUM_PLANS):
-        gain, doubt = better(record, plan, default)
-        gain_of_all, doubt_of_all = better(prior.belief, plan, default)
-        hands, points = record["plans"][0, plan].tolist()
-        rows.append(
-            {
-                "words": plan_in_words(plan),
-                "installed": plan == default,
-                "hands": int(hands),
-                "points": points / max(hands, 1),
-                "gain": gain,
-                "half": 1.96 * doubt,
-                "gain of all": gain_of_all,
-                "half of all": 1.96 * doubt_of_all,
-                "chance": float(chances[plan]),
-            }
-        )
-    return rows
-
-
-def _chart(plans: list[dict[str, Any]]) -> Markup:
-    with drawing(9.5, 0.7 + 0.36 * len(plans)) as (figure, (axes,)):
-        axes.axvline(0, color=LINE, linewidth=1)
-        for row, plan in enumerate(plans):
-            low, high = plan["gain"] - plan["half"], plan["gain"] + plan["half"]
-            axes.plot([low, high], [row, row], color=SOFT, linewidth=3, alpha=0.5)
-            axes.plot([plan["gain"]], [row], "D" if plan["installed"] else "o", color=ACCENT)
-        axes.set_yticks(range(len(plans)), [plan["words"] for plan in plans])
-        axes.tick_params(axis="y", length=0)
-        axes.invert_yaxis()
-        axes.margins(0.06, 0.12)
-        axes.set_xlabel("points a hand beyond the plan as installed (diamond)")
-        axes.grid(axis="x")
-        axes.set_axisbelow(True)
-        axes.spines[:].set_visible(False)
-        return Markup(svg_of_page(figure, "What the level believes its plans are worth, with intervals"))
+def _beliefs(beliefs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Beliefs with the interval that holds 95 % of each."""
+    return [
+        {
+            "words": belief["words"],
+            "distance": abs(belief["distance"]),
+            # What is left of the spread that a stranger's habits have.
+            "half": 1.96 * (1 - belief["certainty"]),
+            "certainty": belief["certainty"],
+        }
+        for belief in beliefs
+    ]
 
 
 def learned(asked: Asked) -> Response:
@@ -88,26 +72,20 @@ def learned(asked: Asked) -> Response:
         "levels": [*NAMES, *([name] if name not in NAMES else [])],
         "learns": level.learns,
         "learning": session.options.learning and not session.freeze,
+        "frozen_by_server": session.freeze,
     }
     if level.learns:
-        known = read_learned(profile_path(session.home.path, level.name), level)
-        record = known.record_of(session.file.name)
-        default = level.nothing_learned().default
-        plans = _plans(record, known.prior, default, level.settings.boldness)
-        counted, points = record["plans"][0].sum(0).tolist()
-        lines = what_did_you_learn(session.home.path, level, session.file.name).splitlines()
+        (found,) = findings(session.home.path, level, session.file.name)
+        experience = read_learned(session.home.path, level, session.file.name)[session.file.name].experience
+        assert experience is not None
         values |= {
-            "hands": int(record["hands"][0]),
-            "points": points / max(counted, 1),
-            "plans": plans,
-            "gain": _gain_so_far(record, default),
-            "chart": _chart(plans),
-            # Of what is said of one opponent, the first line is the heading's.
-            "summary": "".join(
-                line.strip()[:1].upper() + line.strip()[1:] + "." for line in lines[1:2] if line.startswith(" ")
-            ),
-            "everybody": " ".join(line.strip() for line in lines if line.startswith(("From", "  not certain")))
-            or "It has not learned anything about others yet.",
+            "found": found,
+            "beliefs": _beliefs(found["beliefs"]),
+            "gain": _gain(session.file, name),
+            "experience": experience,
+            "odds": min(float(np.exp(np.clip(experience.evidence, -20, 20))), _MOST_ODDS),
+            "odds_needed": float(np.exp(TRUST)),
+            "tested_after": TESTED_AFTER,
         }
     return asked.page("learned.html", **values)
 

@@ -26,20 +26,20 @@ _FAN = (48, 49, 50, 51, 0)
 
 # What is said of opponents; others have their names alone.
 _OPPONENT_TEXTS = {
-    "level-1": "a beginner, who learns from you",
-    "level-2": "a good player, who learns from you",
-    "level-3": "a strong player, who learns from you",
-    "level-4": "the strongest level; it searches and learns nothing",
+    "level-1": "a beginner",
+    "level-2": "a good player",
+    "level-3": "a strong player",
+    "level-4": "the strongest level, with search",
     "formula": "the built-in formulas, which hints come from too",
     "network": "the trained network",
     "search": "the network with search",
-    "simple": "keeps the least deadwood, knocks at once, ignores you",
+    "simple": "keeps the least deadwood, knocks as soon as it can, ignores what you do",
     "easy": "discards its highest card outside its melds",
     "camper": "never knocks below gin",
-    "knocker": "knocks in its first turns, then plays for gin",
-    "random": "plays anything legal",
+    "knocker": "knocks in its first turns if it can, then plays for gin",
+    "random": "plays legal actions at random",
     "hints": "does what the hints say",
-    "population": "one of 512 random styles; population:draw=2 has others",
+    "population": "one of 512 random styles; population:draw=2 draws others",
     "openspiel-simple": "OpenSpiel's simple bot, which needs OpenSpiel",
     "rlcard-novice": "RLCard's novice rules, which need RLCard",
 }
@@ -76,7 +76,7 @@ def new(asked: Asked) -> Response:
     seat = asked.seat
     if seat.session.file.game is not None and not asked.form.get("sure"):
         seat.say(
-            "There is an unfinished game, and its points are lost when you begin another: say that you mean it.",
+            "There is an unfinished game, and its points are lost when you begin another: tick the box to confirm.",
             "warning",
         )
         return asked.go("/")

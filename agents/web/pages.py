@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 from agents.reports.pages import environment
 from ginenv.card_art import card_sheet
 from ginenv.cards import RANKS, card_name, parse_card
+from ginenv.render import to_svg
 
 _CARD = re.compile(r"\b[A2-9TJQK][SCDH]\b")
 _RANK_WORDS = {"A": "ace", "T": "ten", "J": "jack", "Q": "queen", "K": "king"}
@@ -53,6 +54,12 @@ def card_image(card: int | str, label: str = "", extra: str = "") -> Markup:
     return Markup('<svg class="face {}" viewBox="0 0 100 140" {}><use href="{}#{}"/></svg>').format(
         extra, said, static_link("cards.svg"), name
     )
+
+
+def table_picture(view: Any, opponent: str, opened: Any, me: str) -> Markup:
+    """A position in both widths; the style shows the one that fits the screen."""
+    drawn = (to_svg(view, opponent, opened, me, narrow) for narrow in (False, True))
+    return Markup('<div class="pictures">{}</div>').format(Markup("").join(Markup(each) for each in drawn))
 
 
 def with_symbols(text: str) -> Markup:

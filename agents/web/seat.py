@@ -230,7 +230,7 @@ class Seat:
 
     def _move(self, values: Mapping[str, str]) -> None:
         if self.live.move_card(parse_card(values.get("card", "")), whole(values, "place")):
-            self.say("Your hand stays as you lay it from now on; 'by suit' or 'by value' sorts it again.")
+            self.say("Your hand stays as you lay it from now on; ‘By suit’ or ‘By value’ sorts it again.")
 
     def _play_to_gin(self) -> None:
         live = self.live

@@ -246,7 +246,7 @@ def table_values(seat: Seat) -> dict[str, Any]:
         "trouble": seat.trouble,
         "to_gin": live.game.play_to_gin,
         "back": back_of(seat),
-        "sort": options.sort,
+        "sorting": live.sorting,
     }
 
 

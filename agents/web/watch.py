@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
 from agents.network.player import NetworkPlayer
@@ -18,13 +17,12 @@ from agents.web.asked import Asked
 from agents.web.belief_map import belief_map
 from agents.web.fields import seed_of
 from agents.web.lobby import opponents
-from agents.web.pages import page
+from agents.web.pages import page, table_picture
 from agents.web.show import sheet_values
 from agents.web.steps import Moment, Steps, Watched, WatchedGame, steps_of_record
 from ginenv.errors import GinError
 from ginenv.players import make_player
 from ginenv.records import parse_record
-from ginenv.render import to_svg
 from ginenv.rules import PRESETS
 from ginenv.text import parse_rules
 
@@ -39,7 +37,7 @@ def _network() -> Any:
 
 
 def _beliefs(moment: Moment, names: tuple[str, str]) -> list[dict[str, Any]]:
-    """What the shipped network would believe in either seat, beside the true hand."""
+    """What the installed network infers in either seat, beside the true hand."""
     if moment.hand.is_over:
         return []
     views = np.concatenate([moment.hand.view(seat) for seat in (0, 1)])
@@ -47,7 +45,7 @@ def _beliefs(moment: Moment, names: tuple[str, str]) -> list[dict[str, Any]]:
     shown = []
     for seat in (0, 1):
         held = int(moment.hand.state["hands"][0, 1 - seat])
-        words = f"in the place of {names[seat]}, about {names[1 - seat]}"
+        words = f"from {names[seat]}’s seat: {names[1 - seat]}’s hand (framed: the cards that it holds)"
         shown.append({"picture": belief_map(views[seat], chances[seat], held), "words": words})
     return shown
 
@@ -68,7 +66,7 @@ def _shown(steps: Steps, at: int, address: str, running: bool, can_run: bool) ->
         "at": moment.at,
         "number": moment.number,
         "names": names,
-        "picture": Markup(to_svg(hand.view(0)[0], names[1], hand.view(1)[0], names[0])),
+        "picture": table_picture(hand.view(0)[0], names[1], hand.view(1)[0], names[0]),
         "words": words,
         "back": steps.start_of(moment.number - 1)
         if moment.at == steps.start_of(moment.number)

@@ -13,9 +13,11 @@ import torch
 import ginenv  # noqa: F401  (registers the environments)
 from agents.arena.series import play_series
 from agents.config import parse_config
+from agents.levels.answers import ANSWERS, READS, Answers
 from agents.levels.level import LevelSettings, write_level_json
 from agents.network.checkpoint import save_checkpoint
 from agents.network.nets import Actor
+from agents.opponent_model.features import NUM_WEIGHTS
 from ginenv.players import Player
 
 SETTINGS = {
@@ -24,16 +26,22 @@ SETTINGS = {
     "notices": 0,
     "temperature": 1.5,
     "leaning": 1.0,
-    "plans": [0, -1, -2, -3, -4],
 }
 
 
-def write_small_level(path: Path) -> None:
-    torch.manual_seed(4)
+def small_network(path: Path) -> None:
+    """Writes the checkpoint of a small untrained network, with a policy that is far from even."""
     actor = Actor((16,))
     with torch.no_grad():
         actor.policy.weight.mul_(100)
     save_checkpoint(path, actor, (16,), {"command": "a test"})
+
+
+def write_small_level(path: Path) -> None:
+    """Writes a level of such a network, with answers that change much."""
+    torch.manual_seed(4)
+    small_network(path)
+    Answers(np.random.default_rng(4).normal(0, 3, (len(READS), NUM_WEIGHTS)), {}).write(path / ANSWERS)
     digest = json.loads((path / "checkpoint.json").read_text())["weights_sha256"]
     write_level_json(path, "small", parse_config(SETTINGS, LevelSettings), digest, {})
 

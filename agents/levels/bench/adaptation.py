@@ -1,17 +1,18 @@
-"""The adaptation benchmark: does a level gain by learning, how soon, how much of what can be gained, and does it ever lose?
+"""The adaptation benchmark: does a level adapt to *whom* it plays, how soon, and does it ever lose by that?
 
-Every series is played by the level that learns and by its frozen default, on the same deals against the same opponent; the difference in
-points a hand is reported, with intervals by series. All series of all opponents run in lock-step.
+The same deals against the same opponent are played by the frozen level, by one that learns its own opponent's hands, by one that is
+shown a *mixed* history, as many hands, one each from the other opponents in turn: what is known of people in general; and by one that is
+shown the hands of one *wrong* opponent. What the own history brings beyond the better of frozen and mixed is the specific gain: only that
+means that a level adapts to its opponent. Points a hand, intervals by series; all series of all opponents run in lock-step.
 
-Controls: records shuffled among the opponents (what is gained without knowing the opponent), and a level that learned one opponent and
-then meets another. Ceiling: the level when it plays, from the first hand, the plan that did best against this opponent on other deals.
+Beside it, opponents against which nothing can be gained: the level itself, a strong player, one that changes its style, and one that baits.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,27 +22,24 @@ from pydantic import Field
 
 from agents.arena.results import Estimate, ratio, versions
 from agents.arena.series import play_series
-from agents.bots.heuristics import StylePlayer
 from agents.config import Config
-from agents.deals import Domain
 from agents.levels.bench.opponents import PlayersBySeries, baiter, held_out, held_out_names, switcher
 from agents.levels.bench.parts import Parts
 from agents.levels.level import Level, LevelError, load_level
-from agents.levels.plans import NUM_PLANS
 from agents.levels.player import LevelPlayer
 from ginenv.players import Player, make_player
+from ginenv.view import VIEW
 
 Progress = Callable[[str], None]
 WINDOWS = ((0, 50), (50, 200), (200, 500))
 # Gains are drawn in bins of this many hands.
 BIN = 25
-# Hands against the next opponent after having adapted to another.
-_AFTERWARDS = 100
-# Series against every opponent in which the best plan is chosen.
-_CHOOSING = 40
+# Which opponent a wrong history is of: the third next one.
+_WRONG = 3
 # Opponents against which nothing can be gained, only lost.
 _HARMFUL = 4
-_CEILING = "best plan from the first hand"
+# Ways of playing the same deals.
+WAYS = ("frozen", "own", "mixed", "wrong")
 
 
 class AdaptationConfig(Config):
@@ -53,19 +51,19 @@ class AdaptationConfig(Config):
         hands: of each series.
         harm_series: series against each opponent against which nothing can be gained (0: as many).
         strong: the strong one of them.
-        ceiling_hands: hands for each plan, to find the best one for the ceiling (0: no ceiling).
-        controls: whether the controls are played.
+        rules: a preset's name.
+        worlds: of its search, instead of the level's own number; 0 measures its network alone (-1: its own).
         seed: of deals and players.
         out: directory of results and report.
     """
 
     level: Annotated[str, tyro.conf.Positional]
-    series: int = Field(300, gt=1)
+    series: int = Field(100, gt=1)
     hands: int = Field(500, ge=60)
     harm_series: int = Field(0, ge=0)
-    strong: str = "knocker"
-    ceiling_hands: int = Field(4000, ge=0)
-    controls: bool = True
+    strong: str = "formula"
+    rules: str = "eaai"
+    worlds: int = Field(-1, ge=-1)
     seed: int = Field(0, ge=0)
     out: Path = Path("runs/adaptation")
 
@@ -92,44 +90,102 @@ class Measured:
     """Points of every hand, ``[series, hands]`` by opponent.
 
     Attributes:
-        names: of the opponents: those with leanings, then those against which nothing can be gained.
-        frozen: of the default.
-        adapted: of the level that learns.
-        controls: of the controls and the ceiling, by name, against the opponents with leanings.
-        afterwards: adapted less frozen against the next opponent of the list, after having learned another.
+        names: of the opponents that are learned.
+        points: by way of playing: frozen, own, mixed, wrong.
+        harmful: names of the opponents against which nothing can be gained.
+        harm: frozen and own, against these.
         seconds: that the benchmark took.
     """
 
     names: list[str]
-    frozen: list[np.ndarray]
-    adapted: list[np.ndarray]
-    controls: dict[str, list[np.ndarray]] = field(default_factory=dict)
-    afterwards: list[np.ndarray] = field(default_factory=list)
+    points: dict[str, list[np.ndarray]]
+    harmful: list[str]
+    harm: dict[str, list[np.ndarray]]
     seconds: float = 0.0
+
+
+class Supplied(LevelPlayer):
+    """A level that is shown other hands than those it plays.
+
+    Args:
+        level: as installed.
+        seed: of its choices.
+        hands: final views, ``VIEW[opponents, series, hands]``.
+        whose: which opponent's hand is shown, from the number of the opponent in play, that of the hand, and that of opponents.
+    """
+
+    def __init__(
+        self, level: Level, seed: int, hands: np.ndarray, whose: Callable[[np.ndarray, np.ndarray, int], np.ndarray]
+    ) -> None:
+        super().__init__(level, seed)
+        self.hands, self.whose = hands, whose
+        self.played = np.zeros(hands.shape[0] * hands.shape[1], np.int64)
+
+    def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
+        """Learns from the hands that are shown instead."""
+        assert slots is not None
+        opponent, series = np.divmod(np.asarray(slots), self.hands.shape[1])
+        hand = self.played[slots]
+        self.played[slots] += 1
+        super().observe_hands(self.hands[self.whose(opponent, hand, len(self.hands)), series, hand], slots)
+
+
+def _of_all_others(opponent: np.ndarray, hand: np.ndarray, count: int) -> np.ndarray:
+    return (opponent + 1 + hand % (count - 1)) % count
+
+
+def _of_a_wrong_one(opponent: np.ndarray, hand: np.ndarray, count: int) -> np.ndarray:
+    return (opponent + _WRONG) % count
 
 
 def _split(points: np.ndarray, count: int) -> list[np.ndarray]:
     return [part.astype(np.float64) for part in np.split(points, count)]
 
 
-def _play(player: Player, opponents: Sequence[Player], series: int, hands: int, seed: int) -> list[np.ndarray]:
-    for opponent in opponents:
-        opponent.reset(seed)
-    table: Player = PlayersBySeries(opponents, series)
-    if all(type(opponent) is StylePlayer for opponent in opponents):
-        # One call for all of them: series i is played by style i.
-        styles = [np.repeat(opponent.styles, series) for opponent in opponents if isinstance(opponent, StylePlayer)]
-        table = StylePlayer(np.concatenate(styles), seed + 1)
-    points = play_series(player, table, series=series * len(opponents), hands=hands, seed=seed)
-    return _split(points, len(opponents))
+class _Versus:
+    """Series against each of some opponents.
+
+    Args:
+        config: of the benchmark.
+        opponents: whom the players meet.
+        series: against each.
+        seed: of the deals.
+    """
+
+    def __init__(self, config: AdaptationConfig, opponents: Sequence[Player], series: int, seed: int) -> None:
+        self.config, self.opponents, self.series, self.seed = config, opponents, series, seed
+
+    def __call__(self, player: Player, keep: np.ndarray | None = None) -> list[np.ndarray]:
+        """Points ``[series, hands]`` by opponent; final views of all hands go into ``keep``, ``VIEW[opponents, series, hands]``."""
+        for opponent in self.opponents:
+            opponent.reset(self.seed)
+
+        def after(views: np.ndarray, rows: np.ndarray, numbers: np.ndarray) -> None:
+            if keep is not None:
+                keep[rows // self.series, rows % self.series, numbers] = views
+
+        points = play_series(
+            player,
+            PlayersBySeries(self.opponents, self.series),
+            series=self.series * len(self.opponents),
+            hands=self.config.hands,
+            seed=self.seed,
+            rules=self.config.rules,
+            after=after,
+        )
+        return _split(points, len(self.opponents))
 
 
 def hands_to_play(config: AdaptationConfig) -> int:
     """How many hands the benchmark plays in all, for its progress."""
-    whole, choosing = config.series * config.hands, _CHOOSING * max(1, config.ceiling_hands // _CHOOSING)
-    for_each = 2 * whole + config.controls * (whole + 2 * config.series * _AFTERWARDS)
-    for_each += bool(config.ceiling_hands) * (whole + NUM_PLANS * choosing)
-    return len(held_out_names()) * for_each + 2 * _HARMFUL * (config.harm_series or config.series) * config.hands
+    harm = 2 * _HARMFUL * (config.harm_series or config.series)
+    return (len(WAYS) * len(held_out_names()) * config.series + harm) * config.hands
+
+
+def level_of(config: AdaptationConfig) -> Level:
+    """The level that is measured."""
+    level = load_level(config.level)
+    return level if config.worlds < 0 else level.with_settings(worlds=config.worlds)
 
 
 def parts_of(config: AdaptationConfig, level: Level) -> Parts:
@@ -158,169 +214,111 @@ def measure(
     began = time.perf_counter()
     names, parts = held_out_names(), Parts(None, {}) if parts is None else parts
     opponents: list[Player] = [held_out(name, config.seed + 101 + k) for k, name in enumerate(names)]
-    series, hands, seed, count = config.series, config.hands, config.seed, len(names)
-    whole, after = count * series * hands, config.controls * count * series * _AFTERWARDS
-    frozen = _Versus(config, opponents, parts, progress)
-    measured = Measured(names, frozen("frozen", lambda: LevelPlayer(level, seed, learn=False)), [])
+    versus = _Versus(config, opponents, config.series, config.seed)
+    count, whole = len(names), len(names) * config.series * config.hands
+    progress("frozen")
+    points = {"frozen": parts.play("frozen", whole, lambda: versus(LevelPlayer(level, config.seed, learn=False)))}
 
-    def adapt() -> list[np.ndarray]:
-        # What was learned in the series is played with afterwards, so both are one part.
-        learner = LevelPlayer(level, seed)
-        played = _play(learner, opponents, series, hands, seed)
-        if config.controls:
-            progress("control: adapted to one, then another")
-            played += _play(learner, _moved(opponents), series, _AFTERWARDS, seed + 7)
+    def learned() -> list[np.ndarray]:
+        # The hands of the first are shown to the others, so all are one part.
+        hands = np.zeros((count, config.series, config.hands), VIEW)
+        played = versus(LevelPlayer(level, config.seed), hands)
+        for name, whose in (("mixed", _of_all_others), ("wrong", _of_a_wrong_one)):
+            progress(f"{name} history")
+            played += versus(Supplied(level, config.seed, hands, whose))
         return played
 
-    progress("adapted")
-    played = parts.play("adapted", whole + after, adapt)
-    measured.adapted = played[:count]
-    if config.controls:
-        _controls(frozen, level, played[count:], measured)
-    if config.ceiling_hands:
-        progress("plans")
-        choosing = NUM_PLANS * count * _CHOOSING * max(1, config.ceiling_hands // _CHOOSING)
-        [found] = parts.play("plans", choosing, lambda: [plans_found(config, level, opponents)])
-        measured.controls[_CEILING] = frozen("ceiling", lambda: best_plans(config, level, found))
-    harmful: list[Player] = [
-        LevelPlayer(level, seed + 1, learn=False), make_player(config.strong, seed + 2),
-        switcher(hands, seed + 3), baiter(hands, seed + 4),
-    ]  # fmt: skip
-    harm = _Versus(config, harmful, parts, progress, config.harm_series or series, 1)
-    measured.frozen += harm("harm, frozen", lambda: LevelPlayer(level, seed, learn=False))
-    measured.adapted += harm("harm, adapted", lambda: LevelPlayer(level, seed))
-    measured.names += ["the level itself", f"strong ({config.strong})", "switches style", "baits"]
-    measured.seconds = time.perf_counter() - began
-    return measured
+    progress("own history")
+    played = parts.play("learned", 3 * whole, learned)
+    points |= {name: played[k * count : (k + 1) * count] for k, name in enumerate(WAYS[1:])}
+    harm, harmful = _harm(config, level, parts, progress)
+    return Measured(names, points, harmful, harm, time.perf_counter() - began)
 
 
-class _Versus:
-    """Plays parts in which a player meets each of some opponents in series of their own.
-
-    Args:
-        config: of the benchmark.
-        opponents: whom the players meet.
-        parts: where the points are kept.
-        progress: called with a description of what is played next.
-        series: against each; the benchmark's when 0.
-        stream: which deals.
-    """
-
-    def __init__(
-        self, config: AdaptationConfig, opponents: Sequence[Player], parts: Parts, progress: Progress,
-        series: int = 0, stream: int = 0,
-    ) -> None:  # fmt: skip
-        self.config, self.opponents, self.parts, self.progress = config, opponents, parts, progress
-        self.series, self.seed = series or config.series, config.seed + stream
-
-    def __call__(self, name: str, make: Callable[[], Player]) -> list[np.ndarray]:
-        self.progress(name)
-        hands = self.config.hands
-        return self.parts.play(
-            name.replace(" ", "-").replace(",", ""),
-            len(self.opponents) * self.series * hands,
-            lambda: _play(make(), self.opponents, self.series, hands, self.seed),
-        )
+def _harm(
+    config: AdaptationConfig, level: Level, parts: Parts, progress: Progress
+) -> tuple[dict[str, list[np.ndarray]], list[str]]:
+    """Frozen and own points against opponents against which nothing can be gained, and their names."""
+    seed, series = config.seed, config.harm_series or config.series
+    opponents: dict[str, Player] = {
+        "the level itself": LevelPlayer(level, seed + 1, learn=False),
+        f"strong ({config.strong})": make_player(config.strong, seed + 2, learn=False),
+        "switches style": switcher(config.hands, seed + 3),
+        "baits": baiter(config.hands, seed + 4),
+    }
+    assert len(opponents) == _HARMFUL
+    versus = _Versus(config, list(opponents.values()), series, seed + 1)
+    found, whole = {}, len(opponents) * series * config.hands
+    for name in WAYS[:2]:
+        progress(f"harm, {name}")
+        player = LevelPlayer(level, seed, learn=name == "own")
+        found[name] = parts.play(f"harm-{name}", whole, lambda player=player: versus(player))
+    return found, list(opponents)
 
 
-def _moved(opponents: Sequence[Player]) -> list[Player]:
-    return [*opponents[1:], opponents[0]]
+def _better(measured: Measured, k: int, low: int, high: int) -> str:
+    """Which does better against an opponent in a window, frozen or mixed: a bad reaction to a mixture is no gain."""
+    return max(("frozen", "mixed"), key=lambda name: mean_over(measured.points[name][k], low, high).mean())
 
 
-def _controls(versus: _Versus, level: Level, after: list[np.ndarray], measured: Measured) -> None:
-    config, opponents = versus.config, versus.opponents
-    series, seed = config.series, config.seed
-
-    def shuffled() -> LevelPlayer:
-        player = LevelPlayer(level, seed)
-        # Series k of an opponent reads what series k of the third next one has learned.
-        player.reads = (np.arange(series * len(opponents)) + 3 * series) % (series * len(opponents))
-        return player
-
-    measured.controls["reads another opponent's history"] = versus("control another history", shuffled)
-    versus.progress("frozen, against the next opponent")
-    plain = versus.parts.play(
-        "frozen-next",
-        len(opponents) * series * _AFTERWARDS,
-        lambda: _play(LevelPlayer(level, seed, learn=False), _moved(opponents), series, _AFTERWARDS, seed + 7),
-    )
-    measured.afterwards = [a - b for a, b in zip(after, plain, strict=True)]
-
-
-def plans_found(config: AdaptationConfig, level: Level, opponents: Sequence[Player]) -> np.ndarray:
-    """Points a hand of each plan against each opponent on deals for choosing, ``[plans, opponents]``."""
-    for opponent in opponents:
-        opponent.reset(config.seed)
-    table, series = PlayersBySeries(opponents, _CHOOSING), _CHOOSING * len(opponents)
-    hands = max(1, config.ceiling_hands // _CHOOSING)
-    found = np.zeros((NUM_PLANS, len(opponents)))
-    for plan in range(NUM_PLANS):
-        player = LevelPlayer(level.with_plan(plan), config.seed, learn=False)
-        points = play_series(player, table, series=series, hands=hands, seed=config.seed, domain=Domain.SELECT)
-        found[plan] = [part.mean() for part in _split(points, len(opponents))]
-    return found
-
-
-def best_plans(config: AdaptationConfig, level: Level, found: np.ndarray) -> PlayersBySeries:
-    """Frozen levels, for each opponent's series one with the plan that was found the best against it."""
-    players = [LevelPlayer(level.with_plan(plan), config.seed, learn=False) for plan in range(NUM_PLANS)]
-    return PlayersBySeries([players[plan] for plan in found.argmax(0)], config.series)
+def _gains(measured: Measured, k: int, low: int, high: int, better: str) -> dict[str, np.ndarray]:
+    """Differences of one opponent's series in a window, ``float64[series]`` by name."""
+    means = {name: mean_over(parts[k], low, high) for name, parts in measured.points.items()}
+    return {
+        "specific_gain": means["own"] - means[better],
+        "total_gain": means["own"] - means["frozen"],
+        "mixed_less_frozen": means["mixed"] - means["frozen"],
+        "wrong_less_mixed": means["wrong"] - means["mixed"],
+        "wrong_less_frozen": means["wrong"] - means["frozen"],
+    }
 
 
 def results(config: AdaptationConfig, level: Level, measured: Measured) -> dict[str, Any]:
-    """All figures as plain values."""
+    """All figures as plain values: each gain by window, in the mean and by opponent, with ``mean``, ``low`` and ``high``."""
     windows = {f"{low + 1}_{min(high, config.hands)}": (low, high) for low, high in WINDOWS if low < config.hands}
-    count = len(held_out_names())
-    gains = [adapted - frozen for adapted, frozen in zip(measured.adapted, measured.frozen, strict=True)]
-
-    def by_window(parts: Sequence[np.ndarray]) -> dict[str, dict[str, Any]]:
-        return {
-            key: mean_estimate([mean_over(part, *window) for part in parts]).to_dict()
-            for key, window in windows.items()
-        }
-
-    mean_gain = by_window(gains[:count])
-    for key, window in windows.items():
-        lows = [estimate(mean_over(part, *window)).low for part in gains[:count]]
-        mean_gain[key]["opponents_above_0"] = sum(low > 0 for low in lows)
-    controls: dict[str, Any] = {
-        name: by_window([part - frozen for part, frozen in zip(points, measured.frozen, strict=False)])
-        for name, points in measured.controls.items()
+    by_window = {
+        key: [_gains(measured, k, *window, _better(measured, k, *window)) for k in range(len(measured.names))]
+        for key, window in windows.items()
     }
-    captured = {}
-    if _CEILING in controls:
-        # The share of the ceiling's gain in the last window.
-        last = list(windows)[-1]
-        most = controls[_CEILING][last]["mean"]
-        captured[_CEILING] = round(mean_gain[last]["mean"] / most, 3) if most > 0 else None
-    if measured.afterwards:
-        after = mean_estimate([part.mean(1) for part in measured.afterwards])
-        controls["adapted to one opponent, then another (first 100 hands)"] = after.to_dict()
-    return {
+    gains = next(iter(by_window.values()))[0].keys()
+    # Chosen once, since the better of two in every bin would be the luckier one.
+    better = [_better(measured, k, 0, config.hands) for k in range(len(measured.names))]
+    means: dict[str, dict[str, Any]] = {
+        gain: {key: mean_estimate([found[gain] for found in rows]).to_dict() for key, rows in by_window.items()}
+        for gain in gains
+    }
+    for key, rows in by_window.items():
+        lows = [estimate(found["specific_gain"]).low for found in rows]
+        means["specific_gain"][key]["opponents_above_0"] = sum(low > 0 for low in lows)
+    return means | {
         "level": level.name,
         "sha256": level.digest,
         "settings": level.settings.model_dump(mode="json"),
+        "rules": config.rules,
         "series": config.series,
         "hands": config.hands,
         "seed": config.seed,
         "seconds": round(measured.seconds, 1),
         "versions": versions(),
         "opponents": {
-            name: {"frozen": estimate(frozen.mean(1)).to_dict()}
-            | {f"gain_{key}": estimate(mean_over(gain, *window)).to_dict() for key, window in windows.items()}
-            for name, frozen, gain in zip(measured.names[:count], measured.frozen, gains, strict=False)
+            name: {"frozen": estimate(measured.points["frozen"][k].mean(1)).to_dict()}
+            | {
+                gain: {key: estimate(rows[k][gain]).to_dict() for key, rows in by_window.items()}
+                for gain in ("specific_gain", "total_gain")
+            }
+            for k, name in enumerate(measured.names)
         },
-        "mean_gain": mean_gain,
-        "controls": controls,
-        "captured": captured,
         "no_harm": {
-            name: estimate(gain.mean(1)).to_dict()
-            for name, gain in zip(measured.names[count:], gains[count:], strict=True)
+            name: estimate((own - frozen).mean(1)).to_dict()
+            for name, own, frozen in zip(measured.harmful, measured.harm["own"], measured.harm["frozen"], strict=True)
         },
-        "gain_by_hand": [
-            float(np.mean([gain[:, at : at + BIN].mean() for gain in gains[:count]]))
-            for at in range(0, config.hands, BIN)
-        ],
+        "by_hand": {
+            gain: [
+                float(np.mean([_gains(measured, k, at, at + BIN, name)[gain].mean() for k, name in enumerate(better)]))
+                for at in range(0, config.hands, BIN)
+            ]
+            for gain in ("specific_gain", "total_gain")
+        },
     }
 
 
@@ -328,5 +326,5 @@ def run(
     config: AdaptationConfig, progress: Progress = lambda words: None, parts: Parts | None = None
 ) -> dict[str, Any]:
     """Plays the benchmark of a level, or what is missing of its parts, and returns all figures."""
-    level = load_level(config.level)
+    level = level_of(config)
     return results(config, level, measure(config, level, progress, parts))

@@ -1,7 +1,8 @@
 """Does a level get better with experience? Histories of thousands of hands, then new opponents, with and without what was learned.
 
-In a history a level meets many opponents, learns each, and learns from all of them what to expect of strangers (``agents.levels.prior``).
-Afterwards it and the level as installed meet opponents that neither has seen, on the same deals; both learn during these hands.
+In a history a level meets many opponents, learns each, and learns from all of them what to expect of strangers
+(``agents.levels.experience``). Afterwards it and the level as installed meet opponents that neither has seen, on the same deals; both learn
+during these hands.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from agents.arena.results import Estimate, ratio
 from agents.arena.series import play_series
 from agents.bots.population import PopulationPlayer
 from agents.deals import Domain
+from agents.levels.acquaintances import Acquaintances
+from agents.levels.experience import Experience
 from agents.levels.level import Level
 from agents.levels.player import LevelPlayer
-from agents.levels.prior import Prior
 
 # Hands against one opponent, opponents of a history at a time, and styles that they are drawn from.
 STAY = 100
@@ -28,29 +30,52 @@ _MET, _FRESH = 301, 302
 
 
 class Experienced(LevelPlayer):
-    """A level of which several copies live at once, each with a prior of its own.
+    """A level of which several copies live at once, each with experience of its own.
 
     Args:
         level: as installed.
-        priors: what each copy has learned.
+        minds: whom each copy knows; everybody at its tables is new to it.
         tables: of each copy; slot ``i`` belongs to copy ``i // tables``.
         seed: of its choices.
     """
 
-    def __init__(self, level: Level, priors: list[Prior], tables: int, seed: int) -> None:
+    def __init__(self, level: Level, minds: list[Acquaintances], tables: int, seed: int) -> None:
         super().__init__(level, seed)
-        self.priors, self.tables = priors, tables
-        rows = self.rows_of(np.arange(len(priors) * tables), len(priors) * tables)
-        self.records[rows] = np.repeat(np.concatenate([prior.stranger() for prior in priors]), tables)
+        self.minds, self.tables = minds, tables
+        self.first = [len(mind) for mind in minds]
+        for mind in minds:
+            mind.widen(len(mind) + tables)
+
+    def _shares(self, slots: np.ndarray) -> list[tuple[Acquaintances, np.ndarray, np.ndarray]]:
+        """Each copy with its places in a batch of slots, and the rows of the opponents there."""
+        copies, tables = np.divmod(np.asarray(slots), self.tables)
+        found = []
+        for k in np.unique(copies).tolist():
+            places = np.flatnonzero(copies == k)
+            found.append((self.minds[k], places, self.first[k] + tables[places]))
+        return found
+
+    def contexts(self, slots: np.ndarray | None, n: int) -> np.ndarray:
+        """What is known of each opponent (see ``LevelPlayer``)."""
+        assert slots is not None
+        found = np.zeros((n, self.known.contexts.shape[1]), np.float32)
+        for mind, places, rows in self._shares(slots):
+            found[places] = mind.contexts[rows]
+        return found
+
+    def hands_shown(self, slots: np.ndarray | None, n: int) -> np.ndarray:
+        """How many hands of each opponent were shown (see ``LevelPlayer``)."""
+        assert slots is not None
+        found = np.zeros(n, np.int64)
+        for mind, places, rows in self._shares(slots):
+            found[places] = mind.known["hands"][rows]
+        return found
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         """Learns from finished hands, of the opponent and of everybody."""
-        if slots is not None:
-            tables = np.asarray(slots, np.int64)
-            plans = self.plans_of(views, tables, self.rows_of(slots, len(views)))
-            for slot, plan, points in zip(tables.tolist(), plans.tolist(), views["points"].tolist(), strict=True):
-                self.priors[slot // self.tables].add(plan, points)
-        super().observe_hands(views, slots)
+        assert slots is not None
+        for mind, places, rows in self._shares(slots):
+            mind.learn(views[places], rows)
 
 
 @dataclass(frozen=True)
@@ -59,12 +84,12 @@ class Growth:
 
     Attributes:
         gains: ``float64[histories]``, points a hand over the level as installed, on fresh hands.
-        promoted: how many histories changed the plan that strangers meet.
+        trusted: in how many histories strangers meet the expectation that was learned.
         mean: of the gains, with its interval.
     """
 
     gains: np.ndarray
-    promoted: int
+    trusted: int
     mean: Estimate
 
 
@@ -78,9 +103,9 @@ def measure_growth(level: Level, histories: int = 20, hands: int = 5000, fresh: 
         fresh: hands against new opponents.
         seed: of deals and players.
     """
-    priors = [level.nothing_learned() for _ in range(histories)]
+    minds = [Acquaintances(Experience()) for _ in range(histories)]
     for block in range(max(1, hands // (STAY * TABLES))):
-        player = Experienced(level, priors, TABLES, seed + block)
+        player = Experienced(level, minds, TABLES, seed + block)
         strangers = PopulationPlayer(seed + block, STYLES, _MET)
         # Other styles in every block.
         strangers.styles = np.roll(strangers.styles, 7 * block)
@@ -88,13 +113,14 @@ def measure_growth(level: Level, histories: int = 20, hands: int = 5000, fresh: 
             player, strangers, series=histories * TABLES, hands=STAY, seed=seed + 1 + block, domain=Domain.SELECT
         )
     each = max(1, fresh // STAY)
+    inexperienced = [Acquaintances(Experience()) for _ in range(histories)]
     points = [
         play_series(
-            Experienced(level, learned, each, seed), PopulationPlayer(seed, each, _FRESH),
+            Experienced(level, known, each, seed), PopulationPlayer(seed, each, _FRESH),
             series=histories * each, hands=STAY, seed=seed + 999, domain=Domain.EVAL,
         )
-        for learned in ([deepcopy(prior) for prior in priors], [level.nothing_learned() for _ in range(histories)])
+        for known in (deepcopy(minds), inexperienced)
     ]  # fmt: skip
     gains = (points[0].astype(np.float64) - points[1]).reshape(histories, -1).mean(1)
-    promoted = sum(prior.promoted != prior.default for prior in priors)
-    return Growth(gains, promoted, ratio(gains, np.ones(histories)))
+    trusted = sum(mind.experience is not None and mind.experience.trusted for mind in minds)
+    return Growth(gains, trusted, ratio(gains, np.ones(histories)))

@@ -153,7 +153,7 @@ class Menu:
         others = [name for name in player_names() if name not in ("level", "style", *levels)]
         self.terminal.say(f"You play {self.session.options.opponent_name}. You can choose:")
         self.terminal.say(
-            f"  {'levels':<12}{', '.join(levels)} (levels 1 to 3 learn from you)",
+            f"  {'levels':<12}{', '.join(levels)} (they learn from you)",
             f"  {'others':<12}{', '.join(others)}",
             f"  {'your own':<12}style:OPTION=VALUE,...; the directory of a checkpoint or a level; cmd:PROGRAM",
             hang=14,

@@ -1,0 +1,201 @@
+"""How a level answers whom it plays: what is known of an opponent moves its own choices.
+
+The features by which an opponent's choices are explained (``agents.opponent_model.features``) describe the level's choices too. To the
+logit of each it adds a sum of these features, and their weights, the *leanings* against this opponent, are linear in what is known: so
+nothing changes against a stranger, and every change can be said in words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from agents.bots.hand_kernels import remembered
+from agents.config import Config, parse_config
+from agents.files import JsonError, read_json, write_json
+from agents.network.bounds import EVERYTHING, NOTHING
+from agents.opponent_model.features import (
+    FEATURES,
+    FIRST_DRAW,
+    FIRST_KNOCK,
+    MOST_CARDS,
+    NUM_DISCARDS,
+    NUM_DRAWS,
+    NUM_KNOCKS,
+    NUM_WEIGHTS,
+    discard_rows,
+    draw_row,
+    knock_row,
+)
+from agents.opponent_model.turns import TURN
+from ginenv.actions import KNOCK, NUM_ACTIONS, PHASE_DISCARD, STOCK, UPCARD
+from ginenv.errors import GinError
+from ginenv.jit import ctz, kernel, popcount
+from ginenv.melds import deadwood
+from ginenv.state import NO_CARD
+
+ANSWERS = "answers.json"
+# What is read of ``Knowledge.context``: that anything is known, and how far each weight is from other people's.
+READS = ("known", *FEATURES)
+# A kernel's memory: the turn that it describes, and the features of each of its choices.
+SPACE = np.dtype(
+    [
+        ("turn", TURN),
+        ("discards", np.float64, (MOST_CARDS, NUM_DISCARDS)),
+        ("draw", np.float64, (NUM_DRAWS,)),
+        ("knock", np.float64, (NUM_KNOCKS,)),
+    ],
+    align=True,
+)
+
+
+class _File(Config):
+    """What ``answers.json`` holds.
+
+    Attributes:
+        format: of the file.
+        reads: names of the rows of the matrix.
+        leans: names of its columns.
+        matrix: the leanings that each number known adds.
+        about: how it was made.
+    """
+
+    format: Literal[1] = 1
+    reads: list[str]
+    leans: list[str]
+    matrix: list[list[float]] = Field(min_length=1)
+    about: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a level's choices lean to, by what is known of the opponent.
+
+    Attributes:
+        matrix: ``float64[len(READS), NUM_WEIGHTS]``.
+        about: how it was made.
+    """
+
+    matrix: np.ndarray
+    about: dict[str, Any]
+
+    def leanings(self, contexts: np.ndarray) -> np.ndarray:
+        """The leanings against some opponents: ``float32[n, CONTEXT_WIDTH]`` to ``float64[n, NUM_WEIGHTS]``."""
+        return contexts[:, : len(READS)].astype(np.float64) @ self.matrix
+
+    def write(self, path: Path) -> None:
+        """Writes them as JSON."""
+        matrix = [[round(number, 6) for number in row] for row in self.matrix.tolist()]
+        write_json(path, _File(reads=list(READS), leans=list(FEATURES), matrix=matrix, about=self.about).model_dump())
+
+
+def read_answers(path: Path, source: str) -> Answers:
+    """Reads what ``write`` wrote.
+
+    Args:
+        path: of the file.
+        source: whose it is, for what an error says.
+
+    Raises:
+        GinError: if it cannot be read or is of other features.
+    """
+    try:
+        values = read_json(path)
+    except OSError as error:
+        raise GinError(f"{source}: {path.name} cannot be read ({error.strerror})") from None
+    except JsonError as error:
+        raise GinError(f"{source}: {path.name} does not hold JSON ({error})") from None
+    file: _File = parse_config(values, _File, f"{source}: {path.name}")
+    matrix = np.array([row for row in file.matrix if len(row) == NUM_WEIGHTS], np.float64)
+    if file.reads != list(READS) or file.leans != list(FEATURES) or matrix.shape != (len(READS), NUM_WEIGHTS):
+        raise GinError(f"{source}: {path.name} is of other features than this version's; gin levels fit makes it anew")
+    if not np.isfinite(matrix).all():
+        raise GinError(f"{source}: {path.name} holds numbers that are not finite")
+    return Answers(matrix, file.about)
+
+
+@kernel
+def _describe_turn(v, memory, notices, t):
+    """The mover's turn, as the opponent model describes those of an opponent, within what the mover remembers and notices."""
+    t.before = v.known[0]
+    t.pile = remembered(v, memory)
+    t.mine = v.known[1] if notices > NOTHING else np.int64(0)
+    t.cold = t.pile & v.thrown[1] if notices > NOTHING else np.int64(0)
+    if notices == EVERYTHING:
+        t.cold |= v.refused[1]
+    t.top = -1 if v.upcard == NO_CARD else v.upcard
+    t.discarded = -1
+    t.number = popcount(v.thrown[0]) + 1
+    t.first = 1 if v.num_pile == 1 and v.upcard == v.first_upcard else 0
+
+
+@kernel
+def features_of(v, memory, notices, legal, i, space, features):
+    """Writes the features of the legal draws, discards and knocks of a view, zeros where an action has none.
+
+    Args:
+        v: the view.
+        memory: how many of the last cards of the pile are remembered.
+        notices: which of the opponent's choices are noticed (``agents.network.bounds``).
+        legal: ``int64[n, 3]``, legal actions.
+        i: its row of these.
+        space: a ``SPACE`` record.
+        features: ``float64[107, NUM_WEIGHTS]``, written where an action is legal.
+    """
+    t = space.turn
+    _describe_turn(v, memory, notices, t)
+    if v.phase != PHASE_DISCARD:
+        for action in range(STOCK, NUM_ACTIONS):
+            features[action, :] = 0.0
+        if legal[i, 2] >> (UPCARD - STOCK) & 1 and t.top >= 0:
+            draw_row(v.hand, t, np.int64(v.limit), space.draw)
+            features[UPCARD, FIRST_DRAW:FIRST_KNOCK] = space.draw
+        return
+    discard_rows(v.hand, legal[i, 0], t, np.int64(v.rules.hand_size), space.discards)
+    rest = legal[i, 0]
+    n = 0
+    while rest:
+        card = ctz(rest)
+        features[card, :] = 0.0
+        features[card, :NUM_DISCARDS] = space.discards[n]
+        rest &= rest - 1
+        n += 1
+    rest = legal[i, 1]
+    while rest:
+        card = ctz(rest)
+        rest &= rest - 1
+        features[KNOCK + card, :] = 0.0
+        left = deadwood(v.hand & ~(np.int64(1) << card))
+        # Gin is gin against everybody.
+        if left > 0:
+            knock_row(left, t, space.knock)
+            features[KNOCK + card, FIRST_KNOCK:] = space.knock
+
+
+@kernel
+def lean(views, behaviour, legal, leanings, space, logits):
+    """Adds leanings to the logits of draws, discards and knocks.
+
+    Args:
+        views: ``VIEW[n]``.
+        behaviour: a record with ``memory`` and ``notices``.
+        legal: ``int64[n, 3]``, legal actions.
+        leanings: ``float64[n, NUM_WEIGHTS]``.
+        space: ``SPACE[1]``, scratch.
+        logits: ``float32[n, 107]``, added to.
+    """
+    features = np.zeros((NUM_ACTIONS, NUM_WEIGHTS))
+    for i in range(views.shape[0]):
+        if views[i].phase > PHASE_DISCARD or not np.any(leanings[i] != 0):
+            continue
+        features_of(views[i], behaviour.memory, behaviour.notices, legal, i, space[0], features)
+        for action in range(NUM_ACTIONS):
+            if (legal[i, action // 52] >> (action % 52)) & 1:
+                moved = 0.0
+                for k in range(NUM_WEIGHTS):
+                    moved += features[action, k] * leanings[i, k]
+                logits[i, action] += moved

@@ -1,0 +1,347 @@
+"""Finds a level's answers: which leanings of its choices win points, by what is known of the opponent.
+
+gin levels fit runs/my-level
+
+The level plays styles of which as much is known as some hands show, every deal twice with luck of its own. What the better of two plays
+chose more often than the policy would is the gradient of the points (``score function``), and its product with what is known that of
+the answers. Steps follow the natural gradient; what a round says of one number is mostly noise, so only what stands out together is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from agents.arena.series import play_series
+from agents.bots.heuristics import StylePlayer
+from agents.bots.population import draw_styles
+from agents.config import Config
+from agents.deals import Domain
+from agents.levels.answers import READS, SPACE, Answers, features_of
+from agents.levels.choice import LEANING, choose, draw_leanings
+from agents.levels.level import Level
+from agents.levels.player import LevelPlayer
+from agents.network.checkpoint import WEIGHTS
+from agents.opponent_model.features import FIRST_DRAW, FIRST_KNOCK, NUM_WEIGHTS
+from agents.opponent_model.posterior import Knowledge
+from ginenv.actions import NUM_ACTIONS, PHASE_DISCARD
+from ginenv.jit import kernel
+from ginenv.players import BasePlayer, make_player
+
+Progress = Callable[[str], None]
+# Hands after which what is known of each style is written down.
+HISTORIES = (10, 40, 150)
+# Strong players that are met beside styles, and the level itself.
+STRONG = ("network", "knocker", "camper")
+# A policy that is nearly certain shows nothing by its choices: the least temperatures of discards and of draws while it is tried.
+_DISCARDS_AT, _DRAWS_AT = 1.0, 0.5
+# Longest step of what is true of anybody, in standard deviations of the policy's choices in a hand.
+_LONGEST = 0.8
+# Directions in which the policy moves less than this part of the most are not taken.
+_FLAT = 1e-2
+# The leanings of discards, of draws and of knocks.
+_PARTS = (slice(0, FIRST_DRAW), slice(FIRST_DRAW, FIRST_KNOCK), slice(FIRST_KNOCK, NUM_WEIGHTS))
+
+
+class FitConfig(Config):
+    """How a level's answers are found.
+
+    Attributes:
+        styles: of the population that the level plays.
+        strong: strong players beside them, for each style; the level itself is one of them.
+        rounds: steps uphill; in the first half of them, what depends on the opponent is not looked at, for most of it would change.
+        series: that are played at once, each against one style.
+        hands: of each series in a round, every one twice.
+        rate: length of a step, along the natural gradient.
+        seed: of styles and deals.
+    """
+
+    styles: int = Field(256, ge=8)
+    strong: float = Field(0.33, ge=0, le=10)
+    rounds: int = Field(6, ge=2)
+    series: int = Field(2048, ge=8)
+    hands: int = Field(24, ge=1)
+    rate: float = Field(0.4, gt=0)
+    seed: int = Field(61, ge=0)
+
+    @property
+    def opponents(self) -> int:
+        """Styles and strong players."""
+        return self.styles + round(self.styles * self.strong)
+
+    @model_validator(mode="after")
+    def _everybody_is_met(self) -> FitConfig:
+        least = len(HISTORIES) * self.opponents
+        if self.series < least:
+            raise ValueError(f"series must be {least} or more, so that all {self.opponents} opponents are met")
+        return self
+
+
+@kernel
+def _score(views, behaviour, logits, legal, actions, rows, space, scores):
+    """Adds, for every choice, its features less their mean under the policy, by its temperature: the gradient of the log-probability."""
+    weights = np.zeros(NUM_ACTIONS)
+    mean = np.zeros(NUM_WEIGHTS)
+    features = np.zeros((NUM_ACTIONS, NUM_WEIGHTS))
+    for i in range(views.shape[0]):
+        if views[i].phase > PHASE_DISCARD:
+            continue
+        temperature = behaviour.temperature if legal[i, 0] else behaviour.draw_temperature
+        best = np.float64(logits[i, actions[i]])
+        for action in range(NUM_ACTIONS):
+            if (legal[i, action // 52] >> (action % 52)) & 1:
+                best = max(best, np.float64(logits[i, action]))
+        features_of(views[i], behaviour.memory, behaviour.notices, legal, i, space[0], features)
+        total = 0.0
+        mean[:] = 0.0
+        for action in range(NUM_ACTIONS):
+            behind = best - logits[i, action]
+            if (legal[i, action // 52] >> (action % 52)) & 1 and behind <= behaviour.reach:
+                weights[action] = np.exp(-behind / temperature)
+                total += weights[action]
+                for k in range(NUM_WEIGHTS):
+                    mean[k] += weights[action] * features[action, k]
+        for k in range(NUM_WEIGHTS):
+            scores[rows[i], k] += (features[actions[i], k] - mean[k] / total) / temperature
+
+
+class _Tried(LevelPlayer):
+    """The level with given leanings in every series, and the gradients of what it chose.
+
+    Args:
+        level: as installed.
+        seed: of its choices.
+        moves: its leanings, ``float64[series, NUM_WEIGHTS]``.
+    """
+
+    def __init__(self, level: Level, seed: int, moves: np.ndarray) -> None:
+        discards, draws = level.settings.temperature, level.settings.draw_temperature
+        warm = {"temperature": max(_DISCARDS_AT, discards), "draw_temperature": max(_DRAWS_AT, draws), "worlds": 0}
+        super().__init__(level.with_settings(**warm), seed, learn=False)
+        self.moves = moves
+        self.scores = np.zeros((len(moves), NUM_WEIGHTS))
+
+    def leanings(self, slots: np.ndarray | None, n: int) -> np.ndarray:
+        assert slots is not None
+        return self.moves[slots]
+
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        assert slots is not None
+        n = len(views)
+        seen = self._see(views)
+        logits, (_, _, legal, words) = self._logits(views, seen, self.leanings(slots, n)), seen
+        leanings, actions = np.zeros(n, LEANING), np.empty(n, np.int64)
+        draw_leanings(views, self.behaviour, self.seed & 0xFFFFFFFF, leanings)
+        choose(views, self.behaviour, leanings, logits, legal, words, actions)
+        _score(
+            views, self.behaviour, logits, legal, actions, np.asarray(slots, np.int64), np.zeros(1, SPACE), self.scores
+        )
+        return actions
+
+
+def hands_to_play(config: FitConfig) -> int:
+    """How many hands are played in all, for a progress bar."""
+    return config.opponents * HISTORIES[-1] + 2 * config.rounds * config.series * config.hands
+
+
+class _Opponents(BasePlayer):
+    """Whom a level plays while its answers are found: styles, and strong players, against whom what beats weak ones must not be done.
+
+    Slots go through all of them in turn.
+
+    Args:
+        level: that learns; as installed it is one of the strong.
+        config: of the fit.
+    """
+
+    def __init__(self, level: Level, config: FitConfig) -> None:
+        super().__init__()
+        self.styles = StylePlayer(draw_styles(config.seed, config.styles))
+        itself = LevelPlayer(level.with_settings(worlds=0), config.seed + 1, learn=False)
+        self.strong = [itself, *(make_player(name, config.seed) for name in STRONG)]
+        self.first_strong = config.styles
+        self.count = config.opponents
+
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        assert slots is not None
+        numbers = np.asarray(slots) % self.count
+        weak, actions = numbers < self.first_strong, np.empty(len(views), np.int64)
+        shares = [(self.styles, weak)] + [
+            (player, ~weak & (numbers % len(self.strong) == k)) for k, player in enumerate(self.strong)
+        ]
+        for player, rows in shares:
+            if rows.any():
+                actions[rows] = player.act(views[rows], numbers[rows])
+        return actions
+
+
+def _known_of(level: Level, opponents: _Opponents, seed: int) -> np.ndarray:
+    """What is known of opponents after some hands against the level: ``float64[histories, opponents, len(READS)]``."""
+    count = opponents.count
+    knowledge, hands = Knowledge(count), np.zeros(count, np.int64)
+    found = np.zeros((len(HISTORIES), count, len(READS)))
+
+    def learn(views: np.ndarray, rows: np.ndarray, numbers: np.ndarray) -> None:
+        knowledge.learn(views, rows)
+        hands[rows] += 1
+        for k, length in enumerate(HISTORIES):
+            ready = rows[hands[rows] == length]
+            found[k, ready] = knowledge.context(ready)[:, : len(READS)]
+
+    player = LevelPlayer(level.with_settings(worlds=0), seed, learn=False)
+    play_series(
+        player,
+        opponents,
+        series=count,
+        hands=HISTORIES[-1],
+        seed=seed,
+        domain=Domain.TRAIN,
+        after=learn,
+    )
+    return found
+
+
+def _play(
+    level: Level, opponents: _Opponents, moves: np.ndarray, config: FitConfig, deals: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Points ``float64[series, hands]`` and their gradients ``float64[series, hands, NUM_WEIGHTS]``."""
+    player = _Tried(level, seed, moves)
+    gradients = np.zeros((config.series, config.hands, NUM_WEIGHTS))
+
+    def after(views: np.ndarray, rows: np.ndarray, numbers: np.ndarray) -> None:
+        gradients[rows, numbers] = player.scores[rows]
+        player.scores[rows] = 0
+
+    points = play_series(
+        player,
+        opponents,
+        series=config.series,
+        hands=config.hands,
+        seed=deals,
+        domain=Domain.TRAIN,
+        after=after,
+    )
+    return points.astype(np.float64), gradients
+
+
+def _stand_out(found: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """Draws a vector to zero as far as its numbers together do not stand out of their noise (James and Stein)."""
+    return found * max(0.0, 1 - variance.sum() / max(1e-12, float((found**2).sum())))
+
+
+def _patterns(found: np.ndarray, variance: float) -> np.ndarray:
+    """What is left of a matrix whose numbers are all noisy: its patterns (singular vectors) that noise alone would not make.
+
+    Each is shortened as is best for the squared error (M. Gavish, D. Donoho: Optimal shrinkage of singular values, 2017).
+    """
+    many, few = max(found.shape), min(found.shape)
+    left, sizes, right = np.linalg.svd(found, full_matrices=False)
+    unit, share = np.sqrt(max(1e-12, variance * many)), few / many
+    sizes = sizes / unit
+    above = sizes > 1 + np.sqrt(share)
+    kept = np.where(
+        above, np.sqrt(np.maximum(0, (sizes**2 - share - 1) ** 2 - 4 * share)) / np.maximum(1e-12, sizes), 0
+    )
+    return (left * (kept * unit)) @ right
+
+
+class _Sums:
+    """What all rounds say of the answers' gradient.
+
+    Leanings are measured by how much they move the policy, and what is known by how much opponents differ in it: so a step is as long in
+    every direction. Discards, draws and knocks are looked at by themselves. What holds against anybody is found in some ten thousand hands;
+    of what depends on the opponent only patterns are kept that noise does not make.
+
+    Args:
+        reads: what is known of the opponent of each series, ``float64[series, len(READS)]``.
+        gradients: of the first round, ``float64[..., NUM_WEIGHTS]``.
+        opponents: that the series go through in turn.
+    """
+
+    def __init__(self, reads: np.ndarray, gradients: np.ndarray, opponents: int) -> None:
+        self.opponents = opponents
+        self.leans = np.zeros((NUM_WEIGHTS, NUM_WEIGHTS))
+        for part in _PARTS:
+            self.leans[part, part] = _whitening(gradients.reshape(-1, NUM_WEIGHTS)[:, part])
+        self.typical = reads[:, 1:].mean(0)
+        self.differs = _whitening(reads[:, 1:] - self.typical)
+        self.reads = np.concatenate([np.ones((len(reads), 1)), (reads[:, 1:] - self.typical) @ self.differs], 1)
+        self.gradient = np.zeros((len(READS), NUM_WEIGHTS))
+        self.variance = np.zeros((len(READS), NUM_WEIGHTS))
+
+    def add(self, points: np.ndarray, gradients: np.ndarray, rate: float, whom: bool) -> None:
+        """Adds a round: points ``[2, series, hands]`` and gradients ``[2, series, hands, NUM_WEIGHTS]``; ``whom``: by opponent, too."""
+        better = (points[0] - points[1])[..., None] * ((gradients[0] - gradients[1]) @ self.leans) / 2
+        reads = self.reads if whom else self.reads * (np.arange(len(READS)) == 0)
+        each = reads[:, :, None] * better.mean(1)[:, None, :]
+        rate = min(rate, _LONGEST / float(np.linalg.norm(each[:, 0].mean(0))))
+        self.gradient += rate * each.mean(0)
+        # Series against one opponent are alike.
+        by_opponent = np.stack([each[k :: self.opponents].mean(0) for k in range(self.opponents)])
+        self.variance += rate**2 * by_opponent.var(0) / self.opponents
+
+    def answers(self) -> np.ndarray:
+        """The answers' matrix that all rounds together ask for."""
+        found = np.zeros_like(self.gradient)
+        for part in _PARTS:
+            found[0, part] = _stand_out(self.gradient[0, part], self.variance[0, part])
+            found[1:, part] = _patterns(self.gradient[1:, part], float(self.variance[1:, part].mean()))
+        by_weight = self.differs @ found[1:]
+        return np.concatenate([found[:1] - self.typical @ by_weight, by_weight]) @ self.leans.T
+
+
+def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: None) -> Answers:
+    """Finds a level's answers.
+
+    Args:
+        level: whose choices they move; the answers that it has are not looked at.
+        config: how.
+        say: called with a sentence after every round.
+    """
+    began = time.perf_counter()
+    opponents = _Opponents(level, config)
+    known = _known_of(level, opponents, config.seed)
+    series = np.arange(config.series)
+    reads = known[series // opponents.count % len(HISTORIES), series % opponents.count]
+    sums: _Sums | None = None
+    matrix, steps = np.zeros((len(READS), NUM_WEIGHTS)), []
+    for number in range(config.rounds):
+        deals = config.seed + 1 + number
+        played = [_play(level, opponents, reads @ matrix, config, deals, config.seed + 1000 * k) for k in range(2)]
+        points, gradients = (np.stack(parts) for parts in zip(*played, strict=True))
+        sums = _Sums(reads, gradients, opponents.count) if sums is None else sums
+        sums.add(points, gradients, config.rate, whom=2 * number >= config.rounds)
+        matrix = sums.answers()
+        patterns = sum(int(np.linalg.matrix_rank(matrix[1:, part], 1e-9)) for part in _PARTS)
+        steps.append({"points": round(float(points.mean()), 3), "patterns": patterns})
+        said = f"{patterns} pattern{'s' if patterns != 1 else ''} of opponents"
+        say(f"round {number + 1} of {config.rounds}: {points.mean():+.2f} points a hand, {said}")
+    about: dict[str, Any] = {
+        "command": f"gin levels fit {_shown(level.directory)}",
+        "config": config.model_dump(mode="json"),
+        "minutes": round((time.perf_counter() - began) / 60, 1),
+        "points_a_hand": steps,
+        "weights_sha256": hashlib.sha256((level.directory / WEIGHTS).read_bytes()).hexdigest(),
+    }
+    return Answers(matrix, about)
+
+
+def _shown(directory: Path) -> str:
+    """A directory as one would type it: within the current one, or else by its name alone."""
+    here = Path.cwd()
+    return (
+        directory.resolve().relative_to(here).as_posix() if directory.resolve().is_relative_to(here) else directory.name
+    )
+
+
+def _whitening(rows: np.ndarray) -> np.ndarray:
+    """A matrix that makes every direction of some rows as large as any other, ``float64[n, n]``; flat directions get no weight."""
+    sizes, directions = np.linalg.eigh(rows.T @ rows / len(rows))
+    used = sizes > _FLAT * sizes.max()
+    return directions * np.where(used, 1 / np.sqrt(np.where(used, sizes, 1.0)), 0.0)

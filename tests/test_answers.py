@@ -1,0 +1,204 @@
+"""A level's answers: leanings that follow from what is known, and how they are found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agents.arena.series import play_series
+from agents.bots.heuristics import StylePlayer, make_formula, style
+from agents.config import ConfigError
+from agents.levels import fit_answers as fit_module
+from agents.levels.answers import ANSWERS, READS, SPACE, features_of, lean, read_answers
+from agents.levels.fit_answers import FitConfig, fit_answers, hands_to_play
+from agents.levels.level import Level, LevelSettings, load_level
+from agents.network.bounds import EVERYTHING
+from agents.opponent_model.features import FEATURES, FIRST_KNOCK, NUM_WEIGHTS
+from agents.opponent_model.posterior import CONTEXT_WIDTH
+from ginenv.actions import KNOCK, NUM_ACTIONS, PHASE_DISCARD, UPCARD
+from ginenv.errors import GinError
+from ginenv.melds import deadwood
+from tests.support.level_scenes import write_small_level
+
+FULL = LevelSettings(title="all").behaviour[0]  # type: ignore[call-arg]
+
+
+@pytest.fixture(scope="module")
+def level(tmp_path_factory: pytest.TempPathFactory) -> Level:
+    path = tmp_path_factory.mktemp("level") / "small"
+    write_small_level(path)
+    return load_level(str(path))
+
+
+def positions() -> np.ndarray:
+    """Views of decisions in hands between bots: ``VIEW[n]``."""
+    seen: list[np.ndarray] = []
+
+    class Watcher(StylePlayer):
+        def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+            seen.append(views[views["phase"] <= PHASE_DISCARD].copy())
+            return super().act(views, slots)
+
+    play_series(Watcher(style("camper")), make_formula(1), series=30, hands=1, seed=8)
+    return np.concatenate(seen)
+
+
+def leaned(views: np.ndarray, leanings: np.ndarray) -> np.ndarray:
+    logits = np.zeros((len(views), NUM_ACTIONS), np.float32)
+    lean(views, FULL, np.ascontiguousarray(views["legal"]), leanings, np.zeros(1, SPACE), logits)
+    return logits
+
+
+def test_a_leaning_to_knock_moves_knocks_that_are_not_gin_and_nothing_else() -> None:
+    views = positions()
+    leanings = np.zeros((len(views), NUM_WEIGHTS))
+    leanings[:, FEATURES.index("any knock")] = 2
+    logits = leaned(views, leanings)
+    seen = 0
+    for view, row in zip(views, logits, strict=True):
+        for action in np.flatnonzero(row):
+            left = deadwood(int(view["hand"]) & ~(1 << (int(action) - KNOCK)))
+            assert view["phase"] == PHASE_DISCARD and action >= KNOCK and left > 0
+            assert row[action] == 2
+            seen += 1
+        knocks = int(view["legal"][1])
+        could = [c for c in range(52) if knocks >> c & 1 and deadwood(int(view["hand"]) & ~(1 << c)) > 0]
+        assert len(np.flatnonzero(row)) == (len(could) if view["phase"] == PHASE_DISCARD else 0)
+    assert seen > 10
+
+
+def test_a_leaning_to_take_moves_the_upcard_alone_where_it_may_be_taken() -> None:
+    views = positions()
+    leanings = np.zeros((len(views), NUM_WEIGHTS))
+    leanings[:, FEATURES.index("any upcard")] = -1.5
+    logits = leaned(views, leanings)
+    may = (views["legal"][:, 2] >> 1 & 1) == 1
+    assert may.any() and (~may).any()
+    assert (logits[may, UPCARD] == -1.5).all() and not logits[~may].any()
+    assert not np.delete(logits, UPCARD, 1).any()
+
+
+def test_features_of_discards_are_of_the_card_that_goes() -> None:
+    for view in positions():
+        if view["phase"] != PHASE_DISCARD:
+            continue
+        legal = np.array(view["legal"])[None]
+        features = np.full((NUM_ACTIONS, NUM_WEIGHTS), np.nan)
+        features_of(view, 32, EVERYTHING, legal, 0, np.zeros(1, SPACE)[0], features)
+        cards = [card for card in range(52) if int(legal[0, 0]) >> card & 1]
+        left = {card: int(deadwood(int(view["hand"]) & ~(1 << card))) for card in cards}
+        for card in cards:
+            row = dict(zip(FEATURES, features[card], strict=True))
+            excess = row["points of deadwood more than the best discard leaves / 10"]
+            assert excess == pytest.approx((left[card] - min(left.values())) / 10)
+            assert row["king or queen"] == (card % 13 >= 11) and not features[card, FIRST_KNOCK:].any()
+        assert np.isnan(features[UPCARD]).all()
+
+
+def test_answers_are_linear_in_what_is_known_and_nothing_against_a_stranger(level: Level) -> None:
+    answers = level.answers
+    assert answers is not None
+    contexts = np.random.default_rng(1).normal(size=(5, CONTEXT_WIDTH)).astype(np.float32)
+    contexts[0] = 0
+    found = answers.leanings(contexts)
+    assert found.shape == (5, NUM_WEIGHTS) and not found[0].any() and found[1:].any()
+    np.testing.assert_allclose(answers.leanings(2 * contexts), 2 * found)
+    # Certainties are not read: what is uncertain is near other people's already.
+    contexts[:, len(READS) :] = 1
+    np.testing.assert_array_equal(answers.leanings(contexts), found)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"leans": ["something else"]}, "other features"),
+        ({"matrix": [[0.0]]}, "other features"),
+        ({"format": 9}, "format"),
+        ({"matrix": [["x"]]}, "matrix"),
+    ],
+)
+def test_answers_that_do_not_fit_are_refused(level: Level, tmp_path: Path, change: dict, words: str) -> None:
+    values = json.loads((level.directory / ANSWERS).read_text())
+    path = tmp_path / ANSWERS
+    path.write_text(json.dumps(values | change))
+    with pytest.raises(GinError, match=words):
+        read_answers(path, "level x")
+    path.write_text("[")
+    with pytest.raises(GinError, match="does not hold JSON"):
+        read_answers(path, "level x")
+
+
+def test_what_escapes_a_level_escapes_its_answers() -> None:
+    views = positions()
+    dull = LevelSettings(title="dull", memory=3, notices=0).behaviour[0]  # type: ignore[call-arg]
+    leanings = np.random.default_rng(1).normal(size=(len(views), NUM_WEIGHTS))
+    hidden = views.copy()
+    hidden["known"][:, 1] = hidden["refused"][:, 1] = hidden["thrown"][:, 1] = 0
+    logits = []
+    for behaviour in (dull, FULL):
+        for seen in (views, hidden):
+            logits.append(np.zeros((len(views), NUM_ACTIONS), np.float32))
+            lean(seen, behaviour, np.ascontiguousarray(seen["legal"]), leanings, np.zeros(1, SPACE), logits[-1])
+    assert (logits[0] == logits[1]).all() and (logits[2] != logits[3]).any()
+
+
+def test_gradients_are_those_of_the_log_probability(level: Level) -> None:
+    """The chance of what is chosen, from many draws with leanings a little to either side, grows as the gradient says."""
+    view = next(view for view in positions() if view["phase"] == PHASE_DISCARD and not view["legal"][1])
+    tries, step = 40_000, 0.1
+    views = np.repeat(view[None], tries)
+    views["luck"] = np.random.default_rng(2).integers(0, 2**64, tries, np.uint64)
+    plain = level.with_settings(leaning=0.0, most_points=100.0, reach=60.0)
+    rows = np.arange(tries)
+    player = fit_module._Tried(plain, 1, np.zeros((tries, NUM_WEIGHTS)))
+    actions = player.act(views, rows)
+    for feature in ("points / 10", "leaves the least deadwood"):
+        column = FEATURES.index(feature)
+        shares = []
+        for sign in (-1, 1):
+            moves = np.zeros((tries, NUM_WEIGHTS))
+            moves[:, column] = sign * step
+            shares.append(np.bincount(fit_module._Tried(plain, 1, moves).act(views, rows), minlength=52)[:52] / tries)
+        for card in np.argsort(-shares[0])[:3]:
+            gradient = player.scores[actions == card, column].mean()
+            slope = (np.log(shares[1][card]) - np.log(shares[0][card])) / (2 * step)
+            assert slope == pytest.approx(gradient, abs=0.12)
+
+
+def test_fitting_finds_what_wins_points_of_whom(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Points are replaced: who takes many upcards is to be answered by taking many, who takes few by taking none."""
+    column, read = FEATURES.index("any upcard"), READS.index("any upcard")
+    reads: list[np.ndarray] = []
+
+    def rewarded(one: Level, opponents: object, moves: np.ndarray, config: FitConfig, deals: int, seed: int) -> object:
+        points, gradients = play(one, opponents, moves, config, deals, seed)  # type: ignore[arg-type]
+        return 10 * sides()[np.arange(len(points)) % config.opponents, None] * gradients[..., column], gradients
+
+    def known(*args: object) -> np.ndarray:
+        reads.append(known_of(*args))  # type: ignore[arg-type]
+        return reads[0]
+
+    def sides() -> np.ndarray:
+        """1 for who takes more upcards than most, -1 for the others."""
+        found = reads[0][-1, :, read]
+        return np.where(found > np.median(found), 1.0, -1.0)
+
+    play, known_of = fit_module._play, fit_module._known_of
+    monkeypatch.setattr(fit_module, "_play", rewarded)
+    monkeypatch.setattr(fit_module, "_known_of", known)
+    monkeypatch.setattr(fit_module, "HISTORIES", (20, 40))
+    config = FitConfig(styles=24, strong=0.25, rounds=2, series=240, hands=4, rate=0.4, seed=3)  # type: ignore[call-arg]
+    said: list[str] = []
+    answers = fit_answers(level, config, said.append)
+    leanings = (reads[0][-1] @ answers.matrix)[:, column]
+    assert leanings[sides() > 0].mean() - leanings[sides() < 0].mean() > 0.2 and len(said) == 2
+    assert hands_to_play(config) == 30 * 40 + 2 * 2 * 240 * 4
+    assert answers.about["points_a_hand"] and answers.about["config"]["rounds"] == 2
+
+
+def test_a_fit_that_would_not_meet_everybody_is_refused() -> None:
+    with pytest.raises(ConfigError, match="series must be 36 or more, so that all 12 opponents are met"):
+        FitConfig(styles=8, strong=0.5, series=30)  # type: ignore[call-arg]
