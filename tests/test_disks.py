@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from agents import cli
+from agents.bots.heuristics import make_formula, make_simple
+from agents.levels.acquaintances import Acquaintances
 from agents.levels.level import Level, LevelError
 from agents.levels.profile import Profile
 from agents.play.store import Home
+from ginenv.view import VIEW
 from tests.support.disk import SmallDisk
+from tests.support.level_scenes import hands_of
 
 TOURNAMENT = """
 players: {a: simple, b: easy}
@@ -92,13 +97,14 @@ def test_what_was_written_before_survives_a_full_disk(given: Path, level: Level,
     home = Home(small_disk.path / "home")
     file = home.create("Ann")
     profile = Profile(small_disk.path / "home", level, "Ann")
-    profile.update(lambda record, prior: None)
+    known, hands = Acquaintances(), np.array(hands_of(make_simple(1), make_formula(2), 1), VIEW)
+    profile.learn(hands, known)
     before, learned = out.read_bytes(), profile.path.read_bytes()
     small_disk.fill()
     with pytest.raises(SystemExit, match="No space left"):
         cli.run("gin", "evaluate", ["simple", "easy", "--games", "2", "--seed", "1", "--out", str(out)])
     with pytest.raises(LevelError, match="No space left"):
-        profile.update(lambda record, prior: None)
+        profile.learn(hands, known)
     assert out.read_bytes() == before and profile.path.read_bytes() == learned
     file.game = {"name": "x" * 1_000_000}
     file.save()
