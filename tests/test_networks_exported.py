@@ -100,7 +100,7 @@ def test_the_network_of_a_level_keeps_the_bounds_of_its_level(tmp_path: Path, vi
     seen = player.seen(views, encode_views(views), np.zeros(len(views), np.uint8))
     taken = slice(208, 260)
     assert encode_views(views)[:, taken].any() and not seen[:, taken].any()
-    assert "without the level's leanings" in (tmp_path / "level" / CARD).read_text()
+    assert "without the level's errors" in (tmp_path / "level" / CARD).read_text()
 
 
 def test_it_plays_without_torch(exported: Path) -> None:

@@ -282,9 +282,9 @@ def test_freeze_is_for_one_session_and_can_be_undone(tmp_path, monkeypatch):
         session.close()
         return screen.getvalue()
 
-    assert "Ann: no hand seen yet." in play(True)
-    assert "Ann: 1 hand seen" in play(True, "set learning on")
-    assert "Ann: 2 hands seen" in play(False)
+    assert "Ann: no hand shown yet." in play(True)
+    assert "Ann: 1 hand shown" in play(True, "set learning on")
+    assert "Ann: 2 hands shown" in play(False)
 
 
 def test_melds_are_marked_while_a_spread_is_chosen_and_long_names_keep_off_the_cards(talk):
