@@ -286,6 +286,7 @@ def histories_table() -> list[str]:
     told = {
         "specific_gain": "its opponent's own history less the better of none and a mixture",
         "mixed_less_frozen": "a mixture of the other opponents' less none",
+        "wrong_less_mixed": "one wrong opponent's less a mixture",
         "total_gain": "its opponent's own less none",
     }
     headings = [

@@ -307,6 +307,10 @@ def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(
         for path in (built.directory, tmp_path / "imported")
     ]
     assert (points[0] == points[1]).all() and points[0].any()
+    with pytest.raises(GinError, match="level-2 is installed; gin levels export level-2"):
+        levels(["fit", "level-2"])
+    with pytest.raises(GinError, match="opponent must be a name, not empty"):
+        levels(["learned", str(built.directory), "--opponent", "", "--home", str(tmp_path / "out")])
     # Built again it takes the place of the old one, and of nothing else.
     assert build_level(built.directory, built.settings, checkpoint, built.answers).digest == built.digest
     for place, words in ((tmp_path / "run", "not an empty directory"), (tmp_path / "new", "is not the directory of a")):
