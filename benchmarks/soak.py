@@ -97,15 +97,16 @@ class Script:
 
 def play_table(home: Path, number: int) -> int:
     """A visit to the table: opens the store, plays some turns against the level, and leaves; returns how many turns."""
-    store, script = Home(home), Script()
-    session = Session(store, store.open("Ann") if store.find("Ann") else store.create("Ann"), seed=number)
-    try:
-        session.set_option("opponent", LEVEL)
-        terminal = Terminal(Console(file=script.screen, width=100, highlight=False), script.read)
-        with contextlib.suppress(LeaveError):
-            Menu(terminal, session).run()
-    finally:
-        session.close()
+    script = Script()
+    with Home(home) as store:
+        session = Session(store, store.open("Ann") if store.find("Ann") else store.create("Ann"), seed=number)
+        try:
+            session.set_option("opponent", LEVEL)
+            terminal = Terminal(Console(file=script.screen, width=100, highlight=False), script.read)
+            with contextlib.suppress(LeaveError):
+                Menu(terminal, session).run()
+        finally:
+            session.close()
     return script.turns
 
 

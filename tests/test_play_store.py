@@ -11,6 +11,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+import psutil
 import pytest
 
 from agents.files import FileError
@@ -126,6 +127,15 @@ def test_a_store_that_cannot_be_read_is_left_as_it_is(tmp_path):
     change(tmp_path, "INSERT INTO migration (version) VALUES (99)")
     with pytest.raises(FileError, match=r"is of a later version \(99\)"):
         Home(tmp_path)
+
+
+def test_a_closed_store_holds_no_file(tmp_path):
+    with Home(tmp_path) as home:
+        home.create("Ann").close()
+        assert any(Path(file.path).parent == tmp_path for file in psutil.Process().open_files())
+    assert not any(Path(file.path).parent == tmp_path for file in psutil.Process().open_files())
+    with pytest.raises(FileError, match="closed"):
+        home.names()
 
 
 def test_a_player_sits_at_one_table_only(tmp_path):

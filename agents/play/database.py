@@ -146,6 +146,11 @@ class Database:
         except sqlite3.Error as error:
             raise FileError(f"{self.path} cannot be used: {error}") from None
 
+    def close(self) -> None:
+        """Closes the file; nothing can be read or written any more."""
+        with self._lock:
+            self._file.close()
+
     def rows(self, statement: str, *values: Any) -> list[sqlite3.Row]:
         """The rows that a statement finds."""
         with self._lock, self._told():

@@ -86,6 +86,16 @@ class Home:
         self.database = Database(self.path / FILE)
         move_in(self.path, self.database)
 
+    def __enter__(self) -> Home:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the file; a process that ends need not."""
+        self.database.close()
+
     def names(self) -> list[str]:
         """Names of all players, sorted."""
         return [row["name"] for row in self.database.rows("SELECT name FROM player ORDER BY folded")]

@@ -29,8 +29,8 @@ def make_ready(tell: Callable[[int, int], None]) -> None:
         tell: is called with how many hands are done, and how many there are.
     """
     time.sleep(_WAIT)
-    with tempfile.TemporaryDirectory(prefix="gin-") as folder:
-        house = House(Home(folder))
+    with tempfile.TemporaryDirectory(prefix="gin-") as folder, Home(folder) as home:
+        house = House(home)
         seat = house.create("Nobody")
         try:
             for done, rules in enumerate(_RULES):

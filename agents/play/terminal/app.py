@@ -99,13 +99,13 @@ def run(arguments: Sequence[str], program: str = "gin play") -> None:
         if chosen.file is not None:
             replay(terminal, chosen.file.name, read_record(chosen.file))
             return
-        home = Home(chosen.home)
-        if chosen.reset:
-            terminal.say(reset_level(chosen.reset, home.path))
-        if chosen.what_did_you_learn:
-            terminal.say(what_level_learned(chosen.what_did_you_learn, chosen.player, home.path))
-        if not (chosen.reset or chosen.what_did_you_learn):
-            _play(terminal, home, chosen)
+        with Home(chosen.home) as home:
+            if chosen.reset:
+                terminal.say(reset_level(chosen.reset, home.path))
+            if chosen.what_did_you_learn:
+                terminal.say(what_level_learned(chosen.what_did_you_learn, chosen.player, home.path))
+            if not (chosen.reset or chosen.what_did_you_learn):
+                _play(terminal, home, chosen)
     except (LeaveError, KeyboardInterrupt):
         terminal.say("")
     except OSError as error:
