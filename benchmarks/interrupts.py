@@ -35,6 +35,8 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "interrupts.json"
 # Longer than any of these runs takes; only a program that hangs gets there.
 _PATIENCE = 300.0
+# How long processes may take to notice that their program has ended.
+_GRACE = 5.0
 # What no program may say, whatever happens to it.
 _UGLY = ("Traceback", "Exception ignored", "leaked", "Fatal")
 # Keys of results that are different in every run.
@@ -94,18 +96,25 @@ def run(words: list[str], moment: float | None = None, ctrl_c: bool = True) -> E
         except subprocess.TimeoutExpired:
             status = -1
         ended = time.monotonic()
-        left = [f"{p.pid} {' '.join(p.cmdline())[:80]}" for p in psutil.process_iter() if _is_of(p, process.pid)]
+        # Those of the library that starts workers notice only by and by that the program has ended.
+        while (left := _left(process.pid)) and time.monotonic() - ended < _GRACE:
+            time.sleep(0.05)
         if left:
             os.killpg(process.pid, signal.SIGKILL)
         output.seek(0)
         return Ended(status, output.read(), ended - began, ended - sent, left)
 
 
-def _is_of(process: psutil.Process, session: int) -> bool:
-    try:
-        return os.getsid(process.pid) == session and process.status() != psutil.STATUS_ZOMBIE
-    except (OSError, psutil.Error):
-        return False
+def _left(session: int) -> list[str]:
+    """Processes of a session, in words."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if os.getsid(process.pid) == session and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(f"{process.pid} {' '.join(process.cmdline())[:80]}")
+        except (OSError, psutil.Error):
+            continue
+    return found
 
 
 def _without_times(value: Any) -> Any:

@@ -80,7 +80,7 @@ def test_a_search_that_varies_chooses_otherwise_with_other_luck_alone() -> None:
 
 def settled(level: Level) -> Player:
     """A level whose errors come again where it sees the same."""
-    calm = level.with_settings(taste=0.0)
+    calm = level.with_settings(leaning=0.0)
     return Settled(LevelPlayer(calm, 1, learn=False))
 
 
@@ -161,7 +161,7 @@ def test_variety_is_counted_by_deal_and_costs_what_errors_cost(level: Level) -> 
     assert len(found.different) == len(found.commonest) == 3
     assert (found.different > 5).all() and (found.commonest >= 1 / found.different).all()
     # Without errors it is the same player, hand for hand.
-    calm = level.with_settings(temperature=0.0, draw_temperature=0.0, taste=0.0)
+    calm = level.with_settings(temperature=0.0, draw_temperature=0.0, leaning=0.0)
     same = measure_variety(calm, make_simple(3), deals=2, plays=20, cost_hands=4000, seed=2)
     assert (same.different == 1).all() and (same.commonest == 1).all()
     assert same.cost.mean == 0 != found.cost.mean
@@ -177,7 +177,7 @@ def scene(count: int = 60) -> np.ndarray:
 
 def chosen(level: Level, views: np.ndarray, tries: int = 40, /, **settings: float) -> np.ndarray:
     """What it chooses with other luck: ``[tries, n]``."""
-    calm = {"temperature": 0.0, "draw_temperature": 0.0, "taste": 0.0, "reach": 60.0, "most_points": 99.0}
+    calm = {"temperature": 0.0, "draw_temperature": 0.0, "leaning": 0.0, "reach": 60.0, "most_points": 99.0}
     player = LevelPlayer(level.with_settings(**(calm | settings)), 3, learn=False)
     rows = []
     for word in range(tries):

@@ -4,8 +4,7 @@ gin levels fit runs/my-level
 
 The level plays styles of which as much is known as some hands show, every deal twice with luck of its own. What the better of two plays
 chose more often than the policy would is the gradient of the points (``score function``), and its product with what is known that of
-the answers. Steps follow the natural gradient. First some rounds find what wins against anybody; then, while nothing moves, many more
-find what depends on the opponent: what they say of one number is mostly noise, so only patterns are kept that noise does not make.
+the answers. Steps follow the natural gradient; what a round says of one number is mostly noise, so only what stands out together is kept.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from agents.bots.population import draw_styles
 from agents.config import Config
 from agents.deals import Domain
 from agents.levels.answers import READS, SPACE, Answers, features_of
-from agents.levels.choice import TASTE, choose, draw_tastes
+from agents.levels.choice import LEANING, choose, draw_leanings
 from agents.levels.level import Level
 from agents.levels.player import LevelPlayer
 from agents.network.checkpoint import WEIGHTS
@@ -46,8 +45,8 @@ _DISCARDS_AT, _DRAWS_AT = 1.0, 0.5
 _LONGEST = 0.8
 # Directions in which the policy moves less than this part of the most are not taken.
 _FLAT = 1e-2
-# The leanings of draws, and those of discards and knocks, between which one and the same turn chooses.
-_PARTS = (np.arange(FIRST_DRAW, FIRST_KNOCK), np.delete(np.arange(NUM_WEIGHTS), slice(FIRST_DRAW, FIRST_KNOCK)))
+# The leanings of discards, of draws and of knocks.
+_PARTS = (slice(0, FIRST_DRAW), slice(FIRST_DRAW, FIRST_KNOCK), slice(FIRST_KNOCK, NUM_WEIGHTS))
 
 
 class FitConfig(Config):
@@ -56,18 +55,16 @@ class FitConfig(Config):
     Attributes:
         styles: of the population that the level plays.
         strong: strong players beside them, for each style; the level itself is one of them.
-        rounds: steps uphill, each in a round of its own, of what wins against anybody.
-        rounds_of_whom: after them, for the one step of what depends on the opponent.
+        rounds: steps uphill; in the first half of them, what depends on the opponent is not looked at, for most of it would change.
         series: that are played at once, each against one style.
         hands: of each series in a round, every one twice.
-        rate: length of a step against anybody, along the natural gradient.
+        rate: length of a step, along the natural gradient.
         seed: of styles and deals.
     """
 
-    styles: int = Field(512, ge=8)
+    styles: int = Field(256, ge=8)
     strong: float = Field(0.33, ge=0, le=10)
-    rounds: int = Field(6, ge=1)
-    rounds_of_whom: int = Field(12, ge=1)
+    rounds: int = Field(6, ge=2)
     series: int = Field(2048, ge=8)
     hands: int = Field(24, ge=1)
     rate: float = Field(0.4, gt=0)
@@ -115,7 +112,13 @@ def _score(views, behaviour, logits, legal, actions, rows, space, scores):
 
 
 class _Tried(LevelPlayer):
-    """The level as installed but with given leanings, ``float64[series, NUM_WEIGHTS]``, and the gradients of what it chose."""
+    """The level with given leanings in every series, and the gradients of what it chose.
+
+    Args:
+        level: as installed.
+        seed: of its choices.
+        moves: its leanings, ``float64[series, NUM_WEIGHTS]``.
+    """
 
     def __init__(self, level: Level, seed: int, moves: np.ndarray) -> None:
         discards, draws = level.settings.temperature, level.settings.draw_temperature
@@ -133,9 +136,9 @@ class _Tried(LevelPlayer):
         n = len(views)
         seen = self._see(views)
         logits, (_, _, legal, words) = self._logits(views, seen, self.leanings(slots, n)), seen
-        tastes, actions = np.zeros(n, TASTE), np.empty(n, np.int64)
-        draw_tastes(views, self.behaviour, self.seed & 0xFFFFFFFF, tastes)
-        choose(views, self.behaviour, tastes, logits, legal, words, actions)
+        leanings, actions = np.zeros(n, LEANING), np.empty(n, np.int64)
+        draw_leanings(views, self.behaviour, self.seed & 0xFFFFFFFF, leanings)
+        choose(views, self.behaviour, leanings, logits, legal, words, actions)
         _score(
             views, self.behaviour, logits, legal, actions, np.asarray(slots, np.int64), np.zeros(1, SPACE), self.scores
         )
@@ -144,13 +147,17 @@ class _Tried(LevelPlayer):
 
 def hands_to_play(config: FitConfig) -> int:
     """How many hands are played in all, for a progress bar."""
-    return config.opponents * HISTORIES[-1] + 2 * (config.rounds + config.rounds_of_whom) * config.series * config.hands
+    return config.opponents * HISTORIES[-1] + 2 * config.rounds * config.series * config.hands
 
 
 class _Opponents(BasePlayer):
     """Whom a level plays while its answers are found: styles, and strong players, against whom what beats weak ones must not be done.
 
-    Slots go through all of them in turn; the level as installed is one of the strong.
+    Slots go through all of them in turn.
+
+    Args:
+        level: that learns; as installed it is one of the strong.
+        config: of the fit.
     """
 
     def __init__(self, level: Level, config: FitConfig) -> None:
@@ -188,7 +195,15 @@ def _known_of(level: Level, opponents: _Opponents, seed: int) -> np.ndarray:
             found[k, ready] = knowledge.context(ready)[:, : len(READS)]
 
     player = LevelPlayer(level.with_settings(worlds=0), seed, learn=False)
-    play_series(player, opponents, series=count, hands=HISTORIES[-1], seed=seed, domain=Domain.TRAIN, after=learn)
+    play_series(
+        player,
+        opponents,
+        series=count,
+        hands=HISTORIES[-1],
+        seed=seed,
+        domain=Domain.TRAIN,
+        after=learn,
+    )
     return found
 
 
@@ -204,7 +219,13 @@ def _play(
         player.scores[rows] = 0
 
     points = play_series(
-        player, opponents, series=config.series, hands=config.hands, seed=deals, domain=Domain.TRAIN, after=after
+        player,
+        opponents,
+        series=config.series,
+        hands=config.hands,
+        seed=deals,
+        domain=Domain.TRAIN,
+        after=after,
     )
     return points.astype(np.float64), gradients
 
@@ -223,16 +244,19 @@ def _patterns(found: np.ndarray, variance: float) -> np.ndarray:
     left, sizes, right = np.linalg.svd(found, full_matrices=False)
     unit, share = np.sqrt(max(1e-12, variance * many)), few / many
     sizes = sizes / unit
-    kept = np.sqrt(np.maximum(0, (sizes**2 - share - 1) ** 2 - 4 * share)) / np.maximum(1e-12, sizes)
-    kept[sizes <= 1 + np.sqrt(share)] = 0
+    above = sizes > 1 + np.sqrt(share)
+    kept = np.where(
+        above, np.sqrt(np.maximum(0, (sizes**2 - share - 1) ** 2 - 4 * share)) / np.maximum(1e-12, sizes), 0
+    )
     return (left * (kept * unit)) @ right
 
 
 class _Sums:
-    """What the rounds say of the answers' gradient.
+    """What all rounds say of the answers' gradient.
 
     Leanings are measured by how much they move the policy, and what is known by how much opponents differ in it: so a step is as long in
-    every direction, and the best one about as long as the gradient.
+    every direction. Discards, draws and knocks are looked at by themselves. What holds against anybody is found in some ten thousand hands;
+    of what depends on the opponent only patterns are kept that noise does not make.
 
     Args:
         reads: what is known of the opponent of each series, ``float64[series, len(READS)]``.
@@ -242,51 +266,34 @@ class _Sums:
 
     def __init__(self, reads: np.ndarray, gradients: np.ndarray, opponents: int) -> None:
         self.opponents = opponents
-        # Each part's directions side by side, and where its columns are.
-        self.leans, self.parts = np.zeros((NUM_WEIGHTS, 0)), list[slice]()
+        self.leans = np.zeros((NUM_WEIGHTS, NUM_WEIGHTS))
         for part in _PARTS:
-            directions = _whitening(gradients.reshape(-1, NUM_WEIGHTS)[:, part])
-            columns = np.zeros((NUM_WEIGHTS, directions.shape[1]))
-            columns[part] = directions
-            self.parts.append(slice(self.leans.shape[1], self.leans.shape[1] + directions.shape[1]))
-            self.leans = np.concatenate([self.leans, columns], 1)
+            self.leans[part, part] = _whitening(gradients.reshape(-1, NUM_WEIGHTS)[:, part])
         self.typical = reads[:, 1:].mean(0)
         self.differs = _whitening(reads[:, 1:] - self.typical)
-        self.reads = (reads[:, 1:] - self.typical) @ self.differs
-        # Against anybody: the sum of steps, and its variance; of each series: what every round after them said.
-        self.anybody, self.noise = np.zeros(self.leans.shape[1]), np.zeros(self.leans.shape[1])
-        self.of_series: list[np.ndarray] = []
+        self.reads = np.concatenate([np.ones((len(reads), 1)), (reads[:, 1:] - self.typical) @ self.differs], 1)
+        self.gradient = np.zeros((len(READS), NUM_WEIGHTS))
+        self.variance = np.zeros((len(READS), NUM_WEIGHTS))
 
-    def _of_each(self, points: np.ndarray, gradients: np.ndarray) -> np.ndarray:
-        """The gradient that each series shows, from points ``[2, series, hands]`` and gradients ``[2, series, hands, NUM_WEIGHTS]``."""
-        return ((points[0] - points[1])[..., None] * ((gradients[0] - gradients[1]) @ self.leans) / 2).mean(1)
-
-    def add_step(self, points: np.ndarray, gradients: np.ndarray, rate: float) -> None:
-        """A round's step of what wins against anybody."""
-        shown = self._of_each(points, gradients)
-        rate = min(rate, _LONGEST / float(np.linalg.norm(shown.mean(0))))
-        self.anybody += rate * shown.mean(0)
+    def add(self, points: np.ndarray, gradients: np.ndarray, rate: float, whom: bool) -> None:
+        """Adds a round: points ``[2, series, hands]`` and gradients ``[2, series, hands, NUM_WEIGHTS]``; ``whom``: by opponent, too."""
+        better = (points[0] - points[1])[..., None] * ((gradients[0] - gradients[1]) @ self.leans) / 2
+        reads = self.reads if whom else self.reads * (np.arange(len(READS)) == 0)
+        each = reads[:, :, None] * better.mean(1)[:, None, :]
+        rate = min(rate, _LONGEST / float(np.linalg.norm(each[:, 0].mean(0))))
+        self.gradient += rate * each.mean(0)
         # Series against one opponent are alike.
-        by_opponent = np.stack([shown[k :: self.opponents].mean(0) for k in range(self.opponents)])
-        self.noise += rate**2 * by_opponent.var(0) / self.opponents
+        by_opponent = np.stack([each[k :: self.opponents].mean(0) for k in range(self.opponents)])
+        self.variance += rate**2 * by_opponent.var(0) / self.opponents
 
-    def add_look(self, points: np.ndarray, gradients: np.ndarray) -> None:
-        """A round that says what depends on the opponent."""
-        self.of_series.append(self._of_each(points, gradients))
-
-    def answers(self) -> tuple[np.ndarray, int]:
-        """The answers' matrix that all rounds together ask for, and how many patterns of opponents it tells apart."""
-        anybody, whom = np.zeros_like(self.anybody), np.zeros((self.differs.shape[1], len(self.anybody)))
-        patterns = 0
-        for part in self.parts:
-            anybody[part] = _stand_out(self.anybody[part], self.noise[part])
-            if self.of_series:
-                shown = np.mean(self.of_series, axis=0)[:, part]
-                variance = float(shown.var(0).mean()) / len(shown)
-                whom[:, part] = _patterns(self.reads.T @ shown / len(shown), variance)
-                patterns += int(np.linalg.matrix_rank(whom[:, part], 1e-9))
-        by_weight = self.differs @ whom
-        return np.concatenate([anybody[None] - self.typical @ by_weight, by_weight]) @ self.leans.T, patterns
+    def answers(self) -> np.ndarray:
+        """The answers' matrix that all rounds together ask for."""
+        found = np.zeros_like(self.gradient)
+        for part in _PARTS:
+            found[0, part] = _stand_out(self.gradient[0, part], self.variance[0, part])
+            found[1:, part] = _patterns(self.gradient[1:, part], float(self.variance[1:, part].mean()))
+        by_weight = self.differs @ found[1:]
+        return np.concatenate([found[:1] - self.typical @ by_weight, by_weight]) @ self.leans.T
 
 
 def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: None) -> Answers:
@@ -300,32 +307,26 @@ def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: N
     began = time.perf_counter()
     opponents = _Opponents(level, config)
     known = _known_of(level, opponents, config.seed)
-    history, whom = np.divmod(np.arange(config.series), opponents.count)
-    reads = known[history % len(HISTORIES), whom]
+    series = np.arange(config.series)
+    reads = known[series // opponents.count % len(HISTORIES), series % opponents.count]
     sums: _Sums | None = None
     matrix, steps = np.zeros((len(READS), NUM_WEIGHTS)), []
-    total = config.rounds + config.rounds_of_whom
-    for number in range(total):
+    for number in range(config.rounds):
         deals = config.seed + 1 + number
         played = [_play(level, opponents, reads @ matrix, config, deals, config.seed + 1000 * k) for k in range(2)]
         points, gradients = (np.stack(parts) for parts in zip(*played, strict=True))
         sums = _Sums(reads, gradients, opponents.count) if sums is None else sums
-        if number < config.rounds:
-            sums.add_step(points, gradients, config.rate)
-            matrix, _ = sums.answers()
-        else:
-            sums.add_look(points, gradients)
-        steps.append(round(float(points.mean()), 3))
-        say(f"round {number + 1} of {total}: {points.mean():+.2f} points a hand")
-    assert sums is not None
-    matrix, patterns = sums.answers()
-    say(f"{patterns} pattern{'s' if patterns != 1 else ''} of opponents told apart")
+        sums.add(points, gradients, config.rate, whom=2 * number >= config.rounds)
+        matrix = sums.answers()
+        patterns = sum(int(np.linalg.matrix_rank(matrix[1:, part], 1e-9)) for part in _PARTS)
+        steps.append({"points": round(float(points.mean()), 3), "patterns": patterns})
+        said = f"{patterns} pattern{'s' if patterns != 1 else ''} of opponents"
+        say(f"round {number + 1} of {config.rounds}: {points.mean():+.2f} points a hand, {said}")
     about: dict[str, Any] = {
         "command": f"gin levels fit {_shown(level.directory)}",
         "config": config.model_dump(mode="json"),
         "minutes": round((time.perf_counter() - began) / 60, 1),
         "points_a_hand": steps,
-        "patterns": patterns,
         "weights_sha256": hashlib.sha256((level.directory / WEIGHTS).read_bytes()).hexdigest(),
     }
     return Answers(matrix, about)
@@ -333,15 +334,14 @@ def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: N
 
 def _shown(directory: Path) -> str:
     """A directory as one would type it: within the current one, or else by its name alone."""
-    whole, here = directory.resolve(), Path.cwd()
-    return whole.relative_to(here).as_posix() if whole.is_relative_to(here) else directory.name
+    here = Path.cwd()
+    return (
+        directory.resolve().relative_to(here).as_posix() if directory.resolve().is_relative_to(here) else directory.name
+    )
 
 
 def _whitening(rows: np.ndarray) -> np.ndarray:
-    """Directions of some rows, so long that all vary alike along them, the one that varies most last: ``float64[n, n or less]``.
-
-    Flat ones are left out.
-    """
+    """A matrix that makes every direction of some rows as large as any other, ``float64[n, n]``; flat directions get no weight."""
     sizes, directions = np.linalg.eigh(rows.T @ rows / len(rows))
     used = sizes > _FLAT * sizes.max()
-    return directions[:, used] / np.sqrt(sizes[used])
+    return directions * np.where(used, 1 / np.sqrt(np.where(used, sizes, 1.0)), 0.0)

@@ -46,7 +46,7 @@ class LevelSettings(Config):
         draw_temperature: the same for its draws, where errors cost the most.
         reach: actions whose logits (leanings included) are this much below the best one are never played.
         most_points: by how much more deadwood than the best discard a discard may leave.
-        taste: largest taste of a hand for sets, runs or early knocks, in logits.
+        leaning: largest leaning of a hand to sets, runs or early knocks, in logits.
         hoards: subtracted from the logit of a discard for every ten points of the card.
         grabs: added to the logit of taking the upcard.
         early_knock: added to the logit of a knock.
@@ -62,7 +62,7 @@ class LevelSettings(Config):
     draw_temperature: float = Field(1.0, ge=0, le=20)
     reach: float = Field(6.0, ge=0, le=60)
     most_points: float = Field(12.0, ge=0, le=100)
-    taste: float = Field(0.0, ge=0, le=10)
+    leaning: float = Field(0.0, ge=0, le=10)
     hoards: float = Field(0.0, ge=-10, le=10)
     grabs: float = Field(0.0, ge=-10, le=10)
     early_knock: float = Field(0.0, ge=-10, le=10)

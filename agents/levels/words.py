@@ -196,6 +196,8 @@ def what_did_you_learn(home: Path, level: Level, opponent: str | None = None) ->
     experience = read_learned(home, level, "")[""].experience
     if experience is not None and experience.tests:
         said = "it expects of strangers what it met so far" if experience.trusted else "it meets strangers as installed"
-        people = f"{experience.tests} {'person' if experience.tests == 1 else 'people'}"
-        lines.append(f"After {people} tested what it expects ({experience.evidence:+.1f} nats), {said}.")
+        people = "person" if experience.tests == 1 else "people"
+        lines.append(
+            f"After {experience.tests} {people} tested what it expects ({experience.evidence:+.1f} nats), {said}."
+        )
     return "\n".join(lines)

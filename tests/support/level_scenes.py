@@ -25,7 +25,7 @@ SETTINGS = {
     "memory": 3,
     "notices": 0,
     "temperature": 1.5,
-    "taste": 1.0,
+    "leaning": 1.0,
 }
 
 

@@ -1,7 +1,7 @@
 """Variety: how many different hands a level plays on the same deal, and what that costs.
 
 A level is as weak as its leanings make it; variety should cost nothing. So the cost is measured against the same level with its most
-probable choice every time, habits of keeping high cards or taking upcards included.
+probable choice every time, leanings to keep high cards or take upcards included.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Settled(BasePlayer):
 
 def without_variety(level: Level, seed: int) -> Player:
     """The frozen level with its most probable choice every time; a search gets the same worlds in the same position."""
-    calm = level.with_settings(temperature=0.0, draw_temperature=0.0, taste=0.0, slack=0.0)
+    calm = level.with_settings(temperature=0.0, draw_temperature=0.0, leaning=0.0, slack=0.0)
     return Settled(LevelPlayer(calm, seed, learn=False))
 
 
