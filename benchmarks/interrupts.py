@@ -156,7 +156,7 @@ def _evaluate(out: Path, workers: int) -> list[str]:
         "evaluate.py",
         *_PLAYERS,
         "--games",
-        "20000",
+        "8000",
         "--batch",
         "500",
         "--workers",
@@ -167,7 +167,7 @@ def _evaluate(out: Path, workers: int) -> list[str]:
 
 
 def _tournament(out: Path, workers: int) -> list[str]:
-    changes = ["pairs=1500", "block=250", "resamples=20", f"workers={workers}", f"out={out}"]
+    changes = ["pairs=600", "block=100", "resamples=20", f"workers={workers}", f"out={out}"]
     return [
         "evaluate.py",
         "tournament",

@@ -210,12 +210,18 @@ def _start_worker() -> None:
     """The parent catches interrupts and ends its workers; these close their players on the way out."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    signal.signal(signal.SIGTERM, _leave)
     adopt_orphans()
 
 
+def _leave(*_: object) -> None:
+    # What is raised within the compiler is dropped, and nobody needs to be told.
+    sys.unraisablehook = lambda _: None
+    sys.exit(1)
+
+
 def _begin() -> None:
-    """The first job, with which all workers are started."""
+    """The first job of each worker, with which it is started."""
 
 
 @contextmanager
@@ -226,7 +232,9 @@ def workers_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     is_done = False
     try:
         with born_deaf():
-            pool.submit(_begin)
+            # Each of them starts a worker, since none is ready yet.
+            for _ in range(workers):
+                pool.submit(_begin)
         yield pool
         is_done = True
     finally:
