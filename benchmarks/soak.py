@@ -2,8 +2,8 @@
 
 `python -m benchmarks.soak --minutes 30`. One process does in turn what people leave running: a vector environment whose opponent is a level
 that learns, matches with two workers (of bots, and of a program from outside), and the table in the terminal, played by a script against
-the level. It samples itself after every turn; the first sixth of the time is for caches to fill. What is compared with the end are medians
-of a sixth of the time. Files of games and of what was learned grow as they should, and are no part of it.
+the level. It samples itself after every turn; the first sixth of the samples is for caches to fill. What is compared with the end are
+medians of a sixth of them. Files of games and of what was learned grow as they should, and are no part of it.
 """
 
 from __future__ import annotations

@@ -131,11 +131,14 @@ def test_a_store_that_cannot_be_read_is_left_as_it_is(tmp_path):
 
 def test_a_closed_store_holds_no_file(tmp_path):
     with Home(tmp_path) as home:
-        home.create("Ann").close()
+        ann = home.create("Ann")
         assert any(Path(file.path).parent == tmp_path for file in psutil.Process().open_files())
     assert not any(Path(file.path).parent == tmp_path for file in psutil.Process().open_files())
     with pytest.raises(FileError, match="closed"):
         home.names()
+    ann.save()
+    assert "closed" in ann.notices[-1]
+    ann.close()
 
 
 def test_a_player_sits_at_one_table_only(tmp_path):

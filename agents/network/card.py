@@ -169,7 +169,7 @@ def _limits(about: dict[str, Any], level: dict[str, Any], onnx: dict[str, Any] |
     limits += [
         "- How it does against opponents that were not measured, people among them, is not known; a best response may beat it.",
         (
-            "- What it learns of an opponent moves its choices little, and most of that it would gain against anybody."
+            "- Nearly all that it gains by what it learns of an opponent it would gain against anybody."
             if level
             else "- It plays one hand at a time, remembers nothing of an opponent from hand to hand, and knows of a game only the score."
         ),

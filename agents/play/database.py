@@ -174,7 +174,9 @@ class Database:
             FileError: if it cannot be written; nothing has changed then.
         """
         with self._lock:
-            if self._file.in_transaction:
+            with self._told():
+                nested = self._file.in_transaction
+            if nested:
                 yield
                 return
             self.run("BEGIN IMMEDIATE")

@@ -15,6 +15,7 @@ A table uses it so:
     file.write_record(name, match, ("Ann", "formula"))      # when a hand has ended; goes to disk with the next file.save()
     file.games()                         # rows for lists, the oldest first; home.record(row.id) is the record of one
     file.close()
+    home.close()
 
 ``Session`` and ``LiveGame`` do all that; a table calls only them. Everything of one ``save`` is one transaction: a process may be
 killed at any moment, and what was saved before is whole. Several processes may have the store open, for as many players as there
@@ -84,7 +85,11 @@ class Home:
         with writing(self.path / "locks"):
             (self.path / "locks").mkdir(parents=True, exist_ok=True)
         self.database = Database(self.path / FILE)
-        move_in(self.path, self.database)
+        try:
+            move_in(self.path, self.database)
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self) -> Home:
         return self
