@@ -129,6 +129,19 @@ def speed_table() -> list[str]:
     return _table(["one core", "a second", "beside OpenSpiel"], rows)
 
 
+def growth_table() -> list[str]:
+    """What more costs."""
+    figures = json.loads((RESULTS / "growth_of_cost.json").read_text(encoding="utf-8"))["figures"]
+    rows = [
+        [
+            f"{what}: {', '.join(f'{int(count):,}' for count in row)}",
+            ", ".join(f"{value:,.3g}" if value < 100 else f"{value:,.0f}" for value in row.values()),
+        ]
+        for what, row in figures.items()
+    ]
+    return _table(["what, and how many", "measured"], rows)
+
+
 def search_table() -> list[str]:
     """The search on top of the shipped network: strength by budget, and without each of its parts."""
     measured = json.loads((RESULTS / "search_strength.json").read_text(encoding="utf-8"))
@@ -317,6 +330,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     ("Whose history the levels' gain needs", "", histories_table),
     ("The levels", "", levels_table),
     ("Speed", "", speed_table),
+    ("What more costs", "One run of `python -m benchmarks.growth_of_cost`.", growth_table),
 )
 
 
