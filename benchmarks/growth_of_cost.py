@@ -23,7 +23,7 @@ from ginenv.text import parse_view
 RESULTS = Path(__file__).parent / "results" / "growth_of_cost.json"
 GAMES = (1, 16, 256, 1024, 4096, 16384)
 WORLDS = (16, 32, 64, 128, 256, 512, 1024)
-_SECONDS, _POSITIONS, _PAIRS = 2.0, 200, 10_000
+_SECONDS, _POSITIONS, _PAIRS = 2.0, 200, 40_000
 
 
 def _steps_by_the_clock(barrier: Barrier, found: Queue[float]) -> None:

@@ -40,7 +40,7 @@ _GRACE = 5.0
 # What no program may say, whatever happens to it.
 _UGLY = ("Traceback", "Exception ignored", "leaked", "Fatal")
 # Keys of results that are different in every run.
-_TIMES = ("elapsed_seconds", "seconds", "milliseconds_per_decision", "minutes", "command", "out")
+_TIMES = ("elapsed_seconds", "seconds", "ms_per_decision", "minutes", "command", "out", "workers")
 _SMALL = {
     "games": 64,
     "ticks": 16,

@@ -133,13 +133,11 @@ def growth_table() -> list[str]:
     """What more costs."""
     figures = json.loads((RESULTS / "growth_of_cost.json").read_text(encoding="utf-8"))["figures"]
     rows = [
-        [
-            f"{what}: {', '.join(f'{int(count):,}' for count in row)}",
-            ", ".join(f"{value:,.3g}" if value < 100 else f"{value:,.0f}" for value in row.values()),
-        ]
+        [what, f"{count:,}", f"{value:,.0f}" if value >= 100 else f"{value:.1f}"]
         for what, row in figures.items()
+        for count, value in sorted((int(count), value) for count, value in row.items())
     ]
-    return _table(["what, and how many", "measured"], rows)
+    return _table(["what", "how many", "measured"], rows)
 
 
 def search_table() -> list[str]:
