@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -199,3 +200,10 @@ def test_an_interrupted_adaptation_goes_on_to_the_same_figures(
         document = json.loads((tmp_path / name / "results.json").read_text())
         documents.append({key: value for key, value in document.items() if key not in ("seconds", "command")})
     assert documents[0] == documents[1]
+
+
+def test_all_workers_are_started_before_any_job() -> None:
+    """Those that a later job would start would hear the Ctrl-C that a terminal sends to every process of a program."""
+    before = set(multiprocessing.active_children())
+    with matches.workers_pool(2):
+        assert len(set(multiprocessing.active_children()) - before) == 2
