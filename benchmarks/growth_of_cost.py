@@ -1,7 +1,7 @@
 """What more costs: games in a vector environment, processes, worlds of the search, workers of the arena.
 
-`python -m benchmarks.growth_of_cost`, on an idle machine. Steps a game and worlds a decision are of processor time, on one core; what
-several processes do is of the clock. Costs should be flat or linear; where they are not, `docs/how_it_works.md` says why.
+`python -m benchmarks.growth_of_cost`, on an idle machine. What depends on games and on worlds is of processor time, on one core; what
+several processes and workers do is of the clock. Costs should be flat or linear; where they are not, `docs/how_it_works.md` says why.
 """
 
 from __future__ import annotations
@@ -58,20 +58,20 @@ def main() -> None:
     """Measures, prints, and writes the results."""
     figures: dict[str, dict[str, float]] = {}
 
-    def note(what: str, count: int, value: float, unit: str) -> None:
+    def note(what: str, count: int, value: float) -> None:
         figures.setdefault(what, {})[str(count)] = round(value, 3)
-        print(f"{what}, {count:,}: {value:,.2f} {unit}", flush=True)
+        print(f"{what}, {count:,}: {value:,.2f}", flush=True)
 
     for games in GAMES:
-        note("steps a second by games", games, vector_steps(num_envs=games, seconds=_SECONDS).decisions_per_second, "")
+        note("steps a second by games", games, vector_steps(num_envs=games, seconds=_SECONDS).decisions_per_second)
     for number in (1, 2):
-        note("steps a second by processes", number, steps_of_processes(number), "")
+        note("steps a second by processes", number, steps_of_processes(number))
     lines = POSITIONS.read_text(encoding="utf-8").splitlines()[:_POSITIONS]
     views = np.concatenate([parse_view(line) for line in lines])
     for worlds in WORLDS:
-        note("ms a decision by worlds", worlds, measure(views, worlds=worlds)["mean_processor_ms"], "ms")
+        note("ms a decision by worlds", worlds, measure(views, worlds=worlds)["mean_processor_ms"])
     for number in (1, 2):
-        note("games a second by workers", number, games_of_workers(number), "")
+        note("games a second by workers", number, games_of_workers(number))
     write_results(RESULTS, "python -m benchmarks.growth_of_cost", {"figures": figures})
 
 

@@ -207,3 +207,15 @@ def test_all_workers_are_started_before_any_job() -> None:
     before = set(multiprocessing.active_children())
     with matches.workers_pool(2):
         assert len(set(multiprocessing.active_children()) - before) == 2
+
+
+def test_what_ends_a_worker_within_the_compiler_is_not_printed() -> None:
+    """The compiler calls back through ctypes, which prints and drops what is raised there."""
+    script = """if True:
+        import ctypes, os, signal, time
+        from agents.arena.matches import _start_worker
+        _start_worker()
+        ctypes.CFUNCTYPE(None)(lambda: (os.kill(os.getpid(), signal.SIGTERM), time.sleep(0.05)) and None)()
+    """
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert ended.stderr == ""
