@@ -199,6 +199,19 @@ class MatchResult:
         """Side 0's points a hand, less its opponent's."""
         return self._points(0.0)
 
+    def points_over(self, other: MatchResult) -> Estimate:
+        """Side 0's points a hand less those of another side 0 that played the same deals against the same opponent."""
+        left = [
+            match._by_pair(match.games["points"][:, 0] - match.games["points"][:, 1])
+            - match.points.mean * match._by_pair(match.games["hands"])
+            for match in (self, other)
+        ]
+        shares = [
+            rest / match._by_pair(match.games["hands"]).mean() for rest, match in zip(left, (self, other), strict=True)
+        ]
+        error = ratio(shares[0] - shares[1], np.ones(self.pairs)).half
+        return Estimate(self.points.mean - other.points.mean, error)
+
     @property
     def adjusted_points(self) -> Estimate | None:
         """The same with luck subtracted; ``None`` where it was not measured."""

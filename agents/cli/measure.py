@@ -21,10 +21,12 @@ def exploit(config: ExploitConfig) -> None:
     check_writable(config.out)
     console = Console()
     with progress_bar(console, config.seeds * config.budget, "training best responses, decisions") as tick:
-        result, responses = train_and_measure(config, tick)
+        result, began, responses = train_and_measure(config, tick)
+    gained = result.points_over(began)
     document = {"config": config.model_dump(mode="json"), "curves": {r.seed: r.curve for r in responses}}
+    document["gained"] = gained.to_dict()
     with writing(config.out):
-        write_json(config.out, document | results_document([result]))
+        write_json(config.out, document | results_document([result, began]))
     for response in responses:
         curve = "  ".join(f"{done / 1e6:.2f}M {points:+.2f} ± {half:.2f}" for done, points, half in response.curve)
         console.print(f"seed {response.seed}, points a hand on deals kept for choosing: {curve}", highlight=False)
@@ -32,7 +34,8 @@ def exploit(config: ExploitConfig) -> None:
         console.print(table)
     console.print(
         f"a best response trained with {config.budget:,} decisions wins {result.points.text()} points a hand and "
-        f"{result.share.text(percent=True)} of the games against {config.agent}: a lower bound of what can be won",
+        f"{result.share.text(percent=True)} of the games against {config.agent}: a lower bound of what can be won; "
+        f"{gained.text()} points a hand more than the network that it began from, on the same deals",
         highlight=False,
         markup=False,
     )
