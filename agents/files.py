@@ -114,6 +114,27 @@ def read_json(path: str | Path) -> Any:
     return parse_json(read_bytes(path))
 
 
+def read_json_object(path: Path, source: str) -> dict[str, Any]:
+    """The JSON object of a file.
+
+    Args:
+        path: of the file.
+        source: whose it is, for what an error says.
+
+    Raises:
+        GinError: if the file cannot be read or holds anything else.
+    """
+    try:
+        values = read_json(path)
+    except OSError as error:
+        raise GinError(f"{source}: {path.name} cannot be read ({error.strerror})") from None
+    except JsonError as error:
+        raise GinError(f"{source}: {path.name} does not hold JSON ({error})") from None
+    if not isinstance(values, dict):
+        raise GinError(f"{source}: {path.name} does not hold a JSON object")
+    return values
+
+
 def write_atomic(path: str | Path, write: Callable[[str], None]) -> None:
     """Writes a file so that a reader, or a machine that stops in between, sees the old one or the new one, never a half.
 

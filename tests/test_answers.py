@@ -168,7 +168,8 @@ def test_gradients_are_those_of_the_log_probability(level: Level) -> None:
             assert slope == pytest.approx(gradient, abs=0.12)
 
 
-def test_fitting_finds_what_wins_points_of_whom(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("likes", [True, False])
+def test_fitting_keeps_what_wins_points_of_whom(level: Level, monkeypatch: pytest.MonkeyPatch, likes: bool) -> None:
     """Points are replaced: who takes many upcards is to be answered by taking many, who takes few by taking none."""
     column, read = FEATURES.index("any upcard"), READS.index("any upcard")
     reads: list[np.ndarray] = []
@@ -186,16 +187,25 @@ def test_fitting_finds_what_wins_points_of_whom(level: Level, monkeypatch: pytes
         found = reads[0][-1, :, read]
         return np.where(found > np.median(found), 1.0, -1.0)
 
+    def judged(one: Level, opponents: object, moves: np.ndarray, config: FitConfig) -> np.ndarray:
+        """Who judges likes what the fit likes, or cannot stand what depends on whom."""
+        by_opponent = np.stack([moves[k :: config.opponents, column].mean() for k in range(config.opponents)])
+        return by_opponent * sides() if likes else -np.abs(by_opponent - by_opponent.mean())
+
     play, known_of = fit_module._play, fit_module._known_of
     monkeypatch.setattr(fit_module, "_play", rewarded)
+    monkeypatch.setattr(fit_module, "_points", judged)
     monkeypatch.setattr(fit_module, "_known_of", known)
     monkeypatch.setattr(fit_module, "HISTORIES", (20, 40))
     config = FitConfig(styles=24, strong=0.25, rounds=2, series=240, hands=4, rate=0.4, seed=3)  # type: ignore[call-arg]
     said: list[str] = []
     answers = fit_answers(level, config, said.append)
     leanings = (reads[0][-1] @ answers.matrix)[:, column]
-    assert leanings[sides() > 0].mean() - leanings[sides() < 0].mean() > 0.2 and len(said) == 2
-    assert hands_to_play(config) == 30 * 40 + 2 * 2 * 240 * 4
+    differ = leanings[sides() > 0].mean() - leanings[sides() < 0].mean()
+    assert differ > 0.2 if likes else differ == 0
+    assert answers.about["judged"]["what depends on whom"]["kept"] == likes
+    assert said[-1].endswith("kept" if likes else "left out") and len(said) == 4
+    assert hands_to_play(config) == 2 * 30 * 40 + (2 * 2 + 3 * 4) * 240 * 4
     assert answers.about["points_a_hand"] and answers.about["config"]["rounds"] == 2
 
 

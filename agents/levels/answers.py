@@ -16,7 +16,7 @@ from pydantic import Field
 
 from agents.bots.hand_kernels import remembered
 from agents.config import Config, parse_config
-from agents.files import JsonError, read_json, write_json
+from agents.files import read_json_object, write_json
 from agents.network.bounds import EVERYTHING, NOTHING
 from agents.opponent_model.features import (
     FEATURES,
@@ -103,13 +103,7 @@ def read_answers(path: Path, source: str) -> Answers:
     Raises:
         GinError: if it cannot be read or is of other features.
     """
-    try:
-        values = read_json(path)
-    except OSError as error:
-        raise GinError(f"{source}: {path.name} cannot be read ({error.strerror})") from None
-    except JsonError as error:
-        raise GinError(f"{source}: {path.name} does not hold JSON ({error})") from None
-    file: _File = parse_config(values, _File, f"{source}: {path.name}")
+    file: _File = parse_config(read_json_object(path, source), _File, f"{source}: {path.name}")
     matrix = np.array([row for row in file.matrix if len(row) == NUM_WEIGHTS], np.float64)
     if file.reads != list(READS) or file.leans != list(FEATURES) or matrix.shape != (len(READS), NUM_WEIGHTS):
         raise GinError(f"{source}: {path.name} is of other features than this version's; gin levels fit makes it anew")

@@ -5,6 +5,7 @@ gin levels fit runs/my-level
 The level plays styles of which as much is known as some hands show, every deal twice with luck of its own. What the better of two plays
 chose more often than the policy would is the gradient of the points (``score function``), and its product with what is known that of
 the answers. Steps follow the natural gradient; what a round says of one number is mostly noise, so only what stands out together is kept.
+In the end other styles judge, at the level's own temperatures: what does not win points against them is left out.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field, model_validator
 
+from agents.arena.results import ratio
 from agents.arena.series import play_series
 from agents.bots.heuristics import StylePlayer
 from agents.bots.population import draw_styles
@@ -45,6 +47,8 @@ _DISCARDS_AT, _DRAWS_AT = 1.0, 0.5
 _LONGEST = 0.8
 # Directions in which the policy moves less than this part of the most are not taken.
 _FLAT = 1e-2
+# Styles that judge what was found have another seed, and play so many times the hands of a round.
+_JUDGES, _JUDGED = 1000, 4
 # The leanings of discards, of draws and of knocks.
 _PARTS = (slice(0, FIRST_DRAW), slice(FIRST_DRAW, FIRST_KNOCK), slice(FIRST_KNOCK, NUM_WEIGHTS))
 
@@ -111,25 +115,26 @@ def _score(views, behaviour, logits, legal, actions, rows, space, scores):
             scores[rows[i], k] += (features[actions[i], k] - mean[k] / total) / temperature
 
 
-class _Tried(LevelPlayer):
-    """The level with given leanings in every series, and the gradients of what it chose.
-
-    Args:
-        level: as installed.
-        seed: of its choices.
-        moves: its leanings, ``float64[series, NUM_WEIGHTS]``.
-    """
+class _Leaning(LevelPlayer):
+    """The level's network with given leanings in every series, ``float64[series, NUM_WEIGHTS]``."""
 
     def __init__(self, level: Level, seed: int, moves: np.ndarray) -> None:
-        discards, draws = level.settings.temperature, level.settings.draw_temperature
-        warm = {"temperature": max(_DISCARDS_AT, discards), "draw_temperature": max(_DRAWS_AT, draws), "worlds": 0}
-        super().__init__(level.with_settings(**warm), seed, learn=False)
+        super().__init__(level.with_settings(worlds=0), seed, learn=False)
         self.moves = moves
-        self.scores = np.zeros((len(moves), NUM_WEIGHTS))
 
     def leanings(self, slots: np.ndarray | None, n: int) -> np.ndarray:
         assert slots is not None
         return self.moves[slots]
+
+
+class _Tried(_Leaning):
+    """The same at higher temperatures, and the gradients of what it chose."""
+
+    def __init__(self, level: Level, seed: int, moves: np.ndarray) -> None:
+        discards, draws = level.settings.temperature, level.settings.draw_temperature
+        warm = {"temperature": max(_DISCARDS_AT, discards), "draw_temperature": max(_DRAWS_AT, draws)}
+        super().__init__(level.with_settings(**warm), seed, moves)
+        self.scores = np.zeros((len(moves), NUM_WEIGHTS))
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         assert slots is not None
@@ -147,7 +152,8 @@ class _Tried(LevelPlayer):
 
 def hands_to_play(config: FitConfig) -> int:
     """How many hands are played in all, for a progress bar."""
-    return config.opponents * HISTORIES[-1] + 2 * config.rounds * config.series * config.hands
+    played = (2 * config.rounds + 3 * _JUDGED) * config.series * config.hands
+    return 2 * config.opponents * HISTORIES[-1] + played
 
 
 class _Opponents(BasePlayer):
@@ -195,16 +201,14 @@ def _known_of(level: Level, opponents: _Opponents, seed: int) -> np.ndarray:
             found[k, ready] = knowledge.context(ready)[:, : len(READS)]
 
     player = LevelPlayer(level.with_settings(worlds=0), seed, learn=False)
-    play_series(
-        player,
-        opponents,
-        series=count,
-        hands=HISTORIES[-1],
-        seed=seed,
-        domain=Domain.TRAIN,
-        after=learn,
-    )
+    play_series(player, opponents, series=count, hands=HISTORIES[-1], seed=seed, domain=Domain.TRAIN, after=learn)
     return found
+
+
+def _reads_of_series(level: Level, opponents: _Opponents, config: FitConfig) -> np.ndarray:
+    """What is known of the opponent of each series, ``float64[series, len(READS)]``."""
+    known, series = _known_of(level, opponents, config.seed), np.arange(config.series)
+    return known[series // opponents.count % len(HISTORIES), series % opponents.count]
 
 
 def _play(
@@ -218,16 +222,39 @@ def _play(
         gradients[rows, numbers] = player.scores[rows]
         player.scores[rows] = 0
 
+    asked = {"series": config.series, "hands": config.hands, "seed": deals, "domain": Domain.TRAIN}
+    return play_series(player, opponents, after=after, **asked).astype(np.float64), gradients
+
+
+def _points(level: Level, opponents: _Opponents, moves: np.ndarray, config: FitConfig) -> np.ndarray:
+    """Points a hand by opponent of the level with leanings of each series, as it is played, ``float64[opponents]``."""
+    player, hands = _Leaning(level, config.seed, moves), _JUDGED * config.hands
     points = play_series(
-        player,
-        opponents,
-        series=config.series,
-        hands=config.hands,
-        seed=deals,
-        domain=Domain.TRAIN,
-        after=after,
-    )
-    return points.astype(np.float64), gradients
+        player, opponents, series=config.series, hands=hands, seed=config.seed, domain=Domain.TRAIN
+    ).mean(1)
+    return np.array([points[k :: opponents.count].mean() for k in range(opponents.count)])
+
+
+def _judge(
+    level: Level, found: np.ndarray, typical: np.ndarray, config: FitConfig, say: Progress
+) -> tuple[np.ndarray, dict[str, Any]]:
+    """What wins points against other styles: nothing, what holds against anybody, or all that was found; and what each part won."""
+    config = config.model_copy(update={"seed": config.seed + _JUDGES})
+    opponents = _Opponents(level, config)
+    reads = _reads_of_series(level, opponents, config)
+    anybody = np.zeros_like(found)
+    anybody[0] = typical @ found
+    kept, won = np.zeros_like(found), {}
+    points = _points(level, opponents, reads @ kept, config)
+    for part, matrix in (("what is done against anybody", anybody), ("what depends on whom", found)):
+        others = _points(level, opponents, reads @ matrix, config)
+        gain = ratio(others - points, np.ones(len(points)))
+        # By more than its standard error.
+        good = 2 * gain.mean > gain.half
+        won[part] = {**gain.to_dict(), "kept": good}
+        say(f"{part}: {gain.text()} points a hand against other styles, {'kept' if good else 'left out'}")
+        kept, points = (matrix, others) if good else (kept, points)
+    return kept, won
 
 
 def _stand_out(found: np.ndarray, variance: np.ndarray) -> np.ndarray:
@@ -280,7 +307,7 @@ class _Sums:
         better = (points[0] - points[1])[..., None] * ((gradients[0] - gradients[1]) @ self.leans) / 2
         reads = self.reads if whom else self.reads * (np.arange(len(READS)) == 0)
         each = reads[:, :, None] * better.mean(1)[:, None, :]
-        rate = min(rate, _LONGEST / float(np.linalg.norm(each[:, 0].mean(0))))
+        rate = min(rate, _LONGEST / max(1e-12, float(np.linalg.norm(each[:, 0].mean(0)))))
         self.gradient += rate * each.mean(0)
         # Series against one opponent are alike.
         by_opponent = np.stack([each[k :: self.opponents].mean(0) for k in range(self.opponents)])
@@ -306,9 +333,7 @@ def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: N
     """
     began = time.perf_counter()
     opponents = _Opponents(level, config)
-    known = _known_of(level, opponents, config.seed)
-    series = np.arange(config.series)
-    reads = known[series // opponents.count % len(HISTORIES), series % opponents.count]
+    reads = _reads_of_series(level, opponents, config)
     sums: _Sums | None = None
     matrix, steps = np.zeros((len(READS), NUM_WEIGHTS)), []
     for number in range(config.rounds):
@@ -320,24 +345,21 @@ def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: N
         matrix = sums.answers()
         patterns = sum(int(np.linalg.matrix_rank(matrix[1:, part], 1e-9)) for part in _PARTS)
         steps.append({"points": round(float(points.mean()), 3), "patterns": patterns})
-        said = f"{patterns} pattern{'s' if patterns != 1 else ''} of opponents"
-        say(f"round {number + 1} of {config.rounds}: {points.mean():+.2f} points a hand, {said}")
+        say(
+            f"round {number + 1} of {config.rounds}: {points.mean():+.2f} points a hand, patterns of opponents: {patterns}"
+        )
+    home, here = level.directory.resolve(), Path.cwd()
+    shown = home.relative_to(here).as_posix() if home.is_relative_to(here) else home.name
+    matrix, won = _judge(level, matrix, reads.mean(0), config, say)
     about: dict[str, Any] = {
-        "command": f"gin levels fit {_shown(level.directory)}",
+        "command": f"gin levels fit {shown}",
         "config": config.model_dump(mode="json"),
         "minutes": round((time.perf_counter() - began) / 60, 1),
         "points_a_hand": steps,
+        "judged": won,
         "weights_sha256": hashlib.sha256((level.directory / WEIGHTS).read_bytes()).hexdigest(),
     }
     return Answers(matrix, about)
-
-
-def _shown(directory: Path) -> str:
-    """A directory as one would type it: within the current one, or else by its name alone."""
-    here = Path.cwd()
-    return (
-        directory.resolve().relative_to(here).as_posix() if directory.resolve().is_relative_to(here) else directory.name
-    )
 
 
 def _whitening(rows: np.ndarray) -> np.ndarray:

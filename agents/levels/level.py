@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from agents.config import Config, parse_config
-from agents.files import JsonError, read_json, write_json
+from agents.files import read_json_object, write_json
 from agents.levels.answers import ANSWERS, Answers, read_answers
 from agents.levels.choice import BEHAVIOUR
 from agents.network.checkpoint import METADATA, WEIGHTS, load_checkpoint
@@ -155,23 +155,6 @@ def digest_of(directory: Path, files: Sequence[str] = ()) -> str:
     return digest.hexdigest()
 
 
-def read_level_json(directory: Path) -> dict[str, Any]:
-    """What ``level.json`` of a directory holds, whatever its format.
-
-    Raises:
-        LevelError: if it is missing or does not hold a JSON object.
-    """
-    try:
-        values = read_json(directory / LEVEL)
-    except OSError as error:
-        raise LevelError(f"level {directory}: {LEVEL} cannot be read ({error.strerror})") from None
-    except JsonError as error:
-        raise LevelError(f"level {directory}: {LEVEL} does not hold JSON ({error})") from None
-    if not isinstance(values, dict):
-        raise LevelError(f"level {directory}: {LEVEL} does not hold a JSON object")
-    return values
-
-
 def load_level(name: str | int) -> Level:
     """A level by its name, its number or its directory, checked.
 
@@ -186,7 +169,7 @@ def load_level(name: str | int) -> Level:
         hint = did_you_mean(text, NAMES)
         raise LevelError(f"level {str(name)!r} does not exist{hint}; known: {', '.join(NAMES)}, or a level's directory")
     source = f"level {directory}"
-    values = read_level_json(directory)
+    values = read_json_object(directory / LEVEL, source)
     if values.get("format") != FORMAT_VERSION:
         hint = f"; gin convert {directory} converts it" if values.get("format") in (1, 2) else ""
         raise LevelError(

@@ -16,7 +16,7 @@ from agents.arena.series import play_series
 from agents.bots.heuristics import make_formula
 from agents.config import override, parse_config
 from agents.deals import Domain
-from agents.files import write_json
+from agents.files import read_json_object, write_json
 from agents.levels.answers import ANSWERS, Answers
 from agents.levels.bench.rating import RATING, read_rating
 from agents.levels.level import (
@@ -27,7 +27,6 @@ from agents.levels.level import (
     LevelSettings,
     files_of,
     load_level,
-    read_level_json,
     write_level_json,
 )
 from agents.levels.parcel import SUFFIX, pack, unpacked
@@ -106,7 +105,7 @@ def convert_level(directory: Path) -> str:
     Raises:
         GinError: if it is not a level, or one that this version cannot play; nothing is changed then.
     """
-    values = read_level_json(directory)
+    values = read_json_object(directory / LEVEL, f"level {directory}")
     if values.get("format") not in (1, 2):
         return f"{load_level(str(directory)).name} has format {FORMAT_VERSION} already."
     settings = values.get("settings") or {}
