@@ -96,13 +96,15 @@ def exploit_table() -> list[str]:
         document = json.loads(path.read_text(encoding="utf-8"))
         config, match = document["config"], _match(path.name)
         budget = f"{config['seeds']} × {config['decisions']}"
-        rows.append([f"`{config['agent']}`", budget, f"{match['jobs']:,}", _share(match), _points(match)])
+        gained = _interval(document["gained"])
+        rows.append([f"`{config['agent']}`", budget, f"{match['jobs']:,}", _share(match), _points(match), gained])
     headings = [
-        "best response, begun from the network that shipped before, against",
+        "best response, begun from `network`, against",
         "decisions",
         "games",
         "games won",
         "points a hand",
+        "more than `network` wins of it, on the same deals",
     ]
     return _table(headings, rows)
 
@@ -285,8 +287,8 @@ def levels_table() -> list[str]:
     return lines
 
 
-EXPLOIT = """What trained responses won. It bounds nothing: they did not always hold what the weights that they began from could do, so
-a player can lose more than this (`LOG.md`, "Whom do the levels learn?")."""
+EXPLOIT = """What trained responses win (`gin exploit`): what a player can lose at least. A response begins from the shipped network, is
+held to it, and ends as the best point of its curve on deals kept for choosing; the last column is what training added on fresh deals."""
 
 
 def histories_table() -> list[str]:

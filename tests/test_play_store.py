@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import sqlite3
+import sys
 import time
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -356,6 +357,9 @@ def test_a_move_that_was_cut_short_is_completed(tmp_path, monkeypatch):
         patch.setattr(os, "rename", lambda *paths: (_ for _ in ()).throw(OSError(5, "killed here")))
         with pytest.raises(FileError, match="killed here"):
             Home(tmp_path)
+    if sys.platform == "linux":
+        opened = [os.path.realpath(link) for link in Path("/proc/self/fd").iterdir()]
+        assert not [path for path in opened if path.startswith(str(tmp_path))]
     home = Home(tmp_path)
     file = home.open("Ann")
     assert len(file.games()) == 1 and len(file.notices) == 1 and not (tmp_path / "players" / "Ann").exists()
