@@ -13,6 +13,7 @@ import sys
 import time
 import warnings
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from agents.arena.series import play_series
 from agents.bots.heuristics import make_formula, make_simple, make_style
 from agents.cli.levels import levels
 from agents.levels import profile as profiles
-from agents.levels.answers import ANSWERS
+from agents.levels.answers import ANSWERS, Answers
 from agents.levels.level import LEVEL, NAMES, Level, LevelError, digest_of, load_level
 from agents.levels.package import (
     build_level,
@@ -70,6 +71,12 @@ def test_what_was_learned_is_found_again_told_in_words_and_reset(level: Level, t
     taken = next(habit for habit in found["habits"] if habit["habit"] == "takes the upcard")
     assert 0.8 * taken["could"] < taken["did"] <= taken["could"] and taken["others"] is None
     assert "ben: no hand shown yet" in what_did_you_learn(tmp_path / "a", level, "ben")
+    # Where nothing depends on whom, the words say so.
+    assert level.answers is not None and found["by_whom"] and "everybody whose hands" not in told
+    alike = np.vstack([level.answers.matrix[:1], np.zeros_like(level.answers.matrix[1:])])
+    same = replace(level, answers=Answers(alike, {}))
+    assert not findings(tmp_path / "a", same, "anna")[0]["by_whom"]
+    assert "; so it plays everybody whose hands it has seen." in what_did_you_learn(tmp_path / "a", same)
     sentence = reset_level(tmp_path / "a", level)
     assert level.digest in sentence and load_level(str(level.directory)).digest == level.digest
     assert "nothing yet" in what_did_you_learn(tmp_path / "a", level)

@@ -157,6 +157,7 @@ def _findings(player: LevelPlayer, opponent: str, known: Acquaintances, before: 
         "hands_shown": hands,
         "beliefs": beliefs,
         "habits": habits,
+        "by_whom": player.level.answers is not None and bool(player.level.answers.matrix[1:].any()),
         "plays": {name: {"stranger": round(before[name], 2), "now": round(now[name], 2)} for name in before},
     }
 
@@ -178,7 +179,8 @@ def _of_opponent(found: dict[str, Any]) -> list[str]:
         if abs(play["now"] - play["stranger"]) >= 0.05
     ]
     if changed:
-        lines.append(f"  Against it the level {', '.join(changed)} (on the same {_PROBES} hands).")
+        alike = "" if found["by_whom"] else "; so it plays everybody whose hands it has seen"
+        lines.append(f"  Against it the level {', '.join(changed)} (on the same {_PROBES} hands){alike}.")
     return lines
 
 
