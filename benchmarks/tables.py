@@ -369,6 +369,8 @@ def summary() -> str:
     for other in ("level-3", "network"):
         row = ladder[f"ladder level-4 {other}"]
         rows.append(["`level-4`", f"`{other}`", f"{row['games']:,}", _share(row), _interval(row["points"])])
+    match = _match("exploit-network.json")
+    rows.append(["a best response to it", "`network`", f"{match['jobs']:,}", _share(match), _points(match)])
     return "\n".join(_table(["player", "against", "games", "games won", "points a hand"], rows))
 
 

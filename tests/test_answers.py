@@ -188,9 +188,12 @@ def test_fitting_keeps_what_wins_points_of_whom(level: Level, monkeypatch: pytes
         return np.where(found > np.median(found), 1.0, -1.0)
 
     def judged(one: Level, opponents: object, moves: np.ndarray, config: FitConfig) -> np.ndarray:
-        """Who judges likes what the fit likes, or cannot stand what depends on whom."""
+        """Who judges likes what the fit likes, or any leaning at all so long as it is the same against everybody."""
+        seeds.append(config.seed)
         by_opponent = np.stack([moves[k :: config.opponents, column].mean() for k in range(config.opponents)])
-        return by_opponent * sides() if likes else -np.abs(by_opponent - by_opponent.mean())
+        return (
+            by_opponent * sides() if likes else abs(by_opponent.mean()) - 10 * np.abs(by_opponent - by_opponent.mean())
+        )
 
     play, known_of = fit_module._play, fit_module._known_of
     monkeypatch.setattr(fit_module, "_play", rewarded)
@@ -199,14 +202,26 @@ def test_fitting_keeps_what_wins_points_of_whom(level: Level, monkeypatch: pytes
     monkeypatch.setattr(fit_module, "HISTORIES", (20, 40))
     config = FitConfig(styles=24, strong=0.25, rounds=2, series=240, hands=4, rate=0.4, seed=3)  # type: ignore[call-arg]
     said: list[str] = []
+    seeds: list[int] = []
     answers = fit_answers(level, config, said.append)
     leanings = (reads[0][-1] @ answers.matrix)[:, column]
     differ = leanings[sides() > 0].mean() - leanings[sides() < 0].mean()
-    assert differ > 0.2 if likes else differ == 0
-    assert answers.about["judged"]["what depends on whom"]["kept"] == likes
+    assert differ > 0.2 if likes else (answers.matrix[1:] == 0).all() and answers.matrix[0, column] != 0
+    assert answers.about["judged"]["what depends on whom"]["kept"] == likes and config.seed not in seeds
     assert said[-1].endswith("kept" if likes else "left out") and len(said) == 4
     assert hands_to_play(config) == 2 * 30 * 40 + (2 * 2 + 3 * 4) * 240 * 4
     assert answers.about["points_a_hand"] and answers.about["config"]["rounds"] == 2
+
+
+def test_who_judges_is_played_with_the_leanings_of_its_own_series(level: Level) -> None:
+    """Where nobody is knocked against but the third opponent, nothing changes for the others."""
+    config = FitConfig(styles=8, strong=0.25, rounds=2, series=30, hands=2, seed=3)  # type: ignore[call-arg]
+    opponents = fit_module._Opponents(level, config)
+    moves = np.zeros((config.series, NUM_WEIGHTS))
+    before = fit_module._points(level, opponents, moves, config)
+    moves[2 :: config.opponents, FEATURES.index("any knock")] = -50
+    changed = fit_module._points(level, opponents, moves, config) != before
+    assert before.shape == (10,) and changed.tolist() == [k == 2 for k in range(10)]
 
 
 def test_a_fit_that_would_not_meet_everybody_is_refused() -> None:

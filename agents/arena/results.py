@@ -16,6 +16,7 @@ import numpy as np
 
 from agents.arena.lockstep_kernels import GAME_RESULT, MAX_DEADWOOD, MAX_TURNS, PLAY_STATS
 from ginenv.engine import NOBODY
+from ginenv.errors import GinError
 from ginenv.rules import Rules
 
 RESULTS_VERSION = 1
@@ -200,17 +201,24 @@ class MatchResult:
         return self._points(0.0)
 
     def points_over(self, other: MatchResult) -> Estimate:
-        """Side 0's points a hand less those of another side 0 that played the same deals against the same opponent."""
-        left = [
-            match._by_pair(match.games["points"][:, 0] - match.games["points"][:, 1])
-            - match.points.mean * match._by_pair(match.games["hands"])
-            for match in (self, other)
-        ]
-        shares = [
-            rest / match._by_pair(match.games["hands"]).mean() for rest, match in zip(left, (self, other), strict=True)
-        ]
-        error = ratio(shares[0] - shares[1], np.ones(self.pairs)).half
-        return Estimate(self.points.mean - other.points.mean, error)
+        """Side 0's points a hand less those of another side 0; the interval (linearised) is that of pairs of deals that both played.
+
+        Args:
+            other: a match against the same opponent on the same deals.
+
+        Raises:
+            GinError: if the two were not played on the same deals.
+        """
+        played, others = ((match.seed, match.pairs, match.unit, match.rules) for match in (self, other))
+        if played != others:
+            raise GinError("two matches can be compared by deals only where seed, pairs, unit and rules are the same")
+        residuals = []
+        for match in (self, other):
+            hands = match._by_pair(match.games["hands"])
+            points = match._by_pair(match.games["points"][:, 0] - match.games["points"][:, 1])
+            residuals.append((points - match.points.mean * hands) / hands.mean())
+        gained = self._ratio(residuals[0] - residuals[1], np.ones(self.pairs))
+        return Estimate(self.points.mean - other.points.mean, gained.half)
 
     @property
     def adjusted_points(self) -> Estimate | None:

@@ -15,27 +15,27 @@ from ginenv.errors import GinError
 
 
 def exploit(config: ExploitConfig) -> None:
-    """Trains best responses against a frozen player and prints how much the best of them wins: a lower bound of what can be won."""
+    """Trains best responses against a frozen player and prints how much the best of them wins; a better one may exist."""
     from agents.learning.exploit import exploit as train_and_measure
 
     check_writable(config.out)
     console = Console()
     with progress_bar(console, config.seeds * config.budget, "training best responses, decisions") as tick:
         result, began, responses = train_and_measure(config, tick)
-    gained = result.points_over(began)
     document = {"config": config.model_dump(mode="json"), "curves": {r.seed: r.curve for r in responses}}
-    document["gained"] = gained.to_dict()
+    gained = None if began is None else result.points_over(began)
+    document["gained"] = None if gained is None else gained.to_dict()
     with writing(config.out):
-        write_json(config.out, document | results_document([result, began]))
+        write_json(config.out, document | results_document([result, *([began] if began else [])]))
     for response in responses:
         curve = "  ".join(f"{done / 1e6:.2f}M {points:+.2f} ± {half:.2f}" for done, points, half in response.curve)
         console.print(f"seed {response.seed}, points a hand on deals kept for choosing: {curve}", highlight=False)
     for table in match_tables(result):
         console.print(table)
+    over = "" if gained is None else f", {gained.text()} more than the network that it began from, on the same deals"
     console.print(
-        f"a best response trained with {config.budget:,} decisions wins {result.points.text()} points a hand and "
-        f"{result.share.text(percent=True)} of the games against {config.agent}: a lower bound of what can be won; "
-        f"{gained.text()} points a hand more than the network that it began from, on the same deals",
+        f"the best of {config.seeds} responses trained with {config.budget:,} decisions wins "
+        f"{result.share.text(percent=True)} of the games and {result.points.text()} points a hand against {config.agent}{over}",
         highlight=False,
         markup=False,
     )

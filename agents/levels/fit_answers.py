@@ -5,7 +5,7 @@ gin levels fit runs/my-level
 The level plays styles of which as much is known as some hands show, every deal twice with luck of its own. What the better of two plays
 chose more often than the policy would is the gradient of the points (``score function``), and its product with what is known that of
 the answers. Steps follow the natural gradient; what a round says of one number is mostly noise, so only what stands out together is kept.
-In the end other styles judge, at the level's own temperatures: what does not win points against them is left out.
+In the end other styles judge, beside the same strong players, and what does not win points of them is left out.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ HISTORIES = (10, 40, 150)
 STRONG = ("network", "knocker", "camper")
 # A policy that is nearly certain shows nothing by its choices: the least temperatures of discards and of draws while it is tried.
 _DISCARDS_AT, _DRAWS_AT = 1.0, 0.5
-# Longest step of what is true of anybody, in standard deviations of the policy's choices in a hand.
+# Longest step of what holds against anybody, in standard deviations of the policy's choices in a hand.
 _LONGEST = 0.8
 # Directions in which the policy moves less than this part of the most are not taken.
 _FLAT = 1e-2
-# Styles that judge what was found have another seed, and play so many times the hands of a round.
+# The seed of who judges what was found is so much higher, and they play so many times the hands of a round.
 _JUDGES, _JUDGED = 1000, 4
 # The leanings of discards, of draws and of knocks.
 _PARTS = (slice(0, FIRST_DRAW), slice(FIRST_DRAW, FIRST_KNOCK), slice(FIRST_KNOCK, NUM_WEIGHTS))
 
 
 class FitConfig(Config):
-    """How a level's answers are found.
+    """How a level's answers are found; judging them takes 3 * 4 times the hands of half a round more.
 
     Attributes:
         styles: of the population that the level plays.
@@ -227,10 +227,10 @@ def _play(
 
 
 def _points(level: Level, opponents: _Opponents, moves: np.ndarray, config: FitConfig) -> np.ndarray:
-    """Points a hand by opponent of the level with leanings of each series, as it is played, ``float64[opponents]``."""
+    """Points a hand of the level's network with leanings of each series, at its own temperatures: ``float64[opponents]``."""
     player, hands = _Leaning(level, config.seed, moves), _JUDGED * config.hands
     points = play_series(
-        player, opponents, series=config.series, hands=hands, seed=config.seed, domain=Domain.TRAIN
+        player, opponents, series=config.series, hands=hands, seed=config.seed + 1, domain=Domain.TRAIN
     ).mean(1)
     return np.array([points[k :: opponents.count].mean() for k in range(opponents.count)])
 
@@ -238,7 +238,7 @@ def _points(level: Level, opponents: _Opponents, moves: np.ndarray, config: FitC
 def _judge(
     level: Level, found: np.ndarray, typical: np.ndarray, config: FitConfig, say: Progress
 ) -> tuple[np.ndarray, dict[str, Any]]:
-    """What wins points against other styles: nothing, what holds against anybody, or all that was found; and what each part won."""
+    """What is kept of what was found, by what wins points of other styles and the same strong players; and what each part won."""
     config = config.model_copy(update={"seed": config.seed + _JUDGES})
     opponents = _Opponents(level, config)
     reads = _reads_of_series(level, opponents, config)
@@ -246,14 +246,13 @@ def _judge(
     anybody[0] = typical @ found
     kept, won = np.zeros_like(found), {}
     points = _points(level, opponents, reads @ kept, config)
-    for part, matrix in (("what is done against anybody", anybody), ("what depends on whom", found)):
-        others = _points(level, opponents, reads @ matrix, config)
+    for part, matrix in (("what holds against anybody", anybody), ("what depends on whom", found - anybody)):
+        others = _points(level, opponents, reads @ (kept + matrix), config)
         gain = ratio(others - points, np.ones(len(points)))
-        # By more than its standard error.
-        good = 2 * gain.mean > gain.half
+        good = gain.mean > 0
         won[part] = {**gain.to_dict(), "kept": good}
-        say(f"{part}: {gain.text()} points a hand against other styles, {'kept' if good else 'left out'}")
-        kept, points = (matrix, others) if good else (kept, points)
+        say(f"{part}: {gain.text()} points a hand of those who judge, {'kept' if good else 'left out'}")
+        kept, points = (kept + matrix, others) if good else (kept, points)
     return kept, won
 
 
