@@ -34,6 +34,8 @@ HISTORIES = ("<!-- histories -->\n", "<!-- end of histories -->\n")
 LEVEL_NAMES = ("level-1", "level-2", "level-3", "level-4")
 # Opponents that stood in the training pool; the others were kept aside.
 SEEN = ("simple", "formula", "camper", "knocker", "easy")
+# Turns of which the tables tell what is believed.
+BELIEF_TURNS = (1, 3, 6, 9)
 # Opponents of the network in the README.
 IN_SHORT = ("simple", "formula", "knocker", "camper", "style-base-camper-danger-0", "benchmarks-checkpoints-stages")
 
@@ -50,12 +52,15 @@ def _match(name: str) -> dict[str, Any]:
 
 
 def _share(match: dict[str, Any]) -> str:
-    share = match["share"]
-    return f"{100 * share['mean']:.1f} % ({100 * share['low']:.1f} to {100 * share['high']:.1f})"
+    return _percent(match["share"])
 
 
 def _interval(found: dict[str, float]) -> str:
     return f"{found['mean']:+.2f} ({found['low']:+.2f} to {found['high']:+.2f})"
+
+
+def _percent(found: dict[str, float]) -> str:
+    return f"{100 * found['mean']:.1f} % ({100 * found['low']:.1f} to {100 * found['high']:.1f})"
 
 
 def _points(match: dict[str, Any]) -> str:
@@ -107,6 +112,19 @@ def exploit_table() -> list[str]:
         "more than `network` wins of it, on the same deals",
     ]
     return _table(headings, rows)
+
+
+def belief_table() -> list[str]:
+    """How much better than by counting the shipped network guesses the opponent's cards."""
+    rows = []
+    for file, seen in (("belief.json", "met in training"), ("belief-aside.json", "kept aside")):
+        document = json.loads((RESULTS / file).read_text(encoding="utf-8"))
+        for name, found in document["opponents"].items():
+            below = {turn["turn"]: turn["below"] for turn in found["turns"]}
+            shares = [_percent(below[turn]) for turn in BELIEF_TURNS]
+            if name != "itself" or file == "belief.json":
+                rows.append([name if name == "itself" else f"`{name}`", *shares, "" if name == "itself" else seen])
+    return _table(["opponent", *(f"turn {turn}" for turn in BELIEF_TURNS), ""], rows)
 
 
 def learners_table() -> list[str]:
@@ -287,6 +305,8 @@ def levels_table() -> list[str]:
     return lines
 
 
+BELIEF = """How far the log-loss of its guess of each card in the opponent's hand lies below that of counting the cards it has seen;
+`python -m benchmarks.beliefs`, 4,000 hands against each."""
 EXPLOIT = """What trained responses win (`gin exploit`): what a player can lose at least. A response begins from the shipped network, is
 held to it, and ends as the best point of its curve on deals kept for choosing; the last column is what training added on fresh deals."""
 
@@ -323,6 +343,7 @@ def histories_table() -> list[str]:
 
 SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     ("The shipped network", "", network_table),
+    ("What the network believes", BELIEF, belief_table),
     ("Other learners", "", learners_table),
     ("Best responses", EXPLOIT, exploit_table),
     ("Search", "", search_table),
