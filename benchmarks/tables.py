@@ -273,6 +273,16 @@ LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[st
 }
 
 
+def headroom_table() -> list[str]:
+    """What a better choice of one decision is worth: by the true hand, which nobody may know, and by the search."""
+    document = json.loads((RESULTS / "headroom.json").read_text(encoding="utf-8"))
+    who = [key for key in document["gain"]["all"] if key != "decisions"]
+    rows = [
+        [name, f"{row['decisions']:,}", *(_interval(row[key]) for key in who)] for name, row in document["gain"].items()
+    ]
+    return _table(["points a decision of the network, against itself", "decisions", *who], rows)
+
+
 def ratings_table() -> list[str]:
     """What the cards of the levels say."""
     rows = []
@@ -307,7 +317,9 @@ def levels_table() -> list[str]:
 
 BELIEF = """How far the log-loss of its guess of each card in the opponent's hand lies below that of counting the cards it has seen;
 `python -m benchmarks.beliefs`, 4,000 hands against each."""
-EXPLOIT = """What trained responses win (`gin exploit`): what a player can lose at least. A response begins from the shipped network, is
+HEADROOM = """`python -m benchmarks.headroom`: the network's candidates of one decision, played out from the true state 64 times; half of the
+play-outs choose, the other half tell the gain."""
+EXPLOIT = """What trained responses win (`gin exploit`); a longer training may find more. A response begins from the shipped network, is
 held to it, and ends as the best point of its curve on deals kept for choosing; the last column is what training added on fresh deals."""
 
 
@@ -347,6 +359,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     ("Other learners", "", learners_table),
     ("Best responses", EXPLOIT, exploit_table),
     ("Search", "", search_table),
+    ("What a search can add", HEADROOM, headroom_table),
     ("Ratings of the levels", "", ratings_table),
     ("Whose history the levels' gain needs", "", histories_table),
     ("The levels", "", levels_table),
@@ -391,7 +404,15 @@ def summary() -> str:
         row = ladder[f"ladder level-4 {other}"]
         rows.append(["`level-4`", f"`{other}`", f"{row['games']:,}", _share(row), _interval(row["points"])])
     match = _match("exploit-network.json")
-    rows.append(["a best response to it", "`network`", f"{match['jobs']:,}", _share(match), _points(match)])
+    rows.append(
+        [
+            "the best of three responses trained against it",
+            "`network`",
+            f"{match['jobs']:,}",
+            _share(match),
+            _points(match),
+        ]
+    )
     return "\n".join(_table(["player", "against", "games", "games won", "points a hand"], rows))
 
 
