@@ -317,8 +317,8 @@ def levels_table() -> list[str]:
 
 BELIEF = """How far the log-loss of its guess of each card in the opponent's hand lies below that of counting the cards it has seen;
 `python -m benchmarks.beliefs`, 4,000 hands against each."""
-HEADROOM = """`python -m benchmarks.headroom`: the network's candidates of one decision, played out from the true state 64 times; half of the
-play-outs choose, the other half tell the gain."""
+HEADROOM = """`python -m benchmarks.headroom`: the network's candidates of one decision, played out from the true state 64 times; half
+of the play-outs choose, the other half tell the gain."""
 EXPLOIT = """What trained responses win (`gin exploit`); a longer training may find more. A response begins from the shipped network, is
 held to it, and ends as the best point of its curve on deals kept for choosing; the last column is what training added on fresh deals."""
 
