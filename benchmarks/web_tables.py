@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from agents.analysis.marks import MARKS
 from benchmarks.markdown import table
 
 RESULTS = Path(__file__).parent / "results"
@@ -31,10 +32,10 @@ def mistakes_table() -> list[str]:
     found = _read("mistakes.json")
     summary, rows = found["summary"], []
     for name, each in sorted(summary["players"].items(), key=lambda item: found["ratings"][item[0]]["rating"]):
-        marks = [f"{100 * share:.2f}" for share in each["marks"].values()]
+        marks = [f"{100 * each['marks'][mark]:.2f}" for mark in MARKS]
         loss = f"{100 * each['loss']:.3f} ± {100 * each['half']:.3f}"
         rows.append([f"`{name}`", f"{found['ratings'][name]['rating']:+.0f}", str(each["hands"]), loss, *marks])
-    headings = ["player", "rating", "hands", "loss per decision, %", "doubtful, % of decisions", "error", "blunder"]
+    headings = ["player", "rating", "hands", "loss per decision, %", *(f"{mark}, % of decisions" for mark in MARKS)]
     words = (
         f"Spearman's rank correlation of loss and rating {summary['spearman']:.2f}; of {summary['blunders']} blunders "
         f"{100 * summary['confirmed']:.0f} % are blunders in 16 times the worlds."
