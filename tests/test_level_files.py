@@ -76,7 +76,7 @@ def test_what_was_learned_is_found_again_told_in_words_and_reset(level: Level, t
     alike = np.vstack([level.answers.matrix[:1], np.zeros_like(level.answers.matrix[1:])])
     same = replace(level, answers=Answers(alike, {}))
     assert not findings(tmp_path / "a", same, "anna")[0]["by_whom"]
-    assert "; so it plays everybody whose hands it has seen." in what_did_you_learn(tmp_path / "a", same)
+    assert "; it plays everybody whose hands it has seen in this way." in what_did_you_learn(tmp_path / "a", same)
     sentence = reset_level(tmp_path / "a", level)
     assert level.digest in sentence and load_level(str(level.directory)).digest == level.digest
     assert "nothing yet" in what_did_you_learn(tmp_path / "a", level)

@@ -5,7 +5,7 @@ gin levels fit runs/my-level
 The level plays styles of which as much is known as some hands show, every deal twice with luck of its own. What the better of two plays
 chose more often than the policy would is the gradient of the points (``score function``), and its product with what is known that of
 the answers. Steps follow the natural gradient; what a round says of one number is mostly noise, so only what stands out together is kept.
-In the end other styles judge, beside the same strong players, and what does not win points of them is left out.
+In the end other styles, and the same strong players, judge: a part whose mean gain against them is not above zero is left out.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _PARTS = (slice(0, FIRST_DRAW), slice(FIRST_DRAW, FIRST_KNOCK), slice(FIRST_KNOC
 
 
 class FitConfig(Config):
-    """How a level's answers are found; judging them takes 3 * 4 times the hands of half a round more.
+    """How a level's answers are found; judging them plays as many hands as six rounds.
 
     Attributes:
         styles: of the population that the level plays.

@@ -179,7 +179,7 @@ def _of_opponent(found: dict[str, Any]) -> list[str]:
         if abs(play["now"] - play["stranger"]) >= 0.05
     ]
     if changed:
-        alike = "" if found["by_whom"] else "; so it plays everybody whose hands it has seen"
+        alike = "" if found["by_whom"] else "; it plays everybody whose hands it has seen in this way"
         lines.append(f"  Against it the level {', '.join(changed)} (on the same {_PROBES} hands){alike}.")
     return lines
 
