@@ -118,3 +118,15 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     for page in PAGES[1:]:
         assert (tmp_path / f"{page.stem}.html").is_file()
+
+
+def test_mistakes_stand_under_their_own_headings() -> None:
+    from benchmarks.web_tables import RESULTS, mistakes_table
+
+    marks = json.loads((RESULTS / "mistakes.json").read_text(encoding="utf-8"))["summary"]["players"]["level-1"][
+        "marks"
+    ]
+    lines = [[cell.strip() for cell in line.split("|")] for line in mistakes_table()]
+    row = dict(zip(lines[0], next(line for line in lines if "`level-1`" in line), strict=True))
+    for mark, share in marks.items():
+        assert row[f"{mark}, % of decisions"] == f"{100 * share:.2f}"
