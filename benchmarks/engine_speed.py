@@ -71,8 +71,8 @@ def report(results: list[Throughput]) -> list[dict[str, float | str]]:
 def main() -> None:
     """Parses the command line, measures, prints and writes the results."""
     parser = argparse.ArgumentParser(description="Random hands per second of this engine and of others, in one run.")
-    parser.add_argument("--seconds", type=float, default=2.0, help="processor time of each measurement in each round")
-    parser.add_argument("--rounds", type=int, default=3, help="rounds; the fastest of each is kept")
+    parser.add_argument("--seconds", type=float, default=0.25, help="processor time of each measurement in each round")
+    parser.add_argument("--rounds", type=int, default=24, help="rounds; the fastest of each is kept")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     rows = report(compare(measurements(options.seconds), options.rounds))

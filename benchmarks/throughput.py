@@ -85,10 +85,10 @@ def compare(measurements: Sequence[Callable[[], Throughput]], rounds: int = 3) -
         rounds: How often each is called.
 
     Returns:
-        For each of `measurements`, in their order, its fastest round by hands per second.
+        For each of `measurements`, in their order, its fastest round by decisions per second (hands are of any length).
     """
     results = [[measurement() for measurement in measurements] for _ in range(rounds)]
-    return [max(column, key=lambda result: result.hands_per_second) for column in zip(*results, strict=True)]
+    return [max(column, key=lambda result: result.decisions_per_second) for column in zip(*results, strict=True)]
 
 
 def _version(name: str) -> str:

@@ -17,14 +17,18 @@ environments.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ginenv.actions import NUM_ACTIONS
+from ginenv.encoding import OBSERVATION_SIZE, ROW, row_of
 from ginenv.engine import End
-from ginenv.jit import kernel
+from ginenv.jit import kernel, record_copy
 from ginenv.table_batch import TableBatch
-from ginenv.table_kernels import MAX_SKIPPED
+from ginenv.table_kernels import INFO, MAX_SKIPPED, copy_info
 
 END_NAMES = np.array([end.name.lower() for end in End], dtype=object)
 # The numbers that _fill_facts writes, in order: of the hand, how it ended, of the game.
@@ -32,6 +36,55 @@ _OUTCOME = ("points", "won", "knocker", "deadwood", "opponent_deadwood", "length
 _GAME = ("won", "hands", "boxes", "opponent_boxes", "total", "opponent_total")
 _END = len(_OUTCOME)
 _GAME_AT = _END + 1
+
+
+# What is always told of a table; the rest of INFO only where a hand ended.
+_BRIEF = np.dtype(
+    [
+        ("opponent", np.int32),
+        ("score", np.int32, (2,)),
+        ("seat", np.uint8),
+        ("illegal", np.uint8),
+        ("closed", np.uint8),
+    ],
+    align=True,
+)
+_copy_final = record_copy(INFO, "seat", INFO, "seat", "skipped_points")
+_copy_row = record_copy(ROW, "cells", ROW, "cells", "cells")
+
+
+@kernel
+def _note(tables, notes):
+    """Copies what is always told of the tables; how many of them closed a hand."""
+    closed = 0
+    for i in range(tables.shape[0]):
+        t = tables[i]
+        n = notes[i]
+        n.opponent = t.opponent
+        n.score[0] = t.score[0]
+        n.score[1] = t.score[1]
+        n.seat = t.seat
+        n.illegal = t.illegal
+        n.closed = t.closed
+        closed += t.closed > 0
+    return closed
+
+
+@kernel
+def _note_closed(tables, records):
+    k = 0
+    for i in range(tables.shape[0]):
+        if tables[i].closed:
+            copy_info(records[k], tables[i])
+            k += 1
+
+
+@kernel
+def _keep(finals, final_rows, ended, kept, rows):
+    """Copies the finals of some tables: records and observations."""
+    for k in range(ended.shape[0]):
+        _copy_final(kept[k], finals[ended[k]])
+        _copy_row(row_of(rows, k), row_of(final_rows, ended[k]))
 
 
 @kernel
@@ -91,7 +144,6 @@ def _skipped(record: np.void) -> tuple[tuple[str, int], ...]:
 
 def info_of(tables: TableBatch, mask: np.ndarray) -> dict[str, Any]:
     """The ``info`` of the first table."""
-    record = tables.tables[0]
     info: dict[str, Any] = {
         "action_mask": mask,
         "seat": int(tables.seats[0]),
@@ -100,14 +152,64 @@ def info_of(tables: TableBatch, mask: np.ndarray) -> dict[str, Any]:
         "skipped": (),
     }
     if tables.is_game:
-        info["score"] = record["score"].astype(np.int64)
+        info["score"] = tables.tables["score"][0].astype(np.int64)
     if tables.closed[0]:
+        record = tables.tables[0]
         info["skipped"] = _skipped(record)
         numbers = _facts_of(tables.tables, np.ones(1, bool), tables.is_game)[:, 0].tolist()
         info["outcome"] = {"end": END_NAMES[numbers[_END]], **dict(zip(_OUTCOME, numbers, strict=False))}
         if tables.is_game and record["finished"] and not record["illegal"]:
             info["game"] = dict(zip(_GAME, numbers[_GAME_AT:], strict=False))
     return info
+
+
+class LazyInfo(dict[str, Any]):
+    """A dictionary of which a part is made when somebody asks for more than what it began with.
+
+    A training loop reads ``action_mask`` and nothing else at nearly every step; the rest would cost a third of the step.
+
+    Args:
+        given: the entries that are there from the start.
+        make: makes the others, once.
+    """
+
+    def __init__(self, given: dict[str, Any], make: Callable[[], dict[str, Any]]) -> None:
+        super().__init__(given)
+        self._make: Callable[[], dict[str, Any]] | None = make
+
+    def _fill(self) -> None:
+        make, self._make = self._make, None
+        if make is not None:
+            for key, value in make().items():
+                super().setdefault(key, value)
+
+    def __missing__(self, key: str) -> Any:
+        if self._make is None:
+            raise KeyError(key)
+        self._fill()
+        return self[key]
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return dict, (dict(self.items()),)
+
+
+def _filled(name: str) -> Callable[..., Any]:
+    method = getattr(dict, name)
+
+    @functools.wraps(method)
+    def call(self: LazyInfo, *args: Any, **options: Any) -> Any:
+        self._fill()
+        return method(self, *args, **options)
+
+    return call
+
+
+# Whatever else looks at the keys, or takes one away. With its own __iter__, dict(info) and {**info} ask for the keys too.
+for _name in (
+    *("__contains__", "__delitem__", "__eq__", "__iter__", "__len__", "__ne__", "__or__", "__repr__", "__reversed__"),
+    *("__ror__", "clear", "copy", "get", "items", "keys", "pop", "popitem", "setdefault", "values"),
+):
+    setattr(LazyInfo, _name, _filled(_name))
 
 
 class Reporter:
@@ -124,14 +226,57 @@ class Reporter:
         self._unskipped = _constant(tables.num_tables, ())
         self._names: tuple[str, np.ndarray] | None = None
 
-    def info(self, records: np.ndarray, masks: np.ndarray, slots: np.ndarray | None = None) -> dict[str, Any]:
-        """The ``info`` of a batch, in the form of Gymnasium's vector environments.
+    def report(self, masks: np.ndarray, ended: np.ndarray, observe: Callable[[np.ndarray], np.ndarray]) -> LazyInfo:
+        """The ``info`` of a step, in the form of Gymnasium's vector environments; it stays what it is when the tables play on.
 
         Args:
-            records: ``[n]`` records with the fields of ``INFO``: of the tables themselves, or the final ones of episodes that ended.
             masks: ``int8[n, 107]``, kept.
-            slots: ``[k]`` the tables that it is about; all when left out.
+            ended: ``[k]`` tables that began another episode in this step.
+            observe: makes observations of their final rows.
         """
+        batch = self._tables
+        # What the next step writes over.
+        notes = np.empty(batch.num_tables, _BRIEF)
+        closed = np.empty(_note(batch.tables, notes), INFO)
+        if len(closed):
+            _note_closed(batch.tables, closed)
+        finals, rows = np.empty(len(ended), INFO), np.empty((len(ended), OBSERVATION_SIZE), np.uint8)
+        if len(ended):
+            _keep(batch.finals, batch.final_rows, ended, finals, rows)
+        names = batch.names
+
+        def make() -> dict[str, Any]:
+            records = np.zeros(batch.num_tables, INFO)
+            for name in _BRIEF.names or ():
+                records[name] = notes[name]
+            records[notes["closed"] > 0] = closed
+            infos = self._info(records, masks, names)
+            return infos | self._final(finals, observe(rows), names, ended) if len(ended) else infos
+
+        return LazyInfo({"action_mask": masks, "_action_mask": self._everywhere}, make)
+
+    def _final(
+        self, finals: np.ndarray, observations: np.ndarray, names: np.ndarray, ended: np.ndarray
+    ) -> dict[str, Any]:
+        """What belonged to the episodes that ended."""
+        count = self._tables.num_tables
+        where = np.zeros(count, bool)
+        where[ended] = True
+        records = np.zeros(count, INFO)
+        records[ended] = finals
+        final_obs = np.empty(count, object)
+        for slot, observation in zip(ended.tolist(), observations, strict=True):
+            final_obs[slot] = observation
+        # All ones once an episode is over, nothing elsewhere: one column seen as many.
+        masks = np.ndarray((count, NUM_ACTIONS), np.int8, where.copy(), strides=(1, 0))
+        masks.flags.writeable = False
+        final_info = self._info(records, masks, names, ended)
+        return {"final_obs": final_obs, "_final_obs": where, "final_info": final_info, "_final_info": where}
+
+    def _info(
+        self, records: np.ndarray, masks: np.ndarray, names: np.ndarray, slots: np.ndarray | None = None
+    ) -> dict[str, Any]:
+        """The ``info`` of ``INFO[n]`` records about some tables, all when left out."""
         batch = self._tables
         count = batch.num_tables
         where: Any = self._everywhere
@@ -143,10 +288,10 @@ class Reporter:
         num_closed, num_skipped, num_games = _survey(
             records, self._all if slots is None else slots, seats, illegal, closed, games
         )
-        names, skipped = self._opponents(records), self._unskipped
+        opponents, skipped = self._opponents(records, names), self._unskipped
         if slots is not None:
             # Of objects, nothing is None, as Gymnasium has it.
-            names, skipped = _at(slots, names), _at(slots, skipped)
+            opponents, skipped = _at(slots, opponents), _at(slots, skipped)
         if num_skipped:
             skipped = skipped.copy()
             for slot in np.nonzero(closed & (records["skips"] > 0))[0]:
@@ -154,7 +299,7 @@ class Reporter:
         infos: dict[str, Any] = {
             "action_mask": masks, "_action_mask": where,
             "seat": seats, "_seat": where,
-            "opponent": names, "_opponent": where,
+            "opponent": opponents, "_opponent": where,
             "illegal_action": illegal, "_illegal_action": where,
             "skipped": skipped, "_skipped": where,
         }  # fmt: skip
@@ -173,8 +318,7 @@ class Reporter:
                 infos["game"], infos["_game"] = _columns(_GAME, numbers, games), games
         return infos
 
-    def _opponents(self, records: np.ndarray) -> np.ndarray:
-        names = self._tables.names
+    def _opponents(self, records: np.ndarray, names: np.ndarray) -> np.ndarray:
         if len(names) > 1:
             return names[records["opponent"]]
         if self._names is None or self._names[0] != names[0]:

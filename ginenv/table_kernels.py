@@ -97,7 +97,7 @@ _opponent_at = record_at(OPPONENT)
 _info_at = record_at(INFO)
 _row_at = record_at(ROW)
 _OPPONENT_SIZE = OPPONENT.itemsize
-_copy_info = record_copy(INFO, "seat", TABLE, "seat", "skipped_points")
+copy_info = record_copy(INFO, "seat", TABLE, "seat", "skipped_points")
 
 
 @kernel
@@ -222,7 +222,7 @@ def _close_episode(s, t, v):
     t.paid = t.reward
     t.reward = 0.0
     if t.same_step:
-        _copy_info(_info_at(t.final_at), t)
+        copy_info(_info_at(t.final_at), t)
         _write_observation(s, t, v, _row_at(t.final_row_at))
         t.closed = 0
         t.skips = 0

@@ -29,6 +29,7 @@ _MODES = {"same_step": AutoresetMode.SAME_STEP, "next_step": AutoresetMode.NEXT_
 
 
 _NOTHING = np.empty(0, np.uint8)
+_NO_TABLES = np.empty(0, np.int64)
 _MOST_BUFFERS = 4
 
 
@@ -202,19 +203,8 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return rows * FLAT_SCALE if self._flat else rows.reshape(-1, *PLANES_SHAPE)
 
     def _infos(self, done: np.ndarray) -> dict[str, Any]:
-        batch = self._batch
-        infos = self._reporter.info(batch.tables, self._masks)
-        if self._same_step and done.any():
-            ended = np.nonzero(done)[0]
-            final_obs = np.empty(self.num_envs, dtype=object)
-            for slot, observation in zip(ended.tolist(), self._observations(batch.final_rows[ended]), strict=True):
-                final_obs[slot] = observation
-            # All ones once an episode is over, nothing elsewhere: one column seen as many (its own, since callers may change theirs).
-            masks = np.ndarray(self._masks.shape, np.int8, done.copy(), strides=(1, 0))
-            masks.flags.writeable = False
-            final_info = self._reporter.info(batch.finals, masks, ended)
-            infos |= {"final_obs": final_obs, "_final_obs": done, "final_info": final_info, "_final_info": done}
-        return infos
+        ended = np.nonzero(done)[0] if self._same_step else _NO_TABLES
+        return self._reporter.report(self._masks, ended, self._observations)
 
     def render(self) -> tuple[Any, ...] | None:
         """Every table from its learner's seat, as text or as ``uint8[height, width, 3]``."""

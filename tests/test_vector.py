@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import importlib.util
+import pickle
 import sys
 from typing import Any
 
@@ -225,14 +227,14 @@ def test_final_values_belong_to_the_old_episode() -> None:
 
 
 def test_arrays_are_fresh_unless_asked_otherwise() -> None:
-    for copy in (True, False):
-        envs = ginenv.HandVectorEnv(4, "simple", copy=copy)
+    for fresh in (True, False):
+        envs = ginenv.HandVectorEnv(4, "simple", copy=fresh)
         first, infos = envs.reset(seed=0)
         mask = infos["action_mask"]
         kept, kept_mask = first.copy(), mask.copy()
         for _ in range(5):
             _, _, _, _, infos = envs.step(infos["action_mask"].argmax(axis=1))
-        assert np.array_equal(first, kept) == copy and np.array_equal(mask, kept_mask) == copy
+        assert np.array_equal(first, kept) == fresh and np.array_equal(mask, kept_mask) == fresh
 
 
 @pytest.mark.parametrize("difference", [-3, -2, -1, 0, 1])
@@ -324,3 +326,50 @@ def test_what_a_caller_does_to_the_terminations_leaves_the_final_masks() -> None
     ended = done.copy()
     done[:] = False
     assert (infos["final_info"]["action_mask"] == ended[:, None]).all()
+
+
+WAYS_TO_READ = {
+    "itself": lambda infos: infos,
+    "dict": dict,
+    "unpacked": lambda infos: {**infos},
+    "merged": lambda infos: {} | infos,
+    "merged into": lambda infos: infos | {},
+    "updated": lambda infos: (found := {}, found.update(infos))[0],
+    "items": lambda infos: dict(infos.items()),
+    "keys": lambda infos: {key: infos[key] for key in infos},
+    "copy": copy.copy,
+    "deep copy": copy.deepcopy,
+    "pickle": lambda infos: pickle.loads(pickle.dumps(infos)),
+    "popped": lambda infos: {key: infos.pop(key) for key in list(infos)},
+}
+
+
+@pytest.mark.parametrize("way", WAYS_TO_READ)
+def test_infos_can_be_read_later_and_in_every_way(way: str) -> None:
+    """What nobody has looked at yet stays what it was, whatever the tables have played since."""
+    options: dict[str, Any] = {"opponent": "knocker", "rules": "ht1", "reward": "points"}
+    envs = ginenv.GameVectorEnv(5, **options)
+    several = SyncVectorEnv([lambda: ginenv.GameEnv(**options)] * 5, autoreset_mode=AutoresetMode.SAME_STEP)
+    held = [(envs.reset(seed=5)[1], several.reset(seed=5)[1])]
+    for _ in range(160):
+        actions = held[-1][1]["action_mask"].argmax(axis=1)
+        held.append((envs.step(actions)[-1], several.step(actions)[-1]))
+    envs.set_opponent("formula")
+    assert sum("final_info" in eager for _, eager in held) > 2
+    for lazy, eager in held:
+        assert_same(WAYS_TO_READ[way](lazy), eager)
+
+
+def test_what_a_wrapper_writes_into_infos_stands() -> None:
+    envs = ginenv.HandVectorEnv(4, "simple")
+    _, infos = envs.reset(seed=0)
+    infos["seat"] = "mine"
+    infos.update(more=1)
+    assert infos["seat"] == "mine" and "opponent" in infos and infos["more"] == 1
+    del infos["opponent"]
+    assert "opponent" not in infos and len(infos) == len(list(infos))
+    with pytest.raises(KeyError, match="nothing like it"):
+        infos["nothing like it"]
+    _, infos = envs.reset(seed=0)
+    assert infos.get("outcome", "none") == "none" and infos.setdefault("seat", "mine") is not None
+    assert infos != {} and repr(infos).startswith("{'action_mask'")
