@@ -149,6 +149,23 @@ def speed_table() -> list[str]:
     return _table(["one core", "a second", "beside OpenSpiel"], rows)
 
 
+TRAINING = """The learner's own decisions on two cores without matrix units. The first rows are of `python -m benchmarks.training_speed`, the last
+three of another run, `python -m benchmarks.training_scaling`."""
+
+
+def training_table() -> list[str]:
+    """Training beside MaskablePPO, and on several threads and processes."""
+    speed = json.loads((RESULTS / "training_speed.json").read_text(encoding="utf-8"))
+    rows = [
+        [name, f"{figures['per_second']:,.0f}", f"{speed['ratios'].get(name, 1):.1f} ×"]
+        for name, figures in speed["best"].items()
+    ]
+    for row in json.loads((RESULTS / "training_scaling.json").read_text(encoding="utf-8"))["rows"]:
+        what = f"the recipe, processes: {row['processes']}, threads of each: {row['threads']}"
+        rows.append([what, f"{row['per_second']:,.0f}", f"{row['ratio']:.2f} × one thread"])
+    return _table(["what is trained", "decisions a second", ""], rows)
+
+
 def growth_table() -> list[str]:
     """What more costs."""
     figures = json.loads((RESULTS / "growth_of_cost.json").read_text(encoding="utf-8"))["figures"]
@@ -364,6 +381,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     ("Whose history the levels' gain needs", "", histories_table),
     ("The levels", "", levels_table),
     ("Speed", "", speed_table),
+    ("Training", TRAINING, training_table),
     ("What more costs", "One run of `python -m benchmarks.growth_of_cost`.", growth_table),
 )
 
