@@ -149,8 +149,8 @@ def speed_table() -> list[str]:
     return _table(["one core", "a second", "beside OpenSpiel"], rows)
 
 
-TRAINING = """The learner's own decisions on two cores without matrix units. The first rows are of `python -m benchmarks.training_speed`, the last
-three of another run, `python -m benchmarks.training_scaling`."""
+TRAINING = """The learner's own decisions on two cores without matrix units. The first rows are of `python -m benchmarks.training_speed`,
+the last three of another run, `python -m benchmarks.training_scaling`."""
 
 
 def training_table() -> list[str]:
