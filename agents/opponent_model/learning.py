@@ -188,6 +188,21 @@ def _regret(cards, t):
 
 
 @kernel
+def _log_of_way(w, cards, count, k, v, size, space):
+    """How well ten cards before turn ``k`` explain what came before; the workspace holds ``count`` ways with their logarithms already."""
+    for j in range(count):
+        if space.ways[j] == cards:
+            # Many samples are equal, and different ones may have come from the same cards.
+            return space.logs[j]
+    if k > 0:
+        before = space.turns[k - 1]
+        if before.discarded >= 0 and _regret(cards, before) > _NEVER:
+            # What costs much is hardly ever thrown; how much precisely does not matter.
+            return LEAST_LOG
+    return _add_turns(w, cards, k, v, size, space, space.gradient, space.curve, 0.0)
+
+
+@kernel
 def _guess(w, k, v, size, space, alive, stream):
     """Replaces the samples after turn ``k`` by samples before it, drawn from all ways to go back by how well they explain what came before.
 
@@ -207,12 +222,7 @@ def _guess(w, k, v, size, space, alive, stream):
             cards = before_turn(space.cards[i], t, ctz(new) if t.drew else np.int64(-1))
             new &= new - 1
             space.ways[count] = cards
-            before = space.turns[k - 1]
-            if k > 0 and before.discarded >= 0 and _regret(cards, before) > _NEVER:
-                # What costs much is hardly ever thrown; how much precisely does not matter.
-                space.logs[count] = LEAST_LOG
-            else:
-                space.logs[count] = _add_turns(w, cards, k, v, size, space, space.gradient, space.curve, 0.0)
+            space.logs[count] = _log_of_way(w, cards, count, k, v, size, space)
             most = max(most, space.logs[count])
             count += 1
     if count <= 1:
@@ -281,10 +291,9 @@ def trace_hand(v, w, space, tempered):
 
 
 @kernel
-def solve(a, b, factor):
-    """Solves ``a x = b`` for a positive definite matrix whose lower half is given; ``b`` becomes ``x``, ``factor`` the Cholesky factor."""
-    n = b.shape[0]
-    for i in range(n):
+def factorise(a, factor):
+    """The Cholesky factor of a positive definite matrix whose lower half is given."""
+    for i in range(a.shape[0]):
         for j in range(i + 1):
             total = a[i, j]
             for k in range(j):
@@ -293,6 +302,12 @@ def solve(a, b, factor):
                 factor[i, i] = np.sqrt(max(total, 1e-9))
             else:
                 factor[i, j] = total / factor[j, j]
+
+
+@kernel
+def solve(factor, b):
+    """Solves ``a x = b``, where ``factor`` is the Cholesky factor of ``a``; ``b`` becomes ``x``."""
+    n = b.shape[0]
     for i in range(n):
         for k in range(i):
             b[i] -= factor[i, k] * b[k]
@@ -309,7 +324,8 @@ def newton_step(w, precision, gradient, curve, factor):
     for a in range(NUM_WEIGHTS):
         for b in range(a + 1):
             curve[a, b] += precision[a, b]
-    solve(curve, gradient, factor)
+    factorise(curve, factor)
+    solve(factor, gradient)
     longest = 0.0
     for a in range(NUM_WEIGHTS):
         longest = max(longest, abs(gradient[a]))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from agents.opponent_model.features import FEATURES, NUM_WEIGHTS
-from agents.opponent_model.learning import WORKSPACE, learn_hand, solve
+from agents.opponent_model.learning import WORKSPACE, factorise, learn_hand, solve
 from ginenv.errors import GinError
 from ginenv.jit import kernel
 
@@ -103,10 +103,11 @@ def _learn(views, rows, known, space, tempered):
 @kernel
 def _spread(precision, space, out):
     """Writes the standard deviations of a precision matrix's normal distribution."""
+    factorise(precision, space.factor)
     for a in range(NUM_WEIGHTS):
         for b in range(NUM_WEIGHTS):
             space.gradient[b] = 1.0 if a == b else 0.0
-        solve(precision, space.gradient, space.factor)
+        solve(space.factor, space.gradient)
         out[a] = np.sqrt(space.gradient[a])
 
 
