@@ -17,7 +17,7 @@ from agents.arena.series import play_series
 from agents.bots.heuristics import StylePlayer, make_formula, make_simple, style
 from agents.config import parse_config
 from agents.levels.acquaintances import Acquaintances
-from agents.levels.choice import LEANING, choose
+from agents.levels.choice import TASTE, choose
 from agents.levels.experience import Experience, expected_weights
 from agents.levels.level import NAMES, Level, LevelSettings, load_level
 from agents.levels.package import check_plays
@@ -84,7 +84,7 @@ def chosen(views: np.ndarray, logits: np.ndarray, tries: int = 60, **changes: fl
     actions = np.zeros((tries, len(views)), np.int64)
     for k in range(tries):
         words = rng.integers(0, 2**64, len(views), dtype=np.uint64)
-        choose(views, behaviour[0], np.zeros(len(views), LEANING), logits.copy(), legal, words, actions[k])
+        choose(views, behaviour[0], np.zeros(len(views), TASTE), logits.copy(), legal, words, actions[k])
     return actions
 
 

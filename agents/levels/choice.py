@@ -1,6 +1,6 @@
-"""How a level chooses: by its network's policy, its leanings, and chance among choices that are close.
+"""How a level chooses: by its network's policy, what it prefers besides, and chance among choices that are close.
 
-There are no random blunders: a weak level is weak by its leanings, such as taking too many upcards. Chance decides among choices that are
+There are no random blunders: a weak level is weak by what it prefers, such as taking too many upcards. Chance decides among choices that are
 close, most of all among discards, where variety costs least: an action is drawn from the policy at a temperature, but neither one that
 is much less likely than the best, nor a discard that leaves much more deadwood.
 """
@@ -32,19 +32,19 @@ BEHAVIOUR = np.dtype(
     ],
     align=True,
 )
-# One hand's leanings, in logits.
-LEANING = np.dtype([("sets", np.float64), ("runs", np.float64), ("knock", np.float64)], align=True)
+# One hand's taste, in logits.
+TASTE = np.dtype([("sets", np.float64), ("runs", np.float64), ("knock", np.float64)], align=True)
 _NEVER = -1e9
 
 
 @kernel
-def draw_leanings(views, behaviour, seed, leanings):
-    """Draws the leanings of each hand, from its luck."""
+def draw_tastes(views, behaviour, seed, tastes):
+    """Draws the taste of each hand, from its luck."""
     for i in range(views.shape[0]):
         word = mix(views[i].hand_luck ^ mix(np.uint64(seed)))
-        leanings[i].sets = behaviour.leaning * unit(mix(word + np.uint64(1)))
-        leanings[i].runs = behaviour.leaning * unit(mix(word + np.uint64(2)))
-        leanings[i].knock = behaviour.leaning * unit(mix(word + np.uint64(3)))
+        tastes[i].sets = behaviour.leaning * unit(mix(word + np.uint64(1)))
+        tastes[i].runs = behaviour.leaning * unit(mix(word + np.uint64(2)))
+        tastes[i].knock = behaviour.leaning * unit(mix(word + np.uint64(3)))
 
 
 @kernel
@@ -71,8 +71,8 @@ def prepare(views, behaviour, seed, rows, declined, legal, words):
 
 
 @kernel
-def _prefer(v, behaviour, leaning, legal0, legal1, row):
-    """Adds leanings to a row of logits, and rules out discards that leave too much deadwood; the best logit stays."""
+def _prefer(v, behaviour, taste, legal0, legal1, row):
+    """Adds a taste to a row of logits, and rules out discards that leave too much deadwood; the best logit stays."""
     first = -1
     least = np.int64(1000)
     rest = legal0
@@ -92,14 +92,14 @@ def _prefer(v, behaviour, leaning, legal0, legal1, row):
             continue
         row[card] -= behaviour.hoards * card_points(card) / 10
         if others & (RANK_COLUMN << (card % 13)):
-            row[card] -= leaning.sets
+            row[card] -= taste.sets
         if has_neighbour(card, others):
-            row[card] -= leaning.runs
+            row[card] -= taste.runs
     rest = legal1
     while rest:
         card = ctz(rest)
         rest &= rest - 1
-        row[KNOCK + card] += leaning.knock + behaviour.early_knock
+        row[KNOCK + card] += taste.knock + behaviour.early_knock
 
 
 @kernel
@@ -127,13 +127,13 @@ def _draw(row, legal, reach, temperature, word):
 
 
 @kernel
-def choose(views, behaviour, leanings, logits, legal, words, actions):
+def choose(views, behaviour, tastes, logits, legal, words, actions):
     """Chooses for a batch; spreads and lay-offs are arithmetic.
 
     Args:
         views: ``VIEW[n]``.
         behaviour: a ``BEHAVIOUR`` record.
-        leanings: ``LEANING[n]``.
+        tastes: ``TASTE[n]``.
         logits: ``float32[n, 107]``, overwritten.
         legal: ``int64[n, 3]``.
         words: ``uint64[n]``.
@@ -148,7 +148,7 @@ def choose(views, behaviour, leanings, logits, legal, words, actions):
         else:
             row = logits[i]
             if legal[i, 0]:
-                _prefer(v, behaviour, leanings[i], legal[i, 0], legal[i, 1], row)
+                _prefer(v, behaviour, tastes[i], legal[i, 0], legal[i, 1], row)
                 temperature = behaviour.temperature
             else:
                 row[UPCARD] += behaviour.grabs

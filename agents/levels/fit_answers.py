@@ -26,7 +26,7 @@ from agents.bots.population import draw_styles
 from agents.config import Config
 from agents.deals import Domain
 from agents.levels.answers import READS, SPACE, Answers, features_of
-from agents.levels.choice import LEANING, choose, draw_leanings
+from agents.levels.choice import TASTE, choose, draw_tastes
 from agents.levels.level import Level
 from agents.levels.player import LevelPlayer
 from agents.network.checkpoint import WEIGHTS
@@ -141,9 +141,9 @@ class _Tried(_Leaning):
         n = len(views)
         seen = self._see(views)
         logits, (_, _, legal, words) = self._logits(views, seen, self.leanings(slots, n)), seen
-        leanings, actions = np.zeros(n, LEANING), np.empty(n, np.int64)
-        draw_leanings(views, self.behaviour, self.seed & 0xFFFFFFFF, leanings)
-        choose(views, self.behaviour, leanings, logits, legal, words, actions)
+        tastes, actions = np.zeros(n, TASTE), np.empty(n, np.int64)
+        draw_tastes(views, self.behaviour, self.seed & 0xFFFFFFFF, tastes)
+        choose(views, self.behaviour, tastes, logits, legal, words, actions)
         _score(
             views, self.behaviour, logits, legal, actions, np.asarray(slots, np.int64), np.zeros(1, SPACE), self.scores
         )

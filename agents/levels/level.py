@@ -44,9 +44,9 @@ class LevelSettings(Config):
         notices: 0 nothing of the opponent's choices, 1 what it took, 2 everything.
         temperature: of its discards: 0 plays the most probable action, 1 the network's policy, more errs more.
         draw_temperature: the same for its draws, where errors cost the most.
-        reach: actions whose logits (leanings included) are this much below the best one are never played.
+        reach: actions whose logits (all that is added included) are this much below the best one are never played.
         most_points: by how much more deadwood than the best discard a discard may leave.
-        leaning: largest leaning of a hand to sets, runs or early knocks, in logits.
+        leaning: strength of each hand's own taste for sets, runs and early knocks, in logits.
         hoards: subtracted from the logit of a discard for every ten points of the card.
         grabs: added to the logit of taking the upcard.
         early_knock: added to the logit of a knock.

@@ -11,7 +11,7 @@ import numpy as np
 from agents.config import parse_config
 from agents.levels.acquaintances import Acquaintances
 from agents.levels.answers import SPACE, lean
-from agents.levels.choice import LEANING, choose, draw_leanings, prepare
+from agents.levels.choice import TASTE, choose, draw_tastes, prepare
 from agents.levels.level import Level, LevelError, load_level
 from agents.levels.profile import Profile
 from agents.network.inputs import HeuristicFeatures, actor_inputs
@@ -127,8 +127,8 @@ class LevelPlayer(BasePlayer):
         """
         seen = self._see(views)
         logits = self._logits(views, seen, leanings)
-        tastes = np.zeros(len(views), LEANING)
-        draw_leanings(views, self.behaviour, self.seed & 0xFFFFFFFF, tastes)
+        tastes = np.zeros(len(views), TASTE)
+        draw_tastes(views, self.behaviour, self.seed & 0xFFFFFFFF, tastes)
         actions = np.empty(len(views), np.int64)
         choose(views, self.behaviour, tastes, logits, seen[2], seen[3], actions)
         return actions

@@ -1,7 +1,7 @@
 """Variety: how many different hands a level plays on the same deal, and what that costs.
 
-A level is as weak as its leanings make it; variety should cost nothing. So the cost is measured against the same level with its most
-probable choice every time, leanings to keep high cards or take upcards included.
+A level is as weak as its preferences make it; variety should cost nothing. So the cost is measured against the same level with its most
+probable choice every time, what makes it keep high cards or take upcards included.
 """
 
 from __future__ import annotations
