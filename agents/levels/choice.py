@@ -1,8 +1,8 @@
 """How a level chooses: by its network's policy, what it prefers besides, and chance among choices that are close.
 
-There are no random blunders: a weak level is weak by what it prefers, such as taking too many upcards. Chance decides among choices that are
-close, most of all among discards, where variety costs least: an action is drawn from the policy at a temperature, but neither one that
-is much less likely than the best, nor a discard that leaves much more deadwood.
+There are no random blunders: a weak level is weak by what it prefers, such as taking too many upcards. Chance decides among choices
+that are close, most of all among discards, where variety costs least: an action is drawn from the policy at a temperature, but neither
+one that is much less likely than the best, nor a discard that leaves much more deadwood.
 """
 
 from __future__ import annotations
