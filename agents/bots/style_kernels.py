@@ -93,6 +93,7 @@ _PATIENCE, _OVERLOOK, _BAIT = (
 )
 # Discards this much worse in deadwood than the best one are skipped.
 _MARGIN = 12.0
+_MOST_CARDS = 11
 
 
 @kernel
@@ -167,16 +168,21 @@ def _cheapest(v, st, allowed, word):
     """The discard of least cost."""
     hand = v.hand
     outlook = _outlook(v, st)
-    least = least_deadwood(hand, allowed)[1]
+    cards, least = least_deadwood(hand, allowed)
     best = 1e9
     chosen = np.int64(ctz(allowed))
+    # Where nothing makes a discard cheaper than the deadwood that it leaves, this many points are too many.
+    most = least + _MARGIN
+    if st.ahead <= 0 and outlook[7] >= 0 and outlook[3] == 0:
+        dearest = st.noise if st.noise > 0 else 0.0
+        most = min(most, _cost(hand, st, np.int64(ctz(cards)), least, outlook) + dearest)
     rest = allowed
     while rest:
         card = ctz(rest)
         bit = rest & -rest
         rest ^= bit
         left = deadwood(hand & ~bit)
-        if left > least + _MARGIN:
+        if left > most:
             continue
         cost = _cost(hand, st, card, left, outlook)
         if st.noise > 0:
@@ -203,19 +209,24 @@ def outlook_rows(v, st, out, row):
             return
         outlook = _outlook(v, st)
         best = 1e9
-        for again in range(2):
-            rest = allowed
-            while rest:
-                card = ctz(rest)
-                bit = rest & -rest
-                rest ^= bit
-                left = deadwood(hand & ~bit)
-                cost = _cost(hand, st, card, left, outlook)
-                if again:
-                    out[row, card] = max(0.0, 64 - 4 * (cost - best))
-                    out[row, 52 + card] = 64 * np.exp(best - cost)
-                elif cost < best:
-                    best = cost
+        costs = np.empty(_MOST_CARDS)
+        n = 0
+        rest = allowed
+        while rest:
+            card = ctz(rest)
+            bit = rest & -rest
+            rest ^= bit
+            costs[n] = _cost(hand, st, card, deadwood(hand & ~bit), outlook)
+            best = min(best, costs[n])
+            n += 1
+        n = 0
+        rest = allowed
+        while rest:
+            card = ctz(rest)
+            rest &= rest - 1
+            out[row, card] = max(0.0, 64 - 4 * (costs[n] - best))
+            out[row, 52 + card] = 64 * np.exp(best - costs[n])
+            n += 1
     elif v.legal[2] & 2 and _needs(v, st):
         out[row, 104] = 64
 
