@@ -422,9 +422,10 @@ def summary() -> str:
         row = ladder[f"ladder level-4 {other}"]
         rows.append(["`level-4`", f"`{other}`", f"{row['games']:,}", _share(row), _interval(row["points"])])
     match = _match("exploit-network.json")
+    seeds = json.loads((RESULTS / "exploit-network.json").read_text(encoding="utf-8"))["config"]["seeds"]
     rows.append(
         [
-            "the best of three responses trained against it",
+            f"the best of {seeds} responses trained against it",
             "`network`",
             f"{match['jobs']:,}",
             _share(match),
