@@ -18,6 +18,7 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 import ginenv
 from ginenv import vector
 from ginenv.errors import GinError, IllegalActionError
+from ginenv.info import LazyInfo
 from ginenv.players import BasePlayer, make_player
 
 MODES = {"same_step": AutoresetMode.SAME_STEP, "next_step": AutoresetMode.NEXT_STEP}
@@ -373,3 +374,17 @@ def test_what_a_wrapper_writes_into_infos_stands() -> None:
     _, infos = envs.reset(seed=0)
     assert infos.get("outcome", "none") == "none" and infos.setdefault("seat", "mine") is not None
     assert infos != {} and repr(infos).startswith("{'action_mask'")
+
+
+def test_an_interrupt_while_infos_are_made_loses_nothing() -> None:
+    def make() -> dict[str, Any]:
+        made.append(1)
+        if len(made) == 1:
+            raise KeyboardInterrupt
+        return {"seat": 1}
+
+    made: list[int] = []
+    infos = LazyInfo({"action_mask": 0}, make)
+    with pytest.raises(KeyboardInterrupt):
+        dict(infos)
+    assert dict(infos) == {"action_mask": 0, "seat": 1} and infos["seat"] == 1 and len(made) == 2
