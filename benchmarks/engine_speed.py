@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,32 +25,31 @@ RESULTS = Path(__file__).parent / "results" / "engine_speed.json"
 HANDS_A_CALL = 2000
 
 
-def random_hands(rules: str, seconds: float) -> Throughput:
+def random_hands(rules: str, seconds: float, seed: int = 0) -> Throughput:
     """Hands of the compiled engine, one after the other in one record, uniformly at random."""
     states = np.zeros(1, STATE)
     states["rules"] = PRESETS[rules].block
     counts = np.zeros(16, np.int64)
-    seed = np.uint64(0)
     first = 0
 
     def play() -> tuple[int, int]:
         nonlocal first
         hands, decisions = int(counts[0]), int(counts[1])
-        play_hands(states, seed, first, first + HANDS_A_CALL, int(Policy.RANDOM), False, counts)
+        play_hands(states, np.uint64(seed), first, first + HANDS_A_CALL, int(Policy.RANDOM), False, counts)
         first += HANDS_A_CALL
         return int(counts[0]) - hands, int(counts[1]) - decisions
 
     return measure(f"this engine, random hands, {rules}", play, seconds)
 
 
-def measurements(seconds: float) -> list[Callable[[], Throughput]]:
+def measurements(seconds: float) -> list[Callable[..., Throughput]]:
     """What is measured: the engine first, what it is divided by last."""
     return [
-        lambda: random_hands("openspiel", seconds),
-        lambda: random_hands("eaai", seconds),
-        lambda: peers_rlcard.random_hands(seconds),
-        lambda: peers_openspiel.random_hands_cloned(seconds),
-        lambda: peers_openspiel.random_hands(seconds),
+        partial(random_hands, "openspiel", seconds),
+        partial(random_hands, "eaai", seconds),
+        partial(peers_rlcard.random_hands, seconds),
+        partial(peers_openspiel.random_hands_cloned, seconds),
+        partial(peers_openspiel.random_hands, seconds),
     ]
 
 

@@ -71,10 +71,10 @@ class _Player:
         return self.actions
 
 
-def vector_steps(name: str = "random", num_envs: int = NUM_ENVS, seconds: float = 3.0) -> Throughput:
+def vector_steps(name: str = "random", num_envs: int = NUM_ENVS, seconds: float = 3.0, seed: int = 0) -> Throughput:
     """The vector environment's `step`, with observation and mask."""
     envs: Any = gym.make_vec("Gin/Hand-v0", num_envs=num_envs, opponent=name, rules=RULES)
-    _, infos = envs.reset(seed=0)
+    _, infos = envs.reset(seed=seed)
     player = _Player(num_envs)
     masks = infos["action_mask"]
 
@@ -90,10 +90,10 @@ def vector_steps(name: str = "random", num_envs: int = NUM_ENVS, seconds: float 
     return measure(f"Gin/Hand-v0, {num_envs} games, opponent {name}", play, seconds)
 
 
-def single_steps(name: str = "random", seconds: float = 3.0) -> Throughput:
+def single_steps(name: str = "random", seconds: float = 3.0, seed: int = 0) -> Throughput:
     """The single environment's `step`, with observation and mask."""
     env = ginenv.HandEnv(opponent=name, rules=RULES)
-    _, info = env.reset(seed=0)
+    _, info = env.reset(seed=seed)
     player = _Player(1)
     mask = info["action_mask"]
 

@@ -10,7 +10,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -24,13 +24,13 @@ class Throughput:
 
     Attributes:
         name: What was measured, in a few words.
-        hands: Finished hands.
+        hands: Finished hands; of several measurements put together, no whole number.
         decisions: Actions chosen by players, forced ones included; chance moves are not decisions.
         seconds: Processor time, in seconds.
     """
 
     name: str
-    hands: int
+    hands: float
     decisions: int
     seconds: float
 
@@ -74,21 +74,27 @@ def measure(name: str, play: Callable[[], tuple[int, int]], seconds: float = 3.0
     return Throughput(name, hands, decisions, spent)
 
 
-def compare(measurements: Sequence[Callable[[], Throughput]], rounds: int = 3) -> list[Throughput]:
-    """Measure several things in turn, several times over, and keep the fastest of each.
+def compare(measurements: Sequence[Callable[..., Throughput]], rounds: int = 3) -> list[Throughput]:
+    """Measures several things in turn, several times over, and keeps the fastest of each.
 
     A busy machine only ever slows things down, by a factor of two within minutes on a shared one. Taking turns spreads
     that over all; the fastest round is the one least disturbed.
 
     Args:
-        measurements: Each runs one measurement, of the same thing at every call.
+        measurements: Each runs one measurement, of the same thing at every call, on other hands by its argument ``seed``.
         rounds: How often each is called.
 
     Returns:
-        For each of `measurements`, in their order, its fastest round by decisions per second (hands are of any length).
+        For each of `measurements`, in their order, its fastest round by decisions per second. How many hands that makes is by
+        the mean length of the hands of all rounds, since those of one round may happen to be short.
     """
-    results = [[measurement() for measurement in measurements] for _ in range(rounds)]
-    return [max(column, key=lambda result: result.decisions_per_second) for column in zip(*results, strict=True)]
+    results = [[measurement(seed=seed) for measurement in measurements] for seed in range(rounds)]
+    fastest = []
+    for column in zip(*results, strict=True):
+        best = max(column, key=lambda result: result.decisions_per_second)
+        length = sum(result.decisions for result in column) / sum(result.hands for result in column)
+        fastest.append(replace(best, hands=best.decisions / length))
+    return fastest
 
 
 def _version(name: str) -> str:

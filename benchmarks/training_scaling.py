@@ -16,25 +16,23 @@ import tempfile
 import time
 from pathlib import Path
 
-import torch
-
-from agents.arena.results import versions
 from agents.config import load_config
 from agents.files import write_json
 from agents.learning import ppo
 from agents.learning.learner import Learner
+from agents.network.nets import has_bfloat16_units
+from benchmarks.throughput import write_results
 
 CONFIG = "configs/strong.yaml"
 # Processes and threads of each.
 LAYOUTS = ((1, 1), (1, 2), (2, 1))
 # The first batches compile and fill caches.
-WARM_UP, BATCHES, ROUNDS = 2, 8, 2
+WARM_UP, BATCHES, ROUNDS = 2, 8, 3
 RESULTS = Path(__file__).parent / "results" / "training_scaling.json"
 
 
 def train_share(threads: int, out: Path) -> None:
     """One process: trains some batches, and writes how many decisions all processes together made in how many seconds."""
-    torch.set_num_threads(threads)
     world = int(os.environ.get("WORLD_SIZE", "1"))
     whole = load_config(CONFIG, [])
     changes = {"games": whole.games // world, "minibatch": whole.minibatch // world, "threads": threads}
@@ -44,13 +42,15 @@ def train_share(threads: int, out: Path) -> None:
         last = learner.batches + batches
         ppo.train(learner, lambda figures: learner.batches < last)
 
-    play(WARM_UP)
-    before, began = learner.decisions, time.perf_counter()
-    play(BATCHES)
-    figures = {"decisions": learner.decisions - before, "seconds": time.perf_counter() - began}
-    if learner.rank == 0:
-        write_json(out, figures)
-    learner.workers.close()
+    try:
+        play(WARM_UP)
+        before, began = learner.decisions, time.perf_counter()
+        play(BATCHES)
+        figures = {"decisions": learner.decisions - before, "seconds": time.perf_counter() - began}
+        if learner.rank == 0:
+            write_json(out, figures)
+    finally:
+        learner.workers.close()
 
 
 def measure(processes: int, threads: int) -> dict[str, float]:
@@ -58,19 +58,23 @@ def measure(processes: int, threads: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as directory:
         out = Path(directory) / "figures.json"
         launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-        share = ["-m", "benchmarks.training_scaling", "--threads", str(threads), "--out", str(out)]
+        share = ["-m", "benchmarks.training_scaling", "--share", str(threads), "--out", str(out)]
         subprocess.run(launch + share, check=True, env=os.environ | {"OMP_NUM_THREADS": str(threads)})
         return json.loads(out.read_text(encoding="utf-8"))
 
 
 def main() -> None:
-    """Measures every layout in turns and writes the JSON; with ``--threads``, one process's share of one layout."""
+    """Measures every layout in turns and writes the JSON; with ``--share``, one process's share of one layout."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--threads", type=int, help="be one process of a layout")
     parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument(
+        "--share", type=int, help="be one process of a layout, with so many threads; --out is for its figures"
+    )
     asked = parser.parse_args()
-    if asked.threads:
-        train_share(asked.threads, asked.out)
+    if asked.share is not None:
+        if asked.share < 1 or asked.out == RESULTS:
+            parser.error("--share needs 1 thread or more, and an --out of its own")
+        train_share(asked.share, asked.out)
         return
     load = os.getloadavg()[0]
     rounds = [[measure(*layout) for layout in LAYOUTS] for _ in range(ROUNDS)]
@@ -80,10 +84,9 @@ def main() -> None:
         rows.append({"processes": processes, "threads": threads, "per_second": max(speeds), "rounds": speeds})
     for row in rows:
         row["ratio"] = row["per_second"] / rows[0]["per_second"]
-        print(f"{row['processes']} x {row['threads']}: {row['per_second']:,.0f} decisions/s, {row['ratio']:.2f} x")
-    machine = {"cores": os.cpu_count(), "load_before": load}
-    document = {"command": "python -m benchmarks.training_scaling", "config": CONFIG, "rows": rows, "machine": machine}
-    write_json(asked.out, document | {"versions": versions()})
+        print(f"{row['processes']} x {row['threads']}: {row['per_second']:,.0f} decisions/s, {row['ratio']:.1f} x")
+    figures = {"config": CONFIG, "rows": rows, "load_before": load, "bfloat16_units": has_bfloat16_units()}
+    write_results(asked.out, "python -m benchmarks.training_scaling", figures)
 
 
 if __name__ == "__main__":

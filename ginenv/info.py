@@ -164,17 +164,20 @@ def info_of(tables: TableBatch, mask: np.ndarray) -> dict[str, Any]:
 
 
 class LazyInfo(dict[str, Any]):
-    """A dictionary of which a part is made when somebody asks for more than what it began with.
+    """A dictionary of which a part is made when somebody reads it.
 
-    A training loop may read ``info["action_mask"]`` and nothing else at nearly every step; then the rest need not be made.
+    A training loop reads ``action_mask`` at every step, asks whether there is a ``final_info``, and seldom more. Code that goes by the
+    exact type of a dictionary (trees of tensors, for one) needs ``dict(info)``.
 
     Args:
         given: the entries that are there from the start.
+        names: the keys of the others.
         make: makes the others, once.
     """
 
-    def __init__(self, given: dict[str, Any], make: Callable[[], dict[str, Any]]) -> None:
+    def __init__(self, given: dict[str, Any], names: frozenset[str], make: Callable[[], dict[str, Any]]) -> None:
         super().__init__(given)
+        self._names = names
         self._make: Callable[[], dict[str, Any]] | None = make
 
     def _fill(self) -> None:
@@ -191,6 +194,13 @@ class LazyInfo(dict[str, Any]):
             return super().__getitem__(key)
         raise KeyError(key)
 
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(key) or (self._make is not None and key in self._names) or super().__contains__(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The entry of a key, made if need be; ``default`` where there is none."""
+        return self[key] if key in self else default
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         return dict, (dict(self.items()),)
 
@@ -200,7 +210,9 @@ def _filled(name: str) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def call(self: LazyInfo, *args: Any, **options: Any) -> Any:
-        self._fill()
+        for info in (self, *args):
+            if isinstance(info, LazyInfo):
+                info._fill()
         return method(self, *args, **options)
 
     return call
@@ -208,10 +220,20 @@ def _filled(name: str) -> Callable[..., Any]:
 
 # Whatever else looks at the keys, or takes one away. With its own __iter__, dict(info) and {**info} ask for the keys too.
 for _name in (
-    *("__contains__", "__delitem__", "__eq__", "__iter__", "__len__", "__ne__", "__or__", "__repr__", "__reversed__"),
-    *("__ror__", "clear", "copy", "get", "items", "keys", "pop", "popitem", "setdefault", "values"),
+    *("__delitem__", "__eq__", "__iter__", "__len__", "__ne__", "__or__", "__repr__", "__reversed__", "__ror__"),
+    *("clear", "copy", "items", "keys", "pop", "popitem", "setdefault", "values"),
 ):
     setattr(LazyInfo, _name, _filled(_name))
+
+
+def _with_flags(*names: str) -> frozenset[str]:
+    return frozenset((*names, *(f"_{name}" for name in names)))
+
+
+# Keys of a batch's info beside the mask: always, in games, where a hand ended, where a game did, and where an episode did.
+_ALWAYS = _with_flags("seat", "opponent", "illegal_action", "skipped")
+_IN_GAMES, _OF_HANDS, _OF_GAMES = _with_flags("score"), _with_flags("outcome"), _with_flags("game")
+_OF_FINALS = _with_flags("final_obs", "final_info")
 
 
 class Reporter:
@@ -219,49 +241,62 @@ class Reporter:
 
     What never changes (the mask of all tables, the name of a single opponent, empty lists of skipped hands) is one read-only array
     for all steps.
+
+    Args:
+        count: number of tables.
+        is_game: whether an episode is a game.
     """
 
-    def __init__(self, tables: TableBatch) -> None:
-        self._tables = tables
-        self._all = np.arange(tables.num_tables)
-        self._everywhere = _constant(tables.num_tables, True)
-        self._unskipped = _constant(tables.num_tables, ())
+    def __init__(self, count: int, is_game: bool) -> None:
+        self._count, self._is_game = count, is_game
+        self._all = np.arange(count)
+        self._everywhere = _constant(count, True)
+        self._unskipped = _constant(count, ())
         self._names: tuple[str, np.ndarray] | None = None
 
-    def report(self, masks: np.ndarray, ended: np.ndarray, observe: Callable[[np.ndarray], np.ndarray]) -> LazyInfo:
+    def report(
+        self, batch: TableBatch, masks: np.ndarray, ended: np.ndarray, observe: Callable[[np.ndarray], np.ndarray]
+    ) -> LazyInfo:
         """The ``info`` of a step, in the form of Gymnasium's vector environments; it stays what it is when the tables play on.
 
         Args:
+            batch: the tables.
             masks: ``int8[n, 107]``, kept.
             ended: ``[k]`` tables that began another episode in this step.
-            observe: makes observations of their final rows.
+            observe: makes observations of their final rows, ``uint8[k, 520]``.
         """
-        batch = self._tables
         # What the next step writes over.
-        notes = np.empty(batch.num_tables, _BRIEF)
+        notes = np.empty(self._count, _BRIEF)
         closed = np.empty(_note(batch.tables, notes), INFO)
         if len(closed):
             _note_closed(batch.tables, closed)
         finals, rows = np.empty(len(ended), INFO), np.empty((len(ended), OBSERVATION_SIZE), np.uint8)
         if len(ended):
             _keep(batch.finals, batch.final_rows, ended, finals, rows)
-        names = batch.names
+        opponents = batch.names
 
         def make() -> dict[str, Any]:
-            records = np.zeros(batch.num_tables, INFO)
+            records = np.zeros(self._count, INFO)
             for name in _BRIEF.names or ():
                 records[name] = notes[name]
             records[notes["closed"] > 0] = closed
-            infos = self._info(records, masks, names)
-            return infos | self._final(finals, observe(rows), names, ended) if len(ended) else infos
+            infos = self._info(records, masks, opponents)
+            return infos | self._final(finals, observe(rows), opponents, ended) if len(ended) else infos
 
-        return LazyInfo({"action_mask": masks, "_action_mask": self._everywhere}, make)
+        names = _ALWAYS | _IN_GAMES if self._is_game else _ALWAYS
+        if len(closed):
+            names |= _OF_HANDS
+            if self._is_game and ((closed["finished"] != 0) & (closed["illegal"] == 0)).any():
+                names |= _OF_GAMES
+        if len(ended):
+            names |= _OF_FINALS
+        return LazyInfo({"action_mask": masks, "_action_mask": self._everywhere}, names, make)
 
     def _final(
         self, finals: np.ndarray, observations: np.ndarray, names: np.ndarray, ended: np.ndarray
     ) -> dict[str, Any]:
         """What belonged to the episodes that ended."""
-        count = self._tables.num_tables
+        count = self._count
         where = np.zeros(count, bool)
         where[ended] = True
         records = np.zeros(count, INFO)
@@ -279,8 +314,7 @@ class Reporter:
         self, records: np.ndarray, masks: np.ndarray, names: np.ndarray, slots: np.ndarray | None = None
     ) -> dict[str, Any]:
         """The ``info`` of ``INFO[n]`` records about some tables, all when left out."""
-        batch = self._tables
-        count = batch.num_tables
+        count = self._count
         where: Any = self._everywhere
         if slots is not None:
             where = np.zeros(count, bool)
@@ -305,17 +339,17 @@ class Reporter:
             "illegal_action": illegal, "_illegal_action": where,
             "skipped": skipped, "_skipped": where,
         }  # fmt: skip
-        if batch.is_game:
+        if self._is_game:
             infos["score"] = np.where(where[:, None], records["score"].astype(np.int64), 0)
             infos["_score"] = where
         if num_closed:
-            facts = _facts_of(records, closed, batch.is_game)
+            facts = _facts_of(records, closed, self._is_game)
             rows = np.nonzero(closed)[0]
             ends = np.empty(count, object)
             ends[rows] = END_NAMES[facts[_END, rows]]
             infos["outcome"] = {"end": ends, "_end": closed} | _columns(_OUTCOME, facts, closed)
             infos["_outcome"] = closed
-            if batch.is_game and num_games:
+            if self._is_game and num_games:
                 numbers = np.where(games, facts[_GAME_AT:], 0)
                 infos["game"], infos["_game"] = _columns(_GAME, numbers, games), games
         return infos
@@ -324,7 +358,7 @@ class Reporter:
         if len(names) > 1:
             return names[records["opponent"]]
         if self._names is None or self._names[0] != names[0]:
-            self._names = (names[0], _constant(self._tables.num_tables, names[0]))
+            self._names = (names[0], _constant(self._count, names[0]))
         return self._names[1]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
@@ -50,6 +51,10 @@ def _unheld(buffers: list[np.ndarray], shape: tuple[int, int], dtype: type) -> n
     if len(buffers) < _MOST_BUFFERS:
         buffers.append(buffer)
     return buffer
+
+
+def _observations(rows: np.ndarray, flat: bool) -> np.ndarray:
+    return rows * FLAT_SCALE if flat else rows.reshape(-1, *PLANES_SHAPE)
 
 
 class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
@@ -107,7 +112,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._batch = TableBatch(
             num_envs, rules=rules, opponents=opponent, is_game=self._is_game, same_step=self._same_step, **options
         )
-        self._reporter = Reporter(self._batch)
+        self._reporter = Reporter(num_envs, self._is_game)
         self._never = np.zeros(num_envs, bool)
         self._rows = np.zeros((num_envs, OBSERVATION_SIZE), np.uint8)
         self._masks = np.ones((num_envs, NUM_ACTIONS), np.int8)
@@ -160,7 +165,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
                 self._batch.seed(slot, self.np_random)
         self._new_buffers()
         self._batch.reset(self._rows, self._masks, options=options, seeded=seed is not None)
-        return self._observations(self._rows), self._infos(self._never)
+        return _observations(self._rows, self._flat), self._infos(self._never)
 
     def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
         if seed is None or isinstance(seed, int | np.integer):
@@ -190,7 +195,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         batch.step(self._rows, self._masks)
         done = batch.done.astype(bool)
         infos = self._infos(done)
-        return self._observations(self._rows), batch.paid.copy(), done, np.zeros(self.num_envs, bool), infos
+        return _observations(self._rows, self._flat), batch.paid.copy(), done, np.zeros(self.num_envs, bool), infos
 
     def _new_buffers(self) -> None:
         """Arrays to write into that no caller holds; allocating them anew would cost a quarter of the step."""
@@ -199,12 +204,10 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             self._rows = _unheld(self._row_buffers, (self.num_envs, OBSERVATION_SIZE), np.uint8)
             self._masks = _unheld(self._mask_buffers, (self.num_envs, NUM_ACTIONS), np.int8)
 
-    def _observations(self, rows: np.ndarray) -> np.ndarray:
-        return rows * FLAT_SCALE if self._flat else rows.reshape(-1, *PLANES_SHAPE)
-
     def _infos(self, done: np.ndarray) -> dict[str, Any]:
         ended = np.nonzero(done)[0] if self._same_step else _NO_TABLES
-        return self._reporter.report(self._masks, ended, self._observations)
+        # Whoever keeps the infos keeps no environment by them.
+        return self._reporter.report(self._batch, self._masks, ended, partial(_observations, flat=self._flat))
 
     def render(self) -> tuple[Any, ...] | None:
         """Every table from its learner's seat, as text or as ``uint8[height, width, 3]``."""
