@@ -149,21 +149,41 @@ def speed_table() -> list[str]:
     return _table(["one core", "a second", "beside OpenSpiel"], rows)
 
 
-TRAINING = """The learner's own decisions on two cores without matrix units. The first rows are of `python -m benchmarks.training_speed`,
-the last three of another run, `python -m benchmarks.training_scaling`."""
+TRAINING = """The learner's own decisions; the fastest round of `python -m benchmarks.training_speed`, beside MaskablePPO on an environment
+that costs nothing."""
+SCALING = """The same games in all; `python -m benchmarks.training_scaling`, another run than the one above. The ratios of single
+rounds show how far they can be trusted."""
+
+
+def _decisions_heading(cores: int, units: bool) -> str:
+    return f"decisions a second ({cores} cores {'with' if units else 'without'} matrix units)"
 
 
 def training_table() -> list[str]:
-    """Training beside MaskablePPO, and on several threads and processes."""
+    """Training beside MaskablePPO."""
     speed = json.loads((RESULTS / "training_speed.json").read_text(encoding="utf-8"))
+    ratios = {name: 1.0 for name in speed["best"] if name.startswith("MaskablePPO")} | speed["ratios"]
     rows = [
-        [name, f"{figures['per_second']:,.0f}", f"{speed['ratios'].get(name, 1):.1f} ×"]
-        for name, figures in speed["best"].items()
+        [name, f"{figures['per_second']:,.0f}", f"{ratios[name]:.1f} ×"]
+        for name, figures in sorted(speed["best"].items(), key=lambda item: ratios[item[0]])
     ]
-    for row in json.loads((RESULTS / "training_scaling.json").read_text(encoding="utf-8"))["rows"]:
-        what = f"the recipe, processes: {row['processes']}, threads of each: {row['threads']}"
-        rows.append([what, f"{row['per_second']:,.0f}", f"{row['ratio']:.2f} × one thread"])
-    return _table(["what is trained", "decisions a second", ""], rows)
+    heading = _decisions_heading(speed["settings"]["cores"], speed["machine"]["bfloat16_units"])
+    return _table(["what is trained", heading, "beside MaskablePPO"], rows)
+
+
+def scaling_table() -> list[str]:
+    """Training on several threads and processes."""
+    scaling = json.loads((RESULTS / "training_scaling.json").read_text(encoding="utf-8"))
+    single = scaling["rows"][0]["rounds"]
+    rows = []
+    for row in scaling["rows"]:
+        ratios = [speed / one for speed, one in zip(row["rounds"], single, strict=True)]
+        rows.append([
+            str(row["processes"]), str(row["threads"]), f"{row['per_second']:,.0f}", f"{row['ratio']:.1f} ×",
+            f"{min(ratios):.1f} to {max(ratios):.1f}",
+        ])  # fmt: skip
+    heading = _decisions_heading(scaling["machine"]["cores"], scaling["bfloat16_units"])
+    return _table(["processes", "threads of each", heading, "beside one thread", "in single rounds"], rows)
 
 
 def growth_table() -> list[str]:
@@ -382,6 +402,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     ("The levels", "", levels_table),
     ("Speed", "", speed_table),
     ("Training", TRAINING, training_table),
+    ("Training on several processes", SCALING, scaling_table),
     ("What more costs", "One run of `python -m benchmarks.growth_of_cost`.", growth_table),
 )
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from agents.bots.heuristics import STYLES, StylePlayer, style
 from agents.bots.population import STYLE_WIDTH, PopulationPlayer, draw_styles, population, style_vectors
+from agents.bots.style_kernels import DISCARD_RULES
 from ginenv.actions import KNOCK, UPCARD
 from ginenv.players import make_player
 from ginenv.view import action_masks
@@ -53,6 +54,18 @@ def test_a_population_seats_another_style_in_every_game():
     styles = draw_styles(2, 8)
     alone = np.concatenate([StylePlayer(styles[k % 8 : k % 8 + 1], 5).act(views[k : k + 1]) for k in slots])
     assert (named == alone).all()
+
+
+def test_discards_that_are_not_looked_at_are_none_that_would_be_played():
+    """A weight ahead so small that no cost changes by it keeps every discard in the running."""
+    styles = draw_styles(7, 300)
+    styles["discard"], styles["blunder"], styles["ahead"] = DISCARD_RULES.index("cost"), 0, 0
+    everything = styles.copy()
+    everything["ahead"] = 1e-300
+    views = corpus_views()
+    for shift in range(3):
+        rows = np.arange(len(views)) + 100 * shift
+        np.testing.assert_array_equal(StylePlayer(styles).act(views, rows), StylePlayer(everything).act(views, rows))
 
 
 def share(view, wanted, **leanings):

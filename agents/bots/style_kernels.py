@@ -171,7 +171,8 @@ def _cheapest(v, st, allowed, word):
     cards, least = least_deadwood(hand, allowed)
     best = 1e9
     chosen = np.int64(ctz(allowed))
-    # Where nothing makes a discard cheaper than the deadwood that it leaves, this many points are too many.
+    # Where nothing makes a discard cheaper than the deadwood that it leaves, this many points are too many. (Of the other numbers none is
+    # below 0; ``heuristics.style`` sees to that.)
     most = least + _MARGIN
     if st.ahead <= 0 and outlook[7] >= 0 and outlook[3] == 0:
         dearest = st.noise if st.noise > 0 else 0.0
