@@ -26,7 +26,7 @@ def list_actions(legal, found):
 
 @kernel
 def sample_action(logits, legal, word, greedy):
-    """Draws one action from the softmax over the legal ones.
+    """Draws one action from the softmax over the legal ones; a legal one also if no logit is a number, as of a destroyed network.
 
     Args:
         logits: ``float32[107]``.
@@ -39,8 +39,8 @@ def sample_action(logits, legal, word, greedy):
     """
     found = np.empty(NUM_ACTIONS, np.int64)
     count = list_actions(legal, found)
-    best = np.float32(-1e30)
-    action = 0
+    best = np.float32(-np.inf)
+    action = found[0]
     for k in range(count):
         if logits[found[k]] > best:
             best = logits[found[k]]
