@@ -54,8 +54,8 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
         on_illegal: ``"terminate"``, the default: an illegal action ends the episode with a loss and ``info["illegal_action"]``;
             ``"raise"``: it is an error that names the action and lists the legal ones, and nothing is lost.
         opponent_memory: what an opponent that learns remembers: ``"env"``, the default, this environment (each one of a vector for
-            itself) until a reset with a seed; ``"profile"``, it never forgets. An option such as ``"level-2:learn=false"`` keeps an
-            opponent from learning.
+            itself) until a reset with a seed; ``"profile"``, it never forgets; ``"level-2:profile=DIRECTORY,opponent=NAME"``
+            keeps that on disk. An option such as ``"level-2:learn=false"`` keeps an opponent from learning.
 
     Raises:
         GinError: for an invalid argument; the message says what is allowed.
@@ -127,7 +127,7 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
         if seed is not None or not self._batch.is_seeded:
             self._batch.seed(0, self.np_random)
         rows, masks = _buffers()
-        self._batch.reset(rows, masks, options=options, seeded=seed is not None)
+        self._batch.reset(rows, masks, options=options, seeded=() if seed is None else (0,))
         self._ready = True
         return self._result(rows, masks)
 

@@ -55,6 +55,20 @@ class Player(Protocol):
         ...
 
 
+def ask_player(player: Player, views: np.ndarray, slots: np.ndarray) -> np.ndarray:
+    """What a player chooses for some views: ``VIEW[n]`` and ``int64[n]`` to ``int64[n]``; whether it is legal is not checked.
+
+    Raises:
+        GinError: if it answers with something else than a whole number for each.
+    """
+    actions = np.asarray(player.act(views, slots))
+    if actions.shape != (len(views),) or actions.dtype.kind not in "iu":
+        raise GinError(
+            f"player {player.name!r} must return {len(views)} whole numbers, not {actions.dtype} {actions.shape}"
+        )
+    return actions.astype(np.int64, copy=False)
+
+
 class BasePlayer:
     """Base class of most players: a name, a seed, and finished hands ignored."""
 

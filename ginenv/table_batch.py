@@ -19,7 +19,7 @@ from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.engine import STATE, deal
 from ginenv.errors import GinError, IllegalActionError, UnknownNameError, check_choice, must_be, unknown_name
 from ginenv.game import set_keys
-from ginenv.players import BasePlayer, Player, make_player
+from ginenv.players import BasePlayer, Player, ask_player, make_player
 from ginenv.rules import Rules, get_rules
 from ginenv.table_kernels import (
     ASK,
@@ -125,16 +125,29 @@ class TableBatch:
 
         Args:
             opponents: as for the class.
-            tables: at which tables; all when left out.
+            tables: at which tables: their numbers, or a truth value for each; all when left out.
+
+        Raises:
+            GinError: if a player cannot be made, or there is no such table.
         """
         if isinstance(opponents, str) or not isinstance(opponents, Sequence):
             opponents = [opponents]
         if not opponents:
             raise GinError("a list of opponents is empty; it needs a name, a path or a Player")
-        chosen = self._all if tables is None else np.asarray(tables, np.int64)
+        chosen = self._all if tables is None else self._chosen(tables)
         seats = np.arange(len(chosen)) % len(opponents)
         numbers = self._numbers_of([make_player(opponent) for opponent in opponents])
         self.tables["next_opponent"][chosen] = np.array(numbers)[seats]
+
+    def _chosen(self, tables: Sequence[int] | np.ndarray) -> np.ndarray:
+        found = np.asarray(tables)
+        if found.dtype == bool and found.shape == (self.num_tables,):
+            return np.flatnonzero(found)
+        numbers = found.ndim == 1 and (found.dtype.kind in "iu" or not found.size)
+        if not numbers or ((found < 0) | (found >= self.num_tables)).any():
+            expected = f"a list of whole numbers from 0 to {self.num_tables - 1}, or {self.num_tables} truth values"
+            raise GinError(must_be("envs", expected, tables))
+        return found.astype(np.int64)
 
     def _numbers_of(self, players: list[Player]) -> list[int]:
         """Indices of players in the list of players; a new player takes the place of one that no table uses any more."""
@@ -189,7 +202,7 @@ class TableBatch:
         masks: np.ndarray,
         slots: np.ndarray | None = None,
         options: dict[str, Any] | None = None,
-        seeded: bool = False,
+        seeded: Sequence[int] = (),
     ) -> None:
         """Begins an episode at some tables (all when left out); the learner's first observations go to rows and masks.
 
@@ -200,18 +213,18 @@ class TableBatch:
             options: ``deal`` (52 cards, as numbers or text: the starter's, the other's, the upcard, the stock), ``starter`` or
                 ``dealer`` (a seat), ``seat`` (the learner's, for this episode). Where an episode ends before the learner's first
                 move and is dealt again, the seat stays; the deal and who starts are new.
-            seeded: whether this reset came with a seed: the opponents are reset too.
+            seeded: the tables that got a seed: their opponents forget; with all of them the opponents are reset too.
 
         Raises:
             GinError: for an unknown option or an invalid value.
         """
         slots = self._all if slots is None else slots
         checked = self.check_options(options)
-        if seeded:
+        if len(seeded) == self.num_tables:
             for player in self.players:
                 player.reset(0)
         if seeded and self.memory == "env":
-            self._forget(slots)
+            self._forget(np.asarray(seeded, np.int64))
         begin_some(self.states, self.tables, slots)
         self._impose(slots, *checked)
         self._slots[: len(slots)] = slots
@@ -341,12 +354,8 @@ class TableBatch:
                 self._explain_stop()
 
     def _ask(self, player: Player, count: int) -> None:
-        actions = np.asarray(player.act(self._views[:count], self._slots[:count].copy()))
-        if actions.shape != (count,) or actions.dtype.kind not in "iu":
-            raise GinError(
-                f"player {player.name!r} must return {count} whole numbers, not {actions.dtype} {actions.shape}"
-            )
-        bad = answer(self.states, self._slots, count, actions.astype(np.int64, copy=False))
+        actions = ask_player(player, self._views[:count], self._slots[:count].copy())
+        bad = answer(self.states, self._slots, count, actions)
         if bad >= 0:
             view = self._views[bad]
             why = illegal_action(int(actions[bad]), view["legal"], int(view["phase"]))

@@ -20,7 +20,7 @@ from gymnasium.vector.utils import batch_space
 from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
 from ginenv.env import METADATA, RENDER_MODES, observation_space
-from ginenv.errors import GinError, check_choice, check_whole
+from ginenv.errors import GinError, check_choice, check_whole, must_be
 from ginenv.info import Reporter
 from ginenv.players import Player, close_players
 from ginenv.rules import Rules
@@ -136,7 +136,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
         Args:
             opponent: a name, a path, a ``Player``, or a list of these to be dealt out in turn.
-            envs: at which tables; all when left out.
+            envs: at which tables: their numbers, or a truth value for each; all when left out.
         """
         self._batch.set_opponents(opponent, envs)
 
@@ -158,24 +158,29 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """
         self._batch.check_options(options)
         is_seeded = self._batch.is_seeded
-        for slot, one in enumerate(self._seeds(seed)):
+        seeds = self._seeds(seed)
+        for slot, one in enumerate(seeds):
             if one is not None:
                 self._batch.seed(slot, seeding.np_random(one)[0])
             elif not is_seeded:
                 self._batch.seed(slot, self.np_random)
         self._new_buffers()
-        self._batch.reset(self._rows, self._masks, options=options, seeded=seed is not None)
+        self._batch.reset(
+            self._rows, self._masks, options=options, seeded=[slot for slot, one in enumerate(seeds) if one is not None]
+        )
         return _observations(self._rows, self._flat), self._infos(self._never)
 
     def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
         if seed is None or isinstance(seed, int | np.integer):
             super().reset(seed=None if seed is None else int(seed))
             return [None if seed is None else int(seed) + i for i in range(self.num_envs)]
+        if isinstance(seed, str) or not isinstance(seed, Sequence | np.ndarray):
+            raise GinError(must_be("seed", "a whole number, or one for each environment", seed))
         if len(seed) != self.num_envs:
             raise GinError(
                 f"{len(seed)} seeds are given for {self.num_envs} environments; give one for each, or one for all"
             )
-        return [None if one is None else int(one) for one in seed]
+        return [None if one is None else check_whole("a seed", one, 0) for one in seed]
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Plays an action at every table, and the opponents' replies.

@@ -11,6 +11,7 @@ import numpy as np
 
 from ginenv.actions import KNOCK, NUM_ACTIONS, PHASE_LAYOFF, PHASE_OVER, STOCK
 from ginenv.engine import MAX_HISTORY, MAX_PILE, NO_CARD, NOBODY, STATE, legal, stock_count, unseen_by
+from ginenv.errors import GinError, must_be
 from ginenv.jit import kernel, mix, record_copy, row_record, store_cards
 from ginenv.rules import RULES
 
@@ -151,11 +152,16 @@ def make_views(states: np.ndarray, seats: np.ndarray | int, out: np.ndarray | No
 
     Returns:
         ``VIEW[n]``.
+
+    Raises:
+        GinError: if a seat is not 0 or 1.
     """
-    states = np.atleast_1d(states)
+    states, seats = np.atleast_1d(states), np.asarray(seats)
     assert states.dtype == STATE
+    if seats.dtype.kind not in "iu" or (seats > 1).any() or (seats < 0).any():
+        raise GinError(must_be("a seat", "0 or 1", seats.tolist()))
     views = np.zeros(states.shape[0], VIEW) if out is None else out
-    _look_all(states, np.broadcast_to(np.asarray(seats, np.uint8), states.shape), views)
+    _look_all(states, np.broadcast_to(seats.astype(np.uint8), states.shape), views)
     return views
 
 

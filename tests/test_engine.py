@@ -370,3 +370,10 @@ def test_a_hand_called_far_from_knocking_is() -> None:
         left = min(deadwood(cards & ~(1 << card)) for card in range(52) if cards >> card & 1)
         assert left > state["limit"]
     assert far > 200 and near > 200
+
+
+@pytest.mark.parametrize("seat", [2, -1, 256, 0.5])
+def test_there_is_no_view_of_a_third_seat(seat: float) -> None:
+    state = Hand("eaai").state
+    with pytest.raises(GinError, match="a seat must be 0 or 1"):
+        make_views(state, seat)  # type: ignore[arg-type]

@@ -124,6 +124,7 @@ def test_an_illegal_action_is_named_with_what_was_legal():
 def test_a_forfeit_costs_the_hand_or_the_game(forfeit):
     class GivesUp(BasePlayer):
         name = "gives-up"
+        forfeits = True
 
         def act(self, views, slots=None):
             return np.full(len(views), FORFEIT)
@@ -132,6 +133,20 @@ def test_a_forfeit_costs_the_hand_or_the_game(forfeit):
     assert (result.games["winner"] == 1).all()
     assert (result.games["hands"] == (1 if forfeit == "game" else 2)).all()
     assert result.games["forfeits"][:, 0].tolist() == result.games["hands"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"), [(FORFEIT, "action -1 is not legal"), (0.5, "must return 4 whole numbers, not float64")]
+)
+def test_a_player_that_answers_with_no_action_is_at_fault(answer, words):
+    class Absent(BasePlayer):
+        name = "absent"
+
+        def act(self, views, slots=None):
+            return np.full(len(views), answer)
+
+    with pytest.raises(GinError, match=f"'absent'.* {words}"):
+        play_match(Absent(), "simple", pairs=4)
 
 
 def test_streams_of_deals_for_different_purposes_never_meet():

@@ -101,6 +101,13 @@ def test_sampling_is_legal_and_follows_the_softmax() -> None:
     assert (actions == 106).all()
 
 
+@pytest.mark.parametrize("logit", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("greedy", [False, True])
+def test_a_destroyed_network_still_draws_a_legal_action(logit: float, greedy: bool) -> None:
+    logits, legal = np.full(107, logit, np.float32), np.array([0, 0, 0b110])
+    assert sample_action(logits, legal, np.uint64(1 << 63), greedy)[0] in (105, 106)
+
+
 def test_masks_expand_to_the_action_space() -> None:
     legal = torch.tensor([[1 << 51, 1, 0b110]])
     assert expand_legal(legal)[0].nonzero().flatten().tolist() == [51, 52, 105, 106]

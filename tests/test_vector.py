@@ -294,6 +294,50 @@ def test_bad_arguments_are_refused() -> None:
         ginenv.HandVectorEnv(2, "random").reset(seed=[1, 2, 3])
 
 
+@pytest.mark.parametrize("seed", ["12", {1, 2}, [1, -1], [1, 2.5], [1, "2"], 1.5])
+def test_a_seed_that_is_none_changes_nothing(seed: Any) -> None:
+    env, same = ginenv.HandVectorEnv(2, "random"), ginenv.HandVectorEnv(2, "random")
+    env.reset(seed=7)
+    same.reset(seed=7)
+    with pytest.raises(GinError, match="seed must be a whole number"):
+        env.reset(seed=seed)
+    assert (env.reset()[0] == same.reset()[0]).all()
+
+
+def test_tables_are_chosen_by_their_numbers_or_by_truth_values() -> None:
+    env = ginenv.HandVectorEnv(3, "random")
+    env.set_opponent("simple", np.array([False, True, False]))
+    env.set_opponent("knocker", [2])
+    env.set_opponent("easy", [])
+    assert env.reset(seed=1)[1]["opponent"].tolist() == ["random", "simple", "knocker"]
+    for envs in ([3], [-1], [0.5], [True, False], [[0]]):
+        with pytest.raises(GinError, match="envs must be a list of whole numbers from 0 to 2, or 3 truth values"):
+            env.set_opponent("random", envs)
+
+
+def test_only_tables_with_a_seed_of_their_own_are_forgotten() -> None:
+    class Hears(BasePlayer):
+        learns, heard = True, 0
+        name = "hears"
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.forgotten: list[int] = []
+
+        def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+            return make_player("simple").act(views, slots)
+
+        def forget(self, slots: np.ndarray | None = None) -> None:
+            self.forgotten += [] if slots is None else slots.tolist()
+
+    player = Hears()
+    env = ginenv.HandVectorEnv(3, player)
+    env.reset(seed=1)
+    player.forgotten.clear()
+    env.reset(seed=[5, None, 6])
+    assert player.forgotten == [0, 2]
+
+
 def test_flat_observations_and_statistics() -> None:
     flat, planes = ginenv.HandVectorEnv(3, "simple", observation="flat"), ginenv.HandVectorEnv(3, "simple")
     rows, _ = flat.reset(seed=1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.arena.matches import MatchSettings, play_match
+from agents.arena.results import MatchResult
 from agents.deals import Domain
 from agents.programs.player import BotLimits, OutsidePlayer
 from ginenv.rules import Rules, get_rules
@@ -79,8 +80,7 @@ def check(
     for number, (chosen, opponent, what) in enumerate(stages(rules), 1):
         player = OutsidePlayer(command, limits=limits, salt=_SALT)
         settings = MatchSettings(get_rules(chosen), unit="hands", domain=Domain.TEST, forfeit="hand", salt=_SALT)
-        result = play_match(player, opponent, pairs=max(1, hands // 2), settings=settings)
-        player.close()
+        result = _play(player, opponent, max(1, hands // 2), settings)
         for phase, count in player.asked.items():
             found.asked[phase] = found.asked.get(phase, 0) + count
         seconds += result.seconds[0]
@@ -118,12 +118,22 @@ def stages(rules: Rules | None) -> Sequence[tuple[str | dict[str, Any] | Rules, 
     return [(rules, "simple", "hands that end by knocks"), (rules, "random", "long hands")]
 
 
+def _play(player: OutsidePlayer, opponent: str, pairs: int, settings: MatchSettings) -> MatchResult:
+    """Plays a match and closes the program. One that an interrupt cut short proves nothing: the interrupt goes on."""
+    try:
+        result = play_match(player, opponent, pairs=pairs, settings=settings)
+    finally:
+        player.close()
+    if result.interrupted:
+        raise KeyboardInterrupt
+    return result
+
+
 def _same_alone(command: str, limits: BotLimits | None, rules: Rules) -> bool:
     """Whether the same deals come out the same with one game in play as with several."""
     results = []
     for batch in (1, 16):
         settings = MatchSettings(rules, unit="hands", batch=batch, domain=Domain.TEST, salt=_SALT)
         player = OutsidePlayer(command, limits=limits, salt=_SALT)
-        results.append(play_match(player, "simple", pairs=8, settings=settings))
-        player.close()
+        results.append(_play(player, "simple", 8, settings))
     return bool((results[0].games == results[1].games).all())

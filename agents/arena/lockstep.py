@@ -26,8 +26,8 @@ from agents.arena.lockstep_kernels import (
 from agents.deals import Domain, deal_keys, luck_words
 from ginenv.actions import illegal_action
 from ginenv.engine import STATE
-from ginenv.errors import GinError, IllegalActionError
-from ginenv.players import Player
+from ginenv.errors import IllegalActionError
+from ginenv.players import Player, ask_player
 from ginenv.rules import Rules
 from ginenv.view import VIEW
 
@@ -148,14 +148,14 @@ class Lockstep:
         """Asks a side for its actions and plays them."""
         player, views, rows = self.players[side], self._views[side, :count], self._rows[side, :count]
         began = time.perf_counter()
-        actions = np.asarray(player.act(views, self.slots["ids"][rows, side]), np.int64)
+        actions = ask_player(player, views, self.slots["ids"][rows, side])
         self.seconds[side] += time.perf_counter() - began
-        if actions.shape != (count,):
-            raise GinError(f"player {player.name!r} answered with shape {actions.shape}; asked were {count} actions")
         self.actions = actions
         for observer in self.observers:
             observer.before_actions(self, side, rows, views)
-        bad = advance(self.states, views, rows, actions, self.stats[side : side + 1], self.forfeit_points)
+        # Only a program can fail to answer; from any other player -1 is one more action that is not legal.
+        points = self.forfeit_points if getattr(player, "forfeits", False) else -1
+        bad = advance(self.states, views, rows, actions, self.stats[side : side + 1], points)
         if bad >= 0:
             why = illegal_action(int(actions[bad]), views[bad]["legal"], int(views[bad]["phase"]))
             raise IllegalActionError(f"player {player.name!r}: {why}")
