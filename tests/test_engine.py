@@ -374,6 +374,6 @@ def test_a_hand_called_far_from_knocking_is() -> None:
 
 @pytest.mark.parametrize("seat", [2, -1, 256, 0.5])
 def test_there_is_no_view_of_a_third_seat(seat: float) -> None:
-    state = Hand("eaai").state
+    state = np.zeros(1, STATE)
     with pytest.raises(GinError, match="a seat must be 0 or 1"):
         make_views(state, seat)  # type: ignore[arg-type]
