@@ -103,7 +103,7 @@ class SelfPlayBatch:
             for slot in range(self.num_envs):
                 self._batch.seed(slot, seeding.np_random(None if seed is None else seed + slot)[0])
         self._new_buffers()
-        self._batch.reset(self._rows, self._masks, options=options, seeded=() if seed is None else (0,))
+        self._batch.reset(self._rows, self._masks, options=options)
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Plays the actions of the seats that are to move.
