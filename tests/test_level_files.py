@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -22,7 +23,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from agents.arena.series import play_series
-from agents.bots.heuristics import make_formula, make_simple, make_style
+from agents.bots.heuristics import StylePlayer, make_formula, make_simple, make_style, style
 from agents.cli.levels import levels
 from agents.levels import profile as profiles
 from agents.levels.answers import ANSWERS, Answers
@@ -109,6 +110,40 @@ def test_two_writers_both_count(level: Level, tmp_path: Path) -> None:
     assert sorted(read_learned(tmp_path, level)) == ["a", "b"]
 
 
+@pytest.mark.parametrize(
+    ("draws", "refuted"),
+    [("takes-all", r"(?i)takes few|leaves|does not take"), ("takes-none", r"(?i)takes (?!few)|takes many")],
+)
+def test_what_a_level_believes_agrees_with_what_it_counted(
+    level: Level, tmp_path: Path, draws: str, refuted: str
+) -> None:
+    player = LevelPlayer(level, 1, profile=Profile(tmp_path, level, "anna"))
+    play_series(player, StylePlayer(style(draws)), series=1, hands=150, seed=5)
+    (found,) = findings(tmp_path, level, "anna")
+    taken = next(habit for habit in found["habits"] if habit["habit"] == "takes the upcard")
+    share = taken["did"] / taken["could"]
+    assert share > 0.9 if draws == "takes-all" else share < 0.1
+    assert found["beliefs"]
+    assert not [belief for belief in found["beliefs"] if re.match(refuted, belief["words"])]
+
+
+def test_levels_of_one_name_keep_what_they_learn_apart(level: Level, tmp_path: Path) -> None:
+    play_with_profile(level, tmp_path / "home", 5)
+    same = tmp_path / "elsewhere" / level.directory.name
+    shutil.copytree(level.directory, same)
+    assert learned_hands(tmp_path / "home", load_level(str(same))) == 5
+    answers = json.loads((same / ANSWERS).read_text())
+    (same / ANSWERS).write_text(json.dumps(answers, indent=3))
+    other = load_level(str(same))
+    assert other.name == level.name and learned_hands(tmp_path / "home", other) == 0
+    reset_level(tmp_path / "home", other)
+    assert learned_hands(tmp_path / "home", level) == 5
+    installed = load_level("level-2")
+    assert profile_path(tmp_path, installed) == tmp_path / "levels" / "level-2.json"
+    shutil.copytree(installed.directory, tmp_path / "level-2")
+    assert profile_path(tmp_path, load_level(str(tmp_path / "level-2"))) != profile_path(tmp_path, installed)
+
+
 LEARNER = """
 import sys
 from pathlib import Path
@@ -147,7 +182,7 @@ def test_a_full_disk_is_one_sentence_and_the_game_goes_on(
     level: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     play_with_profile(level, tmp_path, 3)
-    before = profile_path(tmp_path, level.name).read_bytes()
+    before = profile_path(tmp_path, level).read_bytes()
 
     def full(path: Path, values: object) -> None:
         raise OSError(28, "No space left on device")
@@ -157,13 +192,13 @@ def test_a_full_disk_is_one_sentence_and_the_game_goes_on(
         warnings.simplefilter("always")
         play_with_profile(level, tmp_path, 2, seed=6)
     assert any("No space left on device" in str(warning.message) for warning in told)
-    assert profile_path(tmp_path, level.name).read_bytes() == before
+    assert profile_path(tmp_path, level).read_bytes() == before
 
 
 @pytest.mark.parametrize("damage", ["cut", "flip", "empty", "list", "number"])
 def test_a_damaged_profile_is_one_sentence_and_stays_as_it_is(level: Level, tmp_path: Path, damage: str) -> None:
     play_with_profile(level, tmp_path, 2)
-    path = profile_path(tmp_path, level.name)
+    path = profile_path(tmp_path, level)
     text = path.read_text()
     values = json.loads(text)
     values["opponents"]["anna"]["mean"][0] = "many"
@@ -383,7 +418,7 @@ def test_what_a_converted_level_does_no_longer_is_said(level: Level, tmp_path: P
 @pytest.mark.parametrize("number", [1, 2])
 def test_a_profile_of_an_earlier_format_is_kept_beside_the_new_one(level: Level, tmp_path: Path, number: int) -> None:
     """What it counted, levels do no more."""
-    path = profile_path(tmp_path, level.name)
+    path = profile_path(tmp_path, level)
     path.parent.mkdir(parents=True)
     values = {"format": number, "level": "small", "opponents": {"anna": {"hands": [5], "mean": [0.0] * 5}}}
     path.write_text(json.dumps(values | {"checksum": checksum(values)}))

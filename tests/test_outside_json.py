@@ -85,7 +85,7 @@ READERS: dict[str, Reader] = {
     "rating": lambda directory, content: read_rating(load_level(str(written(directory / RATING, content).parent))),
     "results": lambda directory, content: rate_levels(written(directory / "results.json", content)),
     "profile": lambda directory, content: read_learned(
-        written(profile_path(directory, "small"), content).parents[1], load_level(str(directory))
+        written(profile_path(directory, load_level(str(directory))), content).parents[1], load_level(str(directory))
     ),
     "curve": lambda directory, content: read_curve(written(directory / "curve.json", content)),
     "rules": lambda directory, content: parse_rules("{" + content.decode("latin-1")),
@@ -130,7 +130,7 @@ def test_the_reader_reads_what_json_can_hold() -> None:
 
 def test_what_is_no_file_is_refused_and_does_not_hang(level: Level, tmp_path: Path) -> None:
     """A pipe into which nobody writes; a device without an end."""
-    path = profile_path(tmp_path, level.name)
+    path = profile_path(tmp_path, level)
     path.parent.mkdir()
     os.mkfifo(path)
     with pytest.raises(LevelError, match="Not a regular file"):
@@ -174,7 +174,7 @@ def test_a_profile_with_a_right_checksum_and_absurd_values_is_refused(
     record = {"hands": 3, "mean": [0.0] * NUM_WEIGHTS, "precision": PRECISION}
     record |= {"did": [0.0] * NUM_HABITS, "could": [2.0] * NUM_HABITS}
     plain = {"format": 3, "level": level.name, "opponents": {"anna": record | {key: value}}}
-    path = written(profile_path(tmp_path, level.name), signed(plain))
+    path = written(profile_path(tmp_path, level), signed(plain))
     with pytest.raises(LevelError, match="is damaged or of another version") as raised:
         Profile(tmp_path, level, "anna")
     assert "\n" not in str(raised.value)

@@ -9,6 +9,7 @@ import evaluate
 from agents.arena import play_match
 from agents.arena.configs import TournamentConfig
 from agents.arena.ratings import circles, fit, ratings
+from agents.arena.results import ratio
 from agents.arena.tournament import Tournament
 from agents.network.checkpoint import save_checkpoint
 from agents.network.nets import Actor
@@ -38,7 +39,7 @@ def test_ratings_are_those_that_made_the_games():
     for i in range(4):
         for j in range(i + 1, 4):
             chance = 1 / (1 + 10 ** ((true[j] - true[i]) / 400))
-            scores[i, j] = rng.binomial(2, chance, 3000) / 2
+            scores[i, j] = np.stack([rng.binomial(2, chance, 3000) / 2, np.ones(3000)], axis=1)
     found = ratings(scores, 4, 200, 0)
     assert np.abs(found[:, 0] - true).max() < 15
     assert ((found[:, 1] < true) & (true < found[:, 2])).all()
@@ -46,6 +47,29 @@ def test_ratings_are_those_that_made_the_games():
     # Two players: the rating is the odds, but for the one shared game that keeps ratings finite.
     won = np.array([[0, 75.0], [25.0, 0]])
     assert np.diff(fit(won))[0] == pytest.approx(-400 * np.log10(75.5 / 25.5), abs=0.01)
+
+
+def test_what_one_series_taught_makes_a_rating_no_surer():
+    rng = np.random.default_rng(1)
+    series = rng.binomial(2, 0.6, 40) / 2
+    one_each = np.stack([series, np.ones(40)], axis=1)
+    alike = np.stack([25 * series, np.full(40, 25.0)], axis=1)
+    independent = np.stack([np.repeat(series, 25), np.ones(1000)], axis=1)
+    width = [np.ptp(ratings({(0, 1): scores}, 2, 500, 0)[0, 1:]) for scores in (one_each, alike, independent)]
+    assert width[1] == pytest.approx(width[0], rel=0.1) and width[1] > 4 * width[2]
+
+
+def test_a_tournament_with_a_level_that_learns_counts_its_series(tmp_path):
+    players = {"pupil": "level-1:learn=true", "easy": "easy", "simple": "simple"}
+    with pytest.raises(GinError, match=r"level-1:learn=true.* learns: .* at least 10 blocks are needed, not 2"):
+        Tournament(config(tmp_path, players=players))
+    assert not (tmp_path / "tournament.json").exists()
+    tournament = Tournament(config(tmp_path, players=players, block=2, unit="hands"))
+    tournament.play()
+    standings = tournament.standings()
+    assert [result.series_pairs for result in standings.matches.values()] == [2, 2, 0]
+    learned = standings.matches[0, 1]
+    assert learned.share == ratio(learned.pair_scores.reshape(10, 2).sum(axis=1), np.full(10, 2.0))
 
 
 def test_a_circle_is_found_and_an_order_is_none():
@@ -218,6 +242,18 @@ def test_the_program_plays_a_tournament_from_a_config(tmp_path, monkeypatch, cap
     results = json.loads((out / "results.json").read_text(encoding="utf-8"))
     assert set(results["ratings"]) == {"random", "easy", "simple", "formula", "knocker", "camper"}
     assert len(results["matches"]) == 15 and results["blocks_missing"] == 0
+
+
+def test_forfeits_end_a_tournament_with_an_error_after_its_results(tmp_path, monkeypatch, capsys):
+    path, out = tmp_path / "t.yaml", tmp_path / "out"
+    path.write_text(
+        "{players: {a: easy, b: 'cmd:nosuchprogram'}, pairs: 2, block: 2, resamples: 20}\n", encoding="utf-8"
+    )
+    monkeypatch.setattr("sys.argv", ["evaluate.py", "tournament", str(path), f"out={out}"])
+    with pytest.raises(SystemExit, match=r"hands were forfeited; .*nosuchprogram"):
+        evaluate.main()
+    assert "results:" in capsys.readouterr().out
+    assert json.loads((out / "results.json").read_text(encoding="utf-8"))["faults"]
 
 
 def test_a_misspelt_key_is_named(tmp_path, monkeypatch):

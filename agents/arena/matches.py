@@ -111,7 +111,7 @@ def _programs(players: Iterable[Player]) -> list[OutsidePlayer]:
     return [player for player in players if isinstance(player, OutsidePlayer)]
 
 
-def _learns(player: Player) -> bool:
+def learns(player: Player) -> bool:
     """Whether a player remembers its opponents from hand to hand."""
     return bool(getattr(player, "learns", False))
 
@@ -143,7 +143,7 @@ def play_pairs(
     # Programs may be slow, and may draw luck in the order in which they are asked, so their number of games never changes.
     batch = min(settings.batch, PROGRAM_GAMES) if programs else settings.batch
     for side, player in enumerate(players):
-        if _learns(player):
+        if learns(player):
             # One opponent in all games of the series, and another than in the series before.
             jobs["ids"][:, side] = 4 * first + side
             batch = min(batch, LEARNERS_GAMES)
@@ -340,17 +340,18 @@ def _play_match(
         parts = _parts_of_workers((a, b), settings, pairs, series, workers, tick)
     names = (a if isinstance(a, str) else a.name, b if isinstance(b, str) else b.name)
     try:
-        result = _collect(names, settings, parts, pairs)
+        result = _collect(names, settings, parts, pairs, series)
     finally:
         parts.close()
         faults = _close(player for player, spec in zip(own, (a, b), strict=False) if isinstance(spec, str))
     result.faults = summed([*result.faults, *faults])
-    result.series_pairs = series
     result.elapsed = time.perf_counter() - began
     return result
 
 
-def _collect(names: tuple[str, str], settings: MatchSettings, parts: Iterator[Part], pairs: int) -> MatchResult:
+def _collect(
+    names: tuple[str, str], settings: MatchSettings, parts: Iterator[Part], pairs: int, series: int
+) -> MatchResult:
     """Joins parts until the last of them, an interrupt, or a verdict of the sequential test."""
     finished: list[Part] = []
     test, verdict = settings.until, ""
@@ -369,7 +370,7 @@ def _collect(names: tuple[str, str], settings: MatchSettings, parts: Iterator[Pa
         interrupted = True
     if not finished:
         raise KeyboardInterrupt
-    result = join_parts(names, settings, finished, pairs)
+    result = join_parts(names, settings, finished, pairs, series)
     if test is not None:
         result.verdict = test.words(verdict, names)
     result.interrupted = interrupted
@@ -387,7 +388,7 @@ def _series_of(players: Iterable[Player], settings: MatchSettings, pairs: int) -
     Raises:
         GinError: if the match is to stop by a test, which counts every pair by itself.
     """
-    learners = [player.name for player in players if _learns(player)]
+    learners = [player.name for player in players if learns(player)]
     if learners and settings.until:
         raise GinError(
             f"{learners[0]} learns, so the pairs of a match are not independent and no test can stop it; give its length"
@@ -395,8 +396,10 @@ def _series_of(players: Iterable[Player], settings: MatchSettings, pairs: int) -
     return -(-pairs // LEARNERS_SERIES) if learners else 0
 
 
-def join_parts(names: tuple[str, str], settings: MatchSettings, parts: list[Part], wanted: int) -> MatchResult:
-    """The result of a match of ``wanted`` pairs from its parts."""
+def join_parts(
+    names: tuple[str, str], settings: MatchSettings, parts: list[Part], wanted: int, series: int = 0
+) -> MatchResult:
+    """The result of a match of ``wanted`` pairs from its parts, in series of so many pairs where a player learns."""
     seconds = sum((part.seconds for part in parts), np.zeros(2))
     return MatchResult(
         names=names,
@@ -409,6 +412,7 @@ def join_parts(names: tuple[str, str], settings: MatchSettings, parts: list[Part
         luck=np.concatenate([part.luck for part in parts if part.luck is not None]) if settings.luck else None,
         faults=summed(fault for part in parts for fault in part.faults),
         wanted=wanted,
+        series_pairs=series,
         salts=list(dict.fromkeys(part.salt for part in parts if part.salt)),
     )
 

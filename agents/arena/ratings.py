@@ -40,11 +40,12 @@ def fit(wins: np.ndarray) -> np.ndarray:
     return _SCALE * np.log(strength)
 
 
-def ratings(pair_scores: dict[tuple[int, int], np.ndarray], players: int, resamples: int, seed: int) -> np.ndarray:
-    """Ratings with 95 % intervals from resampled pairs of deals.
+def ratings(scores: dict[tuple[int, int], np.ndarray], players: int, resamples: int, seed: int) -> np.ndarray:
+    """Ratings with 95 % intervals from resampled pairs of deals, or resampled series of them.
 
     Args:
-        pair_scores: for players i < j, i's share of each pair of games: ``float[pairs]``.
+        scores: for players i < j, i's shares of the pairs of games in each of what is independent, added up, and how many pairs it
+            has: ``float[n, 2]``.
         players: how many players.
         resamples: bootstrap tables.
         seed: of the bootstrap.
@@ -54,12 +55,12 @@ def ratings(pair_scores: dict[tuple[int, int], np.ndarray], players: int, resamp
     """
     rng = np.random.default_rng(seed)
     tables = np.zeros((resamples + 1, players, players))
-    for (i, j), scores in pair_scores.items():
-        values, counts = np.unique(scores, return_counts=True)
-        drawn = rng.multinomial(len(scores), counts / len(scores), size=resamples)
-        won = 2 * np.concatenate([[counts @ values], drawn @ values])
+    for (i, j), played in scores.items():
+        values, counts = np.unique(played, axis=0, return_counts=True)
+        drawn = rng.multinomial(len(played), counts / len(played), size=resamples)
+        won, pairs = 2 * np.concatenate([[counts @ values], drawn @ values]).T
         tables[:, i, j] = won
-        tables[:, j, i] = 2 * len(scores) - won
+        tables[:, j, i] = pairs - won
     fitted = fit(tables)
     low, high = np.percentile(fitted[1:], [2.5, 97.5], axis=0)
     return np.stack([fitted[0], low, high], axis=1)

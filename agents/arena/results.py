@@ -176,10 +176,13 @@ class MatchResult:
 
     def _ratio(self, numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
         """A ratio of sums over pairs, with its interval over what is independent: pairs, or series of them."""
+        return ratio(self._independent(numerator), self._independent(denominator))
+
+    def _independent(self, values: np.ndarray) -> np.ndarray:
+        """Sums of a pair's values over series where a player learns: pairs of one series depend on each other."""
         if self.series_pairs > 1 and self.pairs:
-            starts = np.arange(0, self.pairs, self.series_pairs)
-            numerator, denominator = np.add.reduceat(numerator, starts), np.add.reduceat(denominator, starts)
-        return ratio(numerator, denominator)
+            return np.add.reduceat(values, np.arange(0, self.pairs, self.series_pairs))
+        return values
 
     @property
     def share(self) -> Estimate:
@@ -231,6 +234,11 @@ class MatchResult:
         if self.luck is None:
             return self.pair_scores
         return self.pair_scores - self._by_pair(self.luck[:, 1]) / 2
+
+    @property
+    def independent_scores(self) -> np.ndarray:
+        """``best_pair_scores`` added up over what is independent, pairs or series of them, and its pairs: ``float[n, 2]``."""
+        return np.stack([self._independent(self.best_pair_scores), self._independent(np.ones(self.pairs))], axis=1)
 
     @property
     def adjusted_share(self) -> Estimate | None:

@@ -22,14 +22,17 @@ import numpy as np
 
 from agents.arena.configs import TournamentConfig, parse_rules
 from agents.arena.lockstep_kernels import GAME_RESULT, PLAY_STATS
-from agents.arena.matches import MatchSettings, Part, check_names, join_parts, play_part, workers_pool
+from agents.arena.matches import MatchSettings, Part, check_names, join_parts, learns, play_part, workers_pool
 from agents.arena.ratings import circles, ratings
 from agents.arena.results import MatchResult, add_stats, rates, versions
 from agents.files import parse_json, read_json, write_atomic, write_json, writing
 from agents.interrupts import held, released
 from agents.programs.player import BotLimits
-from ginenv.errors import GinError
+from ginenv.errors import GinError, quoted
 from ginenv.players import make_player, parse_player
+
+# Blocks of a tournament with a player that learns: fewer series have no interval worth its name.
+_LEARNERS_BLOCKS = 10
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,8 @@ class Tournament:
         self.rank, self.world = rank, world
         self.names = list(config.players)
         self.specs = list(config.players.values())
-        check_names(*self.specs)
+        made = {spec: check_names(spec) for spec in self.specs}
+        self.learners = [spec for spec, players in made.items() if any(map(learns, players))]
         limits = BotLimits(seconds=config.bot_seconds, restarts=config.bot_restarts)
         self.settings = MatchSettings(
             rules=parse_rules(config.rules),
@@ -97,6 +101,11 @@ class Tournament:
             limits=limits,
         )
         self.directory = config.out
+        if self.learners and config.pairs < _LEARNERS_BLOCKS * config.block:
+            raise GinError(
+                f"{quoted(self.learners[0])} learns: its memory lasts for a block of pairs and intervals are over blocks, so at least "
+                f"{_LEARNERS_BLOCKS} blocks are needed, not {-(-config.pairs // config.block)}; choose more pairs or a smaller block"
+            )
         self._claim()
 
     def _claim(self) -> None:
@@ -193,6 +202,10 @@ class Tournament:
             raise GinError(f"the block {path} is of another version; without this file it is played again")
         return part
 
+    def _series(self, a: int, b: int) -> int:
+        """Pairs of a series of this match: a block where one of the two learns, else 0."""
+        return self.config.block if {self.specs[a], self.specs[b]} & set(self.learners) else 0
+
     def standings(self) -> Standings:
         """The results of the blocks that have been played."""
         parts: dict[tuple[int, int], list[Part]] = {}
@@ -203,7 +216,9 @@ class Tournament:
             else:
                 missing += 1
         matches = {
-            (a, b): join_parts((self.names[a], self.names[b]), self.settings, found, self.config.pairs)
+            (a, b): join_parts(
+                (self.names[a], self.names[b]), self.settings, found, self.config.pairs, self._series(a, b)
+            )
             for (a, b), found in parts.items()
         }
         return Standings(self.names, self.specs, matches, missing, self.config, self.made_of)
@@ -246,7 +261,7 @@ class Standings:
 
     def __post_init__(self) -> None:
         """Rates the players, the strongest first in ``order``."""
-        scores = {key: result.best_pair_scores for key, result in self.matches.items()}
+        scores = {key: result.independent_scores for key, result in self.matches.items()}
         self.ratings = ratings(scores, len(self.names), self.config.resamples, self.config.seed)
         self.order = [int(i) for i in np.argsort(-self.ratings[:, 0])]
 

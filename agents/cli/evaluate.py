@@ -17,7 +17,7 @@ from agents.config import Config
 from agents.files import check_writable, write_json, writing
 from agents.interrupts import held
 from agents.programs.player import BotLimits
-from agents.reports.terminal import fault_text, match_tables, panel_table, progress_bar, results_document
+from agents.reports.terminal import check_forfeits, match_tables, panel_table, progress_bar, results_document
 from ginenv.errors import GinError
 
 PANEL = ("random", "easy", "simple", "formula")
@@ -95,9 +95,7 @@ def evaluate(config: MatchConfig) -> None:
             for table in match_tables(results[0]) if len(config.players) == 2 else [panel_table(results)]:
                 console.print(table)
     console.print(f"results: {config.out}", markup=False, soft_wrap=True)
-    if failed := [fault for result in results for fault in result.faults if fault["forfeits"]]:
-        hands = sum(int(result.games["forfeits"].sum()) for result in results)
-        raise GinError(f"{hands:,} {'hand was' if hands == 1 else 'hands were'} forfeited; {fault_text(failed[0])}")
+    check_forfeits(results)
 
 
 def _play(config: MatchConfig, settings: MatchSettings, console: Console) -> list[MatchResult]:

@@ -16,7 +16,7 @@ from agents.arena.tournament import Standings, Tournament
 from agents.config import load_config
 from agents.files import write_json, write_text, writing
 from agents.interrupts import held
-from agents.reports.terminal import fault_text, progress_bar, standings_table, this_command
+from agents.reports.terminal import check_forfeits, fault_text, progress_bar, standings_table, this_command
 from agents.reports.tournament import report
 from ginenv.errors import GinError
 
@@ -79,3 +79,4 @@ def _publish(standings: Standings, out: Path, console: Console) -> None:
     if standings.missing:
         console.print(f"{standings.missing} blocks have not been played; the same command continues with them")
     console.print(f"results: {out / 'results.json'}, report: {out / 'report.html'}", markup=False, soft_wrap=True)
+    check_forfeits(standings.matches.values())

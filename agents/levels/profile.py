@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import warnings
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -20,7 +21,7 @@ from agents.config import Config, ConfigError, parse_config
 from agents.files import parse_json, read_bytes, write_json
 from agents.levels.acquaintances import Acquaintances
 from agents.levels.experience import Experience
-from agents.levels.level import Level, LevelError
+from agents.levels.level import INSTALLED, Level, LevelError
 from agents.opponent_model.features import NUM_WEIGHTS
 from agents.opponent_model.habits import COUNTS, NUM_HABITS
 from agents.opponent_model.posterior import square
@@ -30,6 +31,8 @@ DIRECTORY = "levels"
 # Earlier formats counted what levels do no more.
 _EARLIER = (1, 2)
 
+# Characters of a level's name, and of what it is made of, in the name of its file.
+_NAME, _DIGEST = 40, 16
 # More hands than these are no result of play.
 _Hands = Annotated[float, Field(ge=0, le=2**31)]
 _Number = Annotated[float, Field(ge=-1e12, le=1e12)]
@@ -56,9 +59,14 @@ class _File(Config):
     checksum: str = ""
 
 
-def profile_path(home: Path, level: str) -> Path:
-    """Where a level keeps what it learns under a home directory."""
-    return home / DIRECTORY / f"{Path(level).name}.json"
+def profile_path(home: Path, level: Level) -> Path:
+    """Where a level keeps what it learns under a home directory.
+
+    Levels of one's own may have any name, also that of an installed one, and may be built anew: what they are made of tells them apart.
+    """
+    name = re.sub(r"[^\w.-]", "_", level.name)[:_NAME]
+    of_its_own = "" if level.directory == INSTALLED / level.name else f"-{level.digest[:_DIGEST]}"
+    return home / DIRECTORY / f"{name}{of_its_own}.json"
 
 
 def _checksum(values: dict[str, Any]) -> str:
@@ -126,7 +134,7 @@ def read_learned(home: Path, level: Level, opponent: str | None = None) -> dict[
     Raises:
         LevelError: if the file is damaged.
     """
-    file = _read(profile_path(home, level.name), level)[0]
+    file = _read(profile_path(home, level), level)[0]
     return {name: _acquaintances(file, name) for name in (file.opponents if opponent is None else [opponent])}
 
 
@@ -144,7 +152,7 @@ class Profile:
 
     def __init__(self, home: Path, level: Level, opponent: str) -> None:
         self.level, self.opponent = level, opponent
-        self.path = profile_path(home, level.name)
+        self.path = profile_path(home, level)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -207,7 +215,7 @@ def reset_level(home: Path, level: Level) -> str:
     Raises:
         LevelError: if the file cannot be removed.
     """
-    path = profile_path(home, level.name)
+    path = profile_path(home, level)
     what = "it had learned nothing"
     try:
         if path.exists():

@@ -68,6 +68,29 @@ _MEANING: dict[str, tuple[str, str]] = {
 assert set(_MEANING) == set(FEATURES)
 # A belief is told from this much certainty and distance (in other people's standard deviations) on; and so many of them.
 _CERTAIN, _FAR, _TOLD = 0.25, 0.5, 5
+# What a belief says can be counted too: the habit, and whether the belief means more of it (1) or less (-1) where its weight is high.
+_COUNTED: dict[str, tuple[str, int]] = {
+    **dict.fromkeys(
+        (
+            "any upcard",
+            "makes a meld",
+            "points of deadwood saved / 10",
+            "makes a pair",
+            "near a card of its suit",
+            "three points or less",
+            "would let it knock",
+        ),
+        ("takes the upcard", 1),
+    ),
+    "the first upcard": ("takes the first upcard", 1),
+    "any knock": ("knocks by the third turn", 1),
+    "deadwood / 10": ("has five points or less when it knocks", -1),
+    "points / 10": ("throws a card of ten points in the first three turns", 1),
+    "king or queen": ("throws a card of ten points in the first three turns", 1),
+}
+assert set(_COUNTED) <= set(FEATURES) and {habit for habit, _ in _COUNTED.values()} <= set(HABITS)
+# Chances from which on a count is evidence against a belief, and the shares that leave no room for "seldom" and for "often".
+_CHANCES, _OFTEN, _SELDOM = 10, 0.9, 0.1
 # Hands whose decisions show what is done differently, how often each is played, and their seed.
 _PROBES, _TURNS, _SEED = 60, 4, 17
 
@@ -132,6 +155,7 @@ def _findings(player: LevelPlayer, opponent: str, known: Acquaintances, before: 
     context = known.contexts[0]
     far, certain = context[1 : len(READS)], context[len(READS) :]
     order = np.argsort(-np.abs(far) * certain)
+    did, could = (known.counts[name].astype(np.float64) for name in ("did", "could"))
     beliefs = [
         {
             "words": _MEANING[FEATURES[k]][0 if far[k] > 0 else 1],
@@ -139,10 +163,11 @@ def _findings(player: LevelPlayer, opponent: str, known: Acquaintances, before: 
             "distance": round(float(far[k]), 2),
             "certainty": round(float(certain[k]), 2),
         }
-        for k in order[:_TOLD]
-        if certain[k] > _CERTAIN and abs(far[k]) > _FAR
-    ]
-    did, could = (known.counts[name].astype(np.float64) for name in ("did", "could"))
+        for k in order
+        if certain[k] > _CERTAIN
+        and abs(far[k]) > _FAR
+        and not _is_refuted(FEATURES[k], float(far[k]), did[0], could[0])
+    ][:_TOLD]
     habits = []
     for k, name in enumerate(HABITS):
         if could[0, k]:
@@ -160,6 +185,15 @@ def _findings(player: LevelPlayer, opponent: str, known: Acquaintances, before: 
         "by_whom": player.level.answers is not None and bool(player.level.answers.matrix[1:].any()),
         "plays": {name: {"stranger": round(before[name], 2), "now": round(now[name], 2)} for name in before},
     }
+
+
+def _is_refuted(feature: str, far: float, did: np.ndarray, could: np.ndarray) -> bool:
+    """Whether counts speak against the words for a weight: weights that depend on each other say the right thing only together."""
+    habit, sense = _COUNTED.get(feature, ("", 0))
+    if not sense or could[HABITS.index(habit)] < _CHANCES:
+        return False
+    share = did[HABITS.index(habit)] / could[HABITS.index(habit)]
+    return bool(share <= _SELDOM if far * sense > 0 else share >= _OFTEN)
 
 
 def _of_opponent(found: dict[str, Any]) -> list[str]:

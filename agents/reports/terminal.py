@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from rich.table import Table
 from agents.arena.results import RESULTS_VERSION, MatchResult, versions
 from agents.arena.tournament import Standings
 from agents.reports.knocks import DEADWOOD, TURN_RANGES, knock_points
+from ginenv.errors import GinError
 from ginenv.rules import PRESETS
 
 # How players play: heading, key of ``results.rates``, form.
@@ -145,6 +146,14 @@ def _knock_table(result: MatchResult, names: list[str]) -> Table:
 def fault_text(fault: dict[str, Any]) -> str:
     """A fault of a program in words: who, what, and the first case."""
     return f"{fault['player']}: {fault['kind']}, first: {fault['first']}"
+
+
+def check_forfeits(results: Iterable[MatchResult]) -> None:
+    """Raises if hands of the matches were forfeited: their figures say little of how the players play."""
+    results = list(results)
+    if failed := [fault for result in results for fault in result.faults if fault["forfeits"]]:
+        hands = sum(int(result.games["forfeits"].sum()) for result in results)
+        raise GinError(f"{hands:,} {'hand was' if hands == 1 else 'hands were'} forfeited; {fault_text(failed[0])}")
 
 
 def panel_table(results: list[MatchResult]) -> Table:
