@@ -6,7 +6,7 @@ can call, and reset's options.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 import numpy as np
@@ -17,7 +17,15 @@ from ginenv.cards import check_deck
 from ginenv.compiled_players import OPPONENT, write_opponent
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.engine import STATE, deal
-from ginenv.errors import GinError, IllegalActionError, UnknownNameError, check_choice, must_be, unknown_name
+from ginenv.errors import (
+    GinError,
+    IllegalActionError,
+    UnknownNameError,
+    check_choice,
+    did_you_mean,
+    must_be,
+    unknown_name,
+)
 from ginenv.game import set_keys
 from ginenv.players import BasePlayer, Player, ask_player, make_player
 from ginenv.rules import Rules, get_rules
@@ -54,6 +62,15 @@ class TableOptions(TypedDict, total=False):
     reward: str
     on_illegal: str
     opponent_memory: str
+
+
+def check_options(environment: object, options: Mapping[str, object]) -> None:
+    """Raises ``TypeError``, as Python does, for an argument that an environment does not have."""
+    known = tuple(TableOptions.__annotations__)
+    for name in options:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise TypeError(f"{type(environment).__name__} has no argument {name!r}{hint}; known: {', '.join(known)}")
 
 
 class TableBatch:

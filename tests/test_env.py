@@ -239,6 +239,14 @@ def test_bad_arguments_are_refused(argument: str, value: Any, words: str) -> Non
         HandEnv(**{argument: value})
 
 
+@pytest.mark.parametrize("made", ["HandEnv", "HandVectorEnv"])
+def test_a_misspelt_argument_is_named_with_the_environment(made: str) -> None:
+    with pytest.raises(
+        TypeError, match=rf"^{made} has no argument 'rewrad' \(did you mean 'reward'\?\); known: seat, "
+    ):
+        getattr(ginenv, made)(rewrad="points")
+
+
 def test_an_illegal_action_loses() -> None:
     env = HandEnv("simple", rules="eaai")
     for action in (None, -1, 107):
