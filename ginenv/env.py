@@ -21,7 +21,7 @@ from ginenv.hand import Hand
 from ginenv.info import info_of
 from ginenv.players import Player, close_players
 from ginenv.rules import Rules
-from ginenv.table_batch import TableBatch, TableOptions, check_options
+from ginenv.table_batch import TableBatch, TableOptions, check_arguments
 
 OBSERVATIONS = ("planes", "flat")
 RENDER_MODES = ("ansi", "rgb_array", "human")
@@ -79,7 +79,7 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
             check_choice("render_mode", render_mode, RENDER_MODES)
         self.render_mode = render_mode
         self._flat = observation == "flat"
-        check_options(self, options)
+        check_arguments(self, options)
         options.setdefault("reward", self._reward)
         self._batch = TableBatch(
             1, rules=rules, opponents=[opponent], is_game=self._is_game, same_step=False, **options

@@ -64,10 +64,10 @@ class TableOptions(TypedDict, total=False):
     opponent_memory: str
 
 
-def check_options(environment: object, options: Mapping[str, object]) -> None:
+def check_arguments(environment: object, given: Mapping[str, object]) -> None:
     """Raises ``TypeError``, as Python does, for an argument that an environment does not have."""
     known = tuple(TableOptions.__annotations__)
-    for name in options:
+    for name in given:
         if name not in known:
             hint = did_you_mean(name, known)
             raise TypeError(f"{type(environment).__name__} has no argument {name!r}{hint}; known: {', '.join(known)}")

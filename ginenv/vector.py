@@ -24,7 +24,7 @@ from ginenv.errors import GinError, check_choice, check_whole, must_be
 from ginenv.info import Reporter
 from ginenv.players import Player, close_players
 from ginenv.rules import Rules
-from ginenv.table_batch import TableBatch, TableOptions, check_options
+from ginenv.table_batch import TableBatch, TableOptions, check_arguments
 
 _MODES = {"same_step": AutoresetMode.SAME_STEP, "next_step": AutoresetMode.NEXT_STEP}
 
@@ -108,7 +108,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self.copy = copy
         self._flat = observation == "flat"
         self._same_step = mode == AutoresetMode.SAME_STEP
-        check_options(self, options)
+        check_arguments(self, options)
         options.setdefault("reward", self._reward)
         self._batch = TableBatch(
             num_envs, rules=rules, opponents=opponent, is_game=self._is_game, same_step=self._same_step, **options

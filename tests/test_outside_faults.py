@@ -178,6 +178,21 @@ def test_conformance_says_in_words_what_is_wrong(logger):
     assert len(late.wrong) == 1 and "it must be 1" in late.wrong[0]
 
 
+def test_an_interrupted_check_gives_no_verdict(logger, monkeypatch):
+    players = []
+
+    def cut_short(player, *rest, **options):
+        players.append(player)
+        result = play_match(player, *rest, **options)
+        result.interrupted = True
+        return result
+
+    monkeypatch.setattr("agents.arena.conform.play_match", cut_short)
+    with pytest.raises(KeyboardInterrupt):
+        check(logger()[0].removeprefix("cmd:"), hands=2)
+    assert len(players) == 1
+
+
 def test_many_bad_bots_at_once_leave_nothing_behind():
     kinds = ["crash", "illegal", "orphan", "no-json"]
     result = run(ROOT / "agents" / "arena" / "bad_bots.py", kinds, 8, 4, lambda done: None)

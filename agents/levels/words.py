@@ -15,7 +15,7 @@ from agents.levels.answers import READS
 from agents.levels.level import Level
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import read_learned
-from agents.opponent_model.features import FEATURES
+from agents.opponent_model.features import DRAWS, FEATURES
 from agents.opponent_model.habits import HABITS
 from agents.opponent_model.posterior import CONTEXT_WIDTH
 from ginenv.actions import KNOCK, PHASE_DISCARD, STOCK, UPCARD
@@ -70,18 +70,7 @@ assert set(_MEANING) == set(FEATURES)
 _CERTAIN, _FAR, _TOLD = 0.25, 0.5, 5
 # What a belief says can be counted too: the habit, and whether the belief means more of it (1) or less (-1) where its weight is high.
 _COUNTED: dict[str, tuple[str, int]] = {
-    **dict.fromkeys(
-        (
-            "any upcard",
-            "makes a meld",
-            "points of deadwood saved / 10",
-            "makes a pair",
-            "near a card of its suit",
-            "three points or less",
-            "would let it knock",
-        ),
-        ("takes the upcard", 1),
-    ),
+    **dict.fromkeys(DRAWS, ("takes the upcard", 1)),
     "the first upcard": ("takes the first upcard", 1),
     "any knock": ("knocks by the third turn", 1),
     "deadwood / 10": ("has five points or less when it knocks", -1),
