@@ -10,16 +10,39 @@ from pathlib import Path
 
 import pytest
 
-from agents.cli import COMMANDS, main
+from agents.cli import COMMANDS, UNREAD, main
 
 ROOT = Path(__file__).parent.parent
 
 
+def code_of_gin(arguments: tuple[object, ...], before: str = "", after: str = "") -> str:
+    """Python that runs the program ``gin``, with more before and after it."""
+    words = ["gin", *map(str, arguments)]
+    return f"import sys\n{before}\nsys.argv = {words!r}\nfrom agents.cli import main\nmain()\n{after}"
+
+
 def gin(*arguments: object, before: str = "", after: str = "") -> subprocess.CompletedProcess[str]:
     """The program ``gin`` in a process of its own, with Python before and after it."""
-    words = ["gin", *map(str, arguments)]
-    code = f"import sys\n{before}\nsys.argv = {words!r}\nfrom agents.cli import main\nmain()\n{after}"
+    code = code_of_gin(arguments, before, after)
     return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def gin_unread(*arguments: object, before: str, buffered: bool) -> subprocess.CompletedProcess[str]:
+    """The same with nobody at the other end of its output."""
+    code, (reader, output) = code_of_gin(arguments, before), os.pipe()
+    os.close(reader)
+    try:
+        return subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONUNBUFFERED": "" if buffered else "1"},
+            stdout=output,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    finally:
+        os.close(output)
 
 
 def test_help_names_every_command(monkeypatch, capsys) -> None:
@@ -110,3 +133,38 @@ def test_what_levels_learned_is_looked_for_where_the_table_keeps_it(tmp_path: Pa
     assert done.returncode == 1 and "level-1.json is damaged" in done.stderr
     assert gin("levels", "reset", "level-1", before=home).returncode == 0
     assert "has learned nothing yet" in gin("levels", "learned", "level-1", before=home).stdout
+
+
+PRINTS_AND_FAILS = """
+import agents.cli.levels
+from ginenv.errors import GinError
+def fails(arguments):
+    print("something")
+    raise {error}
+agents.cli.levels.levels = fails
+"""
+
+
+@pytest.mark.parametrize("buffered", [True, False])
+@pytest.mark.parametrize(
+    ("words", "before", "status", "said"),
+    [
+        (["levels", "show"], "", UNREAD, ""),
+        (["levels", "show", "--help"], "", UNREAD, ""),
+        (["--help"], "", UNREAD, ""),
+        (["levels"], PRINTS_AND_FAILS.format(error="GinError('it failed')"), 1, "gin levels: it failed"),
+    ],
+)
+def test_output_that_nobody_reads_ends_a_command_without_a_word(
+    words: list[str], before: str, status: int, said: str, buffered: bool
+) -> None:
+    """As ``| head`` does; whether what is printed waits in a buffer makes no difference, but for an error after it."""
+    if said and not buffered:
+        status, said = UNREAD, ""
+    done = gin_unread(*words, before=before, buffered=buffered)
+    assert (done.returncode, done.stderr.strip()) == (status, said)
+
+
+def test_a_broken_pipe_that_is_not_the_output_is_no_quiet_end() -> None:
+    done = gin("levels", before=PRINTS_AND_FAILS.format(error="BrokenPipeError('of a worker')"))
+    assert done.returncode == 1 and "BrokenPipeError: of a worker" in done.stderr

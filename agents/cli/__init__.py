@@ -9,9 +9,11 @@ import errno
 import importlib
 import io
 import os
+import select
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 
@@ -65,6 +67,8 @@ EXTRAS = {"tensorboard": "train", "pyarrow": "data", "onnx": "onnx", "onnxruntim
 EXTRAS |= dict.fromkeys(("starlette", "uvicorn", "multipart", "python_multipart"), "web")
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
+# The status of a program whose output nobody reads any more, as shells have it for one that SIGPIPE ended.
+UNREAD = 141
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EFBIG)
 
 # What ``evaluate.py`` takes as a command of its own and not as a player's name.
@@ -98,7 +102,8 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        status = _call(chosen, name, arguments)
+        with _ends_with_its_reader():
+            status = _call(chosen, name, arguments)
     except GinError as error:
         sys.exit(f"{name}: {error}")
     except KeyboardInterrupt:
@@ -120,6 +125,28 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
             signal.signal(stop, signal.SIG_IGN)
     if status:
         sys.exit(status)
+
+
+@contextmanager
+def _ends_with_its_reader() -> Iterator[None]:
+    """Ends the program, without a word, where whoever reads its output has left, as ``head`` does; an error is still said."""
+    try:
+        try:
+            yield
+        finally:
+            # Not left to the interpreter's own end, which would complain.
+            print(end="", flush=True)
+    except BrokenPipeError as broken:
+        output = select.poll()
+        output.register(1, 0)
+        if not output.poll(0):
+            # The pipe of something else: a mistake of this program.
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        before = broken.__context__
+        if before is not None and not isinstance(before, BrokenPipeError | SystemExit):
+            raise before from None
+        sys.exit(UNREAD)
 
 
 def _leave(words: str) -> None:
@@ -158,9 +185,10 @@ def main() -> None:
     """The program ``gin``."""
     command, *rest = sys.argv[1:] or ["--help"]
     if command in ("-h", "--help"):
-        print("usage: gin COMMAND ...\n")
-        print("\n".join(f"  {name:15} {chosen.summary}" for name, chosen in COMMANDS.items()))
-        print("\nEach has its own --help.")
+        with _ends_with_its_reader():
+            print("usage: gin COMMAND ...\n")
+            print("\n".join(f"  {name:15} {chosen.summary}" for name, chosen in COMMANDS.items()))
+            print("\nEach has its own --help.")
     elif command in COMMANDS:
         run("gin", command, rest)
     else:
