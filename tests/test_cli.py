@@ -135,6 +135,17 @@ def test_what_levels_learned_is_looked_for_where_the_table_keeps_it(tmp_path: Pa
     assert "has learned nothing yet" in gin("levels", "learned", "level-1", before=home).stdout
 
 
+@pytest.mark.parametrize("words", [["evaluate", "simple", "random"], ["games", "play", "simple", "random"]])
+def test_games_and_single_hands_exclude_each_other(words: list[str], tmp_path: Path, monkeypatch) -> None:
+    out = tmp_path / "out"
+    monkeypatch.setattr("sys.argv", ["gin", *words, "--games", "100", "--hands", "2", "--out", str(out)])
+    with pytest.raises(
+        SystemExit, match=r"--games 100 and --hands 2 exclude each other; give --games for .* or --hands"
+    ):
+        main()
+    assert not out.exists()
+
+
 PRINTS_AND_FAILS = """
 import agents.cli.levels
 from ginenv.errors import GinError

@@ -29,6 +29,20 @@ def parse_rules(text: str) -> Rules:
     return get_rules(values)
 
 
+def how_many(games: int | None, hands: int | None, usual: int) -> int:
+    """How many are to be played, games or single hands; the usual number of games where neither was asked for.
+
+    Raises:
+        GinError: if both were asked for.
+    """
+    if games is not None and hands is not None:
+        raise GinError(
+            f"--games {games} and --hands {hands} exclude each other; give --games for whole games, or --hands for single hands"
+        )
+    given = games if hands is None else hands
+    return usual if given is None else given
+
+
 class TournamentConfig(Config):
     """Everyone against everyone.
 

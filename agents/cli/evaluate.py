@@ -9,7 +9,7 @@ import tyro
 from pydantic import Field
 from rich.console import Console
 
-from agents.arena.configs import parse_rules
+from agents.arena.configs import how_many, parse_rules
 from agents.arena.matches import MatchSettings, play_match
 from agents.arena.results import MatchResult
 from agents.arena.sequential import SequentialTest
@@ -21,6 +21,7 @@ from agents.reports.terminal import check_forfeits, match_tables, panel_table, p
 from ginenv.errors import GinError
 
 PANEL = ("random", "easy", "simple", "formula")
+USUAL_GAMES = 2000
 
 
 class MatchConfig(Config):
@@ -29,7 +30,7 @@ class MatchConfig(Config):
     Attributes:
         players: names, checkpoint directories, or cmd:"PROGRAM ARGUMENTS" for a program that speaks the line protocol.
         rules: a preset, one with changes (``eaai,target=200``), or rules as JSON.
-        games: how many games to play (rounded up to pairs).
+        games: how many games to play (rounded up to pairs); 2000 where nothing is said.
         hands: play this many single hands instead of games.
         seed: of deals and players; the same seed gives the same result. Where a program plays, the same seed and salt do.
         salt: of an earlier match with a program, as its results file has it, to play on the same deals; a new one when left empty.
@@ -47,7 +48,7 @@ class MatchConfig(Config):
 
     players: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="PLAYER [PLAYER]")]
     rules: str = "eaai"
-    games: int = Field(2000, gt=0)
+    games: int | None = Field(None, gt=0)
     hands: int | None = Field(None, gt=0)
     seed: int = Field(0, ge=0)
     salt: str = ""
@@ -82,11 +83,12 @@ def evaluate(config: MatchConfig) -> None:
     """Plays two players against each other on mirrored deals, or one against the panel: random, easy, simple, formula."""
     if not 1 <= len(config.players) <= 2:
         raise GinError(f"{len(config.players)} players were named; name one (it meets the panel) or two")
+    pairs = (how_many(config.games, config.hands, USUAL_GAMES) + 1) // 2
     settings = config.settings
     check_writable(config.out)
     console = Console()
     with held():
-        results = _play(config, settings, console)
+        results = _play(config, settings, pairs, console)
         try:
             with writing(config.out):
                 write_json(config.out, results_document(results))
@@ -98,7 +100,7 @@ def evaluate(config: MatchConfig) -> None:
     check_forfeits(results)
 
 
-def _play(config: MatchConfig, settings: MatchSettings, console: Console) -> list[MatchResult]:
+def _play(config: MatchConfig, settings: MatchSettings, pairs: int, console: Console) -> list[MatchResult]:
     """The matches, as far as they came before an interrupt.
 
     Raises:
@@ -106,7 +108,6 @@ def _play(config: MatchConfig, settings: MatchSettings, console: Console) -> lis
     """
     first, *others = config.players
     others = others or list(PANEL)
-    pairs = ((config.hands or config.games) + 1) // 2
     results: list[MatchResult] = []
     try:
         for other in others:

@@ -10,13 +10,15 @@ from rich.console import Console
 from tyro.conf import Positional
 from tyro.extras import SubcommandApp
 
-from agents.arena.configs import parse_rules
+from agents.arena.configs import how_many, parse_rules
 from agents.arena.matches import MatchSettings, check_names
 from agents.datasets.source import Played, Recorded
 from agents.datasets.store import Expert, Written, check_games, open_games, write_games
 from agents.files import check_writable
 from agents.reports.terminal import progress_bar, this_command
-from ginenv.errors import GinError
+from ginenv.errors import GinError, must_be
+
+USUAL_GAMES = 1000
 
 app = SubcommandApp()
 
@@ -25,8 +27,8 @@ app = SubcommandApp()
 def play(
     player: Positional[str],
     other: Positional[str],
-    games: int = 1000,
-    hands: int = 0,
+    games: int | None = None,
+    hands: int | None = None,
     rules: str = "eaai",
     seed: int = 0,
     expert: str = "",
@@ -37,16 +39,16 @@ def play(
     Args:
         player: name of a player.
         other: name of the other; the same one for play against itself.
-        games: how many.
+        games: how many; 1000 where nothing is said.
         hands: this many single hands instead of games.
         rules: a preset, one with changes (``eaai,target=200``), or rules as JSON.
         seed: of deals and players.
         expert: a player whose action is written beside every decision; of a search (``search:worlds=64``) its values, too.
         out: the file; its card is written beside it.
     """
-    count = hands or games
-    if games < 1 or hands < 0:
-        raise GinError(f"--games is {games} and --hands {hands}; they must be 1 or more")
+    count = how_many(games, hands, USUAL_GAMES)
+    if count < 1:
+        raise GinError(must_be("--games" if hands is None else "--hands", "1 or more", count))
     settings = MatchSettings(parse_rules(rules), "hands" if hands else "games", seed).guarded(player, other)
     check_writable(out)
     check_names(player, other)
