@@ -338,7 +338,11 @@ def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(
     assert built.about["decisions"] == 5 and built.about["seed"] == 7
     check_plays(built, ["eaai"])
     assert "gone" not in capsys.readouterr().out
-    levels(["build", str(checkpoint), "--out", str(built.directory), "--like", "level-2", "--set", "worlds=0"])
+    again = ["build", str(checkpoint), "--out", str(built.directory), "--like", "level-2", "--set", "worlds=0"]
+    with pytest.raises(LevelError, match=r"mine holds a level already; name another directory, or .* \(--replace\)"):
+        levels([*again, "grabs=1"])
+    assert load_level(str(built.directory)).digest == built.digest
+    levels([*again, "--replace"])
     assert f"The level that was there (sha256 {built.digest}) is gone." in capsys.readouterr().out
     levels(["export", str(built.directory), str(tmp_path / "exported")])
     levels(["import", str(tmp_path / "exported"), str(tmp_path / "imported")])
@@ -353,12 +357,18 @@ def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(
         levels(["fit", "level-2"])
     with pytest.raises(GinError, match="opponent must be a name, not empty"):
         levels(["learned", str(built.directory), "--opponent", "", "--home", str(tmp_path / "out")])
-    # Built again it takes the place of the old one, and of nothing else.
-    assert build_level(built.directory, built.settings, checkpoint, built.answers).digest == built.digest
+    # Built again it takes the place of the old one where that is asked for, and of nothing else.
+    other = built.settings.model_copy(update={"grabs": 1.0})
+    with pytest.raises(LevelError, match="holds a level already"):
+        build_level(built.directory, other, checkpoint, built.answers)
+    assert load_level(str(built.directory)).digest == built.digest
+    replaced = build_level(built.directory, other, checkpoint, built.answers, replace=True)
+    assert replaced.digest != built.digest and replaced.settings == other
+    assert build_level(built.directory, built.settings, checkpoint, built.answers, replace=True).digest == built.digest
     for place, words in ((tmp_path / "run", "not an empty directory"), (tmp_path / "new", "is not the directory of a")):
         source = checkpoint if place.exists() else tmp_path / "nowhere"
         with pytest.raises(LevelError, match=words):
-            build_level(place, built.settings, source)
+            build_level(place, built.settings, source, replace=True)
     assert sorted(os.listdir(tmp_path)) == ["exported", "imported", "out", "run"]
 
 

@@ -136,7 +136,7 @@ def rate(results: Positional[Path]) -> str:
 
 
 @app.command
-def build(source: Positional[Path], out: Path, like: str = "", set: tuple[str, ...] = ()) -> str:
+def build(source: Positional[Path], out: Path, like: str = "", set: tuple[str, ...] = (), replace: bool = False) -> str:
     """Makes a level of a training run or of any checkpoint.
 
     Args:
@@ -145,10 +145,11 @@ def build(source: Positional[Path], out: Path, like: str = "", set: tuple[str, .
         like: name or directory of a level whose settings and answers it gets; when left out the default settings, and it learns nothing
             until ``gin levels fit`` finds answers.
         set: settings that differ from these, as key=value (``temperature=2 early_knock=3``).
+        replace: take the place of a level that is in the directory already; what is in it is gone then.
     """
     settings = read_settings(out.name, like, set)
     before = load_level(str(out)).digest if (out / LEVEL).is_file() else ""
-    level = build_level(out, settings, source, load_level(like).answers if like else None)
+    level = build_level(out, settings, source, load_level(like).answers if like else None, replace)
     write_card(out)
     replaced = f" The level that was there (sha256 {before}) is gone." if before else ""
     return f"{level.name} is in {out} (sha256 {level.digest}).{replaced}"

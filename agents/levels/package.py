@@ -56,20 +56,26 @@ def read_settings(title: str, like: str = "", changes: Sequence[str] = ()) -> Le
     return parse_config(override(values, changes), LevelSettings, f"level {title}")
 
 
-def build_level(directory: Path, settings: LevelSettings, source: Path, answers: Answers | None = None) -> Level:
+def build_level(
+    directory: Path, settings: LevelSettings, source: Path, answers: Answers | None = None, replace: bool = False
+) -> Level:
     """Makes a level of a checkpoint, best of one that was trained under the level's bounds.
 
     Args:
-        directory: of the level, which gets its name; a level that is there already is replaced.
+        directory: of the level, which gets its name.
         settings: what it is.
         source: directory of the network, or of a training run, whose best checkpoint is taken.
         answers: to what it knows of its opponents; without them it learns nothing.
+        replace: whether it takes the place of a level that is there already.
 
     Raises:
-        GinError: if a checkpoint cannot be used or the directory holds anything but a level; nothing is written then.
+        GinError: if a checkpoint cannot be used, or the directory holds a level that is not to be replaced, or anything else; nothing is
+            written then.
     """
-    if directory.exists() and not (directory / LEVEL).is_file():
+    if not (directory / LEVEL).is_file():
         _refuse_full(directory)
+    elif not replace:
+        raise LevelError(f"{directory} holds a level already; name another directory, or replace it (--replace)")
     with _made_beside(directory) as made:
         _take_checkpoint(source, made)
         drop_context(made)
