@@ -43,7 +43,7 @@ from agents.network.checkpoint import METADATA, WEIGHTS, save_checkpoint
 from agents.network.inputs import NUM_HEURISTIC_FEATURES
 from agents.network.nets import Actor
 from ginenv.encoding import OBSERVATION_SIZE
-from ginenv.errors import GinError
+from ginenv.errors import GinError, UnknownNameError
 from ginenv.players import make_player
 from ginenv.view import VIEW
 from tests.support.level_scenes import checksum, hands_of
@@ -83,6 +83,29 @@ def test_what_was_learned_is_found_again_told_in_words_and_reset(level: Level, t
     assert "nothing yet" in what_did_you_learn(tmp_path / "a", level)
     assert (play_with_profile(level, tmp_path / "a", 25) == before).all()
     assert "nothing" in reset_level(tmp_path / "b", level)
+
+
+def test_an_opponent_and_a_home_that_are_not_there_are_errors(
+    level: Level, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    learned, home = ["learned", str(level.directory), "--home"], tmp_path / "home"
+    for command in (learned, ["reset", *learned[1:]]):
+        with pytest.raises(GinError, match=r"home .*nowhere is not a directory that exists; name the one that holds"):
+            levels([*command, str(tmp_path / "nowhere")])
+    home.mkdir()
+    with pytest.raises(UnknownNameError, match=r"^unknown opponent 'ann': .* has learned of nobody yet$"):
+        levels([*learned, str(home), "--opponent", "ann"])
+    levels([*learned, str(home)])
+    assert "has learned nothing yet" in capsys.readouterr().out
+    play_with_profile(level, home, 3)
+    play_with_profile(level, home, 3, "ben")
+    for more in ([], ["--as-json"]):
+        with pytest.raises(
+            UnknownNameError, match=r"^unknown opponent 'ann' \(did you mean 'anna'\?\); known: anna, ben$"
+        ):
+            levels([*learned, str(home), "--opponent", "ann", *more])
+    levels([*learned, str(home), "--opponent", "anna"])
+    assert "anna: " in capsys.readouterr().out
 
 
 def test_a_profile_and_a_slot_learn_the_same(level: Level, tmp_path: Path) -> None:

@@ -19,14 +19,14 @@ from agents.levels.answers import ANSWERS
 from agents.levels.bench.rating import rate_levels, read_rating
 from agents.levels.bench.variety import measure_variety
 from agents.levels.fit_answers import FitConfig, fit_answers, hands_to_play
-from agents.levels.level import LEVEL, NAMES, load_level
+from agents.levels.level import LEVEL, NAMES, Level, load_level
 from agents.levels.package import build_level, export_level, import_level, read_settings
-from agents.levels.profile import reset_level
+from agents.levels.profile import read_learned, reset_level
 from agents.levels.words import findings, what_did_you_learn
 from agents.network.card import write_card
 from agents.play.store import default_home
 from agents.reports.terminal import progress_bar
-from ginenv.errors import GinError
+from ginenv.errors import GinError, UnknownNameError, quoted, unknown_name
 
 app = SubcommandApp()
 
@@ -55,15 +55,32 @@ def learned(
     Args:
         level: name or directory.
         home: directory that holds what levels learned; $GINENV_HOME, or that of gin play, when left out.
-        opponent: name of one opponent; all when left out.
+        opponent: name of one opponent that it has met; all when left out.
         as_json: as JSON, one object for each opponent.
     """
-    home, found = home or default_home(), load_level(level)
+    home, found = _home(home), load_level(level)
     if opponent == "":
         raise GinError("opponent must be a name, not empty; all opponents are told of when it is left out")
+    if opponent is not None and found.learns:
+        _check_known(opponent, home, found)
     if not as_json:
         return what_did_you_learn(home, found, opponent)
     return json.dumps(findings(home, found, opponent), indent=2)
+
+
+def _home(named: Path | None) -> Path:
+    """Where what levels learned is: a directory that was named must be there; the usual one may be made yet."""
+    if named is not None and not named.is_dir():
+        raise GinError(f"home {named} is not a directory that exists; name the one that holds what levels learned")
+    return named or default_home()
+
+
+def _check_known(opponent: str, home: Path, level: Level) -> None:
+    known = read_learned(home, level)
+    if not known:
+        raise UnknownNameError(f"unknown opponent {quoted(opponent)}: {level.name} has learned of nobody yet")
+    if opponent not in known:
+        raise UnknownNameError(unknown_name("opponent", opponent, known))
 
 
 @app.command
@@ -74,7 +91,7 @@ def reset(level: Positional[str], home: Path | None = None) -> str:
         level: name or directory.
         home: directory that holds what levels learned; $GINENV_HOME, or that of gin play, when left out.
     """
-    return reset_level(home or default_home(), load_level(level))
+    return reset_level(_home(home), load_level(level))
 
 
 @app.command
