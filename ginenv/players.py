@@ -55,6 +55,9 @@ class Player(Protocol):
         ...
 
 
+_CONTRACT = ("name", "reset", "act", "observe_hands")
+
+
 def ask_player(player: Player, views: np.ndarray, slots: np.ndarray) -> np.ndarray:
     """What a player chooses for some views: ``VIEW[n]`` and ``int64[n]`` to ``int64[n]``; whether it is legal is not checked.
 
@@ -217,11 +220,18 @@ def make_player(spec: str | Player, seed: int = 0, **defaults: Any) -> Player:
 
     Raises:
         UnknownNameError: if nothing of that name is registered and no such directory exists.
-        GinError: if an option is unknown or has an invalid value, or if something the player needs is not installed.
+        GinError: if an option is unknown or has an invalid value, if something the player needs is not installed, or if an object is no
+            ``Player``.
     """
     if not isinstance(spec, str):
         if not callable(getattr(spec, "act", None)):
             raise GinError(f"expected a player's name, a directory, cmd:PROGRAM or a Player, got {spec!r}")
+        if isinstance(spec, type):
+            raise GinError(
+                f"expected a Player, got the class {spec.__name__}; give an object of it, such as {spec.__name__}()"
+            )
+        if missing := [part for part in _CONTRACT if not hasattr(spec, part)]:
+            raise GinError(f"a Player needs {', '.join(_CONTRACT)}; {spec!r} has no {' and no '.join(missing)}")
         return spec
     parsed = parse_player(spec)
     entry = _PROGRAM if parsed.kind == "cmd" else {**_NAMES, **_DIRECTORIES}[parsed.kind]

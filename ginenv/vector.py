@@ -110,8 +110,10 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._same_step = mode == AutoresetMode.SAME_STEP
         check_arguments(self, options)
         options.setdefault("reward", self._reward)
+        # Nobody is no opponent, as in the single environment; to the batch it is a learner that plays both seats.
+        opponents = [opponent] if opponent is None else opponent
         self._batch = TableBatch(
-            num_envs, rules=rules, opponents=opponent, is_game=self._is_game, same_step=self._same_step, **options
+            num_envs, rules=rules, opponents=opponents, is_game=self._is_game, same_step=self._same_step, **options
         )
         self._reporter = Reporter(num_envs, self._is_game)
         self._never = np.zeros(num_envs, bool)

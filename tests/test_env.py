@@ -6,6 +6,7 @@ import copy
 import gc
 import json
 import weakref
+from functools import partial
 from typing import Any
 
 import gymnasium as gym
@@ -237,6 +238,31 @@ def test_bad_options_are_refused_and_nothing_is_lost() -> None:
 def test_bad_arguments_are_refused(argument: str, value: Any, words: str) -> None:
     with pytest.raises(GinError, match=words):
         HandEnv(**{argument: value})
+
+
+class Nameless:
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        return np.zeros(len(views), np.int64)
+
+
+@pytest.mark.parametrize(
+    ("opponent", "words"),
+    [
+        (Notebook, r"expected a Player, got the class Notebook; give an object of it, such as Notebook\(\)"),
+        (Nameless(), r"needs name, reset, act, observe_hands; <.*Nameless .*> has no name and no reset and no observe"),
+        (None, r"expected a player's name, .* got None"),
+        (5, r"expected a player's name, .* got 5"),
+        ("nobody at all", "unknown player 'nobody at all'; known: "),
+    ],
+)
+def test_what_is_no_opponent_is_refused_by_every_environment(opponent: Any, words: str) -> None:
+    for made in (gym.make, partial(gym.make_vec, num_envs=2)):
+        for name in IDS:
+            with pytest.raises(GinError, match=words):
+                made(name, opponent=opponent)
+            env = made(name, opponent="random").unwrapped
+            with pytest.raises(GinError, match=words):
+                env.set_opponent(opponent)
 
 
 @pytest.mark.parametrize("made", ["HandEnv", "HandVectorEnv"])
