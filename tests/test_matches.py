@@ -10,7 +10,7 @@ from rich.console import Console
 import agents.cli.evaluate
 import evaluate
 from agents.arena import MatchSettings, lockstep, play_match
-from agents.arena.results import ratio
+from agents.arena.results import proportion, ratio
 from agents.arena.sequential import SequentialTest
 from agents.cli import BESIDE_MATCHES
 from agents.deals import Domain, deal_keys, luck_words
@@ -196,6 +196,28 @@ def test_an_interval_is_that_of_the_clusters():
         covered += estimate.low < 2 < estimate.high
     assert abs(np.mean(means) - 2) < 0.01
     assert 0.92 < covered / 400 < 0.98
+
+
+def test_a_share_of_all_or_none_has_an_interval_by_the_number_of_pairs():
+    for pairs, low in ((2, 0.025 ** (1 / 2)), (10, 0.025 ** (1 / 10)), (40, 0.025 ** (1 / 40))):
+        won, lost = play_match("formula", "random", pairs=pairs), play_match("random", "formula", pairs=pairs)
+        assert (won.share.low, won.share.mean, won.share.high) == pytest.approx((low, 1, 1))
+        assert (lost.share.low, lost.share.mean, lost.share.high) == pytest.approx((0, 0, 1 - low))
+    assert won.share.text(percent=True) == "100.0 % (91.2 to 100.0)"
+    assert won.hand_share == won.share and won.to_dict()["share"] == {"mean": 1, "low": 0.911903, "high": 1}
+    # Where a player learns, series are what is independent; one pair says nothing of an interval.
+    assert replace(won, series_pairs=4).share.low == pytest.approx(0.025 ** (1 / 10))
+    assert "one pair, no interval" in play_match("formula", "random", pairs=1).share.text(percent=True)
+    between = play_match("simple", "formula", pairs=40)
+    assert 0 < between.share.mean < 1 and between.share == ratio(between.pair_scores, np.ones(40))
+
+
+def test_the_interval_of_a_share_at_an_end_holds_as_often_as_it_says():
+    rng = np.random.default_rng(2)
+    for pairs, lost in ((3, 0.2), (3, 0.72), (10, 0.05), (10, 0.32), (100, 0.02), (100, 0.04)):
+        scores = 1.0 - (rng.random((4000, pairs)) < lost)
+        ends = [proportion(one, np.ones(pairs)) for one in scores if one.all()]
+        assert sum(not end.low <= 1 - lost <= end.high for end in ends) < 0.03 * 4000
 
 
 def test_what_one_wins_more_than_another_on_the_same_deals():

@@ -20,26 +20,36 @@ from ginenv.errors import GinError
 from ginenv.rules import Rules
 
 RESULTS_VERSION = 1
-# Half-width of a 95 % interval in standard errors.
+# Half-width of a 95 % interval in standard errors, and what it leaves out at either end.
 Z95 = 1.96
+TAIL = 0.025
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean with the half-width of its 95 % interval; NaN where there is nothing to estimate from."""
+    """A mean with the half-width of its 95 % interval; NaN where there is nothing to estimate from.
+
+    Attributes:
+        mean: the mean.
+        half: half-width of the interval around it.
+        least: where the interval ends at the latest, downwards.
+        most: where it ends at the latest, upwards.
+    """
 
     mean: float
     half: float
+    least: float = -np.inf
+    most: float = np.inf
 
     @property
     def low(self) -> float:
         """Lower end of the interval."""
-        return self.mean - self.half
+        return max(self.mean - self.half, self.least)
 
     @property
     def high(self) -> float:
         """Upper end of the interval."""
-        return self.mean + self.half
+        return min(self.mean + self.half, self.most)
 
     def text(self, percent: bool = False) -> str:
         """``53.1 % (51.9 to 54.3)`` or ``+1.24 (+0.31 to +2.17)``."""
@@ -74,6 +84,23 @@ def ratio(numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
     residual = numerator - mean * denominator
     error = np.sqrt(float(np.square(residual).sum()) * count / (count - 1)) / total
     return Estimate(mean, Z95 * float(error))
+
+
+def proportion(numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
+    """A ratio of sums that lies between 0 and 1, such as a share of games: ``ratio``, but for a sample that lies at one of the ends.
+
+    There the sample has no variance. Where ``n`` clusters are all alike, the interval reaches ``1 - TAIL ** (1 / n)`` from that end, about
+    ``3.7 / n``, and not beyond it: were a larger part of all clusters different, ``n`` alike would come in less than one of forty samples
+    (Clopper and Pearson's interval, exact for any ``n``).
+
+    Args:
+        numerator: ``float[clusters]``, at most the denominator in each.
+        denominator: ``float[clusters]``; one where it is 0 says nothing.
+    """
+    found = ratio(numerator, denominator)
+    if found.mean not in (0.0, 1.0) or np.isnan(found.half):
+        return found
+    return Estimate(found.mean, 1 - TAIL ** (1 / np.count_nonzero(denominator)), 0.0, 1.0)
 
 
 def add_stats(parts: Iterable[np.ndarray]) -> np.ndarray:
@@ -178,6 +205,10 @@ class MatchResult:
         """A ratio of sums over pairs, with its interval over what is independent: pairs, or series of them."""
         return ratio(self._independent(numerator), self._independent(denominator))
 
+    def _proportion(self, numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
+        """The same for what lies between 0 and 1."""
+        return proportion(self._independent(numerator), self._independent(denominator))
+
     def _independent(self, values: np.ndarray) -> np.ndarray:
         """Sums of a pair's values over series where a player learns: pairs of one series depend on each other."""
         if self.series_pairs > 1 and self.pairs:
@@ -187,12 +218,12 @@ class MatchResult:
     @property
     def share(self) -> Estimate:
         """Side 0's share of the games (or of single hands, drawn ones as half)."""
-        return self._ratio(self.pair_scores, np.ones(self.pairs))
+        return self._proportion(self.pair_scores, np.ones(self.pairs))
 
     @property
     def hand_share(self) -> Estimate:
         """Side 0's share of the hands that somebody won."""
-        return self._ratio(self._by_pair(self.games["won"][:, 0]), self._by_pair(self.games["won"].sum(axis=1)))
+        return self._proportion(self._by_pair(self.games["won"][:, 0]), self._by_pair(self.games["won"].sum(axis=1)))
 
     def _points(self, luck: np.ndarray | float) -> Estimate:
         margin = self.games["points"][:, 0] - self.games["points"][:, 1]
