@@ -10,6 +10,7 @@
 #   make dist     build the source distribution and the wheel, in dist
 #   make check-dist  build them, install them in empty environments and try them there (takes minutes)
 #   make bench    speed beside other engines, measured in one run (takes minutes)
+#   make network  the network that ships, from nothing (takes hours; the same command goes on where it was stopped)
 #   make results  the shipped network against everybody, the figures of docs/results.md (takes half an hour)
 #   make clean    remove caches and build products; distclean also removes .venv
 #
@@ -33,7 +34,7 @@ PEERS := $(VENV)/.peers-done
 
 RUN := runs/quick
 
-.PHONY: setup peers web train lint format test docs dist check-dist bench results clean distclean
+.PHONY: setup peers web train lint format test docs dist check-dist bench network results clean distclean
 
 setup: $(SETUP)
 peers: $(PEERS)
@@ -87,6 +88,19 @@ bench: $(PEERS)
 	$(BIN)/python -m benchmarks.env_speed
 	$(BIN)/python -m benchmarks.web_speed
 	$(BIN)/python -m benchmarks.tables
+
+# From nothing to the network that ships: the long run, then twice a shorter one that goes on from what there is, half of it against bots, and
+# the mean of the weights before and after it, which is stronger than either. What is in runs/network at the end is agents/data/network.
+ROUND := --config configs/finish.yaml
+network: $(SETUP)
+	$(BIN)/python train.py --config configs/strong.yaml --out runs/strong
+	$(BIN)/python train.py $(ROUND) --start runs/strong/last --out runs/finish
+	$(BIN)/gin average runs/strong/last runs/finish/last --out runs/mean
+	$(BIN)/python train.py $(ROUND) --set seed=3 decisions=36000000 settle_decisions=1000000 pool_share=0.35 learning_rate=0.0006 \
+	  --start runs/mean --out runs/finish2
+	$(BIN)/gin average runs/mean runs/finish2/last --out runs/network
+	cp runs/strong/curve.json runs/network/
+	$(BIN)/gin fit-hand-model runs/network
 
 # The shipped network on deals that nothing was trained or chosen on: the members of its training pool, then styles kept aside,
 # and the network that shipped before.
