@@ -406,8 +406,9 @@ def test_gin_is_declared_and_a_won_game_is_taken():
 
 
 def test_draws_are_searched_too():
-    states = states_of(count=4)
-    found = make_search(0, **JUDGED).examine(make_views(states[:1], int(states["turn"][0])))
+    # A first upcard that the network may take or leave.
+    states = states_of(key=10)
+    found = make_search(0, **JUDGED).examine(make_views(states, int(states["turn"][0])))
     assert sorted(found.candidates["action"]) == [UPCARD, PASS]
     assert STOCK not in found.candidates["action"]
 
