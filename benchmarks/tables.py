@@ -42,7 +42,7 @@ IN_SHORT = ("simple", "formula", "knocker", "camper", "style-base-camper-danger-
 
 # What the checkpoints of runs are.
 _LEARNERS = {
-    "benchmarks/checkpoints/stages": "the network that shipped before (`benchmarks/checkpoints/stages`)",
+    "benchmarks/checkpoints/stages": "a network that shipped earlier (`benchmarks/checkpoints/stages`)",
     "runs/dmc/last": "Deep Monte Carlo (`configs/dmc.yaml`, 16 M decisions)",
 }
 
@@ -68,7 +68,7 @@ def _points(match: dict[str, Any]) -> str:
 
 
 def network_table() -> list[str]:
-    """The shipped network against the bots, and under every preset against `formula` and the network that shipped before."""
+    """The shipped network against the bots, and under every preset against `formula` and a network that shipped earlier."""
     bots, presets = [], []
     for path in sorted(RESULTS.glob("network-eaai-*.json")):
         match = _match(path.name)
@@ -86,7 +86,7 @@ def network_table() -> list[str]:
                 "`network` under, 10,000 hands each",
                 "hands won of `formula`",
                 "points a hand",
-                "hands won of the network that shipped before",
+                "hands won of a network that shipped earlier",
                 "points a hand",
             ],
             presets,
