@@ -39,7 +39,6 @@ BELIEF_TURNS = (1, 3, 6, 9)
 # Opponents of the network in the README.
 IN_SHORT = ("simple", "formula", "knocker", "camper", "style-base-camper-danger-0", "benchmarks-checkpoints-stages")
 
-
 # What the checkpoints of runs are.
 _LEARNERS = {
     "benchmarks/checkpoints/stages": "a network that shipped earlier (`benchmarks/checkpoints/stages`)",
