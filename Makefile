@@ -89,8 +89,9 @@ bench: $(PEERS)
 	$(BIN)/python -m benchmarks.web_speed
 	$(BIN)/python -m benchmarks.tables
 
-# From nothing to the network that ships: the long run, then twice a shorter one that goes on from what there is, half of it against bots, and
-# the mean of the weights before and after it, which is stronger than either. What is in runs/network at the end is agents/data/network.
+# From nothing to the network that ships: the long run, then twice a shorter one that goes on from what there is, much of it against bots, and
+# the mean of the weights before and after it. What shipped as agents/data/network was made by these steps one by one; the first finish began
+# with a new critic, since that of the long run had not been kept.
 ROUND := --config configs/finish.yaml
 network: $(SETUP)
 	$(BIN)/python train.py --config configs/strong.yaml --out runs/strong

@@ -449,7 +449,7 @@ def summary() -> str:
     seeds = json.loads((RESULTS / "exploit-network.json").read_text(encoding="utf-8"))["config"]["seeds"]
     rows.append(
         [
-            f"the best of {seeds} responses trained against it",
+            f"the best of {seeds} responses trained against it" if seeds > 1 else "a response trained against it",
             "`network`",
             f"{match['jobs']:,}",
             _share(match),

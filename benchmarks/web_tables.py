@@ -58,11 +58,7 @@ SECTIONS: tuple[tuple[str, Section], ...] = (
     ),
     (
         "mistakes.json",
-        (
-            "What mistakes mean",
-            MISTAKES,
-            mistakes_table,
-        ),
+        ("What mistakes mean", MISTAKES, mistakes_table),
     ),
 )
 
