@@ -16,10 +16,9 @@ from typing import Any
 from PIL import Image
 
 from agents.files import write_atomic, write_text
-from agents.levels.bench.rating import read_rating
-from agents.levels.level import load_level
 from agents.search.config import SearchConfig
-from benchmarks.markdown import table as _table
+from benchmarks.level_tables import KNOWN, histories_table, known_table, levels_table, ratings_table
+from benchmarks.markdown import interval, percent, points, share, table
 from benchmarks.web_tables import sections as web_sections
 from ginenv.env import HandEnv
 from ginenv.players import make_player, parse_player
@@ -31,7 +30,6 @@ PICTURE = ROOT / "docs" / "hand.png"
 RESULTS = ROOT / "benchmarks" / "results"
 BEGIN, END = "<!-- results -->\n", "<!-- end of results -->\n"
 HISTORIES = ("<!-- histories -->\n", "<!-- end of histories -->\n")
-LEVEL_NAMES = ("level-1", "level-2", "level-3", "level-4")
 # Opponents that stood in the training pool; the others were kept aside.
 SEEN = ("simple", "formula", "camper", "knocker", "easy")
 # Turns of which the tables tell what is believed.
@@ -50,22 +48,6 @@ def _match(name: str) -> dict[str, Any]:
     return json.loads((RESULTS / name).read_text(encoding="utf-8"))["matches"][0]
 
 
-def _share(match: dict[str, Any]) -> str:
-    return _percent(match["share"])
-
-
-def _interval(found: dict[str, float]) -> str:
-    return f"{found['mean']:+.2f} ({found['low']:+.2f} to {found['high']:+.2f})"
-
-
-def _percent(found: dict[str, float]) -> str:
-    return f"{100 * found['mean']:.1f} % ({100 * found['low']:.1f} to {100 * found['high']:.1f})"
-
-
-def _points(match: dict[str, Any]) -> str:
-    return _interval(match["points_per_hand"])
-
-
 def network_table() -> list[str]:
     """The shipped network against the bots, and under every preset against `formula` and a network that shipped earlier."""
     bots, presets = [], []
@@ -73,14 +55,14 @@ def network_table() -> list[str]:
         match = _match(path.name)
         name = match["players"][1]
         seen = "met in training" if name in SEEN else "" if name in _LEARNERS else "kept aside"
-        bots.append([_LEARNERS.get(name, f"`{name}`"), f"{match['jobs']:,}", _share(match), _points(match), seen])
+        bots.append([_LEARNERS.get(name, f"`{name}`"), f"{match['jobs']:,}", share(match), points(match), seen])
     for path in sorted(RESULTS.glob("network-rules-*.json")):
         rules = path.stem.removeprefix("network-rules-")
         match, before = _match(path.name), _match(f"network-stages-{rules}.json")
-        presets.append([f"`{rules}`", _share(match), _points(match), _share(before), _points(before)])
+        presets.append([f"`{rules}`", share(match), points(match), share(before), points(before)])
     return [
-        *_table(["`network` against", "games", "games won", "points a hand", ""], bots),
-        *_table(
+        *table(["`network` against", "games", "games won", "points a hand", ""], bots),
+        *table(
             [
                 "`network` under, 10,000 hands each",
                 "hands won of `formula`",
@@ -100,8 +82,8 @@ def exploit_table() -> list[str]:
         document = json.loads(path.read_text(encoding="utf-8"))
         config, match = document["config"], _match(path.name)
         budget = f"{config['seeds']} × {config['decisions']}"
-        gained = _interval(document["gained"])
-        rows.append([f"`{config['agent']}`", budget, f"{match['jobs']:,}", _share(match), _points(match), gained])
+        gained = interval(document["gained"])
+        rows.append([f"`{config['agent']}`", budget, f"{match['jobs']:,}", share(match), points(match), gained])
     headings = [
         "best response, begun from `network`, against",
         "decisions",
@@ -110,7 +92,7 @@ def exploit_table() -> list[str]:
         "points a hand",
         "more than `network` wins of it, on the same deals",
     ]
-    return _table(headings, rows)
+    return table(headings, rows)
 
 
 def belief_table() -> list[str]:
@@ -120,10 +102,10 @@ def belief_table() -> list[str]:
         document = json.loads((RESULTS / file).read_text(encoding="utf-8"))
         for name, found in document["opponents"].items():
             below = {turn["turn"]: turn["below"] for turn in found["turns"]}
-            shares = [_percent(below[turn]) for turn in BELIEF_TURNS]
+            shares = [percent(below[turn]) for turn in BELIEF_TURNS]
             if name != "itself" or file == "belief.json":
                 rows.append([name if name == "itself" else f"`{name}`", *shares, "" if name == "itself" else seen])
-    return _table(["opponent", *(f"turn {turn}" for turn in BELIEF_TURNS), ""], rows)
+    return table(["opponent", *(f"turn {turn}" for turn in BELIEF_TURNS), ""], rows)
 
 
 def learners_table() -> list[str]:
@@ -132,8 +114,8 @@ def learners_table() -> list[str]:
     for path in sorted(RESULTS.glob("dmc-eaai-*.json")):
         match = _match(path.name)
         one, other = (_LEARNERS.get(name, f"`{name}`") for name in match["players"])
-        rows.append([one, other, f"{match['jobs']:,}", _share(match), _points(match)])
-    return _table(["learner", "against", "games", "games won", "points a hand"], rows)
+        rows.append([one, other, f"{match['jobs']:,}", share(match), points(match)])
+    return table(["learner", "against", "games", "games won", "points a hand"], rows)
 
 
 def speed_table() -> list[str]:
@@ -145,7 +127,7 @@ def speed_table() -> list[str]:
         [row["name"], f"{row['steps_per_second']:,.0f} steps", f"{row['ratio']:,.1f} ×"]
         for row in json.loads((RESULTS / "env_speed.json").read_text(encoding="utf-8"))["rows"]
     ]
-    return _table(["one core", "a second", "beside OpenSpiel"], rows)
+    return table(["one core", "a second", "beside OpenSpiel"], rows)
 
 
 TRAINING = """The learner's own decisions; the fastest round of `python -m benchmarks.training_speed`, beside MaskablePPO on an environment
@@ -167,7 +149,7 @@ def training_table() -> list[str]:
         for name, figures in sorted(speed["best"].items(), key=lambda item: ratios[item[0]])
     ]
     heading = _decisions_heading(speed["settings"]["cores"], speed["machine"]["bfloat16_units"])
-    return _table(["what is trained", heading, "beside MaskablePPO"], rows)
+    return table(["what is trained", heading, "beside MaskablePPO"], rows)
 
 
 def scaling_table() -> list[str]:
@@ -182,7 +164,7 @@ def scaling_table() -> list[str]:
             f"{min(ratios):.1f} to {max(ratios):.1f}",
         ])  # fmt: skip
     heading = _decisions_heading(scaling["machine"]["cores"], scaling["bfloat16_units"])
-    return _table(["processes", "threads of each", heading, "beside one thread", "in single rounds"], rows)
+    return table(["processes", "threads of each", heading, "beside one thread", "in single rounds"], rows)
 
 
 def growth_table() -> list[str]:
@@ -193,7 +175,7 @@ def growth_table() -> list[str]:
         for what, row in figures.items()
         for count, value in sorted((int(count), value) for count, value in row.items())
     ]
-    return _table(["what", "how many", "measured"], rows)
+    return table(["what", "how many", "measured"], rows)
 
 
 def search_table() -> list[str]:
@@ -205,15 +187,15 @@ def search_table() -> list[str]:
         if not set(parse_player(player).options) <= set(SearchConfig.model_fields):
             # A row of an earlier search, kept in the file.
             continue
-        matches.append([f"`{player}`", f"`{opponent}`", f"{match['jobs']:,}", _share(match), _points(match)])
+        matches.append([f"`{player}`", f"`{opponent}`", f"{match['jobs']:,}", share(match), points(match)])
     speed = json.loads((RESULTS / "search_speed.json").read_text(encoding="utf-8"))
     positions = [
         [worlds, f"{row['mean_ms']:.1f}", f"{row['p95_ms']:.1f}"]
         for worlds, row in sorted(speed["search"].items(), key=lambda item: int(item[0]))
     ]
     return [
-        *_table(["`search`", "against", "games", "games won", "points a hand"], matches),
-        *_table(
+        *table(["`search`", "against", "games", "games won", "points a hand"], matches),
+        *table(
             [
                 f"worlds ({speed['positions']:,} positions, one decision at a time, one core)",
                 "mean ms",
@@ -224,131 +206,14 @@ def search_table() -> list[str]:
     ]
 
 
-def _ladder(name: str, row: dict[str, Any]) -> list[str]:
-    _, one, other = name.split()
-    return [f"`{one}` against `{other}`", f"{row['games']:,}", _share(row), _interval(row["points"])]
-
-
-def _who(name: str) -> str:
-    """The level of a row, and with what it chose where it has a search."""
-    level = name.split()[1]
-    return f"`{level}`" + (
-        " with its search" if name.endswith("search") else ", network alone" if level == "level-4" else ""
-    )
-
-
-def _windows(row: dict[str, Any]) -> list[str]:
-    """The windows of hands of an adaptation, the earliest first."""
-    return sorted(row["specific_gain"], key=lambda window: int(window.split("_")[0]))
-
-
-def _adaptation(name: str, row: dict[str, Any]) -> list[str]:
-    last = _windows(row)[-1]
-    specific = row["specific_gain"][last]
-    above = f"{specific['opponents_above_0']} of {len(row['opponents'])}"
-    gains = ("total_gain", "mixed_less_frozen", "wrong_less_frozen")
-    harm = _interval(min(row["no_harm"].values(), key=lambda found: found["low"]))
-    rules = "" if row["rules"] == "eaai" else f", `{row['rules']}`"
-    series = f"{len(row['opponents'])} × {row['series']}, hands {last.replace('_', ' to ')}"
-    return [
-        _who(name) + rules,
-        series,
-        _interval(specific),
-        above,
-        *(_interval(row[gain][last]) for gain in gains),
-        harm,
-    ]
-
-
-def _growth(name: str, row: dict[str, Any]) -> list[str]:
-    return [_who(name), str(row["histories"]), _interval(row["mean"]), f"{row['lowest']:+.2f}"]
-
-
-def _variety(name: str, row: dict[str, Any]) -> list[str]:
-    commonest = f"{100 * row['commonest']:.1f} %"
-    return [
-        _who(name), str(row["deals"]), f"{row['different']:.0f}", commonest, f"{row['hands']:,}", _interval(row["cost"]),
-    ]  # fmt: skip
-
-
-LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[str]]]] = {
-    "ladder": (["as installed, `eaai`", "games", "games won", "points a hand"], _ladder),
-    "adaptation": (
-        [
-            "gain by learning, points a hand",
-            "series",
-            "specific: own less the better of frozen and mixed",
-            "opponents above 0",
-            "total: own less frozen",
-            "mixed less frozen",
-            "a wrong one's less frozen",
-            "least of no harm",
-        ],
-        _adaptation,
-    ),
-    "growth": (
-        [
-            "after 5,000 hands, on 2,000 fresh ones",
-            "histories",
-            "points a hand over the installed level",
-            "lowest history",
-        ],
-        _growth,
-    ),
-    "variety": (
-        [
-            "the same deal 1,000 times against `formula`",
-            "deals",
-            "different hands",
-            "commonest",
-            "hands",
-            "variety costs, points a hand",
-        ],
-        _variety,
-    ),
-}
-
-
 def headroom_table() -> list[str]:
     """What a better choice of one decision is worth: by the true hand, which nobody may know, and by the search."""
     document = json.loads((RESULTS / "headroom.json").read_text(encoding="utf-8"))
     who = [key for key in document["gain"]["all"] if key != "decisions"]
     rows = [
-        [name, f"{row['decisions']:,}", *(_interval(row[key]) for key in who)] for name, row in document["gain"].items()
+        [name, f"{row['decisions']:,}", *(interval(row[key]) for key in who)] for name, row in document["gain"].items()
     ]
-    return _table(["points a decision of the network, against itself", "decisions", *who], rows)
-
-
-def ratings_table() -> list[str]:
-    """What the cards of the levels say."""
-    rows = []
-    for name in LEVEL_NAMES:
-        card = read_rating(load_level(name))
-        if card is None:
-            continue
-        rating, style = card["rating"], card["style"]
-        rows.append(
-            [
-                f"`{name}`", f"{rating['rating']:+.0f} ({rating['low']:+.0f} to {rating['high']:+.0f})", f"{card['games']:,}",
-                f"{100 * style['gin_rate']:.0f} %", f"{100 * style['knock_rate']:.0f} %", f"{style['knock_deadwood']:.1f}",
-                f"{100 * style['upcards_taken']:.0f} %",
-            ]
-        )  # fmt: skip
-    if not rows:
-        return ["The levels have changed since they were last rated.\n"]
-    return _table(
-        ["card", "rating in `configs/levels_tournament.yaml`", "games", "gins", "knocks", "deadwood of knocks", "upcards taken"], rows
-    )  # fmt: skip
-
-
-def levels_table() -> list[str]:
-    """The four levels: ladder, learning, growth and variety."""
-    rows = json.loads((RESULTS / "levels.json").read_text(encoding="utf-8"))["rows"]
-    lines = []
-    for kind, (headings, cells) in LEVEL_TABLES.items():
-        of_kind = [cells(name, row) for name, row in rows.items() if name.startswith(kind)]
-        lines += _table(headings, of_kind) if of_kind else []
-    return lines
+    return table(["points a decision of the network, against itself", "decisions", *who], rows)
 
 
 BELIEF = """How far the log-loss of its guess of each card in the opponent's hand lies below that of counting the cards it has seen;
@@ -363,36 +228,6 @@ SEARCH = (
 )
 
 
-def histories_table() -> list[str]:
-    """What each level gains by its opponent's own history, by a mixture of the others', and by a wrong one's."""
-    measured = json.loads((RESULTS / "levels.json").read_text(encoding="utf-8"))["rows"]
-    rows = [row for name in LEVEL_NAMES if (row := measured.get(f"adaptation {name}")) is not None]
-    windows = _windows(rows[0])
-    told = {
-        "specific_gain": "its opponent's own history less the better of none and a mixture",
-        "mixed_less_frozen": "a mixture of the other opponents' less none",
-        "wrong_less_mixed": "one wrong opponent's less a mixture",
-        "total_gain": "its opponent's own less none",
-    }
-    headings = [
-        f"points a hand, series against each of {len(rows[0]['opponents'])} opponents",
-        "",
-        *(f"hands {window.replace('_', ' to ')}" for window in windows),
-    ]
-    return _table(
-        headings,
-        (
-            [
-                f"{_who('adaptation ' + row['level'])}, {row['series']}",
-                words,
-                *(_interval(row[gain][window]) for window in windows),
-            ]
-            for row in rows
-            for gain, words in told.items()
-        ),
-    )
-
-
 SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     ("The shipped network", "", network_table),
     ("What the network believes", BELIEF, belief_table),
@@ -402,6 +237,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     ("What a search can add", HEADROOM, headroom_table),
     ("Ratings of the levels", "", ratings_table),
     ("Whose history the levels' gain needs", "", histories_table),
+    ("What there is to gain by knowing the opponent", KNOWN, known_table),
     ("The levels", "", levels_table),
     ("Speed", "", speed_table),
     ("Training", TRAINING, training_table),
@@ -421,8 +257,8 @@ levels gain is clustered by series or history. `make results` plays the network'
 `search_speed` measure the search, `python -m benchmarks.levels_measured` the levels, `make bench` the engine and the environments.
 """
     parts = [about]
-    for title, words, table in (*SECTIONS, *web_sections()):
-        parts += [f"## {title}\n", *([words + "\n"] if words else []), *table()]
+    for title, words, write in (*SECTIONS, *web_sections()):
+        parts += [f"## {title}\n", *([words + "\n"] if words else []), *write()]
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
@@ -435,16 +271,16 @@ def summary() -> str:
             "`network`",
             _LEARNERS.get(match["players"][1], f"`{match['players'][1]}`"),
             f"{match['jobs']:,}",
-            _share(match),
-            _points(match),
+            share(match),
+            points(match),
         ]
         for match in (_match(f"network-eaai-{name}.json") for name in IN_SHORT)
     ]
     match = search["search:worlds=128 – network – 2000 games, seed 1"]
-    rows.append(["`search`", "`network`", f"{match['jobs']:,}", _share(match), _points(match)])
+    rows.append(["`search`", "`network`", f"{match['jobs']:,}", share(match), points(match)])
     for other in ("level-3", "network"):
         row = ladder[f"ladder level-4 {other}"]
-        rows.append(["`level-4`", f"`{other}`", f"{row['games']:,}", _share(row), _interval(row["points"])])
+        rows.append(["`level-4`", f"`{other}`", f"{row['games']:,}", share(row), interval(row["points"])])
     match = _match("exploit-network.json")
     seeds = json.loads((RESULTS / "exploit-network.json").read_text(encoding="utf-8"))["config"]["seeds"]
     rows.append(
@@ -452,11 +288,11 @@ def summary() -> str:
             f"the best of {seeds} responses trained against it" if seeds > 1 else "a response trained against it",
             "`network`",
             f"{match['jobs']:,}",
-            _share(match),
-            _points(match),
+            share(match),
+            points(match),
         ]
     )
-    return "\n".join(_table(["player", "against", "games", "games won", "points a hand"], rows))
+    return "\n".join(table(["player", "against", "games", "games won", "points a hand"], rows))
 
 
 def readme() -> str:

@@ -39,7 +39,13 @@ def mistakes_table() -> list[str]:
         marks = [f"{100 * each['marks'][mark]:.2f}" for mark in MARKS]
         loss = f"{100 * each['loss']:.3f} ± {100 * each['half']:.3f}"
         rows.append([f"`{name}`", f"{found['ratings'][name]['rating']:+.0f}", str(each["hands"]), loss, *marks])
-    headings = ["player", "rating", "hands", "loss per decision, %", *(f"{mark}, % of decisions" for mark in MARKS)]
+    headings = [
+        "player",
+        "rating among these",
+        "hands",
+        "loss per decision, %",
+        *(f"{mark}, % of decisions" for mark in MARKS),
+    ]
     words = (
         f"Spearman's rank correlation of loss and rating {summary['spearman']:.2f}; of {summary['blunders']} blunders "
         f"{100 * summary['confirmed']:.0f} % are blunders in 16 times the worlds."

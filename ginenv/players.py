@@ -170,13 +170,15 @@ def parse_player(text: str) -> PlayerSpec:
 
     Raises:
         UnknownNameError: if nothing of that name is registered, and it is neither a player's directory nor ``cmd:PROGRAM``.
-        GinError: if its options are not written ``key=value``.
+        GinError: if its options are not written ``key=value``, or ``cmd:`` is followed by no program.
     """
     name, _, written = text.partition(":")
     if not name.strip():
         # To a file system an empty name is the current directory.
         raise UnknownNameError(f"{unknown_name('player', text, _NAMES)}, or a player's directory, or cmd:PROGRAM")
     if name == "cmd" and text != name:
+        if not written.strip():
+            raise GinError(f"player {text!r} names no program; write cmd:PROGRAM, such as 'cmd:./bot --fast'")
         return PlayerSpec(text, name, written)
     if name not in _NAMES:
         _register_installed()
@@ -210,7 +212,7 @@ def _split_options(text: str, written: str) -> dict[str, str]:
     return options
 
 
-def make_player(spec: str | Player, seed: int = 0, **defaults: Any) -> Player:
+def make_player(spec: str | Path | Player, seed: int = 0, **defaults: Any) -> Player:
     """A player of a name (with options), of a directory, or ``cmd:PROGRAM``; a ``Player`` is returned as it is.
 
     Args:
@@ -223,6 +225,8 @@ def make_player(spec: str | Player, seed: int = 0, **defaults: Any) -> Player:
         GinError: if an option is unknown or has an invalid value, if something the player needs is not installed, or if an object is no
             ``Player``.
     """
+    if isinstance(spec, Path):
+        spec = str(spec)
     if not isinstance(spec, str):
         if not callable(getattr(spec, "act", None)):
             raise GinError(f"expected a player's name, a directory, cmd:PROGRAM or a Player, got {spec!r}")

@@ -1,7 +1,9 @@
 import io
 import json
 import re
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from agents.arena.results import proportion, ratio
 from agents.arena.sequential import SequentialTest
 from agents.cli import BESIDE_MATCHES
 from agents.deals import Domain, deal_keys, luck_words
+from agents.network.player import SHIPPED
 from agents.programs.process import FORFEIT
 from agents.reports.knocks import knock_points
 from agents.reports.terminal import match_tables
@@ -99,6 +102,13 @@ def test_players_are_told_of_every_finished_hand_of_their_own_seat():
     assert len(views) == result.games["hands"].sum()
     assert set(slots) == player.slots_of_act and len(player.slots_of_act) == 10
     assert (views["winner"] == 0).sum() == result.games["won"][:, 0].sum()
+
+
+def test_a_directory_may_be_a_path(tmp_path):
+    directory = Path(shutil.copytree(SHIPPED, tmp_path / "mine"))
+    by_path, by_name = (play_match(player, "easy", pairs=2, unit="hands") for player in (directory, str(directory)))
+    assert by_path.names == (str(directory), "easy")
+    assert by_path.points == by_name.points
 
 
 def test_one_object_may_play_both_sides():

@@ -46,6 +46,9 @@ def test_bad_options_are_refused_with_a_sentence(spec, message):
         ("checkpoint", "unknown player 'checkpoint'"),
         ("cmd", "unknown player 'cmd'"),
         ("runs/nowhere/best", "there is no such directory"),
+        (Path("runs/nowhere/best"), "there is no such directory"),
+        ("cmd:", "'cmd:' names no program"),
+        ("cmd:  ", "'cmd:  ' names no program"),
     ],
 )
 def test_what_is_no_player_is_refused_in_a_sentence(spec, sentence):

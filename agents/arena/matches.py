@@ -15,6 +15,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -283,8 +284,8 @@ def _parts_of_workers(
 
 
 def play_match(
-    a: str | Player,
-    b: str | Player,
+    a: str | Path | Player,
+    b: str | Path | Player,
     *,
     rules: str | Rules | dict[str, Any] | None = None,
     pairs: int = 1000,
@@ -297,7 +298,7 @@ def play_match(
     """Plays a match on mirrored deals.
 
     Args:
-        a: side 0, a name or a player.
+        a: side 0, a name, a directory or a player.
         b: side 1.
         rules: preset, value or dictionary, in place of that of the settings.
         pairs: how many deals, each played with both seatings (two games, or two hands).
@@ -317,6 +318,7 @@ def play_match(
     check_whole("pairs", pairs, 1)
     given = {"rules": rules, "unit": unit, "seed": seed}
     settings = replace(settings or MatchSettings(), **{key: value for key, value in given.items() if value is not None})
+    a, b = (str(side) if isinstance(side, Path) else side for side in (a, b))
     with held() as interrupts:
         result = _play_match(a, b, settings.guarded(a, b), pairs, workers, progress)
         result.interrupted = result.interrupted or interrupts.asked

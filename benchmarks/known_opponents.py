@@ -1,0 +1,158 @@
+"""What there is to win by knowing whom one plays: a response trained against one opponent, beside one trained against all of them.
+
+python -m benchmarks.known_opponents                                   half an hour on two cores
+python -m benchmarks.known_opponents --common 20k --dedicated 20k --hands 400 --runs runs/try --out runs/try/known_opponents.json
+
+One response learns against the twelve held-out opponents in equal parts, as if they were one. From it go on twelve that meet one
+opponent each, and for comparison one that goes on against all, each for as many decisions. On the same fresh deals: what a dedicated
+response wins of its opponent, less what the one that went on against all wins of it, is what knowing the opponent is worth to this
+learner; one that learns longer may find more. Opponents kept aside are met here in training, so nothing of it ships. Points a hand,
+intervals by series. Responses that are there already are not trained again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import tyro
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from agents.arena.configs import parse_count
+from agents.arena.results import ratio, versions
+from agents.arena.series import play_series
+from agents.config import load_config
+from agents.deals import Domain
+from agents.files import write_json
+from agents.learning.exploit import begin_response
+from agents.learning.run import train
+from agents.levels.bench.opponents import held_out, held_out_names
+from agents.network.checkpoint import METADATA, read_metadata, save_checkpoint
+from agents.network.player import SHIPPED, load_network
+
+RULES = "eaai"
+# Hands of a series, one after the other.
+_EACH = 10
+
+
+@dataclass
+class Arguments:
+    """Command line.
+
+    Attributes:
+        start: checkpoint that the response to all begins from; the shipped network when left out.
+        common: decisions against all opponents.
+        dedicated: decisions that each response takes after that.
+        hands: against each opponent, by each of the players that are compared.
+        seed: of trainings and deals.
+        base: configuration that they learn by.
+        runs: directory of the responses.
+        out: JSON to write.
+    """
+
+    start: str = "network"
+    common: str = "12m"
+    dedicated: str = "4m"
+    hands: int = 20_000
+    seed: int = 1
+    base: Path = Path("configs/exploit.yaml")
+    runs: Path = Path("runs/known_opponents")
+    out: Path = Path("benchmarks/results/known_opponents.json")
+
+
+def _respond(asked: Arguments, progress: Progress, start: str, decisions: str, names: list[str], out: Path) -> str:
+    """The directory of a response to some held-out opponents, which is trained if it is not there."""
+    settings = {
+        "start": read_metadata(start)["weights_sha256"],
+        "decisions": decisions,
+        "opponents": names,
+        "seed": asked.seed,
+    }
+    if (out / METADATA).exists() and read_metadata(out)["about"] == settings:
+        return str(out)
+    total = parse_count(decisions)
+    # The pool's names are placeholders: opponents kept aside have none that a training could ask for.
+    learner = begin_response(load_config(asked.base), start, total, asked.seed, RULES, ["easy"] * len(names))
+    learner.opponents.pool = [[held_out(name, thread) for name in names] for thread in range(learner.threads)]
+    task = progress.add_task(f"response to {names[0] if len(names) == 1 else 'all'}", total=total)
+
+    def after_batch(figures: dict[str, float]) -> bool:
+        progress.update(task, completed=learner.decisions)
+        return True
+
+    train(learner, after_batch)
+    learner.workers.close()
+    network = learner.config.network
+    save_checkpoint(
+        out, learner.average, network.actor, settings, learner.critic, network.critic, learner.config.reward
+    )
+    progress.remove_task(task)
+    return str(out)
+
+
+def _won(player: str, opponent: str, hands: int, seed: int) -> np.ndarray:
+    """Points a hand of every series of a checkpoint against a held-out opponent."""
+    points = play_series(
+        load_network(player),
+        held_out(opponent),
+        series=hands // _EACH,
+        hands=_EACH,
+        seed=seed,
+        rules=RULES,
+        domain=Domain.EVAL,
+    )
+    return points.mean(1)
+
+
+def _mean(values: np.ndarray) -> dict[str, float | None]:
+    return ratio(values, np.ones(len(values))).to_dict()
+
+
+def main() -> None:
+    """Trains what is missing, measures, writes the JSON, prints the table."""
+    asked = tyro.cli(Arguments, description=__doc__)
+    names = held_out_names()
+    start = str(SHIPPED) if asked.start == "network" else asked.start
+    rows, gains = {}, []
+    with Progress(console=Console(), transient=True) as progress:
+        common = _respond(asked, progress, start, asked.common, names, asked.runs / "all")
+        longer = _respond(asked, progress, common, asked.dedicated, names, asked.runs / "all_longer")
+        task = progress.add_task("opponents", total=len(names))
+        for name in names:
+            own = _respond(asked, progress, common, asked.dedicated, [name], asked.runs / name)
+            before, general, dedicated = (_won(each, name, asked.hands, asked.seed) for each in (start, longer, own))
+            rows[name] = {
+                "start": _mean(before),
+                "general": _mean(general),
+                "dedicated": _mean(dedicated),
+                "general_less_start": _mean(general - before),
+                "dedicated_less_general": _mean(dedicated - general),
+            }
+            gains.append((general - before, dedicated - general))
+            progress.advance(task)
+    general, dedicated = (_mean(np.mean([gain[k] for gain in gains], 0)) for k in range(2))
+    means = [row["dedicated_less_general"]["mean"] for row in rows.values()]
+    summary = {"general_less_start": general, "dedicated_less_general": dedicated, "median": float(np.median(means))}
+    settings = {
+        "rules": RULES,
+        "start": {"player": asked.start, "weights_sha256": read_metadata(start)["weights_sha256"]},
+        "common": asked.common,
+        "dedicated": asked.dedicated,
+        "hands": asked.hands,
+        "seed": asked.seed,
+    }
+    write_json(asked.out, {"opponents": rows, "summary": summary, "settings": settings, "versions": versions()})
+    shown = Table("opponent", "network", "response to all", "dedicated", "dedicated less all", title="Points a hand")
+    for name, row in rows.items():
+        gain = row["dedicated_less_general"]
+        cells = (f"{row[way]['mean']:+.2f}" for way in ("start", "general", "dedicated"))
+        shown.add_row(name, *cells, f"{gain['mean']:+.2f} ({gain['low']:+.2f} to {gain['high']:+.2f})")
+    Console().print(shown)
+    Console().print(summary)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+"""The tables of ``docs/results.md`` about the levels: strength, what they gain by whose history, and what there is to gain."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from agents.levels.bench.rating import read_rating
+from agents.levels.level import load_level
+from benchmarks.markdown import interval, share, table
+
+RESULTS = Path(__file__).parent / "results"
+LEVEL_NAMES = ("level-1", "level-2", "level-3", "level-4")
+
+
+def _ladder(name: str, row: dict[str, Any]) -> list[str]:
+    _, one, other = name.split()
+    return [f"`{one}` against `{other}`", f"{row['games']:,}", share(row), interval(row["points"])]
+
+
+def _who(name: str) -> str:
+    """The level of a row, and with what it chose where it has a search."""
+    level = name.split()[1]
+    return f"`{level}`" + (
+        " with its search" if name.endswith("search") else ", network alone" if level == "level-4" else ""
+    )
+
+
+def _windows(row: dict[str, Any]) -> list[str]:
+    """The windows of hands of an adaptation, the earliest first."""
+    return sorted(row["specific_gain"], key=lambda window: int(window.split("_")[0]))
+
+
+def _adaptation(name: str, row: dict[str, Any]) -> list[str]:
+    last = _windows(row)[-1]
+    specific = row["specific_gain"][last]
+    above = f"{specific['opponents_above_0']} of {len(row['opponents'])}"
+    gains = ("total_gain", "mixed_less_frozen", "wrong_less_frozen")
+    harm = interval(min(row["no_harm"].values(), key=lambda found: found["low"]))
+    rules = "" if row["rules"] == "eaai" else f", `{row['rules']}`"
+    series = f"{len(row['opponents'])} × {row['series']}, hands {last.replace('_', ' to ')}"
+    return [
+        _who(name) + rules,
+        series,
+        interval(specific),
+        above,
+        *(interval(row[gain][last]) for gain in gains),
+        harm,
+    ]
+
+
+def _growth(name: str, row: dict[str, Any]) -> list[str]:
+    return [_who(name), str(row["histories"]), interval(row["mean"]), f"{row['lowest']:+.2f}"]
+
+
+def _variety(name: str, row: dict[str, Any]) -> list[str]:
+    commonest = f"{100 * row['commonest']:.1f} %"
+    return [
+        _who(name), str(row["deals"]), f"{row['different']:.0f}", commonest, f"{row['hands']:,}", interval(row["cost"]),
+    ]  # fmt: skip
+
+
+LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[str]]]] = {
+    "ladder": (["as installed, `eaai`", "games", "games won", "points a hand"], _ladder),
+    "adaptation": (
+        [
+            "gain by learning, points a hand",
+            "series",
+            "specific: own less the better of frozen and mixed",
+            "opponents above 0",
+            "total: own less frozen",
+            "mixed less frozen",
+            "a wrong one's less frozen",
+            "least of no harm",
+        ],
+        _adaptation,
+    ),
+    "growth": (
+        [
+            "after 5,000 hands, on 2,000 fresh ones",
+            "histories",
+            "points a hand over the installed level",
+            "lowest history",
+        ],
+        _growth,
+    ),
+    "variety": (
+        [
+            "the same deal 1,000 times against `formula`",
+            "deals",
+            "different hands",
+            "commonest",
+            "hands",
+            "variety costs, points a hand",
+        ],
+        _variety,
+    ),
+}
+
+
+def ratingstable() -> list[str]:
+    """What the cards of the levels say."""
+    rows = []
+    for name in LEVEL_NAMES:
+        card = read_rating(load_level(name))
+        if card is None:
+            continue
+        rating, style = card["rating"], card["style"]
+        rows.append(
+            [
+                f"`{name}`", f"{rating['rating']:+.0f} ({rating['low']:+.0f} to {rating['high']:+.0f})", f"{card['games']:,}",
+                f"{100 * style['gin_rate']:.0f} %", f"{100 * style['knock_rate']:.0f} %", f"{style['knock_deadwood']:.1f}",
+                f"{100 * style['upcards_taken']:.0f} %",
+            ]
+        )  # fmt: skip
+    if not rows:
+        return ["The levels have changed since they were last rated.\n"]
+    return table(
+        ["card", "rating in `configs/levels_tournament.yaml`", "games", "gins", "knocks", "deadwood of knocks", "upcards taken"], rows
+    )  # fmt: skip
+
+
+def levelstable() -> list[str]:
+    """The four levels: ladder, learning, growth and variety."""
+    rows = json.loads((RESULTS / "levels.json").read_text(encoding="utf-8"))["rows"]
+    lines = []
+    for kind, (headings, cells) in LEVEL_TABLES.items():
+        of_kind = [cells(name, row) for name, row in rows.items() if name.startswith(kind)]
+        lines += table(headings, of_kind) if of_kind else []
+    return lines
+
+
+def historiestable() -> list[str]:
+    """What each level gains by its opponent's own history, by a mixture of the others', and by a wrong one's."""
+    measured = json.loads((RESULTS / "levels.json").read_text(encoding="utf-8"))["rows"]
+    rows = [row for name in LEVEL_NAMES if (row := measured.get(f"adaptation {name}")) is not None]
+    windows = _windows(rows[0])
+    told = {
+        "specific_gain": "its opponent's own history less the better of none and a mixture",
+        "mixed_less_frozen": "a mixture of the other opponents' less none",
+        "wrong_less_mixed": "one wrong opponent's less a mixture",
+        "total_gain": "its opponent's own less none",
+    }
+    headings = [
+        f"points a hand, series against each of {len(rows[0]['opponents'])} opponents",
+        "",
+        *(f"hands {window.replace('_', ' to ')}" for window in windows),
+    ]
+    return table(
+        headings,
+        (
+            [
+                f"{_who('adaptation ' + row['level'])}, {row['series']}",
+                words,
+                *(interval(row[gain][window]) for window in windows),
+            ]
+            for row in rows
+            for gain, words in told.items()
+        ),
+    )
+
+
+KNOWN = """`python -m benchmarks.known_opponents`: one response learns against the twelve held-out opponents at once, as if they were
+one; from it go on one that meets all, and twelve that meet one of them each, for as many decisions. What the dedicated ones win more is
+what knowing the opponent is worth to this learner; one that learns longer may find more."""
+
+
+def known_table() -> list[str]:
+    """What dedicated responses win more than a common one."""
+    document = json.loads((RESULTS / "known_opponents.json").read_text(encoding="utf-8"))
+    settings = document["settings"]
+    rows = [
+        [f"`{name}`", *(interval(row[key]) for key in ("start", "general_less_start", "dedicated_less_general"))]
+        for name, row in document["opponents"].items()
+    ]
+    gains = document["summary"]
+    rows.append(["mean", "", *(interval(gains[key]) for key in ("general_less_start", "dedicated_less_general"))])
+    headings = [
+        f"points a hand, {settings['hands']:,} hands each",
+        "`network`",
+        f"a response to all less that ({settings['common']} and {settings['dedicated']} decisions)",
+        f"a dedicated response less the one to all (the last {settings['dedicated']} of its decisions)",
+    ]
+    return table(headings, rows)
