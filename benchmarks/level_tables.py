@@ -100,7 +100,7 @@ LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[st
 }
 
 
-def ratingstable() -> list[str]:
+def ratings_table() -> list[str]:
     """What the cards of the levels say."""
     rows = []
     for name in LEVEL_NAMES:
@@ -122,7 +122,7 @@ def ratingstable() -> list[str]:
     )  # fmt: skip
 
 
-def levelstable() -> list[str]:
+def levels_table() -> list[str]:
     """The four levels: ladder, learning, growth and variety."""
     rows = json.loads((RESULTS / "levels.json").read_text(encoding="utf-8"))["rows"]
     lines = []
@@ -132,7 +132,7 @@ def levelstable() -> list[str]:
     return lines
 
 
-def historiestable() -> list[str]:
+def histories_table() -> list[str]:
     """What each level gains by its opponent's own history, by a mixture of the others', and by a wrong one's."""
     measured = json.loads((RESULTS / "levels.json").read_text(encoding="utf-8"))["rows"]
     rows = [row for name in LEVEL_NAMES if (row := measured.get(f"adaptation {name}")) is not None]
