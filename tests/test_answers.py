@@ -98,17 +98,22 @@ def test_features_of_discards_are_of_the_card_that_goes() -> None:
         assert np.isnan(features[UPCARD]).all()
 
 
-def test_answers_are_linear_in_what_is_known_and_nothing_against_a_stranger(level: Level) -> None:
+def test_answers_are_linear_in_what_is_known_and_have_a_part_that_holds_against_anybody(level: Level) -> None:
     answers = level.answers
     assert answers is not None
     contexts = np.random.default_rng(1).normal(size=(5, CONTEXT_WIDTH)).astype(np.float32)
     contexts[0] = 0
-    found = answers.leanings(contexts)
+    none, all_of_it = np.zeros(5), np.ones(5)
+    found = answers.leanings(contexts, none, all_of_it)
     assert found.shape == (5, NUM_WEIGHTS) and not found[0].any() and found[1:].any()
-    np.testing.assert_allclose(answers.leanings(2 * contexts), 2 * found)
+    np.testing.assert_allclose(answers.leanings(2 * contexts, none, all_of_it), 2 * found)
+    np.testing.assert_allclose(answers.leanings(contexts, none, all_of_it / 2), found / 2)
     # Certainties are not read: what is uncertain is near other people's already.
     contexts[:, len(READS) :] = 1
-    np.testing.assert_array_equal(answers.leanings(contexts), found)
+    np.testing.assert_array_equal(answers.leanings(contexts, none, all_of_it), found)
+    general = answers.leanings(contexts, all_of_it / 2, none)
+    np.testing.assert_allclose(general, np.repeat(answers.matrix[:1] / 2, 5, 0))
+    np.testing.assert_allclose(answers.leanings(contexts, all_of_it / 2, all_of_it), general + found)
 
 
 @pytest.mark.parametrize(

@@ -117,10 +117,15 @@ def test_every_history_has_experience_of_its_own(level: Level) -> None:
 
 
 def test_growth_is_measured_on_the_same_deals(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Who trusts nothing that it met plays the same hands with and without the history.
+    # Where nothing holds against anybody, who trusts nothing that it met plays the same hands with and without the history.
+    answers = level.answers
+    assert answers is not None
+    by_whom = replace(level, answers=replace(answers, matrix=np.vstack([0 * answers.matrix[:1], answers.matrix[1:]])))
     monkeypatch.setattr(experience, "TRUST", 1e9)
-    found = measure_growth(level, histories=2, hands=500, fresh=100)
+    found = measure_growth(by_whom, histories=2, hands=500, fresh=100)
     assert found.trusted == 0 and (found.gains == 0).all()
+    found = measure_growth(level, histories=2, hands=500, fresh=100)
+    assert found.trusted == 0 and (found.gains != 0).all()
     monkeypatch.setattr(experience, "TRUST", -1e9)
     found = measure_growth(level, histories=2, hands=500, fresh=100)
     assert found.trusted == 2 and (found.gains != 0).all()

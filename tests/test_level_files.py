@@ -73,11 +73,18 @@ def test_what_was_learned_is_found_again_told_in_words_and_reset(level: Level, t
     assert 0.8 * taken["could"] < taken["did"] <= taken["could"] and taken["others"] is None
     assert "ben: no hand shown yet" in what_did_you_learn(tmp_path / "a", level, "ben")
     # Where nothing depends on whom, the words say so.
-    assert level.answers is not None and found["by_whom"] and "everybody whose hands" not in told
+    assert level.answers is not None and found["by_whom"] and "plays everybody" not in told
     alike = np.vstack([level.answers.matrix[:1], np.zeros_like(level.answers.matrix[1:])])
     same = replace(level, answers=Answers(alike, {}))
     assert not findings(tmp_path / "a", same, "anna")[0]["by_whom"]
-    assert "; it plays everybody whose hands it has seen in this way." in what_did_you_learn(tmp_path / "a", same)
+    assert "; it plays everybody in this way." in what_did_you_learn(tmp_path / "a", same)
+    # Somebody new is played by what holds against anybody, learned from the others' hands.
+    assert f"After {found['hands_shown']} hands of everybody it plays 100 % of what holds against anybody" in told
+    (ben,) = findings(tmp_path / "a", level, "ben")
+    assert (ben["hands_shown"], ben["hands_of_all"]) == (0, found["hands_shown"])
+    stranger = LevelPlayer(level, 1, profile=Profile(tmp_path / "a", level, "ben")).leanings(None, 1)
+    assert stranger is not None
+    np.testing.assert_allclose(stranger[0], level.answers.matrix[0])
     sentence = reset_level(tmp_path / "a", level)
     assert level.digest in sentence and load_level(str(level.directory)).digest == level.digest
     assert "nothing yet" in what_did_you_learn(tmp_path / "a", level)

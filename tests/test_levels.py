@@ -149,7 +149,7 @@ def test_a_level_with_a_pace_makes_more_of_what_it_knows_with_every_hand(level: 
     for k in range(len(views)):
         for player in (slow, fast):
             player.observe_hands(views[k : k + 1], slots)
-        shown = int(fast.hands_shown(slots, 1)[0])
+        shown = int(fast.hands_shown(slots, 1)[0][0])
         leanings = [player.leanings(slots, 1) for player in (slow, fast)]
         assert leanings[0] is not None and leanings[1] is not None
         np.testing.assert_allclose(leanings[0], leanings[1] * shown / (shown + 30))
@@ -242,6 +242,23 @@ def test_what_was_expected_goes_as_somebody_becomes_known() -> None:
     mean = person["mean"] + (expected - prior.mean) / 20
     far = (mean - prior.mean) / np.sqrt(np.diag(prior.covariance))
     np.testing.assert_allclose(known.contexts[2, 1 : 1 + CONTEXT_WIDTH // 2], far, rtol=1e-4, atol=1e-5)
+
+
+def test_what_holds_against_anybody_is_learned_from_everybody(level: Level) -> None:
+    known = Acquaintances(Experience())
+    known.widen(3)
+    known.known["hands"] = [0, 30, 10]
+    known.others = 5
+    rows = np.array([0, 2])
+    assert known.hands_of_all(rows).tolist() == [45, 45]
+    leanings = level.with_settings(pace=45.0).leanings(
+        known.contexts[:1], known.known["hands"][:1], known.hands_of_all(rows[:1])
+    )
+    assert level.answers is not None and leanings is not None
+    np.testing.assert_allclose(leanings[0], level.answers.matrix[0] / 2)
+    # Opponents in an environment or a match say nothing of each other.
+    known.experience = None
+    assert known.hands_of_all(rows).tolist() == [0, 10]
 
 
 # --- in play --------------------------------------------------------------------------------------------------------------------

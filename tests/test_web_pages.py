@@ -101,7 +101,7 @@ def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_pat
     shown = plain(ann.get(f"/learned?level={level}").replace("<td", " <td"))
     (found,) = findings(tmp_path, load_level(level), "Ann")
     seen = f"learned from {found['hands_shown']} of your hands"
-    assert found["hands_shown"] and f"{seen}" in shown and "against a stranger" in shown
+    assert found["hands_shown"] and f"{seen}" in shown and "as installed" in shown
     for habit in found["habits"]:
         assert f"{habit['habit']} {habit['did']} of {habit['could']}" in shown
     for belief in found["beliefs"]:

@@ -17,11 +17,13 @@ class Acquaintances:
 
     Attributes:
         contexts: what the level's answers follow from, ``float32[rows, CONTEXT_WIDTH]`` (``Knowledge.context``).
+        others: hands that people without a row were shown in.
         counts: habits, ``COUNTS[rows]``.
     """
 
     def __init__(self, experience: Experience | None = None) -> None:
         self.experience = experience
+        self.others = 0
         self.knowledge = Knowledge(1)
         self.contexts = np.zeros((1, CONTEXT_WIDTH), np.float32)
         self.counts = np.zeros(1, COUNTS)
@@ -65,6 +67,13 @@ class Acquaintances:
             for row, expected in zip(tested, expected_weights(self.known, tested), strict=True):
                 self.experience.test(expected, self.known[row])
         self.read(np.unique(rows))
+
+    def hands_of_all(self, rows: np.ndarray) -> np.ndarray:
+        """Hands shown that tell what holds against anybody, ``int64[n]``: everybody's, or without experience each opponent's own."""
+        hands = self.known["hands"]
+        if self.experience is None:
+            return hands[rows]
+        return np.full(len(rows), self.others + hands.sum())
 
     def read(self, rows: np.ndarray) -> None:
         """Writes the contexts of some opponents."""

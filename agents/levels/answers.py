@@ -2,7 +2,8 @@
 
 The features by which an opponent's choices are explained (``agents.opponent_model.features``) describe the level's choices too. To the
 logit of each it adds a sum of these features, and their weights, the *leanings* against this opponent, are linear in what is known: so
-nothing changes against a stranger, and every change can be said in words.
+nothing changes where nothing is known, and every change can be said in words. One row of them holds against anybody, the others follow
+from what is known of the opponent.
 """
 
 from __future__ import annotations
@@ -83,9 +84,19 @@ class Answers:
     matrix: np.ndarray
     about: dict[str, Any]
 
-    def leanings(self, contexts: np.ndarray) -> np.ndarray:
-        """The leanings against some opponents: ``float32[n, CONTEXT_WIDTH]`` to ``float64[n, NUM_WEIGHTS]``."""
-        return contexts[:, : len(READS)].astype(np.float64) @ self.matrix
+    def leanings(self, contexts: np.ndarray, general: np.ndarray, whom: np.ndarray) -> np.ndarray:
+        """The leanings against some opponents.
+
+        Args:
+            contexts: what is known of each, ``float32[n, CONTEXT_WIDTH]``.
+            general: the part that is played of what holds against anybody, ``float64[n]``.
+            whom: the part that is played of what depends on the opponent, ``float64[n]``.
+
+        Returns:
+            ``float64[n, NUM_WEIGHTS]``.
+        """
+        depending = contexts[:, 1 : len(READS)].astype(np.float64) @ self.matrix[1:]
+        return general[:, None] * self.matrix[0] + whom[:, None] * depending
 
     def write(self, path: Path) -> None:
         """Writes them as JSON."""

@@ -50,7 +50,8 @@ class LevelSettings(Config):
         hoards: subtracted from the logit of a discard for every ten points of the card.
         grabs: added to the logit of taking the upcard.
         early_knock: added to the logit of a knock.
-        pace: hands shown after which it makes half of what it knows; 0 makes all of it at once.
+        pace: hands shown after which it makes half of what it knows; 0 makes all of it at once. What holds against anybody goes by
+            the hands of everybody who is on record, what depends on an opponent by that opponent's.
         worlds: worlds of the search that makes its choices; 0 for none, its network makes them then.
         slack: of that search (see ``agents.search.SearchConfig``).
     """
@@ -127,6 +128,22 @@ class Level:
     def learns(self) -> bool:
         """Whether it can learn of its opponents."""
         return self.answers is not None
+
+    def leanings(self, contexts: np.ndarray, hands: np.ndarray, hands_of_all: np.ndarray) -> np.ndarray | None:
+        """What its choices lean to against some opponents.
+
+        Args:
+            contexts: what is known of each, ``float32[n, CONTEXT_WIDTH]``.
+            hands: of each that were shown, ``int64[n]``.
+            hands_of_all: hands that tell what holds against anybody, ``int64[n]``.
+
+        Returns:
+            ``float64[n, NUM_WEIGHTS]``; ``None`` for a level that learns nothing.
+        """
+        if self.answers is None:
+            return None
+        general = self.settings.share(hands_of_all) * (hands_of_all > 0)
+        return self.answers.leanings(contexts, general, self.settings.share(hands))
 
     def with_settings(self, **changes: Any) -> Level:
         """The same level with some settings changed.

@@ -92,17 +92,16 @@ class LevelPlayer(BasePlayer):
         rows = self.rows_of(slots, n)
         return self.known.contexts[rows]
 
-    def hands_shown(self, slots: np.ndarray | None, n: int) -> np.ndarray:
-        """How many hands of each opponent were shown, ``int64[n]``."""
+    def hands_shown(self, slots: np.ndarray | None, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """How many hands of each opponent were shown, and how many tell what holds against anybody: ``int64[n]`` each."""
         rows = self.rows_of(slots, n)
-        return self.known.known["hands"][rows]
+        return self.known.known["hands"][rows], self.known.hands_of_all(rows)
 
     def leanings(self, slots: np.ndarray | None, n: int) -> np.ndarray | None:
         """What its choices lean to against each opponent, ``float64[n, NUM_WEIGHTS]``; ``None`` where it learns nothing."""
-        if not self.learns or self.level.answers is None:
+        if not self.learns:
             return None
-        share = self.level.settings.share(self.hands_shown(slots, n))
-        return share[:, None] * self.level.answers.leanings(self.contexts(slots, n))
+        return self.level.leanings(self.contexts(slots, n), *self.hands_shown(slots, n))
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Chooses for every view (see ``ginenv.players.Player``).

@@ -206,7 +206,7 @@ class Profile:
 
 def _copy(found: Acquaintances, known: Acquaintances) -> None:
     known.known[0], known.counts[0], known.contexts[0] = found.known[0], found.counts[0], found.contexts[0]
-    known.experience = found.experience
+    known.experience, known.others = found.experience, found.others + int(found.known["hands"][1:].sum())
 
 
 def reset_level(home: Path, level: Level) -> str:

@@ -101,18 +101,19 @@ def _probes() -> np.ndarray:
     return views
 
 
-def conduct(player: LevelPlayer, context: np.ndarray, hands: int) -> dict[str, float]:
+def conduct(player: LevelPlayer, context: np.ndarray, hands: int, hands_of_all: int) -> dict[str, float]:
     """How a level plays some decisions against one opponent, by its network: rates that people understand.
 
     Args:
         player: of the level.
         context: what is known of the opponent, ``float32[CONTEXT_WIDTH]``.
         hands: of it that were shown.
+        hands_of_all: hands that tell what holds against anybody.
     """
-    views, leanings = _probes(), None
-    if player.level.answers is not None:
-        leaning = player.level.settings.share(np.array([hands])) * player.level.answers.leanings(context[None])[0]
-        leanings = np.repeat(leaning[None], len(views), 0)
+    views = _probes()
+    leanings = player.level.leanings(context[None], np.array([hands]), np.array([hands_of_all]))
+    if leanings is not None:
+        leanings = np.repeat(leanings, len(views), 0)
     actions = player.choose(views, leanings)
     could_knock, could_draw = views["legal"][:, 1] != 0, views["legal"][:, 2] == 3
     knocked = (actions >= KNOCK) & (actions < STOCK)
@@ -136,7 +137,7 @@ def findings(home: Path, level: Level, opponent: str | None = None) -> list[dict
         LevelError: if the file that holds it is damaged.
     """
     player = LevelPlayer(level.with_settings(worlds=0))
-    before = conduct(player, np.zeros(CONTEXT_WIDTH, np.float32), 0)
+    before = conduct(player, np.zeros(CONTEXT_WIDTH, np.float32), 0, 0)
     return [_findings(player, name, known, before) for name, known in read_learned(home, level, opponent).items()]
 
 
@@ -164,15 +165,17 @@ def _findings(player: LevelPlayer, opponent: str, known: Acquaintances, before: 
             others = float(did[1:, k].sum()) / elsewhere if elsewhere else None
             habits.append({"habit": name, "did": int(did[0, k]), "could": int(could[0, k]), "others": others})
     hands = int(known.known["hands"][0])
-    now = conduct(player, context, hands)
+    hands_of_all = int(known.hands_of_all(np.zeros(1, np.int64))[0])
+    now = conduct(player, context, hands, hands_of_all)
     return {
         "level": player.level.name,
         "opponent": opponent,
         "hands_shown": hands,
+        "hands_of_all": hands_of_all,
         "beliefs": beliefs,
         "habits": habits,
         "by_whom": player.level.answers is not None and bool(player.level.answers.matrix[1:].any()),
-        "plays": {name: {"stranger": round(before[name], 2), "now": round(now[name], 2)} for name in before},
+        "plays": {name: {"installed": round(before[name], 2), "now": round(now[name], 2)} for name in before},
     }
 
 
@@ -187,9 +190,7 @@ def _is_refuted(feature: str, far: float, did: np.ndarray, could: np.ndarray) ->
 
 def _of_opponent(found: dict[str, Any]) -> list[str]:
     hands, name = found["hands_shown"], found["opponent"]
-    if not hands:
-        return [f"{name}: no hand shown yet."]
-    lines = [f"{name}: {hands} hand{'s' if hands != 1 else ''} shown."]
+    lines = [f"{name}: {hands or 'no'} hand{'s' if hands > 1 else ''} shown{'' if hands else ' yet'}."]
     if found["beliefs"]:
         lines.append("  It " + "; it ".join(belief["words"] for belief in found["beliefs"]) + ".")
     for habit in found["habits"]:
@@ -197,12 +198,12 @@ def _of_opponent(found: dict[str, Any]) -> list[str]:
         share = 100 * habit["did"] / habit["could"]
         lines.append(f"  {habit['habit']}: {share:.0f} % ({habit['did']} of {habit['could']}){of_others}")
     changed = [
-        f"{name} {play['stranger']:.1f} -> {play['now']:.1f}"
+        f"{name} {play['installed']:.1f} -> {play['now']:.1f}"
         for name, play in found["plays"].items()
-        if abs(play["now"] - play["stranger"]) >= 0.05
+        if abs(play["now"] - play["installed"]) >= 0.05
     ]
     if changed:
-        alike = "" if found["by_whom"] else "; it plays everybody whose hands it has seen in this way"
+        alike = "" if found["by_whom"] else "; it plays everybody in this way"
         lines.append(f"  Against it the level {', '.join(changed)} (on the same {_PROBES} hands){alike}.")
     return lines
 
@@ -218,7 +219,13 @@ def what_did_you_learn(home: Path, level: Level, opponent: str | None = None) ->
     lines = [line for found in findings(home, level, opponent) for line in _of_opponent(found)]
     if not lines:
         lines.append(f"{level.name} has learned nothing yet; it plays as installed.")
-    experience = read_learned(home, level, "")[""].experience
+    known = read_learned(home, level, "")[""]
+    hands_of_all, experience = known.hands_of_all(np.zeros(1, np.int64)), known.experience
+    if hands_of_all[0]:
+        share = 100 * level.settings.share(hands_of_all)[0]
+        lines.append(
+            f"After {hands_of_all[0]} hands of everybody it plays {share:.0f} % of what holds against anybody, strangers too."
+        )
     if experience is not None and experience.tests:
         said = "it expects of strangers what it met so far" if experience.trusted else "it meets strangers as installed"
         people = "person" if experience.tests == 1 else "people"

@@ -1,8 +1,8 @@
 """Does a level get better with experience? Histories of thousands of hands, then new opponents, with and without what was learned.
 
-In a history a level meets many opponents, learns each, and learns from all of them what to expect of strangers
-(``agents.levels.experience``). Afterwards it and the level as installed meet opponents that neither has seen, on the same deals; both learn
-during these hands.
+In a history a level meets many opponents, learns each, and learns from all of them what holds against anybody and what to expect of
+strangers (``agents.levels.experience``). Afterwards it and the level as installed meet opponents that neither has seen, on the same
+deals; both learn during these hands.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ class Experienced(LevelPlayer):
             found[places] = mind.contexts[rows]
         return found
 
-    def hands_shown(self, slots: np.ndarray | None, n: int) -> np.ndarray:
-        """How many hands of each opponent were shown (see ``LevelPlayer``)."""
+    def hands_shown(self, slots: np.ndarray | None, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """How many hands of each opponent, and of everybody that its copy met, were shown (see ``LevelPlayer``)."""
         assert slots is not None
-        found = np.zeros(n, np.int64)
+        own, everybodys = np.zeros(n, np.int64), np.zeros(n, np.int64)
         for mind, places, rows in self._shares(slots):
-            found[places] = mind.known["hands"][rows]
-        return found
+            own[places], everybodys[places] = mind.known["hands"][rows], mind.hands_of_all(rows)
+        return own, everybodys
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         """Learns from finished hands, of the opponent and of everybody."""
