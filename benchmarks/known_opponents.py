@@ -5,9 +5,10 @@ python -m benchmarks.known_opponents --common 20k --dedicated 20k --hands 400 --
 
 One response learns against the twelve held-out opponents in equal parts, as if they were one. From it go on twelve that meet one
 opponent each, and for comparison one that goes on against all, each for as many decisions. On the same fresh deals: what a dedicated
-response wins of its opponent, less what the one that went on against all wins of it, is what knowing the opponent is worth to this
-learner; one that learns longer may find more. Opponents kept aside are met here in training, so nothing of it ships. Points a hand,
-intervals by series. Responses that are there already are not trained again.
+response wins of its opponent, less what the one that went on against all wins of it. That is what knowing the opponent is worth to
+this learner, and what twelve times the practice against it is worth besides; a longer training may find more. Intervals are by series of
+fresh deals, of one training each: another seed of a training would give other figures. Opponents kept aside are met here in training, so
+nothing of it ships. Responses that are there already are not trained again.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from rich.table import Table
 from agents.arena.configs import parse_count
 from agents.arena.results import ratio, versions
 from agents.arena.series import play_series
-from agents.config import load_config
+from agents.config import TrainConfig, load_config
 from agents.deals import Domain
 from agents.files import write_json
 from agents.learning.exploit import begin_response
@@ -32,6 +33,7 @@ from agents.learning.run import train
 from agents.levels.bench.opponents import held_out, held_out_names
 from agents.network.checkpoint import METADATA, read_metadata, save_checkpoint
 from agents.network.player import SHIPPED, load_network
+from ginenv.errors import GinError, must_be
 
 RULES = "eaai"
 # Hands of a series, one after the other.
@@ -54,8 +56,8 @@ class Arguments:
     """
 
     start: str = "network"
-    common: str = "12m"
-    dedicated: str = "4m"
+    common: str = "6m"
+    dedicated: str = "2m"
     hands: int = 20_000
     seed: int = 1
     base: Path = Path("configs/exploit.yaml")
@@ -63,19 +65,23 @@ class Arguments:
     out: Path = Path("benchmarks/results/known_opponents.json")
 
 
-def _respond(asked: Arguments, progress: Progress, start: str, decisions: str, names: list[str], out: Path) -> str:
+def _respond(
+    asked: Arguments, progress: Progress, start: str, decisions: str, names: list[str], out: Path, seed: int
+) -> str:
     """The directory of a response to some held-out opponents, which is trained if it is not there."""
+    base: TrainConfig = load_config(asked.base)
     settings = {
         "start": read_metadata(start)["weights_sha256"],
         "decisions": decisions,
         "opponents": names,
-        "seed": asked.seed,
+        "seed": seed,
+        "base": base.model_dump(mode="json"),
     }
     if (out / METADATA).exists() and read_metadata(out)["about"] == settings:
         return str(out)
     total = parse_count(decisions)
     # The pool's names are placeholders: opponents kept aside have none that a training could ask for.
-    learner = begin_response(load_config(asked.base), start, total, asked.seed, RULES, ["easy"] * len(names))
+    learner = begin_response(base, start, total, seed, RULES, ["easy"] * len(names))
     learner.opponents.pool = [[held_out(name, thread) for name in names] for thread in range(learner.threads)]
     task = progress.add_task(f"response to {names[0] if len(names) == 1 else 'all'}", total=total)
 
@@ -116,13 +122,17 @@ def main() -> None:
     asked = tyro.cli(Arguments, description=__doc__)
     names = held_out_names()
     start = str(SHIPPED) if asked.start == "network" else asked.start
+    if asked.hands < 2 * _EACH or asked.hands % _EACH:
+        raise GinError(must_be("hands", f"a multiple of {_EACH}, {2 * _EACH} or more", asked.hands))
+    # Deals of their own for what goes on.
+    again = asked.seed + 1
     rows, gains = {}, []
     with Progress(console=Console(), transient=True) as progress:
-        common = _respond(asked, progress, start, asked.common, names, asked.runs / "all")
-        longer = _respond(asked, progress, common, asked.dedicated, names, asked.runs / "all_longer")
+        common = _respond(asked, progress, start, asked.common, names, asked.runs / "all", asked.seed)
+        longer = _respond(asked, progress, common, asked.dedicated, names, asked.runs / "all_longer", again)
         task = progress.add_task("opponents", total=len(names))
         for name in names:
-            own = _respond(asked, progress, common, asked.dedicated, [name], asked.runs / name)
+            own = _respond(asked, progress, common, asked.dedicated, [name], asked.runs / name, again)
             before, general, dedicated = (_won(each, name, asked.hands, asked.seed) for each in (start, longer, own))
             rows[name] = {
                 "start": _mean(before),
@@ -133,9 +143,13 @@ def main() -> None:
             }
             gains.append((general - before, dedicated - general))
             progress.advance(task)
-    general, dedicated = (_mean(np.mean([gain[k] for gain in gains], 0)) for k in range(2))
+    in_general, by_knowing = (_mean(np.mean([gain[k] for gain in gains], 0)) for k in range(2))
     means = [row["dedicated_less_general"]["mean"] for row in rows.values()]
-    summary = {"general_less_start": general, "dedicated_less_general": dedicated, "median": float(np.median(means))}
+    summary = {
+        "general_less_start": in_general,
+        "dedicated_less_general": by_knowing,
+        "median": float(np.median(means)),
+    }
     settings = {
         "rules": RULES,
         "start": {"player": asked.start, "weights_sha256": read_metadata(start)["weights_sha256"]},
@@ -143,6 +157,7 @@ def main() -> None:
         "dedicated": asked.dedicated,
         "hands": asked.hands,
         "seed": asked.seed,
+        "base": load_config(asked.base).model_dump(mode="json"),
     }
     write_json(asked.out, {"opponents": rows, "summary": summary, "settings": settings, "versions": versions()})
     shown = Table("opponent", "network", "response to all", "dedicated", "dedicated less all", title="Points a hand")

@@ -162,9 +162,10 @@ def histories_table() -> list[str]:
     )
 
 
-KNOWN = """`python -m benchmarks.known_opponents`: one response learns against the twelve held-out opponents at once, as if they were
-one; from it go on one that meets all, and twelve that meet one of them each, for as many decisions. What the dedicated ones win more is
-what knowing the opponent is worth to this learner; one that learns longer may find more."""
+KNOWN = """`python -m benchmarks.known_opponents`: one response learns against all held-out opponents at once, as if they were
+one; from it go on one that meets all, and some that meet one of them each, for as many decisions. What the dedicated ones win more is
+what knowing the opponent is worth to this learner, and what so much more practice against it is worth; a longer training may find
+more. Intervals by deals, of one training each."""
 
 
 def known_table() -> list[str]:
@@ -176,7 +177,13 @@ def known_table() -> list[str]:
         for name, row in document["opponents"].items()
     ]
     gains = document["summary"]
-    rows.append(["mean", "", *(interval(gains[key]) for key in ("general_less_start", "dedicated_less_general"))])
+    rows.append(
+        [
+            f"mean (median of the last column {gains['median']:+.2f})",
+            "",
+            *(interval(gains[key]) for key in ("general_less_start", "dedicated_less_general")),
+        ]
+    )
     headings = [
         f"points a hand, {settings['hands']:,} hands each",
         "`network`",

@@ -31,6 +31,7 @@ from agents.levels.bench.variety import measure_variety
 from agents.levels.level import FILES, NAMES, digest_of, load_level
 from agents.network.checkpoint import read_metadata
 from agents.network.player import SHIPPED
+from agents.search.config import SearchConfig
 
 RESULTS = Path(__file__).parent / "results" / "levels.json"
 LADDER = (
@@ -88,10 +89,12 @@ def variety(name: str, deals: int, hands: int, worlds: int = 0) -> dict[str, Any
 
 
 def kept() -> dict[str, Any]:
-    """What was measured of the levels, and of the network that level 4 searches with, that are installed now."""
+    """What was measured of the levels, of the network that level 4 searches with and by such a search, as they are now."""
     document = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {"players": {}, "rows": {}}
     players = {name: load_level(name).digest for name in NAMES} | {"network": read_metadata(SHIPPED)["weights_sha256"]}
     players |= {f"{name} as installed": digest_of(load_level(name).directory, FILES) for name in NAMES}
+    # What a level does not set of its search is the search's own.
+    players["search"] = SearchConfig().model_dump_json()  # pyright: ignore[reportCallIssue]
     changed = {name for name in players if document["players"].get(name) != players[name]}
     rows = {name: row for name, row in document["rows"].items() if not changed & _players_of(name)}
     return {"players": players, "rows": rows}
@@ -104,7 +107,7 @@ def _players_of(row: str) -> set[str]:
     # On the ladder and for its variety a level learns nothing: how it answers opponents does not matter.
     learns = kind not in ("ladder", "variety")
     levels = {name if learns else f"{name} as installed" for name in names if name in NAMES}
-    return levels | ({"network"} if searches or "network" in names else set())
+    return levels | ({"search"} if searches else set()) | ({"network"} if searches or "network" in names else set())
 
 
 def main() -> None:

@@ -219,13 +219,10 @@ def headroom_table() -> list[str]:
 BELIEF = """How far the log-loss of its guess of each card in the opponent's hand lies below that of counting the cards it has seen;
 `python -m benchmarks.beliefs`, 4,000 hands against each."""
 HEADROOM = """`python -m benchmarks.headroom`: the network's candidates of one decision, played out from the true state 64 times; half
-of the play-outs choose, the other half tell the gain. The network is the one that shipped before this, after 140 M decisions."""
+of the play-outs choose, the other half tell the gain."""
 EXPLOIT = """What trained responses win (`gin exploit`); a longer training may find more. A response begins from the shipped network, is
 held to it, and ends as the best point of its curve on deals kept for choosing; the last column is what training added on fresh deals.
 Against styles, and in that against them, the network is the one that shipped before this, after 140 M decisions."""
-SEARCH = (
-    """The row of 2,000 games is of the network that ships, the others of the one before it, after 140 M decisions."""
-)
 
 
 SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
@@ -233,7 +230,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     ("What the network believes", BELIEF, belief_table),
     ("Other learners", "", learners_table),
     ("Best responses", EXPLOIT, exploit_table),
-    ("Search", SEARCH, search_table),
+    ("Search", "", search_table),
     ("What a search can add", HEADROOM, headroom_table),
     ("Ratings of the levels", "", ratings_table),
     ("Whose history the levels' gain needs", "", histories_table),

@@ -13,9 +13,7 @@ from benchmarks.markdown import table
 RESULTS = Path(__file__).parent / "results"
 Section = tuple[str, str, Callable[[], list[str]]]
 
-MISTAKES = (
-    "`python -m benchmarks.mistakes`; in percent of the game; `network` and level 4 are those that shipped before."
-)
+MISTAKES = "`python -m benchmarks.mistakes`; in percent of the game."
 
 
 def _read(name: str) -> dict[str, Any]:

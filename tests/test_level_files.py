@@ -79,7 +79,10 @@ def test_what_was_learned_is_found_again_told_in_words_and_reset(level: Level, t
     assert not findings(tmp_path / "a", same, "anna")[0]["by_whom"]
     assert "; it plays everybody in this way." in what_did_you_learn(tmp_path / "a", same)
     # Somebody new is played by what holds against anybody, learned from the others' hands.
-    assert f"After {found['hands_shown']} hands of everybody it plays 100 % of what holds against anybody" in told
+    assert (
+        f"After {found['hands_shown']} hands of everybody it plays 100 % of what it was fitted to do against anybody"
+        in told
+    )
     (ben,) = findings(tmp_path / "a", level, "ben")
     assert (ben["hands_shown"], ben["hands_of_all"]) == (0, found["hands_shown"])
     stranger = LevelPlayer(level, 1, profile=Profile(tmp_path / "a", level, "ben")).leanings(None, 1)
@@ -90,6 +93,28 @@ def test_what_was_learned_is_found_again_told_in_words_and_reset(level: Level, t
     assert "nothing yet" in what_did_you_learn(tmp_path / "a", level)
     assert (play_with_profile(level, tmp_path / "a", 25) == before).all()
     assert "nothing" in reset_level(tmp_path / "b", level)
+
+
+def test_hands_of_all_opponents_count_once_each_for_what_holds_against_anybody(level: Level, tmp_path: Path) -> None:
+    paced = level.with_settings(pace=45.0)
+    sessions = {}
+    for name, hands in (("anna", 25), ("ben", 12), ("cy", 6)):
+        play_with_profile(paced, tmp_path, hands, name)
+    shown = {name: int(known.known["hands"][0]) for name, known in read_learned(tmp_path, paced).items()}
+    assert list(shown) == ["anna", "ben", "cy"] and len({*shown.values()}) == 3
+    for name in (*shown, "somebody new"):
+        player = sessions[name] = LevelPlayer(paced, 1, profile=Profile(tmp_path, paced, name))
+        own, general = player.hands_shown(None, 1)
+        assert (own.tolist(), general.tolist()) == ([shown.get(name, 0)], [sum(shown.values())])
+    leanings = sessions["somebody new"].leanings(None, 1)
+    assert level.answers is not None and leanings is not None
+    np.testing.assert_allclose(leanings[0], level.answers.matrix[0] * general[0] / (general[0] + 45))
+    # What others teach the level meanwhile is seen with the next hand of one's own.
+    play_series(sessions["ben"], make_simple(2), series=1, hands=8, seed=7)
+    play_series(sessions["anna"], make_simple(2), series=1, hands=8, seed=7)
+    now = {name: int(known.known["hands"][0]) for name, known in read_learned(tmp_path, paced).items()}
+    assert now["anna"] > shown["anna"] and now["ben"] > shown["ben"]
+    assert [int(part[0]) for part in sessions["anna"].hands_shown(None, 1)] == [now["anna"], sum(now.values())]
 
 
 def test_an_opponent_and_a_home_that_are_not_there_are_errors(
@@ -350,6 +375,9 @@ def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(
     torch.manual_seed(1)
     checkpoint = tmp_path / "run" / "best"
     save_checkpoint(checkpoint, Actor((16,), 0, NUM_HEURISTIC_FEATURES), (16,), {"decisions": 5, "config": {"seed": 7}})
+    # How strong the network was says nothing of a level, which errs.
+    metadata = json.loads((checkpoint / METADATA).read_text(encoding="utf-8"))
+    (checkpoint / METADATA).write_text(json.dumps(metadata | {"measured": ["a match"]}), encoding="utf-8")
     levels(
         [
             "build",
@@ -366,6 +394,7 @@ def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(
     assert built.answers is not None and built.learns
     assert built.name == "mine" and built.settings == load_level("level-2").settings
     assert built.about["decisions"] == 5 and built.about["seed"] == 7
+    assert "measured" not in json.loads((built.directory / METADATA).read_text(encoding="utf-8"))
     check_plays(built, ["eaai"])
     assert "gone" not in capsys.readouterr().out
     again = ["build", str(checkpoint), "--out", str(built.directory), "--like", "level-2", "--set", "worlds=0"]

@@ -248,17 +248,17 @@ def test_what_holds_against_anybody_is_learned_from_everybody(level: Level) -> N
     known = Acquaintances(Experience())
     known.widen(3)
     known.known["hands"] = [0, 30, 10]
-    known.others = 5
+    known.hands_elsewhere = 5
     rows = np.array([0, 2])
-    assert known.hands_of_all(rows).tolist() == [45, 45]
+    assert known.general_hands(rows).tolist() == [45, 45]
     leanings = level.with_settings(pace=45.0).leanings(
-        known.contexts[:1], known.known["hands"][:1], known.hands_of_all(rows[:1])
+        known.contexts[:1], known.known["hands"][:1], known.general_hands(rows[:1])
     )
     assert level.answers is not None and leanings is not None
     np.testing.assert_allclose(leanings[0], level.answers.matrix[0] / 2)
     # Opponents in an environment or a match say nothing of each other.
     known.experience = None
-    assert known.hands_of_all(rows).tolist() == [0, 10]
+    assert known.general_hands(rows).tolist() == [0, 10]
 
 
 # --- in play --------------------------------------------------------------------------------------------------------------------

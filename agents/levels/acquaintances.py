@@ -17,13 +17,13 @@ class Acquaintances:
 
     Attributes:
         contexts: what the level's answers follow from, ``float32[rows, CONTEXT_WIDTH]`` (``Knowledge.context``).
-        others: hands that people without a row were shown in.
+        hands_elsewhere: hands shown of people who have no row here.
         counts: habits, ``COUNTS[rows]``.
     """
 
     def __init__(self, experience: Experience | None = None) -> None:
         self.experience = experience
-        self.others = 0
+        self.hands_elsewhere = 0
         self.knowledge = Knowledge(1)
         self.contexts = np.zeros((1, CONTEXT_WIDTH), np.float32)
         self.counts = np.zeros(1, COUNTS)
@@ -68,12 +68,12 @@ class Acquaintances:
                 self.experience.test(expected, self.known[row])
         self.read(np.unique(rows))
 
-    def hands_of_all(self, rows: np.ndarray) -> np.ndarray:
-        """Hands shown that tell what holds against anybody, ``int64[n]``: everybody's, or without experience each opponent's own."""
+    def general_hands(self, rows: np.ndarray) -> np.ndarray:
+        """The hands by which a level plays what holds against anybody, ``int64[n]``: everybody's, or without experience each one's own."""
         hands = self.known["hands"]
         if self.experience is None:
             return hands[rows]
-        return np.full(len(rows), self.others + hands.sum())
+        return np.full(len(rows), self.hands_elsewhere + hands.sum())
 
     def read(self, rows: np.ndarray) -> None:
         """Writes the contexts of some opponents."""

@@ -1,7 +1,7 @@
 """A level on disk: a checkpoint's directory with one more file, ``level.json``, that says what the level is and how it was made.
 
-A level that adapts has one more, ``answers.json``: how it answers what it knows of an opponent. Whom it knows nothing of it plays by its
-network alone.
+A level that adapts has one more, ``answers.json``: how it answers what it knows of an opponent. As long as it was shown no hand it plays by
+its network alone.
 """
 
 from __future__ import annotations
@@ -129,20 +129,20 @@ class Level:
         """Whether it can learn of its opponents."""
         return self.answers is not None
 
-    def leanings(self, contexts: np.ndarray, hands: np.ndarray, hands_of_all: np.ndarray) -> np.ndarray | None:
+    def leanings(self, contexts: np.ndarray, hands: np.ndarray, general_hands: np.ndarray) -> np.ndarray | None:
         """What its choices lean to against some opponents.
 
         Args:
             contexts: what is known of each, ``float32[n, CONTEXT_WIDTH]``.
             hands: of each that were shown, ``int64[n]``.
-            hands_of_all: hands that tell what holds against anybody, ``int64[n]``.
+            general_hands: hands by which it plays what holds against anybody, ``int64[n]``.
 
         Returns:
             ``float64[n, NUM_WEIGHTS]``; ``None`` for a level that learns nothing.
         """
         if self.answers is None:
             return None
-        general = self.settings.share(hands_of_all) * (hands_of_all > 0)
+        general = self.settings.share(general_hands) * (general_hands > 0)
         return self.answers.leanings(contexts, general, self.settings.share(hands))
 
     def with_settings(self, **changes: Any) -> Level:

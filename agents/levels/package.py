@@ -92,13 +92,14 @@ def build_level(
 
 
 def _take_checkpoint(source: Path, made: Path) -> None:
-    """Copies the network of a checkpoint, or of a run's best one, without its critic, for which a level has no use."""
+    """Copies the network of a checkpoint, or of a run's best one, without its critic and without its strength, which is no level's."""
     checkpoint = source / "best" if (source / "best" / METADATA).is_file() else source
     for file in (WEIGHTS, METADATA):
         if not (checkpoint / file).is_file():
             raise LevelError(f"{source} is not the directory of a run or of a checkpoint: it has no {file}")
         shutil.copyfile(checkpoint / file, made / file)
     metadata: dict[str, Any] = read_metadata(made) | {"critic": None}
+    metadata.pop("measured", None)
     write_json(made / METADATA, metadata)
 
 

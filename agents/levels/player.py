@@ -93,9 +93,9 @@ class LevelPlayer(BasePlayer):
         return self.known.contexts[rows]
 
     def hands_shown(self, slots: np.ndarray | None, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """How many hands of each opponent were shown, and how many tell what holds against anybody: ``int64[n]`` each."""
+        """Hands shown of each opponent, and those by which it plays what holds against anybody: ``int64[n]`` each."""
         rows = self.rows_of(slots, n)
-        return self.known.known["hands"][rows], self.known.hands_of_all(rows)
+        return self.known.known["hands"][rows], self.known.general_hands(rows)
 
     def leanings(self, slots: np.ndarray | None, n: int) -> np.ndarray | None:
         """What its choices lean to against each opponent, ``float64[n, NUM_WEIGHTS]``; ``None`` where it learns nothing."""

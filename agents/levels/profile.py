@@ -141,6 +141,8 @@ def read_learned(home: Path, level: Level, opponent: str | None = None) -> dict[
 class Profile:
     """What a level has learned of one opponent, and of everybody, kept on disk; empty where there is no file yet.
 
+    The file is read at the beginning and again at every hand that is learned; what others teach the level between is not seen.
+
     Args:
         home: directory of all profiles.
         level: the level.
@@ -206,7 +208,7 @@ class Profile:
 
 def _copy(found: Acquaintances, known: Acquaintances) -> None:
     known.known[0], known.counts[0], known.contexts[0] = found.known[0], found.counts[0], found.contexts[0]
-    known.experience, known.others = found.experience, found.others + int(found.known["hands"][1:].sum())
+    known.experience, known.hands_elsewhere = found.experience, int(found.known["hands"][1:].sum())
 
 
 def reset_level(home: Path, level: Level) -> str:

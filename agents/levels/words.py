@@ -101,17 +101,17 @@ def _probes() -> np.ndarray:
     return views
 
 
-def conduct(player: LevelPlayer, context: np.ndarray, hands: int, hands_of_all: int) -> dict[str, float]:
+def conduct(player: LevelPlayer, context: np.ndarray, hands: int, general_hands: int) -> dict[str, float]:
     """How a level plays some decisions against one opponent, by its network: rates that people understand.
 
     Args:
         player: of the level.
         context: what is known of the opponent, ``float32[CONTEXT_WIDTH]``.
         hands: of it that were shown.
-        hands_of_all: hands that tell what holds against anybody.
+        general_hands: hands by which it plays what holds against anybody.
     """
     views = _probes()
-    leanings = player.level.leanings(context[None], np.array([hands]), np.array([hands_of_all]))
+    leanings = player.level.leanings(context[None], np.array([hands]), np.array([general_hands]))
     if leanings is not None:
         leanings = np.repeat(leanings, len(views), 0)
     actions = player.choose(views, leanings)
@@ -165,13 +165,16 @@ def _findings(player: LevelPlayer, opponent: str, known: Acquaintances, before: 
             others = float(did[1:, k].sum()) / elsewhere if elsewhere else None
             habits.append({"habit": name, "did": int(did[0, k]), "could": int(could[0, k]), "others": others})
     hands = int(known.known["hands"][0])
-    hands_of_all = int(known.hands_of_all(np.zeros(1, np.int64))[0])
-    now = conduct(player, context, hands, hands_of_all)
+    general_hands = int(known.general_hands(np.zeros(1, np.int64))[0])
+    now = conduct(player, context, hands, general_hands)
     return {
         "level": player.level.name,
         "opponent": opponent,
         "hands_shown": hands,
-        "hands_of_all": hands_of_all,
+        "hands_of_all": general_hands,
+        "general_share": round(float(player.level.settings.share(np.array([general_hands]))[0]), 3)
+        if general_hands
+        else 0.0,
         "beliefs": beliefs,
         "habits": habits,
         "by_whom": player.level.answers is not None and bool(player.level.answers.matrix[1:].any()),
@@ -220,14 +223,19 @@ def what_did_you_learn(home: Path, level: Level, opponent: str | None = None) ->
     if not lines:
         lines.append(f"{level.name} has learned nothing yet; it plays as installed.")
     known = read_learned(home, level, "")[""]
-    hands_of_all, experience = known.hands_of_all(np.zeros(1, np.int64)), known.experience
-    if hands_of_all[0]:
-        share = 100 * level.settings.share(hands_of_all)[0]
+    general_hands, experience = known.general_hands(np.zeros(1, np.int64)), known.experience
+    if general_hands[0] and level.answers is not None and level.answers.matrix[0].any():
+        share, plural = 100 * level.settings.share(general_hands)[0], "s" if general_hands[0] > 1 else ""
         lines.append(
-            f"After {hands_of_all[0]} hands of everybody it plays {share:.0f} % of what holds against anybody, strangers too."
+            f"After {general_hands[0]} hand{plural} of everybody it plays {share:.0f} % of what it was fitted to do against anybody, "
+            "strangers too."
         )
     if experience is not None and experience.tests:
-        said = "it expects of strangers what it met so far" if experience.trusted else "it meets strangers as installed"
+        said = (
+            "it expects of strangers what it met so far"
+            if experience.trusted
+            else "it expects of them what it was installed to expect"
+        )
         people = "person" if experience.tests == 1 else "people"
         lines.append(
             f"After {experience.tests} {people} tested what it expects ({experience.evidence:+.1f} nats), {said}."

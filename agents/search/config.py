@@ -32,7 +32,7 @@ class SearchConfig(Config):
     milliseconds: float = Field(0.0, ge=0, le=3_600_000)
     particles: int = Field(1024, ge=1, le=1 << 20)
     network: str = ""
-    policy_weight: float = Field(0.006, ge=0, le=1)
+    policy_weight: float = Field(0.002, ge=0, le=1)
     slack: float = Field(0.0, ge=0, le=10)
     threads: int = Field(1, ge=1, le=256)
 

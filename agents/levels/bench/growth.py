@@ -1,8 +1,8 @@
 """Does a level get better with experience? Histories of thousands of hands, then new opponents, with and without what was learned.
 
-In a history a level meets many opponents, learns each, and learns from all of them what holds against anybody and what to expect of
-strangers (``agents.levels.experience``). Afterwards it and the level as installed meet opponents that neither has seen, on the same
-deals; both learn during these hands.
+In a history a level meets many opponents, learns each, and learns from all of them what to expect of strangers
+(``agents.levels.experience``); and the hands of all count for how much it plays of what holds against anybody. Afterwards it and the
+level as installed meet opponents that neither has seen, on the same deals; both learn during these hands.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Experienced(LevelPlayer):
         assert slots is not None
         own, everybodys = np.zeros(n, np.int64), np.zeros(n, np.int64)
         for mind, places, rows in self._shares(slots):
-            own[places], everybodys[places] = mind.known["hands"][rows], mind.hands_of_all(rows)
+            own[places], everybodys[places] = mind.known["hands"][rows], mind.general_hands(rows)
         return own, everybodys
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
