@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 import agents.arena.matches as matches
@@ -207,6 +208,26 @@ def test_all_workers_are_started_before_any_job() -> None:
     before = set(multiprocessing.active_children())
     with matches.workers_pool(2):
         assert len(set(multiprocessing.active_children()) - before) == 2
+
+
+def test_workers_end_with_a_parent_that_is_killed() -> None:
+    script = """if True:
+        import multiprocessing, time
+        from agents.arena.matches import workers_pool
+        if __name__ == "__main__":
+            with workers_pool(2):
+                print(*(child.pid for child in multiprocessing.active_children()), flush=True)
+                time.sleep(60)
+    """
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        workers = [psutil.Process(int(number)) for number in parent.stdout.readline().split()]
+        parent.kill()
+    assert len(workers) == 2
+    gone, alive = psutil.wait_procs(workers, timeout=20)
+    for worker in alive:
+        worker.kill()
+    assert len(gone) == 2
 
 
 def test_what_ends_a_worker_within_the_compiler_is_not_printed() -> None:
