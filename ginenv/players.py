@@ -178,7 +178,7 @@ def parse_player(text: str) -> PlayerSpec:
         raise UnknownNameError(f"{unknown_name('player', text, _NAMES)}, or a player's directory, or cmd:PROGRAM")
     if name == "cmd" and text != name:
         if not written.strip():
-            raise GinError(f"player {text!r} names no program; write cmd:PROGRAM, such as 'cmd:./bot --fast'")
+            raise GinError(f"{text!r} does not name a program; write cmd:PROGRAM ARGUMENTS as in a shell")
         return PlayerSpec(text, name, written)
     if name not in _NAMES:
         _register_installed()
@@ -212,6 +212,13 @@ def _split_options(text: str, written: str) -> dict[str, str]:
     return options
 
 
+def directory_name(spec: str | Path | Player) -> str | Player:
+    """A path as the name of the directory that it is, also where a player has the same name; everything else as it is."""
+    if not isinstance(spec, Path):
+        return spec
+    return str(spec) if "/" in str(spec) else f"./{spec}"
+
+
 def make_player(spec: str | Path | Player, seed: int = 0, **defaults: Any) -> Player:
     """A player of a name (with options), of a directory, or ``cmd:PROGRAM``; a ``Player`` is returned as it is.
 
@@ -225,8 +232,7 @@ def make_player(spec: str | Path | Player, seed: int = 0, **defaults: Any) -> Pl
         GinError: if an option is unknown or has an invalid value, if something the player needs is not installed, or if an object is no
             ``Player``.
     """
-    if isinstance(spec, Path):
-        spec = str(spec)
+    spec = directory_name(spec)
     if not isinstance(spec, str):
         if not callable(getattr(spec, "act", None)):
             raise GinError(f"expected a player's name, a directory, cmd:PROGRAM or a Player, got {spec!r}")

@@ -219,7 +219,11 @@ def test_a_share_of_all_or_none_has_an_interval_by_the_number_of_pairs():
     assert replace(won, series_pairs=4).share.low == pytest.approx(0.025 ** (1 / 10))
     assert "one pair, no interval" in play_match("formula", "random", pairs=1).share.text(percent=True)
     between = play_match("simple", "formula", pairs=40)
-    assert 0 < between.share.mean < 1 and between.share == ratio(between.pair_scores, np.ones(40))
+    plain = ratio(between.pair_scores, np.ones(40))
+    assert 0 < between.share.mean < 1 and between.share.to_dict() == plain.to_dict()
+    # Pairs that are all alike without being won whole, and few pairs that are not.
+    even, few = proportion(np.full(2, 0.5), np.ones(2)), proportion(np.array([0.5, 1.0]), np.ones(2))
+    assert (even.low, even.mean, even.high) == (0, 0.5, 1) and few.mean + few.half > 1 == few.high and few.low > 0
 
 
 def test_the_interval_of_a_share_at_an_end_holds_as_often_as_it_says():
@@ -466,7 +470,7 @@ def test_a_player_that_learns_remembers_through_a_series_and_no_further():
     assert list(pupil.met.values()) == [100] * 20 and len(other.slots_of_act) == 2000
     assert result.to_dict()["series_pairs"] == 50
     series = result.pair_scores.reshape(20, 50).sum(1)
-    assert result.share == ratio(series, np.full(20, 50.0)) != ratio(result.pair_scores, np.ones(1000))
+    assert result.share == proportion(series, np.full(20, 50.0)) != proportion(result.pair_scores, np.ones(1000))
     # Four fifths of its hands come after the lesson.
     assert result.points.low > play_match("simple", "simple", unit="hands", pairs=1000, seed=2).points.mean
 

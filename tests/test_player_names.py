@@ -47,8 +47,9 @@ def test_bad_options_are_refused_with_a_sentence(spec, message):
         ("cmd", "unknown player 'cmd'"),
         ("runs/nowhere/best", "there is no such directory"),
         (Path("runs/nowhere/best"), "there is no such directory"),
-        ("cmd:", "'cmd:' names no program"),
-        ("cmd:  ", "'cmd:  ' names no program"),
+        (Path("simple"), "player './simple': there is no such directory"),
+        ("cmd:", "'cmd:' does not name a program"),
+        ("cmd:  ", "'cmd:  ' does not name a program"),
     ],
 )
 def test_what_is_no_player_is_refused_in_a_sentence(spec, sentence):

@@ -32,7 +32,7 @@ from agents.interrupts import born_deaf, held, released
 from agents.programs.player import BotLimits, OutsidePlayer
 from agents.programs.process import adopt_orphans
 from ginenv.errors import GinError, check_choice, check_whole
-from ginenv.players import Player, make_player, parse_player
+from ginenv.players import Player, directory_name, make_player, parse_player
 from ginenv.rules import Rules, get_rules
 
 Progress = Callable[[int], None]
@@ -329,7 +329,7 @@ def play_match(
     check_whole("pairs", pairs, 1)
     given = {"rules": rules, "unit": unit, "seed": seed}
     settings = replace(settings or MatchSettings(), **{key: value for key, value in given.items() if value is not None})
-    a, b = (str(side) if isinstance(side, Path) else side for side in (a, b))
+    a, b = directory_name(a), directory_name(b)
     with held() as interrupts:
         result = _play_match(a, b, settings.guarded(a, b), pairs, workers, progress)
         result.interrupted = result.interrupted or interrupts.asked

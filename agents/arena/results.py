@@ -87,20 +87,21 @@ def ratio(numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
 
 
 def proportion(numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
-    """A ratio of sums that lies between 0 and 1, such as a share of games: ``ratio``, but for a sample that lies at one of the ends.
+    """A ratio of sums that lies between 0 and 1, such as a share of games: ``ratio``, within these ends and never without a width.
 
-    There the sample has no variance. Where ``n`` clusters are all alike, the interval reaches ``1 - TAIL ** (1 / n)`` from that end, about
-    ``3.7 / n``, and not beyond it: were a larger part of all clusters different, ``n`` alike would come in less than one of forty samples
-    (Clopper and Pearson's interval, exact for any ``n``).
+    Where ``n`` clusters are all alike, as those of a share of 0 or 1 are, the sample has no variance. There the interval reaches
+    ``1 - TAIL ** (1 / n)`` from the mean, about ``3.7 / n``: were a larger part of all clusters different, ``n`` alike would come in
+    less than one of forty samples (at the ends that is Clopper and Pearson's interval, exact for any ``n``).
 
     Args:
         numerator: ``float[clusters]``, at most the denominator in each.
         denominator: ``float[clusters]``; one where it is 0 says nothing.
     """
     found = ratio(numerator, denominator)
-    if found.mean not in (0.0, 1.0) or np.isnan(found.half):
-        return found
-    return Estimate(found.mean, 1 - TAIL ** (1 / np.count_nonzero(denominator)), 0.0, 1.0)
+    half = found.half
+    if half == 0 or (found.mean in (0.0, 1.0) and not np.isnan(half)):
+        half = 1 - TAIL ** (1 / np.count_nonzero(denominator))
+    return Estimate(found.mean, half, 0.0, 1.0)
 
 
 def add_stats(parts: Iterable[np.ndarray]) -> np.ndarray:

@@ -12,6 +12,7 @@ from agents.arena.series import play_series
 from agents.bots.heuristics import StylePlayer, style
 from agents.levels.acquaintances import Acquaintances
 from agents.levels.answers import READS
+from agents.levels.experience import TESTED_AFTER, TRUST
 from agents.levels.level import Level
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import read_learned
@@ -197,7 +198,7 @@ def _of_opponent(found: dict[str, Any]) -> list[str]:
     if found["beliefs"]:
         lines.append("  It " + "; it ".join(belief["words"] for belief in found["beliefs"]) + ".")
     for habit in found["habits"]:
-        of_others = "" if habit["others"] is None else f", others {100 * habit['others']:.0f} %"
+        of_others = "" if habit["others"] is None else f", others on record {100 * habit['others']:.0f} %"
         share = 100 * habit["did"] / habit["could"]
         lines.append(f"  {habit['habit']}: {share:.0f} % ({habit['did']} of {habit['could']}){of_others}")
     changed = [
@@ -207,8 +208,14 @@ def _of_opponent(found: dict[str, Any]) -> list[str]:
     ]
     if changed:
         alike = "" if found["by_whom"] else "; it plays everybody in this way"
-        lines.append(f"  Against it the level {', '.join(changed)} (on the same {_PROBES} hands){alike}.")
+        lines.append(f"  Against it the level {', '.join(changed)} (in {_PROBES} hands that serve as a test){alike}.")
     return lines
+
+
+def _odds(evidence: float) -> str:
+    """Odds from their logarithm, at most a million to one."""
+    odds = float(np.exp(np.clip(evidence, -13.8, 13.8)))
+    return f"{odds:,.1f} to 1" if odds >= 1 else f"1 to {1 / odds:,.1f}"
 
 
 def what_did_you_learn(home: Path, level: Level, opponent: str | None = None) -> str:
@@ -231,13 +238,10 @@ def what_did_you_learn(home: Path, level: Level, opponent: str | None = None) ->
             "strangers too."
         )
     if experience is not None and experience.tests:
-        said = (
-            "it expects of strangers what it met so far"
-            if experience.trusted
-            else "it expects of them what it was installed to expect"
-        )
+        said = "it expects what it met so far" if experience.trusted else "it expects what it was installed to expect"
         people = "person" if experience.tests == 1 else "people"
         lines.append(
-            f"After {experience.tests} {people} tested what it expects ({experience.evidence:+.1f} nats), {said}."
+            f"After {experience.tests} {people} of {TESTED_AFTER} hands or more tested what it expects of strangers "
+            f"({_odds(experience.evidence)} for it, {np.exp(TRUST):.0f} to 1 is asked), {said}."
         )
     return "\n".join(lines)
