@@ -9,7 +9,7 @@ import evaluate
 from agents.arena import play_match
 from agents.arena.configs import TournamentConfig
 from agents.arena.ratings import circles, fit, ratings
-from agents.arena.results import ratio
+from agents.arena.results import proportion
 from agents.arena.tournament import Tournament
 from agents.network.checkpoint import save_checkpoint
 from agents.network.nets import Actor
@@ -69,7 +69,7 @@ def test_a_tournament_with_a_level_that_learns_counts_its_series(tmp_path):
     standings = tournament.standings()
     assert [result.series_pairs for result in standings.matches.values()] == [2, 2, 0]
     learned = standings.matches[0, 1]
-    assert learned.share == ratio(learned.pair_scores.reshape(10, 2).sum(axis=1), np.full(10, 2.0))
+    assert learned.share == proportion(learned.pair_scores.reshape(10, 2).sum(axis=1), np.full(10, 2.0))
 
 
 def test_a_circle_is_found_and_an_order_is_none():
