@@ -13,8 +13,6 @@ from benchmarks.markdown import table
 RESULTS = Path(__file__).parent / "results"
 Section = tuple[str, str, Callable[[], list[str]]]
 
-MISTAKES = "`python -m benchmarks.mistakes`; in percent of the game."
-
 
 def _read(name: str) -> dict[str, Any]:
     return json.loads((RESULTS / name).read_text(encoding="utf-8"))
@@ -62,7 +60,7 @@ SECTIONS: tuple[tuple[str, Section], ...] = (
     ),
     (
         "mistakes.json",
-        ("What mistakes mean", MISTAKES, mistakes_table),
+        ("What mistakes mean", "`python -m benchmarks.mistakes`; in percent of the game.", mistakes_table),
     ),
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -153,3 +154,15 @@ def test_a_switcher_switches_at_its_hand_in_every_series() -> None:
     assert player.hands == dict.fromkeys(range(4), 6)
     assert {series for series, hand in player.took if hand >= 3} == set(range(4))
     assert all(took == {hand >= 3} for (_, hand), took in player.took.items())
+
+
+def test_rows_of_a_search_that_has_changed_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from benchmarks import levels_measured
+
+    document = levels_measured.kept()
+    names = set(document["rows"])
+    path = tmp_path / "levels.json"
+    path.write_text(json.dumps(document | {"players": document["players"] | {"search": "another"}}), encoding="utf-8")
+    monkeypatch.setattr(levels_measured, "RESULTS", path)
+    left = set(levels_measured.kept()["rows"])
+    assert names - left == {name for name in names if name.startswith("ladder level-4 ")} and left

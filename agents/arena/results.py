@@ -99,7 +99,8 @@ def proportion(numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
     """
     found = ratio(numerator, denominator)
     half = found.half
-    if half == 0 or (found.mean in (0.0, 1.0) and not np.isnan(half)):
+    # Sums of floats need not be equal to the last bit.
+    if half < 1e-9:
         half = 1 - TAIL ** (1 / np.count_nonzero(denominator))
     return Estimate(found.mean, half, 0.0, 1.0)
 

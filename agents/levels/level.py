@@ -75,6 +75,10 @@ class LevelSettings(Config):
         """The part of its answers that it plays after some numbers of hands shown: ``int[n]`` to ``float64[n]``."""
         return hands / (hands + self.pace) if self.pace else np.ones(len(hands))
 
+    def general_share(self, hands: np.ndarray) -> np.ndarray:
+        """The part that it plays of what holds against anybody: as ``share``, and nothing before the first hand."""
+        return self.share(hands) * (hands > 0)
+
     @property
     def behaviour(self) -> np.ndarray:
         """The numbers that compiled code reads: ``BEHAVIOUR[1]``."""
@@ -142,8 +146,7 @@ class Level:
         """
         if self.answers is None:
             return None
-        general = self.settings.share(general_hands) * (general_hands > 0)
-        return self.answers.leanings(contexts, general, self.settings.share(hands))
+        return self.answers.leanings(contexts, self.settings.general_share(general_hands), self.settings.share(hands))
 
     def with_settings(self, **changes: Any) -> Level:
         """The same level with some settings changed.

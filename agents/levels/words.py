@@ -166,16 +166,14 @@ def _findings(player: LevelPlayer, opponent: str, known: Acquaintances, before: 
             others = float(did[1:, k].sum()) / elsewhere if elsewhere else None
             habits.append({"habit": name, "did": int(did[0, k]), "could": int(could[0, k]), "others": others})
     hands = int(known.known["hands"][0])
-    general_hands = int(known.general_hands(np.zeros(1, np.int64))[0])
-    now = conduct(player, context, hands, general_hands)
+    general_hands = known.general_hands(np.zeros(1, np.int64))
+    now = conduct(player, context, hands, int(general_hands[0]))
     return {
         "level": player.level.name,
         "opponent": opponent,
         "hands_shown": hands,
-        "hands_of_all": general_hands,
-        "general_share": round(float(player.level.settings.share(np.array([general_hands]))[0]), 3)
-        if general_hands
-        else 0.0,
+        "hands_of_all": int(general_hands[0]),
+        "general_share": round(float(player.level.settings.general_share(general_hands)[0]), 3),
         "beliefs": beliefs,
         "habits": habits,
         "by_whom": player.level.answers is not None and bool(player.level.answers.matrix[1:].any()),
@@ -232,7 +230,7 @@ def what_did_you_learn(home: Path, level: Level, opponent: str | None = None) ->
     known = read_learned(home, level, "")[""]
     general_hands, experience = known.general_hands(np.zeros(1, np.int64)), known.experience
     if general_hands[0] and level.answers is not None and level.answers.matrix[0].any():
-        share, plural = 100 * level.settings.share(general_hands)[0], "s" if general_hands[0] > 1 else ""
+        share, plural = 100 * level.settings.general_share(general_hands)[0], "s" if general_hands[0] > 1 else ""
         lines.append(
             f"After {general_hands[0]} hand{plural} of everybody it plays {share:.0f} % of what it was fitted to do against anybody, "
             "strangers too."
