@@ -1,9 +1,9 @@
 """What there is to win by knowing whom one plays: a network that is told its opponent's style against the held-out opponents.
 
-python -m benchmarks.ceiling runs/teacher/best
+python -m benchmarks.ceiling runs/teacher/last
 
 Style by style, on the same deals: told the truth, told what is typical (the mean of all styles), told nothing, told the style of another of
-the opponents (all of them in turn), and the network that the teacher began from. The truth of the two opponents that are no styles is the
+the opponents, and the network that the teacher began from. The truth of the two opponents that are no styles is the
 one of some random styles that does best on deals for choosing. Points a hand, intervals by series.
 """
 
@@ -27,11 +27,15 @@ from agents.deals import Domain
 from agents.files import write_json
 from agents.learning.told import told
 from agents.levels.bench.opponents import PlayersBySeries, held_out, held_out_names
+from agents.network.checkpoint import read_metadata
 from agents.network.player import load_network
 from ginenv.players import make_player
 
 # Hands of a series, one after the other.
 _EACH = 10
+# Whose style it is told in place of the opponent's: that of the third next one.
+_ANOTHER = 3
+_COMPARED = (("truth", "start"), ("truth", "typical"), ("another", "typical"))
 # Random styles among which the best name for an opponent that is none is looked for, and their seed.
 _NAMES, _NAMES_SEED = 48, 5
 
@@ -118,28 +122,25 @@ def main() -> None:
             "nothing": np.zeros_like(truths),
             "typical": typical,
             "truth": truths,
+            "another": np.roll(truths, _ANOTHER, 0),
         }
         points = {name: table.play(contexts, asked.hands, Domain.EVAL, table.names) for name, contexts in ways.items()}
-        others = [
-            table.play(np.roll(truths, shift, 0), asked.hands // count, Domain.EVAL, table.names)
-            for shift in range(1, count)
-        ]
-        points["another"] = np.concatenate(others, 1)
     rows = {}
+    gains = {f"{one}_less_{other}": points[one] - points[other] for one, other in _COMPARED}
     for k, name in enumerate(table.names):
-        truth, mean = points["truth"][k], {way: _mean(each[k]).to_dict() for way, each in points.items()}
-        rows[name] = mean | {
-            "truth_less_typical": _mean(truth - points["typical"][k]).to_dict(),
-            "truth_less_nothing": _mean(truth - points["nothing"][k]).to_dict(),
-            "truth_less_start": _mean(truth - points["start"][k]).to_dict(),
-        }
-    gains = np.array([row["truth_less_typical"]["mean"] for row in rows.values()], float)
-    summary = {
-        "truth_less_typical": _mean((points["truth"] - points["typical"]).mean(0)).to_dict(),
-        "median": float(np.median(gains)),
-        "worst_against_start": min(row["truth_less_start"]["mean"] or 0.0 for row in rows.values()),
+        rows[name] = {way: _mean(each[k]).to_dict() for way, each in (points | gains).items()}
+    means = [row["truth_less_typical"]["mean"] for row in rows.values()]
+    summary: dict[str, object] = {name: _mean(gain.mean(0)).to_dict() for name, gain in gains.items()}
+    summary["median"] = float(np.median(means))
+    summary["worst_against_start"] = min(row["truth_less_start"]["mean"] or 0.0 for row in rows.values())
+    taught = read_metadata(asked.teacher)
+    settings = {
+        "hands": asked.hands,
+        "seed": asked.seed,
+        "teacher": {key: taught["about"][key] for key in ("command", "decisions")}
+        | {"weights_sha256": taught["weights_sha256"]},
+        "start": asked.start,
     }
-    settings = {"hands": asked.hands, "seed": asked.seed, "teacher": Path(asked.teacher).name, "start": asked.start}
     write_json(asked.out, {"opponents": rows, "summary": summary, "settings": settings, "versions": versions()})
     shown = Table("opponent", *points, "truth less typical", title="Points a hand")
     for name, row in rows.items():

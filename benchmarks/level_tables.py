@@ -162,6 +162,36 @@ def histories_table() -> list[str]:
     )
 
 
+TOLD = """`python -m benchmarks.ceiling`: a network that learned against thousands of random styles, each time told which one, and met none
+of the held-out opponents; told the true numbers of each, those of a typical one, or those of another."""
+
+
+def told_table() -> list[str]:
+    """What a network wins that is told its opponent's style."""
+    document = json.loads((RESULTS / "ceiling.json").read_text(encoding="utf-8"))
+    settings, gains = document["settings"], document["summary"]
+    keys = ("truth_less_start", "truth_less_typical", "another_less_typical")
+    rows = [
+        [f"`{name}`", interval(row["start"]), *(interval(row[key]) for key in keys)]
+        for name, row in document["opponents"].items()
+    ]
+    rows.append(
+        [
+            f"mean (median of told the truth less a typical style {gains['median']:+.2f})",
+            "",
+            *(interval(gains[key]) for key in keys),
+        ]
+    )
+    headings = [
+        f"points a hand, {settings['hands']:,} hands each",
+        "`network`, from which it began",
+        f"told the truth less that ({settings['teacher']['decisions'] / 1e6:.0f} M decisions)",
+        "told the truth less a typical style",
+        "told another's less a typical style",
+    ]
+    return table(headings, rows)
+
+
 KNOWN = """`python -m benchmarks.known_opponents`: one response learns against all held-out opponents at once, as if they were
 one; from it go on one that meets all, and some that meet one of them each, for as many decisions. What the dedicated ones win more is
 what knowing the opponent is worth to this learner, and what so much more practice against it is worth; a longer training may find
