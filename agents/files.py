@@ -184,6 +184,21 @@ def writing(path: str | Path) -> Iterator[None]:
         raise FileError(f"{path} cannot be written: {reason}") from None
 
 
+def check_directory(name: str, path: Path) -> None:
+    """Refuses a file where a directory is needed, which may be one that has to be made yet.
+
+    Args:
+        name: what the directory is, for the message.
+        path: of it.
+
+    Raises:
+        FileError: if something else is there.
+    """
+    # Of a place that may not be looked at, what is made there says why it cannot be.
+    if os.path.exists(path) and not os.path.isdir(path):
+        raise FileError(f"{name} {path} is a file; it must be a directory, which may be a new one")
+
+
 def check_writable(path: str | Path) -> None:
     """Refuses a place for a file before the work whose result it is to hold; makes the directories that lead there.
 

@@ -7,7 +7,7 @@ environments.
 |---|---|
 | ``action_mask`` | ``int8[107]``, the legal actions; all ones once the episode is over |
 | ``seat`` | the learner's seat |
-| ``opponent`` | its opponent's name |
+| ``opponent`` | its opponent's name, with the options that it was given; a player from a directory has the name of its level, or that of its directory |
 | ``illegal_action`` | whether the episode ended by an illegal action |
 | ``skipped`` | hands that ended before the learner could move in them, each ``(how it ended, points)`` |
 | ``score`` | games only: points so far, the learner's first |

@@ -20,7 +20,7 @@ from typing import Any, Protocol, get_args, get_type_hints, runtime_checkable
 
 import numpy as np
 
-from ginenv.errors import GinError, UnknownNameError, must_be, unknown_name
+from ginenv.errors import GinError, UnknownNameError, must_be, quoted, unknown_name
 
 
 @runtime_checkable
@@ -188,6 +188,8 @@ def parse_player(text: str) -> PlayerSpec:
         return PlayerSpec(text, _marker_in(text), text)
     if Path(name).is_dir():
         return PlayerSpec(text, _marker_in(name), name, _split_options(text, written))
+    if Path(name).is_file():
+        raise UnknownNameError(f"player {not_a_directory(name)}")
     if "/" in name:
         raise UnknownNameError(f"player {text!r}: there is no such directory")
     raise UnknownNameError(f"{unknown_name('player', name, _NAMES)}, or a player's directory, or cmd:PROGRAM")
@@ -200,6 +202,12 @@ def _marker_in(directory: str) -> str:
     inside = [child.parent for marker in _DIRECTORIES for child in sorted(Path(directory).glob(f"*/{marker}"))]
     hint = f"; there is one in {inside[0]}" if inside else f"; expected {' or '.join(_DIRECTORIES)} in it"
     raise UnknownNameError(f"player {directory!r}: that directory holds no player{hint}")
+
+
+def not_a_directory(path: str) -> str:
+    """What is said of a file where a player's directory is needed: of a level that was exported to a file, how to have it back."""
+    hint = f"; gin levels import {path} DIRECTORY makes a level's directory of it" if path.endswith(".zip") else ""
+    return f"{quoted(path)} is a file, not a directory that holds a player{hint}"
 
 
 def _split_options(text: str, written: str) -> dict[str, str]:
@@ -257,6 +265,9 @@ def make_player(spec: str | Path | Player, seed: int = 0, **defaults: Any) -> Pl
         raise _not_installed(parsed, entry, error) from None
     if not entry.argument:
         player.name = spec
+    elif parsed.options:
+        # As with registered names: two players of one directory are told apart by their options.
+        player.name += parsed.text.removeprefix(parsed.argument)
     return player
 
 

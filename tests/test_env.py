@@ -7,6 +7,7 @@ import gc
 import json
 import weakref
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -387,6 +388,13 @@ def test_another_opponent_sits_down_at_the_next_reset() -> None:
     env.set_opponent("formula")
     assert env.step(env.action_masks().argmax())[4]["opponent"] == "random"
     assert env.reset()[1]["opponent"] == "formula"
+
+
+@pytest.mark.parametrize("options", ["", ":learn=false"])
+def test_an_opponents_name_holds_its_options_wherever_it_comes_from(options: str, directory: Path) -> None:
+    for name, told in (("level-1", "level-1"), (str(directory), "small")):
+        env = HandEnv(opponent=f"{name}{options}")
+        assert env.reset(seed=1)[1]["opponent"] == f"{told}{options}"
 
 
 def test_former_opponents_are_forgotten_and_only_new_ones_described() -> None:

@@ -16,6 +16,7 @@ import warnings
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,6 +43,7 @@ from agents.network.card import CARD
 from agents.network.checkpoint import METADATA, WEIGHTS, save_checkpoint
 from agents.network.inputs import NUM_HEURISTIC_FEATURES
 from agents.network.nets import Actor
+from agents.play.store import Home
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.errors import GinError, UnknownNameError
 from ginenv.players import make_player
@@ -66,6 +68,7 @@ def test_what_was_learned_is_found_again_told_in_words_and_reset(level: Level, t
     assert learned_hands(tmp_path / "a", level) == 25
     told = what_did_you_learn(tmp_path / "a", level)
     assert "anna: " in told and "hands shown" in told and "takes many upcards" in told
+    assert re.search(r"It [^(]* \(certainty \d+ %\)", told)
     assert "takes the upcard: " in told and "Against it the level" in told
     (found,) = findings(tmp_path / "a", level, "anna")
     assert json.loads(json.dumps(found)) == found and 0 < found["hands_shown"] <= 25
@@ -138,6 +141,32 @@ def test_an_opponent_and_a_home_that_are_not_there_are_errors(
             levels([*learned, str(home), "--opponent", "ann", *more])
     levels([*learned, str(home), "--opponent", "anna"])
     assert "anna: " in capsys.readouterr().out
+
+
+def test_the_case_of_letters_tells_nobody_apart(
+    level: Level, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    play_with_profile(level, tmp_path, 3, "Anna")
+    play_with_profile(level, tmp_path, 2, "anna", seed=6)
+    assert list(read_learned(tmp_path, level)) == ["Anna"] and learned_hands(tmp_path, level, "ANNA") == 5
+    shown = int(read_learned(tmp_path, level, "Anna")["Anna"].known["hands"][0])
+    player: Any = make_player(f"{level.directory}:profile={tmp_path},opponent=aNNA")
+    assert player.hands_shown(None, 1)[0][0] == shown
+    levels(["learned", str(level.directory), "--home", str(tmp_path), "--opponent", "anna"])
+    assert f"Anna: {shown} hand" in capsys.readouterr().out
+
+
+def test_a_file_in_the_place_of_a_directory_is_said_alike_everywhere(level: Level, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    said = f"{file} is a file; it must be a directory, which may be a new one$"
+    with pytest.raises(GinError, match=f"^profile {said}"):
+        make_player(f"{level.directory}:profile={file}")
+    for command in ("learned", "reset"):
+        with pytest.raises(GinError, match=f"^home {said}"):
+            levels([command, str(level.directory), "--home", str(file)])
+    with pytest.raises(GinError, match=f"^home {said}"):
+        Home(file)
 
 
 def test_a_profile_and_a_slot_learn_the_same(level: Level, tmp_path: Path) -> None:
@@ -290,6 +319,14 @@ def test_a_level_travels_as_a_directory(directory: Path, level: Level, tmp_path:
 def test_a_level_travels_as_one_file(directory: Path, level: Level, tmp_path: Path) -> None:
     export_level(str(directory), tmp_path / "a.zip")
     assert import_level(tmp_path / "a.zip", tmp_path / "in").digest == level.digest
+    said = (
+        f"is a file, not a directory .*; gin levels import {tmp_path}/a.zip DIRECTORY makes a level's directory of it"
+    )
+    for name in (str(tmp_path / "a.zip"), f"{tmp_path}/a.zip:learn=false"):
+        with pytest.raises(UnknownNameError, match=said):
+            make_player(name)
+    with pytest.raises(LevelError, match=said):
+        load_level(str(tmp_path / "a.zip"))
     export_level(str(tmp_path / "in"), tmp_path / "again.zip")
     assert (tmp_path / "again.zip").read_bytes() == (tmp_path / "a.zip").read_bytes()
     with pytest.raises(LevelError, match="already"):

@@ -15,6 +15,7 @@ from agents.levels import level as levels
 from agents.levels.bench.rating import RATING, rate_levels, read_rating
 from agents.levels.level import load_level
 from agents.levels.package import export_level, import_level
+from agents.search.config import SearchConfig
 from ginenv.errors import GinError
 
 PLAYERS = {"bot": "simple", "beginner": "level-1:learn=false"}
@@ -70,7 +71,33 @@ def test_a_rating_is_not_said_of_another_level(installed: Path, tmp_path: Path) 
     values["settings"]["temperature"] = 0.1
     (installed / "level.json").write_text(json.dumps(values))
     assert read_rating(load_level("level-1")) is None
-    with pytest.raises(GinError, match="level-1 has changed since that tournament"):
+    with pytest.raises(GinError, match="level-1, or its search, has changed since that tournament"):
+        rate_levels(results)
+
+
+class Bolder(SearchConfig):
+    """The search with another default."""
+
+    policy_weight: float = 0.5
+
+
+def test_a_rating_is_not_said_of_another_search(
+    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = json.loads((installed / "level.json").read_text())
+    values["settings"]["worlds"] = 2
+    (installed / "level.json").write_text(json.dumps(values))
+    results = played(tmp_path, PLAYERS)
+    rate_levels(results)
+    shown = read_rating(load_level("level-1"))
+    assert shown is not None and shown["search"]["worlds"] == 2
+    monkeypatch.setattr("agents.search.config.SearchConfig", Bolder)
+    assert read_rating(load_level("level-1")) is None
+    rating = json.loads((installed / RATING).read_text())
+    del rating["search"]
+    (installed / RATING).write_text(json.dumps(rating))
+    assert read_rating(load_level("level-1")) == rating, "it was written before ratings told of the search"
+    with pytest.raises(GinError, match="level-1, or its search, has changed since that tournament"):
         rate_levels(results)
 
 

@@ -350,6 +350,14 @@ def test_an_interrupt_keeps_what_was_played_against_the_panel_and_stops(
     assert all(match["pairs"] for match in matches)
 
 
+@pytest.mark.parametrize(("unit", "asked", "played"), [("hands", 3, 4), ("games", 1, 2)])
+def test_an_odd_number_is_rounded_up_to_pairs_and_said(unit, asked, played, monkeypatch, tmp_path, capsys):
+    run(monkeypatch, "simple", "random", f"--{unit}", asked, "--out", tmp_path / "x.json")
+    assert f"{unit} are played in pairs, each deal from both seats: {played}, not {asked}" in capsys.readouterr().out
+    run(monkeypatch, "simple", "random", f"--{unit}", played, "--out", tmp_path / "x.json")
+    assert "in pairs" not in capsys.readouterr().out
+
+
 def test_a_place_that_cannot_be_written_is_refused_before_anything_is_played(monkeypatch, tmp_path):
     monkeypatch.setattr(agents.cli.evaluate, "play_match", lambda *_, **__: pytest.fail("played"))
     file = tmp_path / "file"

@@ -14,6 +14,7 @@ from agents.arena.tournament import Tournament
 from agents.network.checkpoint import save_checkpoint
 from agents.network.nets import Actor
 from agents.reports.tournament import report
+from agents.search.config import SearchConfig
 from ginenv.errors import GinError
 from ginenv.rules import PRESETS
 
@@ -151,6 +152,21 @@ def test_a_directory_whose_player_was_replaced_is_another_tournament(tmp_path):
     save(2)
     with pytest.raises(GinError, match=r"holds another tournament .* other: weights"):
         Tournament(config(tmp_path / "out", players=players))
+
+
+class Bolder(SearchConfig):
+    """The search with another default."""
+
+    policy_weight: float = 0.5
+
+
+def test_a_search_with_other_defaults_is_another_tournament(tmp_path, monkeypatch):
+    players = {"simple": "simple", "search": "search:worlds=2"}
+    Tournament(config(tmp_path, players=players))
+    Tournament(config(tmp_path, players=players))
+    monkeypatch.setattr("agents.search.player.SearchConfig", Bolder)
+    with pytest.raises(GinError, match=r"holds another tournament .* other: searches"):
+        Tournament(config(tmp_path, players=players))
 
 
 def test_a_preset_that_means_other_rules_is_another_tournament(tmp_path, monkeypatch):

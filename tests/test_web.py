@@ -42,6 +42,15 @@ def test_whole_games_are_played_through_the_forms(guest, preset):
     assert "points per hand" in ann.get("/statistics")
 
 
+def test_no_two_elements_of_the_table_have_one_id(guest):
+    ann = guest(rules="openspiel")
+    ann.post("/new", sure="1")
+    while not ann.seat.live.match.is_over:
+        names = re.findall(r'\bid="([^"]+)"', ann.get("/table"))
+        assert "table" in names and len(names) == len(set(names)), sorted(names)
+        ann.move()
+
+
 def test_a_refused_command_says_why_and_changes_nothing(guest):
     ann = guest(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0))
     ann.get("/table")

@@ -46,6 +46,14 @@ def test_rules_are_chosen_by_preset_and_rule_by_rule(guest):
     assert "unknown option 'colour'" in plain(ann.post("/options", colour="red"))
 
 
+def test_a_level_is_called_what_its_files_call_it(guest):
+    from agents.levels.level import NAMES, load_level
+
+    shown = plain(guest().get("/rules").replace("<", " <"))
+    for name in NAMES:
+        assert re.search(rf"{name} an? {load_level(name).settings.title}\b", shown), name
+
+
 def test_themes_are_kept_and_shown(guest):
     ann = guest(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0))
     assert 'class="cloth green"' in ann.get("/table") and "#lattice" in ann.get("/table")
@@ -135,6 +143,7 @@ def test_what_a_level_gained_is_the_later_half_of_its_hands_less_the_earlier_one
     half = 1.96 * (np.var(earlier, ddof=1) / len(earlier) + np.var(later, ddof=1) / len(later)) ** 0.5
     shown = plain(ann.get(f"/learned?level={level}")).replace("−", "-")
     assert f"{first:+.1f} in your first {middle} hands, {then:+.1f} in the {len(later)} since" in shown
+    assert "Only hands that you played at a table count" in shown
     assert f"a gain of {then - first:+.1f} ± {half:.1f} points per hand" in shown
     assert ("too few hands yet" in shown) == (abs(then - first) <= half)
 

@@ -89,6 +89,13 @@ class Tournament:
         self.names = list(config.players)
         self.specs = list(config.players.values())
         made = {spec: check_names(spec) for spec in self.specs}
+        # Of a search that is told nothing, what its defaults are today.
+        self.searches: dict[str, dict[str, Any]] = {
+            spec: settings
+            for spec, players in made.items()
+            for player in players
+            if (settings := getattr(player, "search_settings", None))
+        }
         self.learners = [spec for spec, players in made.items() if any(map(learns, players))]
         limits = BotLimits(seconds=config.bot_seconds, restarts=config.bot_restarts)
         self.settings = MatchSettings(
@@ -114,6 +121,8 @@ class Tournament:
         played["rules_hash"] = self.settings.rules.hash
         self.made_of = {place: made for spec in self.specs for place, made in _made_of(spec).items()}
         played["weights"] = self.made_of
+        if self.searches:
+            played["searches"] = self.searches
         digest = hashlib.sha256(json.dumps(played, sort_keys=True).encode()).hexdigest()[:12]
         path = self.directory / "tournament.json"
         if path.exists():
@@ -221,7 +230,7 @@ class Tournament:
             )
             for (a, b), found in parts.items()
         }
-        return Standings(self.names, self.specs, matches, missing, self.config, self.made_of)
+        return Standings(self.names, self.specs, matches, missing, self.config, self.made_of, self.searches)
 
 
 def _read_claim(path: Path) -> dict[str, Any]:
@@ -250,6 +259,7 @@ class Standings:
         missing: blocks that have not been played.
         config: of the tournament.
         made_of: hashes of the files that the players' names lead to.
+        searches: settings of the players that search, by ``specs``.
     """
 
     names: list[str]
@@ -258,6 +268,7 @@ class Standings:
     missing: int
     config: TournamentConfig
     made_of: dict[str, str] = field(default_factory=dict)
+    searches: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Rates the players, the strongest first in ``order``."""
@@ -300,6 +311,7 @@ class Standings:
             "versions": versions(),
             "config": self.config.model_dump(mode="json", exclude={"out"}),
             "made_of": self.made_of,
+            "searches": self.searches,
             "blocks_missing": self.missing,
             "ratings": {
                 self.names[i]: dict(zip(("rating", "low", "high"), self.ratings[i].round(1).tolist(), strict=True))

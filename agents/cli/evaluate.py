@@ -31,7 +31,7 @@ class MatchConfig(Config):
         players: names, checkpoint directories, or cmd:"PROGRAM ARGUMENTS" for a program that speaks the line protocol.
         rules: a preset, one with changes (``eaai,target=200``), or rules as JSON.
         games: how many games to play (rounded up to pairs); 2000 where nothing is said.
-        hands: play this many single hands instead of games.
+        hands: play this many single hands (rounded up to pairs) instead of games.
         seed: of deals and players; the same seed gives the same result. Where a program plays, the same seed and salt do.
         salt: of an earlier match with a program, as its results file has it, to play on the same deals; a new one when left empty.
         workers: processes.
@@ -83,10 +83,15 @@ def evaluate(config: MatchConfig) -> None:
     """Plays two players against each other on mirrored deals, or one against the panel: random, easy, simple, formula."""
     if not 1 <= len(config.players) <= 2:
         raise GinError(f"{len(config.players)} players were named; name one (it meets the panel) or two")
-    pairs = (how_many(config.games, config.hands, USUAL_GAMES) + 1) // 2
-    settings = config.settings
+    asked = how_many(config.games, config.hands, USUAL_GAMES)
+    pairs, settings = (asked + 1) // 2, config.settings
     check_writable(config.out)
     console = Console()
+    if asked % 2:
+        console.print(
+            f"{settings.unit} are played in pairs, each deal from both seats: {2 * pairs:,}, not {asked:,}",
+            highlight=False,
+        )
     with held():
         results = _play(config, settings, pairs, console)
         try:

@@ -14,7 +14,7 @@ from tyro.extras import SubcommandApp
 from agents.arena.series import counting_hands
 from agents.bots.heuristics import make_formula
 from agents.config import override, parse_config
-from agents.files import check_writable
+from agents.files import check_directory, check_writable
 from agents.levels.answers import ANSWERS
 from agents.levels.bench.rating import rate_levels, read_rating
 from agents.levels.bench.variety import measure_variety
@@ -24,6 +24,7 @@ from agents.levels.package import build_level, export_level, import_level, read_
 from agents.levels.profile import read_learned, reset_level
 from agents.levels.words import findings, what_did_you_learn
 from agents.network.card import write_card
+from agents.people import spelled
 from agents.play.store import default_home
 from agents.reports.terminal import progress_bar
 from ginenv.errors import GinError, UnknownNameError, quoted, unknown_name
@@ -62,7 +63,7 @@ def learned(
     if opponent == "":
         raise GinError("opponent must be a name, not empty; all opponents are told of when it is left out")
     if opponent is not None and found.learns:
-        _check_known(opponent, home, found)
+        opponent = _known(opponent, home, found)
     if not as_json:
         return what_did_you_learn(home, found, opponent)
     return json.dumps(findings(home, found, opponent), indent=2)
@@ -70,22 +71,29 @@ def learned(
 
 def _home(named: Path | None) -> Path:
     """Where what levels learned is: a directory that was named must be there; the usual one may be made yet."""
-    if named is not None and not named.is_dir():
+    if named is None:
+        return default_home()
+    check_directory("home", named)
+    if not named.is_dir():
         raise GinError(f"home {named} is not a directory that exists; name the one that holds what levels learned")
-    return named or default_home()
+    return named
 
 
-def _check_known(opponent: str, home: Path, level: Level) -> None:
+def _known(opponent: str, home: Path, level: Level) -> str:
+    """An opponent's name as the level has it on record."""
     known = read_learned(home, level)
     if not known:
         raise UnknownNameError(f"unknown opponent {quoted(opponent)}: {level.name} has learned of nobody yet")
-    if opponent not in known:
+    if (name := spelled(opponent, known)) not in known:
         raise UnknownNameError(unknown_name("opponent", opponent, known))
+    return name
 
 
 @app.command
 def reset(level: Positional[str], home: Path | None = None) -> str:
     """Puts a level back to how it was installed.
+
+    What a level of your own has learned is kept by what the level is made of: a copy with the same bytes is reset with it.
 
     Args:
         level: name or directory.

@@ -22,6 +22,7 @@ from agents.levels.choice import BEHAVIOUR
 from agents.network.checkpoint import METADATA, WEIGHTS, load_checkpoint
 from agents.network.nets import Actor
 from ginenv.errors import GinError, did_you_mean, quoted
+from ginenv.players import not_a_directory
 
 FORMAT_VERSION = 3
 # The file that makes a checkpoint's directory a level's.
@@ -186,6 +187,8 @@ def load_level(name: str | int) -> Level:
     if not (directory / LEVEL).is_file():
         if directory.is_dir():
             raise LevelError(f"{directory} is not a level's directory: it has no {LEVEL}; gin levels build makes one")
+        if directory.is_file():
+            raise LevelError(f"level {not_a_directory(text)}")
         hint = did_you_mean(text, NAMES)
         raise LevelError(f"level {str(name)!r} does not exist{hint}; known: {', '.join(NAMES)}, or a level's directory")
     source = f"level {directory}"

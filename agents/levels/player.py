@@ -5,10 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from agents.config import parse_config
+from agents.files import check_directory
 from agents.levels.acquaintances import Acquaintances
 from agents.levels.answers import SPACE, lean
 from agents.levels.choice import TASTE, choose, draw_tastes, prepare
@@ -18,8 +20,12 @@ from agents.network.inputs import HeuristicFeatures, actor_inputs
 from agents.network.nets import FrozenActor, has_bfloat16_units
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.errors import GinError
-from ginenv.players import BasePlayer, Player
+from ginenv.players import BasePlayer
 from ginenv.view import VIEW
+
+if TYPE_CHECKING:
+    from agents.search.config import SearchConfig
+    from agents.search.player import SearchPlayer
 
 # Observations, whether a knock was declined, legal actions, random words.
 _Seen = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -56,6 +62,11 @@ class LevelPlayer(BasePlayer):
         self._space = np.zeros(1, SPACE)
         if profile is not None:
             profile.show(self.known)
+
+    @property
+    def search_settings(self) -> dict[str, Any] | None:
+        """What the choices of its search depend on (``SearchConfig.decisive``); ``None`` where it does not search."""
+        return None if self.search is None else self.search.search_settings
 
     def rows_of(self, slots: np.ndarray | None, n: int) -> np.ndarray:
         """The row of each slot's opponent; with a profile all slots share one."""
@@ -166,16 +177,21 @@ class LevelPlayer(BasePlayer):
             warnings.warn(str(error), stacklevel=2)
 
 
-def _search(level: Level, policy: Callable[[np.ndarray, np.ndarray | None], np.ndarray]) -> Player:
+def search_config(level: Level) -> SearchConfig:
+    """The settings of the search of a level that has worlds; what the level does not set of it has the search's own defaults."""
     # A level that does not search need not wait for the search to load.
     from agents.search.config import SearchConfig
-    from agents.search.player import SearchPlayer
 
     # With few worlds more particles than these bring nothing (LOG.md).
     worlds = level.settings.worlds
     asked = {"worlds": worlds, "particles": min(1024, 16 * worlds), "slack": level.settings.slack}
-    config: SearchConfig = parse_config(asked, SearchConfig, level.name)
-    return SearchPlayer(config, 0, policy)
+    return parse_config(asked, SearchConfig, level.name)
+
+
+def _search(level: Level, policy: Callable[[np.ndarray, np.ndarray | None], np.ndarray]) -> SearchPlayer:
+    from agents.search.player import SearchPlayer
+
+    return SearchPlayer(search_config(level), 0, policy)
 
 
 def make_level(
@@ -204,5 +220,8 @@ def make_level(
         found = found.with_settings(worlds=worlds)
     if opponent and not profile:
         raise GinError("opponent needs profile, the directory in which a level keeps what it learns")
-    kept = Profile(Path(profile), found, opponent or "anybody") if profile else None
+    kept = None
+    if profile:
+        check_directory("profile", Path(profile))
+        kept = Profile(Path(profile), found, opponent or "anybody")
     return LevelPlayer(found, seed, learn, kept)

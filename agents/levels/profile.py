@@ -25,6 +25,7 @@ from agents.levels.level import INSTALLED, Level, LevelError
 from agents.opponent_model.features import NUM_WEIGHTS
 from agents.opponent_model.habits import COUNTS, NUM_HABITS
 from agents.opponent_model.posterior import square
+from agents.people import spelled
 
 FORMAT_VERSION = 3
 DIRECTORY = "levels"
@@ -107,6 +108,7 @@ def _read(path: Path, level: Level) -> tuple[_File, bool]:
 
 def _acquaintances(file: _File, opponent: str) -> Acquaintances:
     """The opponent in row 0, and after it the others, of whom only weights, hands and habits are read."""
+    opponent = spelled(opponent, file.opponents)
     found = Acquaintances(Experience(file.evidence, file.tests))
     names = [opponent, *(name for name in file.opponents if name != opponent)]
     found.widen(len(names))
@@ -126,7 +128,7 @@ def read_learned(home: Path, level: Level, opponent: str | None = None) -> dict[
     Args:
         home: the directory.
         level: the level.
-        opponent: the name of one opponent, also of one that is not known; all that are when left out.
+        opponent: the name of one opponent, in any case of its letters, also of one that is not known; all that are when left out.
 
     Returns:
         For each name that opponent in row 0, and the others after it.
@@ -146,7 +148,7 @@ class Profile:
     Args:
         home: directory of all profiles.
         level: the level.
-        opponent: name of the opponent.
+        opponent: name of the opponent, in any case of its letters.
 
     Raises:
         LevelError: if the file is damaged, or its directory cannot be made.
@@ -196,7 +198,8 @@ class Profile:
                 counts = {name: found.counts[name][0].tolist() for name in COUNTS.names or ()}
                 known_now = _Known(**found.knowledge.to_dict(0), **counts)
                 changes = {"evidence": found.experience.evidence, "tests": found.experience.tests}
-                file = file.model_copy(update=changes | {"opponents": file.opponents | {self.opponent: known_now}})
+                known_as = spelled(self.opponent, file.opponents)
+                file = file.model_copy(update=changes | {"opponents": file.opponents | {known_as: known_now}})
                 values = file.model_dump()
                 write_json(self.path, values | {"checksum": _checksum(values)})
         except OSError as error:

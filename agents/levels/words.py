@@ -194,7 +194,8 @@ def _of_opponent(found: dict[str, Any]) -> list[str]:
     hands, name = found["hands_shown"], found["opponent"]
     lines = [f"{name}: {hands or 'no'} hand{'s' if hands > 1 else ''} shown{'' if hands else ' yet'}."]
     if found["beliefs"]:
-        lines.append("  It " + "; it ".join(belief["words"] for belief in found["beliefs"]) + ".")
+        beliefs = [f"{belief['words']} (certainty {100 * belief['certainty']:.0f} %)" for belief in found["beliefs"]]
+        lines.append("  It " + "; it ".join(beliefs) + ".")
     for habit in found["habits"]:
         of_others = "" if habit["others"] is None else f", others on record {100 * habit['others']:.0f} %"
         share = 100 * habit["did"] / habit["could"]

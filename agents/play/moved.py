@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from filelock import FileLock, Timeout
 
 from agents.files import read_bytes, read_json, writing
+from agents.people import folded
 from agents.play.database import Database
 from agents.play.kept import Kept
 from agents.play.moves import count
@@ -64,7 +65,7 @@ def move_in(home: Path, database: Database) -> None:
 
 def _move_player(directory: Path, database: Database) -> None:
     name = unquote(directory.name)
-    if database.rows("SELECT 1 FROM player WHERE folded = ?", name.casefold()):
+    if database.rows("SELECT 1 FROM player WHERE folded = ?", folded(name)):
         return
     content, unreadable = _Content(options=Options(), statistics=Statistics(), game=None), []
     try:
@@ -103,7 +104,7 @@ def _seat_last_player(last: Path, database: Database) -> None:
         return
     database.run(
         "UPDATE player SET seated = 1 WHERE folded = ? AND NOT EXISTS (SELECT 1 FROM player WHERE seated > 0)",
-        name.casefold(),
+        folded(name),
     )
 
 

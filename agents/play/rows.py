@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from agents.people import folded
 from agents.play.database import Database
 from agents.play.options import Options, variation
 from agents.play.statistics import Statistics
@@ -57,7 +58,7 @@ def add_player(
     """Adds a player; returns the id of the row."""
     return database.run(
         "INSERT INTO player (name, folded, options, statistics, game) VALUES (?, ?, ?, ?, ?)",
-        *(name, name.casefold(), options.model_dump_json(), statistics.model_dump_json(), as_json(game)),
+        *(name, folded(name), options.model_dump_json(), statistics.model_dump_json(), as_json(game)),
     )
 
 

@@ -37,7 +37,8 @@ from filelock import FileLock, Timeout
 from platformdirs import user_data_path
 from pydantic import TypeAdapter
 
-from agents.files import FileError, write_text, writing
+from agents.files import FileError, check_directory, write_text, writing
+from agents.people import folded
 from agents.play.database import Database
 from agents.play.moved import move_in
 from agents.play.options import Options
@@ -82,6 +83,7 @@ class Home:
             self.path = Path(path).expanduser()
         except RuntimeError:
             raise StoreError(f"this user has no home directory for {path}; GINENV_HOME names another place") from None
+        check_directory("home", self.path)
         with writing(self.path / "locks"):
             (self.path / "locks").mkdir(parents=True, exist_ok=True)
         self.database = Database(self.path / FILE)
@@ -107,7 +109,7 @@ class Home:
 
     def find(self, name: str) -> str | None:
         """A player's name as it is spelled, whatever the case of the letters; None where there is no such player."""
-        rows = self.database.rows("SELECT name FROM player WHERE folded = ?", name.casefold())
+        rows = self.database.rows("SELECT name FROM player WHERE folded = ?", folded(name))
         return rows[0]["name"] if rows else None
 
     def known(self, name: str) -> str:
@@ -158,7 +160,7 @@ class Home:
     def lock(self, name: str) -> FileLock:
         """Acquires a player's lock, which ends with this process however it ends."""
         # "." and ".." mean something else to a file system.
-        path = self.path / "locks" / quote(name.casefold(), safe=" ").replace(".", "%2E")
+        path = self.path / "locks" / quote(folded(name), safe=" ").replace(".", "%2E")
         # Shared by threads: the one that serves a table need not be the one that opened the file.
         lock = FileLock(path, blocking=False, thread_local=False)
         with writing(path):
@@ -299,8 +301,8 @@ class PlayerFile:
             GinError: if it is not a record, or there already.
         """
         record = parse_record(text)
-        folded = [seat.casefold() for seat in record.players]
-        seat = folded.index(self.name.casefold()) if self.name.casefold() in folded else None
+        seats = [folded(seat) for seat in record.players]
+        seat = seats.index(folded(self.name)) if folded(self.name) in seats else None
         names = record.players[0] or "seat 0", record.players[1] or "seat 1"
         database = self.home.database
         with database.transaction():

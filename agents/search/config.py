@@ -36,6 +36,11 @@ class SearchConfig(Config):
     slack: float = Field(0.0, ge=0, le=10)
     threads: int = Field(1, ge=1, le=256)
 
+    @property
+    def decisive(self) -> dict[str, Any]:
+        """The settings that a choice depends on, those left at their defaults included, as JSON can hold them."""
+        return self.model_dump(mode="json", exclude={"threads"})
+
     @model_validator(mode="before")
     @classmethod
     def _as_many_as_time_allows(cls, values: Any) -> Any:

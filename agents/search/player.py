@@ -98,6 +98,11 @@ class SearchPlayer(BasePlayer):
         self.workspaces = [Workspace(self.config) for _ in range(self.config.threads)]
         self.pool = ThreadPoolExecutor(self.config.threads) if self.config.threads > 1 else None
 
+    @property
+    def search_settings(self) -> dict[str, Any]:
+        """What its choices depend on (``SearchConfig.decisive``)."""
+        return self.config.decisive
+
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Chooses for every view: ``VIEW[n]`` to ``int64[n]``."""
         views = np.atleast_1d(views)

@@ -27,9 +27,9 @@ _FAN = (48, 49, 50, 51, 0)
 # What is said of opponents; others have their names alone.
 _OPPONENT_TEXTS = {
     "level-1": "a beginner",
-    "level-2": "a good player",
-    "level-3": "a strong player",
-    "level-4": "the strongest level, with search",
+    "level-2": "an intermediate player",
+    "level-3": "an advanced player",
+    "level-4": "an expert, with search",
     "formula": "the built-in formulas, which hints come from too",
     "network": "the trained network",
     "search": "the network with search",

@@ -7,6 +7,7 @@ from typing import Any
 
 from agents.files import read_json, write_json, writing
 from agents.levels.level import NAMES, Level, LevelError, load_level
+from agents.levels.player import search_config
 
 RATING = "rating.json"
 # The rates that are kept.
@@ -16,7 +17,7 @@ FIGURES = (
 
 
 def read_rating(level: Level, digest: str = "") -> dict[str, Any] | None:
-    """The rating of a level; ``None`` where there is none, or where it is of another level.
+    """The rating of a level; ``None`` where there is none, or where it is of another level or another search.
 
     Args:
         level: beside which it lies.
@@ -28,12 +29,20 @@ def read_rating(level: Level, digest: str = "") -> dict[str, Any] | None:
     path = level.directory / RATING
     try:
         found = read_json(path)
-        return found if found.get("sha256") == (digest or level.digest) else None
+        search = _search_of(level)
+        # Ratings of earlier versions do not say by which search the level played.
+        is_its_own = found.get("sha256") == (digest or level.digest) and found.get("search", search) == search
+        return found if is_its_own else None
     except FileNotFoundError:
         return None
     except (OSError, ValueError, AttributeError) as error:
         reason = f"{RATING} cannot be read ({error}); delete it or rate the level again"
         raise LevelError(f"level {level.directory}: {reason}") from None
+
+
+def _search_of(level: Level) -> dict[str, Any] | None:
+    """The settings that a level searches with: what it does not set itself may change with the program, and its play with it."""
+    return search_config(level).decisive if level.settings.worlds else None
 
 
 def rate_levels(results: Path) -> list[str]:
@@ -69,8 +78,11 @@ def rate_levels(results: Path) -> list[str]:
     if not ratings:
         raise LevelError(f"{results}: no level is among the players; known: {', '.join(NAMES)}")
     for name, rating in ratings.items():
-        if rating["sha256"] != load_level(name).digest:
-            raise LevelError(f"{results}: {name} has changed since that tournament was played; play it anew")
+        level = load_level(name)
+        if rating["sha256"] != level.digest or rating["search"] != _search_of(level):
+            raise LevelError(
+                f"{results}: {name}, or its search, has changed since that tournament was played; play it anew"
+            )
     lines = []
     for name, rating in ratings.items():
         path = load_level(name).directory / RATING
@@ -88,6 +100,8 @@ def _names(specs: list[str]) -> set[str]:
 def _rating_of(document: dict[str, Any], player: str, level: str) -> dict[str, Any]:
     return {
         "sha256": document["made_of"][level],
+        # Tournaments of earlier versions do not say it.
+        "search": document.get("searches", {}).get(document["config"]["players"][player]),
         "command": document.get("command"),
         "rules": document["config"]["rules"],
         "rating": document["ratings"][player],
