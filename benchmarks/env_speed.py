@@ -1,4 +1,4 @@
-"""Steps a second of the environments, beside OpenSpiel's decisions with observation and mask, on one core and on two.
+"""Steps a second of the environments, beside OpenSpiel's decisions with observation and mask, on one core.
 
 Run with `python -m benchmarks.env_speed`, after `make peers`. The learner plays uniformly at random, by a compiled
 function that is part of what is measured; its opponent is `random` and moves inside the step, so each of the learner's steps
@@ -6,7 +6,6 @@ holds about two decisions. Printed are the learner's steps, and the ratio of the
 """
 
 import argparse
-import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,8 +24,6 @@ STEPS = 100
 RULES = "eaai"
 # Processor time of each measurement in each round. A shared machine is undisturbed for a quarter of a second more often than for three.
 SECONDS, ROUNDS = 0.25, 24
-# So many threads step four times as many games: with fewer, to call one takes as long as to play.
-THREADS = 2
 RESULTS = Path(__file__).parent / "results" / "env_speed.json"
 
 
@@ -74,11 +71,9 @@ class _Player:
         return self.actions
 
 
-def vector_steps(
-    name: str = "random", num_envs: int = NUM_ENVS, seconds: float = 3.0, seed: int = 0, threads: int = 1
-) -> Throughput:
-    """The vector environment's `step`, with observation and mask; several threads by the clock on the wall."""
-    envs: Any = gym.make_vec("Gin/Hand-v0", num_envs=num_envs, opponent=name, rules=RULES, threads=threads)
+def vector_steps(name: str = "random", num_envs: int = NUM_ENVS, seconds: float = 3.0, seed: int = 0) -> Throughput:
+    """The vector environment's `step`, with observation and mask."""
+    envs: Any = gym.make_vec("Gin/Hand-v0", num_envs=num_envs, opponent=name, rules=RULES)
     _, infos = envs.reset(seed=seed)
     player = _Player(num_envs)
     masks = infos["action_mask"]
@@ -92,13 +87,7 @@ def vector_steps(
             hands += int(done.sum())
         return hands, STEPS * num_envs
 
-    what = f"Gin/Hand-v0, {num_envs} games, opponent {name}"
-    try:
-        if threads == 1:
-            return measure(what, play, seconds)
-        return measure(f"{what}, {threads} threads", play, seconds, time.perf_counter)
-    finally:
-        envs.close()
+    return measure(f"Gin/Hand-v0, {num_envs} games, opponent {name}", play, seconds)
 
 
 def single_steps(name: str = "random", seconds: float = 3.0, seed: int = 0) -> Throughput:
@@ -129,13 +118,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     results = compare(
-        [
-            partial(random_hands_observed, seconds=SECONDS),
-            partial(vector_steps, seconds=SECONDS),
-            partial(vector_steps, num_envs=4 * NUM_ENVS, seconds=SECONDS, threads=THREADS),
-            partial(single_steps, seconds=SECONDS),
-        ],
-        ROUNDS,
+        [partial(steps, seconds=SECONDS) for steps in (random_hands_observed, vector_steps, single_steps)], ROUNDS
     )
     reference = results[0].decisions_per_second
     rows = []

@@ -127,7 +127,7 @@ def speed_table() -> list[str]:
         [row["name"], f"{row['steps_per_second']:,.0f} steps", f"{row['ratio']:,.1f} ×"]
         for row in json.loads((RESULTS / "env_speed.json").read_text(encoding="utf-8"))["rows"]
     ]
-    return table(["one core, or as many as threads are named", "a second", "beside OpenSpiel on one"], rows)
+    return table(["one core", "a second", "beside OpenSpiel"], rows)
 
 
 TRAINING = """The learner's own decisions; the fastest round of `python -m benchmarks.training_speed`, beside MaskablePPO on an environment

@@ -26,7 +26,7 @@ class Throughput:
         name: What was measured, in a few words.
         hands: Finished hands; of several measurements put together, no whole number.
         decisions: Actions chosen by players, forced ones included; chance moves are not decisions.
-        seconds: Time, in seconds: of the processor, unless the name says otherwise.
+        seconds: Processor time, in seconds.
     """
 
     name: str
@@ -36,12 +36,12 @@ class Throughput:
 
     @property
     def hands_per_second(self) -> float:
-        """Finished hands a second."""
+        """Finished hands per second of processor time."""
         return self.hands / self.seconds
 
     @property
     def decisions_per_second(self) -> float:
-        """Decisions a second."""
+        """Decisions per second of processor time."""
         return self.decisions / self.seconds
 
     def __str__(self) -> str:
@@ -50,30 +50,24 @@ class Throughput:
         )
 
 
-def measure(
-    name: str,
-    play: Callable[[], tuple[int, int]],
-    seconds: float = 3.0,
-    clock: Callable[[], float] = time.process_time,
-) -> Throughput:
+def measure(name: str, play: Callable[[], tuple[int, int]], seconds: float = 3.0) -> Throughput:
     """Call `play` again and again until `seconds` have been spent.
 
-    By the processor time of this process, all threads added up, the figure is one of a single core, and waiting for other
-    programs is not counted; that they share caches and clock speed still shows (see `compare`).
+    The clock is the processor time of this process, all threads added up. So the figure is one of a single core, and
+    waiting for other programs is not counted; that they share caches and clock speed still shows (see `compare`).
 
     Args:
         name: What is measured, in a few words.
         play: Plays at least one hand to its end; returns how many hands it finished and how many decisions it took.
-        seconds: Time to spend, beside one call before that pays for caches and compilation.
-        clock: Tells the time; for what several threads do, one on the wall.
+        seconds: Processor time to spend, beside one call before that pays for caches and compilation.
 
     Returns:
         The totals; the last call is counted whole.
     """
     play()
     hands = decisions = 0
-    start = clock()
-    while (spent := clock() - start) < seconds:
+    start = time.process_time()
+    while (spent := time.process_time() - start) < seconds:
         more_hands, more_decisions = play()
         hands += more_hands
         decisions += more_decisions

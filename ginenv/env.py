@@ -19,7 +19,7 @@ from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
 from ginenv.errors import IllegalActionError, check_choice, must_be
 from ginenv.hand import Hand
 from ginenv.info import info_of
-from ginenv.players import Player
+from ginenv.players import Player, close_players
 from ginenv.rules import Rules
 from ginenv.table_batch import TableBatch, TableOptions, check_arguments
 
@@ -169,7 +169,7 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
 
     def close(self) -> None:
         """Closes the opponents, such as programs that play."""
-        self._batch.close()
+        close_players(self._batch.players)
 
 
 def _buffers() -> tuple[np.ndarray, np.ndarray]:

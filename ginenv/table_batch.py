@@ -7,7 +7,6 @@ can call, and reset's options.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, TypedDict
 
 import numpy as np
@@ -28,7 +27,7 @@ from ginenv.errors import (
     unknown_name,
 )
 from ginenv.game import set_keys
-from ginenv.players import BasePlayer, Player, ask_player, close_players, make_player
+from ginenv.players import BasePlayer, Player, ask_player, make_player
 from ginenv.rules import Rules, get_rules
 from ginenv.table_kernels import (
     ASK,
@@ -53,8 +52,6 @@ from ginenv.view import VIEW, make_views
 
 ON_ILLEGAL = ("terminate", "raise")
 MEMORY = ("env", "profile")
-# A thread with fewer tables than this takes longer to call than to play.
-_LEAST_OF_A_THREAD = 256
 RESET_OPTIONS = ("deal", "starter", "dealer", "seat")
 
 
@@ -90,7 +87,6 @@ class TableBatch:
         seat: as for ``ginenv.env.TableEnv``, as the next two; without opponents the learner sits wherever it is to move.
         on_illegal: see there.
         opponent_memory: see there.
-        threads: how many play the tables; compiled opponents move within them.
     """
 
     def __init__(
@@ -105,7 +101,6 @@ class TableBatch:
         seat: int | str = "random",
         on_illegal: str = "terminate",
         opponent_memory: str = "env",
-        threads: int = 1,
     ) -> None:
         self.rules = get_rules(rules)
         self.num_tables = num_tables
@@ -121,11 +116,8 @@ class TableBatch:
         self.tables["same_step"] = same_step
         self.finals = np.zeros(num_tables, INFO)
         self.final_rows = np.zeros((num_tables if same_step else 0, OBSERVATION_SIZE), np.uint8)
-        # What opponents are asked about, and for each thread a view to work with: the first of two, so that no two threads write
-        # into one line of a cache.
-        self._views = np.zeros(num_tables, VIEW)
-        self._scratch = np.zeros((threads, 2), VIEW)
-        self._pool: ThreadPoolExecutor | None = None
+        # The last view is scratch; the others are what opponents are asked about.
+        self._views = np.zeros(num_tables + 1, VIEW)
         self._slots = np.zeros(num_tables, np.int64)
         self._all = np.arange(num_tables)
         self.is_game = is_game
@@ -253,7 +245,9 @@ class TableBatch:
         begin_some(self.states, self.tables, slots)
         self._impose(slots, *checked)
         self._slots[: len(slots)] = slots
-        self._play(self._slots, len(slots), False, rows, masks)
+        waiting = play(*self._place(), self._slots, len(slots), False, rows, masks)
+        if waiting:
+            self._serve(waiting, rows, masks)
 
     def check_options(self, options: dict[str, Any] | None) -> tuple[list[int] | None, int | None, int | None]:
         """The deck, the starter and the learner's seat that reset's options ask for.
@@ -326,32 +320,12 @@ class TableBatch:
 
     def step(self, rows: np.ndarray, masks: np.ndarray) -> None:
         """Plays the actions taken; observations and masks go to rows and masks."""
-        self._play(self._all, self.num_tables, True, rows, masks)
-
-    def _play(self, slots: np.ndarray, count: int, acts: bool, rows: np.ndarray, masks: np.ndarray) -> None:
-        """Plays the first ``count`` of some tables on until the learner is to move at each."""
-        waiting = self._play_on(slots, count, acts, rows, masks)
+        waiting = play(*self._place(), self._all, self.num_tables, True, rows, masks)
         if waiting:
             self._serve(waiting, rows, masks)
 
-    def _play_on(self, slots: np.ndarray, count: int, acts: bool, rows: np.ndarray, masks: np.ndarray) -> int:
-        """Plays tables on as far as compiled code can, each thread its share of them; how many wait for Python."""
-        threads = min(len(self._scratch), count // _LEAST_OF_A_THREAD)
-        if threads < 2:
-            return play(self.states, self.tables, self._scratch[0], slots, 0, count, acts, rows, masks)
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(len(self._scratch) - 1, "tables")
-        ends = [count * k // threads for k in range(threads + 1)]
-
-        def share(k: int) -> int:
-            return play(self.states, self.tables, self._scratch[k], slots, ends[k], ends[k + 1], acts, rows, masks)
-
-        others = [self._pool.submit(share, k) for k in range(1, threads)]
-        try:
-            return share(0) + sum(other.result() for other in others)
-        finally:
-            # An interrupt leaves no table half played.
-            wait(others)
+    def _place(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self.states, self.tables, self._views
 
     def _wire(self) -> None:
         """Writes the addresses that compiled code follows; again whenever one of the arrays is another."""
@@ -367,7 +341,7 @@ class TableBatch:
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy needs; addresses and compiled code are found again."""
-        return self.__dict__ | {"_alive": [None] * len(self.players), "_pool": None}
+        return self.__dict__ | {"_alive": [None] * len(self.players)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -383,7 +357,7 @@ class TableBatch:
                     count = collect_waiting(self.states, self.tables, views, slots, number, ASK)
                     if count:
                         self._ask(player, count)
-                        waiting += self._play_on(slots, count, False, rows, masks) - count
+                        waiting += play(*self._place(), slots, count, False, rows, masks) - count
                         served += count
                 if self._opponents["listens"][number]:
                     count = collect_waiting(self.states, self.tables, views, slots, number, TELL)
@@ -391,7 +365,7 @@ class TableBatch:
                         told = slots[:count].copy()
                         player.observe_hands(views[:count], told)
                         self.tables["told"][told] = 1
-                        waiting += self._play_on(slots, count, False, rows, masks) - count
+                        waiting += play(*self._place(), slots, count, False, rows, masks) - count
                         served += count
             if not served:
                 self._explain_stop()
@@ -413,13 +387,6 @@ class TableBatch:
         slot = int(np.argmax(status == FAULT))
         name = self.names[self.tables["opponent"][slot]]
         raise IllegalActionError(f"player {name!r} chose an illegal action")
-
-    def close(self) -> None:
-        """Closes the opponents, such as programs that play, and ends the threads."""
-        close_players(self.players)
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None
 
     def name_at(self, slot: int) -> str:
         """The name of the opponent at a table; empty where the learner plays both seats."""

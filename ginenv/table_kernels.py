@@ -308,11 +308,11 @@ def _act(s, t, v):
 
 
 @kernel
-def play(states, tables, scratch, slots, first, end, acts, rows, masks):
-    """Plays the tables ``slots[first:end]`` on, where ``acts`` is set by the actions written in them first; how many wait for Python."""
-    v = scratch[0]
+def play(states, tables, views, slots, count, acts, rows, masks):
+    """Plays some tables on, where ``acts`` is set by the actions written in them first; how many wait for Python."""
+    v = views[states.shape[0]]
     waiting = 0
-    for k in range(first, end):
+    for k in range(count):
         i = slots[k]
         s = states[i]
         t = tables[i]

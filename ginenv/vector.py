@@ -22,7 +22,7 @@ from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
 from ginenv.env import METADATA, RENDER_MODES, observation_space
 from ginenv.errors import GinError, check_choice, check_whole, must_be
 from ginenv.info import Reporter
-from ginenv.players import Player
+from ginenv.players import Player, close_players
 from ginenv.rules import Rules
 from ginenv.table_batch import TableBatch, TableOptions, check_arguments
 
@@ -75,8 +75,6 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         reward: as for the single environment.
         on_illegal: as for the single environment; with ``"raise"`` no table is stepped when one action is illegal.
         opponent_memory: as for the single environment.
-        threads: how many threads play the tables, at least 256 each; what is played stays the same. It pays from some thousand
-            tables on, or against opponents that take longer than ``random``, where cores are free.
     """
 
     _is_game = False
@@ -91,11 +89,9 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         autoreset_mode: str | AutoresetMode = "same_step",
         copy: bool = True,
         render_mode: str | None = None,
-        threads: int = 1,
         **options: Unpack[TableOptions],
     ) -> None:
         check_whole("num_envs", num_envs, 1)
-        check_whole("threads", threads, 1)
         if isinstance(autoreset_mode, AutoresetMode):
             names = {mode: name for name, mode in _MODES.items()}
             autoreset_mode = names.get(autoreset_mode, autoreset_mode.value)
@@ -117,13 +113,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         # Nobody is no opponent, as in the single environment; to the batch it is a learner that plays both seats.
         opponents = [opponent] if opponent is None else opponent
         self._batch = TableBatch(
-            num_envs,
-            rules=rules,
-            opponents=opponents,
-            is_game=self._is_game,
-            same_step=self._same_step,
-            threads=threads,
-            **options,
+            num_envs, rules=rules, opponents=opponents, is_game=self._is_game, same_step=self._same_step, **options
         )
         self._reporter = Reporter(num_envs, self._is_game)
         self._never = np.zeros(num_envs, bool)
@@ -237,7 +227,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def close_extras(self, **kwargs: Any) -> None:
         """Closes the opponents, such as programs that play; ``close`` calls this."""
-        self._batch.close()
+        close_players(self._batch.players)
 
 
 class HandVectorEnv(TableVectorEnv):

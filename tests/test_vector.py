@@ -7,7 +7,6 @@ import functools
 import gc
 import importlib.util
 import sys
-import threading
 import weakref
 from typing import Any
 
@@ -110,53 +109,6 @@ def test_one_table_of_many_plays_like_one_alone() -> None:
         if over:
             observation, info = alone.reset()
         assert np.array_equal(rows[37], observation)
-
-
-class _Asked(BasePlayer):
-    """Python has to ask it: the first legal action."""
-
-    name = "asked"
-
-    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
-        return ginenv.action_masks(views).argmax(axis=1)
-
-
-def _table_threads() -> int:
-    return sum(thread.name.startswith("tables") for thread in threading.enumerate())
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_threads_change_nothing(mode: str) -> None:
-    """Compiled opponents, one that Python asks and one that remembers, at tables that three threads share unevenly."""
-    options = {"opponent": ["random", _Asked(), "formula", "level-1"], "rules": "eaai", "autoreset_mode": mode}
-    before = _table_threads()
-    alone, shared = (ginenv.GameVectorEnv(799, **options, threads=threads) for threads in (1, 3))
-    one, other = alone.reset(seed=3), shared.reset(seed=3)
-    assert _table_threads() > before
-    assert_same(one, other)
-    ends = 0
-    for step in range(60):
-        actions = one[-1]["action_mask"].argmax(axis=1)
-        actions[step] = (actions[step] + step) % 107
-        one, other = alone.step(actions), shared.step(actions)
-        for a, b in zip(one, other, strict=True):
-            assert_same(a, b)
-        ends += int(one[2].sum())
-        if step == 30:
-            first, shared = shared, copy.deepcopy(shared)
-            first.close()
-            assert _table_threads() == before
-    assert ends > 50 and _table_threads() > before
-    shared.close()
-    assert _table_threads() == before
-
-
-def test_few_tables_stay_with_one_thread() -> None:
-    before = _table_threads()
-    envs = ginenv.HandVectorEnv(511, threads=8)
-    envs.reset(seed=1)
-    envs.step(envs.action_masks().argmax(axis=1))
-    assert _table_threads() == before
 
 
 def test_golden_results() -> None:
@@ -336,8 +288,6 @@ def test_illegal_actions() -> None:
 def test_bad_arguments_are_refused() -> None:
     with pytest.raises(GinError, match="num_envs must be a whole number of at least 1, got 0"):
         ginenv.HandVectorEnv(0)
-    with pytest.raises(GinError, match="threads must be a whole number of at least 1, got 0"):
-        ginenv.HandVectorEnv(2, threads=0)
     with pytest.raises(GinError, match="did you mean 'same_step'"):
         ginenv.HandVectorEnv(2, autoreset_mode="samestep")
     with pytest.raises(GinError, match="3 seeds are given for 2"):
