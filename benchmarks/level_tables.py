@@ -162,8 +162,9 @@ def histories_table() -> list[str]:
     )
 
 
-TOLD = """`python -m benchmarks.ceiling`: a network that learned against thousands of random styles, each time told which one, and met none
-of the held-out opponents; told the true numbers of each, those of a typical one, or those of another."""
+TOLD = """`python -m benchmarks.ceiling`: a network that learned against a thousand random styles, each time told which one, and met none
+of the held-out opponents; told the true numbers of each, those of a typical one, or those of another of them. The two kinds that are
+no styles are left out. Intervals by deals, of one training."""
 
 
 def told_table() -> list[str]:
@@ -185,7 +186,7 @@ def told_table() -> list[str]:
     headings = [
         f"points a hand, {settings['hands']:,} hands each",
         "`network`, from which it began",
-        f"told the truth less that ({settings['teacher']['decisions'] / 1e6:.0f} M decisions)",
+        f"told the truth less that ({settings['teacher']['decisions']:,} decisions)",
         "told the truth less a typical style",
         "told another's less a typical style",
     ]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
@@ -206,7 +207,8 @@ def _marker_in(directory: str) -> str:
 
 def not_a_directory(path: str) -> str:
     """What is said of a file where a player's directory is needed: of a level that was exported to a file, how to have it back."""
-    hint = f"; gin levels import {path} DIRECTORY makes a level's directory of it" if path.endswith(".zip") else ""
+    command = f"gin levels import {shlex.quote(path)} DIRECTORY"
+    hint = f"; {command} makes a level's directory of it" if path.endswith(".zip") else ""
     return f"{quoted(path)} is a file, not a directory that holds a player{hint}"
 
 

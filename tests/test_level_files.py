@@ -55,7 +55,8 @@ from tests.support.level_scenes import checksum, hands_of
 
 def learned_hands(home: Path, level: Level, opponent: str = "anna") -> int:
     """How many hands of an opponent a level has on record."""
-    return int(read_learned(home, level, opponent)[opponent].counts["could"][0, 0])
+    (known,) = read_learned(home, level, opponent).values()
+    return int(known.counts["could"][0, 0])
 
 
 def play_with_profile(level: Level, home: Path, hands: int, opponent: str = "anna", seed: int = 5) -> np.ndarray:
@@ -125,7 +126,7 @@ def test_an_opponent_and_a_home_that_are_not_there_are_errors(
 ) -> None:
     learned, home = ["learned", str(level.directory), "--home"], tmp_path / "home"
     for command in (learned, ["reset", *learned[1:]]):
-        with pytest.raises(GinError, match=r"home .*nowhere is not a directory that exists; name the one that holds"):
+        with pytest.raises(GinError, match=r"home .*nowhere does not exist; name the directory that holds"):
             levels([*command, str(tmp_path / "nowhere")])
     home.mkdir()
     with pytest.raises(UnknownNameError, match=r"^unknown opponent 'ann': .* has learned of nobody yet$"):

@@ -96,8 +96,13 @@ def test_a_rating_is_not_said_of_another_search(
     rating = json.loads((installed / RATING).read_text())
     del rating["search"]
     (installed / RATING).write_text(json.dumps(rating))
-    assert read_rating(load_level("level-1")) == rating, "it was written before ratings told of the search"
+    assert read_rating(load_level("level-1")) is None, "it does not say of which search it is"
     with pytest.raises(GinError, match="level-1, or its search, has changed since that tournament"):
+        rate_levels(results)
+    document = json.loads(results.read_text())
+    del document["searches"]
+    results.write_text(json.dumps(document))
+    with pytest.raises(GinError, match=r"does not say by which search level-1 played; play the tournament anew"):
         rate_levels(results)
 
 

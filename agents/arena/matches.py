@@ -315,8 +315,8 @@ def play_match(
         pairs: how many deals, each played with both seatings (two games, or two hands).
         unit: ``games`` or ``hands``, in place of that of the settings.
         seed: of deals and players, in place of that of the settings.
-        workers: processes; more than one needs names for players, and in a script that this is called under
-            ``if __name__ == "__main__":``, since each process imports the script.
+        workers: processes; more than one needs names for players, and a script must call this under
+            ``if __name__ == "__main__":``, since each process imports it.
         progress: called with the number of finished games (or hands).
         settings: everything else; the default ones when left out.
 

@@ -63,7 +63,7 @@ def learned(
     if opponent == "":
         raise GinError("opponent must be a name, not empty; all opponents are told of when it is left out")
     if opponent is not None and found.learns:
-        opponent = _known(opponent, home, found)
+        _check_known(opponent, home, found)
     if not as_json:
         return what_did_you_learn(home, found, opponent)
     return json.dumps(findings(home, found, opponent), indent=2)
@@ -71,22 +71,20 @@ def learned(
 
 def _home(named: Path | None) -> Path:
     """Where what levels learned is: a directory that was named must be there; the usual one may be made yet."""
-    if named is None:
-        return default_home()
-    check_directory("home", named)
-    if not named.is_dir():
-        raise GinError(f"home {named} is not a directory that exists; name the one that holds what levels learned")
-    return named
+    home = default_home() if named is None else named
+    check_directory("home", home)
+    if named is not None and not named.is_dir():
+        raise GinError(f"home {named} does not exist; name the directory that holds what levels learned")
+    return home
 
 
-def _known(opponent: str, home: Path, level: Level) -> str:
-    """An opponent's name as the level has it on record."""
+def _check_known(opponent: str, home: Path, level: Level) -> None:
+    """Refuses an opponent whom the level has not met."""
     known = read_learned(home, level)
     if not known:
         raise UnknownNameError(f"unknown opponent {quoted(opponent)}: {level.name} has learned of nobody yet")
-    if (name := spelled(opponent, known)) not in known:
+    if spelled(opponent, known) not in known:
         raise UnknownNameError(unknown_name("opponent", opponent, known))
-    return name
 
 
 @app.command

@@ -137,7 +137,8 @@ def read_learned(home: Path, level: Level, opponent: str | None = None) -> dict[
         LevelError: if the file is damaged.
     """
     file = _read(profile_path(home, level), level)[0]
-    return {name: _acquaintances(file, name) for name in (file.opponents if opponent is None else [opponent])}
+    names = file.opponents if opponent is None else [spelled(opponent, file.opponents)]
+    return {name: _acquaintances(file, name) for name in names}
 
 
 class Profile:

@@ -225,7 +225,10 @@ def what_did_you_learn(home: Path, level: Level, opponent: str | None = None) ->
     """
     if not level.learns:
         return f"{level.name} learns nothing: it plays everybody as installed."
-    lines = [line for found in findings(home, level, opponent) for line in _of_opponent(found)]
+    told = findings(home, level, opponent)
+    lines = [line for found in told for line in _of_opponent(found)]
+    if any(found["beliefs"] for found in told):
+        lines.append("Certainty: 0 % knows no more than of a stranger, 100 % is sure.")
     if not lines:
         lines.append(f"{level.name} has learned nothing yet; it plays as installed.")
     known = read_learned(home, level, "")[""]

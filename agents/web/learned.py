@@ -76,7 +76,8 @@ def learned(asked: Asked) -> Response:
     }
     if level.learns:
         (found,) = findings(session.home.path, level, session.file.name)
-        experience = read_learned(session.home.path, level, session.file.name)[session.file.name].experience
+        (known,) = read_learned(session.home.path, level, session.file.name).values()
+        experience = known.experience
         assert experience is not None
         values |= {
             "found": found,

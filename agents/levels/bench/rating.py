@@ -26,12 +26,10 @@ def read_rating(level: Level, digest: str = "") -> dict[str, Any] | None:
     Raises:
         LevelError: if the file is damaged.
     """
-    path = level.directory / RATING
+    path, search = level.directory / RATING, _search_of(level)
     try:
         found = read_json(path)
-        search = _search_of(level)
-        # Ratings of earlier versions do not say by which search the level played.
-        is_its_own = found.get("sha256") == (digest or level.digest) and found.get("search", search) == search
+        is_its_own = found.get("sha256") == (digest or level.digest) and found.get("search") == search
         return found if is_its_own else None
     except FileNotFoundError:
         return None
@@ -41,7 +39,7 @@ def read_rating(level: Level, digest: str = "") -> dict[str, Any] | None:
 
 
 def _search_of(level: Level) -> dict[str, Any] | None:
-    """The settings that a level searches with: what it does not set itself may change with the program, and its play with it."""
+    """The settings that a level searches with; those that it leaves to the search may be others in another version."""
     return search_config(level).decisive if level.settings.worlds else None
 
 
@@ -79,7 +77,10 @@ def rate_levels(results: Path) -> list[str]:
         raise LevelError(f"{results}: no level is among the players; known: {', '.join(NAMES)}")
     for name, rating in ratings.items():
         level = load_level(name)
-        if rating["sha256"] != level.digest or rating["search"] != _search_of(level):
+        search = _search_of(level)
+        if search and not rating["search"]:
+            raise LevelError(f"{results} does not say by which search {name} played; play the tournament anew")
+        if rating["sha256"] != level.digest or rating["search"] != search:
             raise LevelError(
                 f"{results}: {name}, or its search, has changed since that tournament was played; play it anew"
             )
