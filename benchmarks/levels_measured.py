@@ -42,8 +42,8 @@ LADDER = (
 STRONG = "benchmarks/checkpoints/stages"
 # Series against the opponents that must do no harm, at most.
 HARM_SERIES = 25
-# Series and hands of a level that searches.
-SEARCH_SERIES, SEARCH_HANDS = 12, 300
+# Series against each opponent, and hands, of a level that searches: some thirty hands a second.
+SEARCH_SERIES, SEARCH_HANDS = 2, 300
 # Rules beside eaai under which some levels adapt too, and in how many series at most.
 OTHER_RULES, ADAPT_THERE, OTHER_SERIES = ("dg-standard", "gc"), ("level-2", "level-4"), 12
 PARTS = ("ladder", "adaptation", "rules", "search", "growth", "variety")
