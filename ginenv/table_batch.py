@@ -43,7 +43,7 @@ from ginenv.table_kernels import (
     TABLE,
     TELL,
     answer,
-    begin_some,
+    begin_all,
     collect_waiting,
     first_illegal,
     play,
@@ -122,6 +122,8 @@ class TableBatch:
         self._all = np.arange(num_tables)
         self.is_game = is_game
         self.is_seeded = False
+        # Whether it is the learner's turn at every table: not while opponents are asked.
+        self._is_whole = True
         # Views of fields of the tables. Actions are the learner's next ones.
         self.actions = self.paid = self.done = self.over = np.empty(0)
         self.seats = self.illegal = self.closed = np.empty(0)
@@ -217,16 +219,14 @@ class TableBatch:
         self,
         rows: np.ndarray,
         masks: np.ndarray,
-        slots: np.ndarray | None = None,
         options: dict[str, Any] | None = None,
         seeded: Sequence[int] = (),
     ) -> None:
-        """Begins an episode at some tables (all when left out); the learner's first observations go to rows and masks.
+        """Begins an episode at every table; the learner's first observations go to rows and masks.
 
         Args:
-            rows: ``uint8[n, 520]``, written where a table begins.
-            masks: ``int8[n, 107]``, written where a table begins.
-            slots: which tables.
+            rows: ``uint8[n, 520]``.
+            masks: ``int8[n, 107]``.
             options: ``deal`` (52 cards, as numbers or text: the starter's, the other's, the upcard, the stock), ``starter`` or
                 ``dealer`` (a seat), ``seat`` (the learner's, for this episode). Where an episode ends before the learner's first
                 move and is dealt again, the seat stays; the deal and who starts are new.
@@ -235,19 +235,15 @@ class TableBatch:
         Raises:
             GinError: for an unknown option or an invalid value.
         """
-        slots = self._all if slots is None else slots
         checked = self.check_options(options)
         if len(seeded) == self.num_tables:
             for player in self.players:
                 player.reset(0)
         if seeded and self.memory == "env":
             self._forget(np.asarray(seeded, np.int64))
-        begin_some(self.states, self.tables, slots)
-        self._impose(slots, *checked)
-        self._slots[: len(slots)] = slots
-        waiting = play(*self._place(), self._slots, len(slots), False, rows, masks)
-        if waiting:
-            self._serve(waiting, rows, masks)
+        begin_all(self.states, self.tables)
+        self._impose(*checked)
+        self._play(False, rows, masks)
 
     def check_options(self, options: dict[str, Any] | None) -> tuple[list[int] | None, int | None, int | None]:
         """The deck, the starter and the learner's seat that reset's options ask for.
@@ -273,15 +269,14 @@ class TableBatch:
             deck = check_deck(deck, self.rules.ranks, self.rules.suits)
         return deck, starter, seats.get("seat")
 
-    def _impose(self, slots: np.ndarray, deck: list[int] | None, starter: int | None, seat: int | None) -> None:
+    def _impose(self, deck: list[int] | None, starter: int | None, seat: int | None) -> None:
         """Puts a given deal, starter or seat in place of those that the key gave."""
         if seat is not None:
-            self.tables["seat"][slots] = seat
-            self.tables["seat_given"][slots] = 1
+            self.tables["seat"] = seat
+            self.tables["seat_given"] = 1
         if deck is None and starter is None:
             return
-        for slot in slots:
-            state = self.states[slot]
+        for state in self.states:
             if deck is not None:
                 state["deck"][: len(deck)] = deck
             deal(state, int(state["starter"]) if starter is None else starter)
@@ -307,8 +302,11 @@ class TableBatch:
         Callers do so before they give up the arrays of the step before, which stand as long as nothing is played.
 
         Raises:
+            ResetNeeded: after a step or a reset that an opponent's error or an interrupt broke off.
             IllegalActionError: names the first illegal action and lists what is legal.
         """
+        if not self._is_whole:
+            raise ResetNeeded("the last step or reset was broken off while opponents were asked; call reset first")
         self.actions[:] = actions
         if not self.strict:
             return
@@ -320,9 +318,14 @@ class TableBatch:
 
     def step(self, rows: np.ndarray, masks: np.ndarray) -> None:
         """Plays the actions taken; observations and masks go to rows and masks."""
-        waiting = play(*self._place(), self._all, self.num_tables, True, rows, masks)
+        self._play(True, rows, masks)
+
+    def _play(self, acts: bool, rows: np.ndarray, masks: np.ndarray) -> None:
+        self._is_whole = False
+        waiting = play(*self._place(), self._all, self.num_tables, acts, rows, masks)
         if waiting:
             self._serve(waiting, rows, masks)
+        self._is_whole = True
 
     def _place(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return self.states, self.tables, self._views

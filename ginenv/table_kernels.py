@@ -346,13 +346,13 @@ def answer(states, slots, count, actions):
 
 
 @kernel
-def begin_some(states, tables, slots):
-    """Deals the next episode at some tables."""
-    for k in range(slots.shape[0]):
-        t = tables[slots[k]]
+def begin_all(states, tables):
+    """Deals the next episode at every table."""
+    for i in range(states.shape[0]):
+        t = tables[i]
         _clear(t)
         t.reward = 0.0
-        _begin(states[slots[k]], t)
+        _begin(states[i], t)
 
 
 @kernel

@@ -13,6 +13,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.error import ResetNeeded
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
@@ -188,6 +189,32 @@ def test_opponents_come_and_go_at_every_table() -> None:
             assert infos["final_info"]["opponent"][lane] == before[lane]
             ended += 1
     assert ended > 50
+
+
+@pytest.mark.parametrize("fault", [KeyboardInterrupt(), ZeroDivisionError()])
+def test_a_step_that_is_broken_off_needs_a_reset(fault: BaseException) -> None:
+    """Else the learner's next actions would be played for the opponent, at tables where it was still to move."""
+
+    class Falters(BasePlayer):
+        name = "falters"
+        calls = 0
+
+        def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+            self.calls += 1
+            if self.calls == 7:
+                raise fault
+            return ginenv.action_masks(views).argmax(axis=1)
+
+    for envs in (ginenv.HandVectorEnv(4, Falters(), seat=0), ginenv.HandEnv(Falters(), seat=0)):
+        envs.reset(seed=1)
+        with pytest.raises(type(fault)):
+            for _ in range(50):
+                envs.step(envs.action_masks().argmax(axis=-1))
+        for _ in range(2):
+            with pytest.raises(ResetNeeded, match="broken off while opponents were asked; call reset first"):
+                envs.step(envs.action_masks().argmax(axis=-1))
+        envs.reset()
+        envs.step(envs.action_masks().argmax(axis=-1))
 
 
 def test_a_batch_that_python_asks_equals_the_compiled_one() -> None:
