@@ -17,7 +17,7 @@ from PIL import Image
 
 from agents.files import write_atomic, write_text
 from agents.search.config import SearchConfig
-from benchmarks.level_tables import KNOWN, histories_table, known_table, levels_table, ratings_table
+from benchmarks.level_tables import KNOWN, TOLD, histories_table, known_table, levels_table, ratings_table, told_table
 from benchmarks.markdown import interval, percent, points, share, table
 from benchmarks.web_tables import sections as web_sections
 from ginenv.env import HandEnv
@@ -235,6 +235,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     ("Ratings of the levels", "", ratings_table),
     ("Whose history the levels' gain needs", "", histories_table),
     ("What there is to gain by knowing the opponent", KNOWN, known_table),
+    ("What a network gains that is told whom it plays", TOLD, told_table),
     ("The levels", "", levels_table),
     ("Speed", "", speed_table),
     ("Training", TRAINING, training_table),
