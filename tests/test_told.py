@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.bots.population import draw_styles, style_vectors
+from agents.bots.population import PopulationPlayer, draw_styles, style_vectors
 from agents.config import parse_config
 from agents.learning.learner import Learner
 from agents.learning.told import told
+from ginenv.actions import NUM_ACTIONS
 from ginenv.errors import GinError
 from tests.support.training_scenes import TINY
 
-STYLES = 5
+# More styles than a thread has games.
+STYLES, PLACES, TICKS = 11, 8, 3000
 
 
 def learner(pool: str) -> Learner:
@@ -21,28 +23,50 @@ def learner(pool: str) -> Learner:
         "pool": [{"player": pool}],
         "pool_share": 0.8,
         "selves_share": 0.0,
-        "games": 64,
+        "games": 2 * PLACES,
+        "ticks": TICKS,
         "threads": 2,
     }
     return Learner(parse_config(TINY | changes))
 
 
-def test_the_style_of_the_opponent_is_told_or_nothing() -> None:
+class Noted(PopulationPlayer):
+    """Tells as which of its styles it moves at which places."""
+
+    moved: np.ndarray
+
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        assert slots is not None
+        self.moved = np.stack([slots % PLACES, slots % STYLES], 1)
+        return super().act(views, slots)
+
+
+def test_every_game_meets_another_style_which_is_told_or_nothing() -> None:
     run = learner(f"population:count={STYLES},draw=1")
-    run.play()
     truths = told(style_vectors(draw_styles(1, STYLES)))
-    heard = silent = 0
-    for rollout in run.rollouts:
-        games = np.arange(rollout.games)
-        for context in rollout.batch.context:
-            for game in games:
-                if not context[game].any():
-                    silent += 1
-                    continue
-                heard += 1
-                np.testing.assert_array_equal(context[game], truths[game % STYLES])
-    # Most games are against the population, and one of four of those is silent; so is the population's own turn.
-    assert 0.2 < heard / (heard + silent) < 0.45
+    for thread, rollout in enumerate(run.rollouts):
+        noted = Noted(count=STYLES, draw=1)
+        run.opponents.pool[thread] = [noted]
+        told_as: dict[tuple[int, int], int] = {}
+        moved_as: dict[tuple[int, int], int] = {}
+        for tick in range(TICKS):
+            rollout.observe(tick)
+            games, contexts = rollout.slots["count"].tolist(), rollout.batch.context[tick]
+            for place in np.flatnonzero(contexts.any(1)).tolist():
+                style = int(np.flatnonzero((truths == contexts[place]).all(1))[0])
+                assert told_as.setdefault((place, games[place]), style) == style
+            rows = rollout.choosing(tick)
+            rollout.sample(tick, rows, np.zeros((len(rows), NUM_ACTIONS), np.float32))
+            noted.moved = np.empty((0, 2), np.int64)
+            run.opponents.act(rollout, tick, thread)
+            for place, style in noted.moved.tolist():
+                assert not contexts[place].any(), "it is the style's own turn"
+                assert moved_as.setdefault((place, games[place]), style) == style
+            rollout.advance(tick)
+        assert moved_as.items() >= told_as.items() and len(set(moved_as.values())) == STYLES > PLACES
+        # One game in four is silent.
+        assert 0.55 < len(told_as) / len(moved_as) < 0.95
+        assert len(moved_as) > 2 * PLACES
 
 
 def test_without_a_population_there_is_nothing_to_tell() -> None:

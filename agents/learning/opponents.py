@@ -8,11 +8,17 @@ from typing import Any
 import numpy as np
 import torch
 
+from agents.bots.population import PopulationPlayer
 from agents.config import TrainConfig
 from agents.learning.rollout import Rollout
 from agents.network.nets import Actor, FrozenActor
 from agents.network.player import NetworkPlayer
 from ginenv.players import Player, make_player
+
+
+def game_numbers(rollout: Rollout, slots: np.ndarray) -> np.ndarray:
+    """Numbers of the games in some slots, others for every game that follows there: so a population larger than the slots is met whole."""
+    return slots + rollout.games * rollout.slots["count"][slots]
 
 
 class Opponents:
@@ -66,7 +72,8 @@ class Opponents:
         for k, player in enumerate(self.pool[thread] + self.self_players[thread]):
             waiting = rollout.waiting_for(k)
             if waiting.size:
-                rollout.steps["action"][tick, waiting] = player.act(rollout.views[waiting], waiting)
+                games = game_numbers(rollout, waiting) if isinstance(player, PopulationPlayer) else waiting
+                rollout.steps["action"][tick, waiting] = player.act(rollout.views[waiting], games)
 
     def teach(self, rollout: Rollout, tick: int, thread: int) -> None:
         """Writes the teachers' actions in place of the learner's."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from agents.bots.population import STYLE_WIDTH, PopulationPlayer, style_vectors
-from agents.learning.opponents import Opponents
+from agents.learning.opponents import Opponents, game_numbers
 from agents.learning.rollout import Rollout
 from ginenv.errors import GinError
 
@@ -39,10 +39,10 @@ class Told:
 
     def __call__(self, rollout: Rollout, tick: int, out: np.ndarray) -> None:
         """Writes ``float32[games, width]``."""
-        slots, games = rollout.slots, np.arange(rollout.games)
+        slots, places = rollout.slots, np.arange(rollout.games)
         knows = (slots["opponent"] == self.opponent) & (slots["seat"] == rollout.views["seat"])
-        knows &= (games // len(self.truths) + slots["count"]) % UNTOLD > 0
-        out[:] = np.where(knows[:, None], self.truths[games % len(self.truths)], 0)
+        knows &= (places + slots["count"]) % UNTOLD > 0
+        out[:] = np.where(knows[:, None], self.truths[game_numbers(rollout, places) % len(self.truths)], 0)
 
 
 def told(vectors: np.ndarray) -> np.ndarray:
