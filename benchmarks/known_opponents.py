@@ -5,7 +5,7 @@ python -m benchmarks.known_opponents --common 20k --dedicated 20k --hands 400 --
 
 One response learns against the twelve held-out opponents in equal parts, as if they were one. From it go on twelve that meet one
 opponent each, and for comparison one that goes on against all, each for as many decisions. On the same fresh deals: what a dedicated
-response wins of its opponent, less what the one that went on against all wins of it. That is what knowing the opponent is worth to
+response wins from its opponent, less what the one that went on against all wins from it. That is what knowing the opponent is worth to
 this learner, and what twelve times the practice against it is worth besides; a longer training may find more. Intervals are by series of
 fresh deals, of one training each: another seed of a training would give other figures. Opponents kept aside are met here in training, so
 nothing of it ships. Responses that are there already are not trained again.

@@ -73,7 +73,7 @@ LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[st
             "total: own less frozen",
             "mixed less frozen",
             "a wrong one's less frozen",
-            "least of no harm",
+            "worst against players that nothing can be won from",
         ],
         _adaptation,
     ),
