@@ -79,7 +79,9 @@ def check_choice(name: str, value: Any, allowed: Sequence[Any], error: type[GinE
             if candidate == value and isinstance(candidate, bool) == isinstance(value, bool):
                 return position
     names = ", ".join(repr(candidate) for candidate in allowed)
-    hint = did_you_mean(str(value), [str(candidate) for candidate in allowed])
+    # Numbers are not misspelt.
+    words = [candidate for candidate in allowed if isinstance(candidate, str)]
+    hint = did_you_mean(value, words) if isinstance(value, str) else ""
     raise error(must_be(name, f"one of {names}", value) + hint)
 
 

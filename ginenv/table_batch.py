@@ -6,6 +6,7 @@ can call, and reset's options.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
@@ -66,7 +67,8 @@ class TableOptions(TypedDict, total=False):
 
 def check_arguments(environment: object, given: Mapping[str, object]) -> None:
     """Raises ``TypeError``, as Python does, for an argument that an environment does not have."""
-    known = tuple(TableOptions.__annotations__)
+    own = inspect.signature(type(environment).__init__).parameters
+    known = (*(name for name in own if name not in ("self", "options")), *TableOptions.__annotations__)
     for name in given:
         if name not in known:
             hint = did_you_mean(name, known)
@@ -290,10 +292,13 @@ class TableBatch:
         """
         if not self.is_seeded:
             raise ResetNeeded("step is called before reset; call reset first")
-        actions = np.asarray(actions)
+        expected = f"actions must be {self.num_tables} whole numbers, one for each environment"
+        try:
+            actions = np.asarray(actions)
+        except ValueError:
+            raise IllegalActionError(f"{expected}, not lists of different lengths") from None
         if actions.shape != (self.num_tables,) or actions.dtype.kind not in "iu":
-            expected = f"{self.num_tables} whole numbers, one for each environment"
-            raise IllegalActionError(f"actions must be {expected}, not {actions.dtype} {actions.shape}")
+            raise IllegalActionError(f"{expected}, not {actions.dtype} {actions.shape}")
         return actions
 
     def take(self, actions: np.ndarray | int) -> None:

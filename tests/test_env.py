@@ -266,12 +266,16 @@ def test_what_is_no_opponent_is_refused_by_every_environment(opponent: Any, word
                 env.set_opponent(opponent)
 
 
-@pytest.mark.parametrize("made", ["HandEnv", "HandVectorEnv"])
-def test_a_misspelt_argument_is_named_with_the_environment(made: str) -> None:
-    with pytest.raises(
-        TypeError, match=rf"^{made} has no argument 'rewrad' \(did you mean 'reward'\?\); known: seat, "
-    ):
+@pytest.mark.parametrize(("made", "first"), [("HandEnv", "opponent"), ("HandVectorEnv", "num_envs, opponent")])
+def test_a_misspelt_argument_is_named_with_the_environment(made: str, first: str) -> None:
+    words = rf"^{made} has no argument 'rewrad' \(did you mean 'reward'\?\); known: {first}, rules, observation, .*seat, reward"
+    with pytest.raises(TypeError, match=words):
         getattr(ginenv, made)(rewrad="points")
+
+
+def test_a_number_is_not_misspelt() -> None:
+    with pytest.raises(GinError, match=r"^seat must be one of 0, 1, got -1$"):
+        HandEnv("simple").reset(options={"seat": -1})
 
 
 def test_an_illegal_action_loses() -> None:

@@ -308,6 +308,9 @@ def test_illegal_actions() -> None:
     envs.step(actions)
     with pytest.raises(IllegalActionError, match="4 whole numbers"):
         envs.step(np.zeros(3, np.int64))
+    ragged: Any = [[1, 2], [3], [4], [5]]
+    with pytest.raises(IllegalActionError, match=r"4 whole numbers, .*not lists of different lengths"):
+        envs.step(ragged)
     with pytest.raises(IllegalActionError, match="4 whole numbers"):
         envs.step(np.zeros(4))
 
