@@ -226,8 +226,7 @@ BELIEF = """How far the log-loss of its guess of each card in the opponent's han
 HEADROOM = """`python -m benchmarks.headroom`: the network's candidates of one decision, played out from the true state 64 times; half
 of the play-outs choose, the other half tell the gain."""
 EXPLOIT = """What trained responses win (`gin exploit`); a longer training may find more. A response begins from the shipped network, is
-held to it, and ends as the best point of its curve on deals kept for choosing; the last column is what training added on fresh deals.
-Against styles, and in that against them, the network is the one that shipped before this, after 140 M decisions."""
+held to it, and ends as the best point of its curve on deals kept for choosing; the last column is what training added on fresh deals."""
 
 
 RATINGS = """400 points are odds of ten to one; 0 is the mean of the nine players of that tournament."""
