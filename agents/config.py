@@ -7,8 +7,18 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
+from agents.files import parse_path
 from ginenv.errors import GinError, must_be, quoted, unknown_name
 
 # In a clone this is a link to the directory at the top; a package holds the files themselves.
@@ -29,6 +39,13 @@ class Config(BaseModel):
             super().__init__(**values)
         except ValidationError as error:
             raise ConfigError(_sentence(error, type(self))) from None
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _path_is_not_empty(cls, value: Any, field: ValidationInfo) -> Any:
+        is_path = field.field_name in cls.model_fields and cls.model_fields[field.field_name].annotation is Path
+        # YAML reads nothing as None.
+        return parse_path(value or "") if is_path and (value is None or isinstance(value, str)) else value
 
 
 class NetworkConfig(Config):
@@ -192,9 +209,27 @@ class TrainConfig(Config):
         return self
 
 
+class _Loader(yaml.SafeLoader):
+    """YAML's own reader, of which the last of several equal keys would count."""
+
+    def compose_mapping_node(self, anchor: Any) -> Any:
+        # Here, where each mapping is seen once, before those that it is merged with (<<) are put in front.
+        node = super().compose_mapping_node(anchor)
+        seen = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                continue
+            if (key.tag, key.value) in seen:
+                raise ConfigError(f"key {quoted(key.value)} is given twice, again in line {key.start_mark.line + 1}")
+            seen.add((key.tag, key.value))
+        return node
+
+
 def _parse_yaml(text: str, what: str) -> Any:
     try:
-        return yaml.safe_load(text)
+        return yaml.load(text, _Loader)
+    except ConfigError as error:
+        raise ConfigError(f"{what}: {error}") from None
     # YAML's reader does not catch dates that do not exist and numbers of thousands of digits.
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         words = " ".join(str(error).replace(' in "<unicode string>",', " at").split())
@@ -260,12 +295,16 @@ def override(values: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]
     """Plain values changed by ``key=value`` overrides, in place.
 
     Raises:
-        ConfigError: if an override is not written so, or its value is not YAML.
+        ConfigError: if an override is not written so, its value is not YAML, or its key is given twice.
     """
+    given = set()
     for text in overrides:
         key, separator, written = text.partition("=")
         if not separator:
             raise ConfigError(f"override {text!r} has no value; overrides are written key=value")
+        if key in given:
+            raise ConfigError(f"override {text!r}: {key} is given twice")
+        given.add(key)
         value = _parse_yaml(written, f"the value of override {text!r}")
         target = values
         *parents, last = key.split(".")

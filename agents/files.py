@@ -184,6 +184,17 @@ def writing(path: str | Path) -> Iterator[None]:
         raise FileError(f"{path} cannot be written: {reason}") from None
 
 
+def parse_path(text: str) -> Path:
+    """A path as somebody wrote it; an empty one is refused, which to a file system is the current directory.
+
+    Raises:
+        FileError: if it is empty; whoever knows what it is the path of says so.
+    """
+    if not text:
+        raise FileError("must be the path of a directory or a file, not empty")
+    return Path(text)
+
+
 def check_directory(name: str, path: Path) -> None:
     """Refuses a file where a directory is needed, which may be one that has to be made yet.
 

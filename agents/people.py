@@ -1,8 +1,13 @@
-"""Names of people: the case of letters tells nobody apart."""
+"""Names of people: what they may be; the case of letters and needless blanks tell nobody apart."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+
+from ginenv.errors import GinError
+
+# A file name holds 255 bytes; a character takes up to 12 of them.
+_LONGEST = 20
 
 
 def folded(name: str) -> str:
@@ -10,7 +15,32 @@ def folded(name: str) -> str:
     return name.casefold()
 
 
+def tidied(name: str) -> str:
+    """A name without blanks around it, and with one between its words."""
+    return " ".join(name.split())
+
+
+def check_name(name: str, whose: str, error: type[GinError] = GinError) -> str:
+    """A new person's name, tidied.
+
+    Args:
+        name: as it was given.
+        whose: what it is the name of, for the message.
+        error: what is raised.
+
+    Raises:
+        GinError: (or the error given) if it is empty, too long or unprintable.
+    """
+    name = tidied(name)
+    if not name or len(name) > _LONGEST or not name.isprintable() or "|" in name:
+        raise error(f"{name!r} cannot be {whose} name: a name has 1 to {_LONGEST} printable characters, and no '|'")
+    return name
+
+
 def spelled(name: str, known: Iterable[str]) -> str:
-    """A name as it is spelled among those known, whatever the case of its letters; as it was given where it is not among them."""
+    """A name as it is spelled among those known, whatever the case of its letters; tidied where it is not among them."""
     known = list(known)
-    return name if name in known else next((one for one in known if folded(one) == folded(name)), name)
+    if name in known:
+        return name
+    name = tidied(name)
+    return next((one for one in known if folded(one) == folded(name)), name)

@@ -205,7 +205,7 @@ def _problems(ended: Ended, out: Path) -> list[str]:
 def _match_is_sound(out: Path, ended: Ended) -> list[str]:
     """Whether an interrupted match holds exactly the first of its pairs, and said how many."""
     if not (out / "match.json").exists():
-        fine = ended.status == 1 and ended.said.rstrip().endswith("interrupted before anything was finished")
+        fine = ended.status == 130 and ended.said.rstrip().endswith("interrupted before anything was finished")
         return [] if fine else ["wrote nothing, and did not say so"]
     match = read_json(out / "match.json")["matches"][0]
     same = play_match(*_PLAYERS, pairs=match["pairs"]).to_dict()

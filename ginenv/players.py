@@ -171,7 +171,7 @@ def parse_player(text: str) -> PlayerSpec:
 
     Raises:
         UnknownNameError: if nothing of that name is registered, and it is neither a player's directory nor ``cmd:PROGRAM``.
-        GinError: if its options are not written ``key=value``, or ``cmd:`` is followed by no program.
+        GinError: if its options are not written ``key=value``, each once, or ``cmd:`` is followed by no program.
     """
     name, _, written = text.partition(":")
     if not name.strip():
@@ -218,7 +218,10 @@ def _split_options(text: str, written: str) -> dict[str, str]:
         key, separator, value = part.partition("=")
         if not separator:
             raise GinError(f"player {text!r}: expected an option such as key=value, got {part!r}")
-        options[key.strip()] = value.strip()
+        key = key.strip()
+        if key in options:
+            raise GinError(f"player {text!r}: option {key!r} is given twice")
+        options[key] = value.strip()
     return options
 
 

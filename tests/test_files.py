@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from agents import cli
 from agents.files import LEFT_OVER_SECONDS, FileError, check_writable, write_json, write_text
 from ginenv.errors import UnknownNameError
 from ginenv.players import make_player
@@ -66,3 +67,36 @@ def test_an_empty_name_is_not_the_current_directory(
     with pytest.raises(UnknownNameError, match=r"^unknown player"):
         make_player(name)
     assert make_player(".").name
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (["train", "--out", ""], "--out"),
+        (["levels", "learned", "level-2", "--home", ""], "--home"),
+        (["levels", "import", ".", ""], "PATH"),
+        (["levels", "export", "level-1", ""], "PATH"),
+        (["levels", "build", ".", "--out", ""], "--out"),
+        (["export", "level-1", ""], "PATH"),
+        (["tournament", "tournament.yaml", "out="], "out"),
+        (["tournament", "tournament.yaml", "out=''"], "out"),
+        (["evaluate", "simple", "--out", ""], "--out"),
+        (["web", "--home", ""], "--home"),
+    ],
+)
+def test_an_empty_path_is_not_the_current_directory(
+    words: list[str],
+    option: str,
+    directory: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tournament.yaml").write_text("players: {a: simple, b: easy}")
+    with pytest.raises(SystemExit) as ended:
+        cli.run("gin", words[0], words[1:])
+    said = " ".join((capsys.readouterr().err + str(ended.value.code)).replace("│", " ").split())
+    assert "must be the path of a directory or a file, not empty" in said and option in said
+    assert ended.value.code
+    assert [path.name for path in tmp_path.iterdir()] == ["tournament.yaml"]

@@ -24,10 +24,12 @@ import agents.arena.matches as matches
 import agents.arena.tournament as tournament
 import agents.cli.evaluate as evaluate
 import agents.cli.measure as measure
+import agents.learning.run as runs
 import agents.levels.bench.adaptation as adaptation
 from agents import cli
 from agents.arena import play_match
 from agents.interrupts import born_deaf, held, released
+from agents.network.card import CARD
 from ginenv.jit import interrupt, take_interrupt
 
 TOURNAMENT = """
@@ -53,12 +55,16 @@ def signalling(function: Callable[..., Any], at: int = 1, number: int = signal.S
 
 
 def said_by(*words: object) -> str:
-    """What a command says when it fails; nothing where it succeeds."""
+    """What a command says when it fails, or the number that it ends with; nothing where it succeeds."""
     try:
         cli.run("gin", str(words[0]), [str(word) for word in words[1:]])
     except SystemExit as ended:
         return str(ended.code)
     return ""
+
+
+# Of a command that was interrupted before its end.
+INTERRUPTED = "130"
 
 
 def test_an_interrupt_waits_until_it_is_released() -> None:
@@ -150,12 +156,46 @@ def test_an_interrupted_match_holds_the_first_pairs_and_says_so(
 ) -> None:
     monkeypatch.setattr(matches.Lockstep, "tick", signalling(matches.Lockstep.tick, at=400))
     out = tmp_path / "match.json"
-    assert said_by("evaluate", "simple", "easy", "--games", 1000, "--batch", 64, "--out", out) == ""
+    assert said_by("evaluate", "simple", "easy", "--games", 1000, "--batch", 64, "--out", out) == INTERRUPTED
     [match] = json.loads(out.read_text())["matches"]
     assert 0 < match["pairs"] < 500 and f"interrupted after {match['pairs']:,} of 500 pairs" in capsys.readouterr().out
     monkeypatch.undo()
     whole = play_match("simple", "easy", pairs=match["pairs"]).to_dict()
     assert all(match[key] == whole[key] for key in ("jobs", "hands", "share", "points_per_hand"))
+
+
+def test_a_command_that_finished_nothing_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(matches.Lockstep, "tick", signalling(matches.Lockstep.tick))
+    out = tmp_path / "match.json"
+    assert said_by("evaluate", "simple", "easy", "--games", 1000, "--out", out) == INTERRUPTED
+    assert capsys.readouterr().err.endswith("gin evaluate: interrupted before anything was finished\n")
+    assert not out.exists()
+
+
+def test_an_interrupted_training_exports_nothing_until_the_same_command_ends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sizes = [
+        "games=8",
+        "ticks=8",
+        "minibatch=32",
+        "decisions=1",
+        "network={actor: [8], critic: [8]}",
+        "rules={eaai: 1}",
+    ]
+    sizes += ["panel=[random]", "panel_games=2", "threads=1", "bfloat16=no"]
+    run, export = tmp_path / "run", tmp_path / "export"
+    words = ["train", "--config", "configs/smoke.yaml", "--out", run, "--export", export, "--set", *sizes]
+    with monkeypatch.context() as patched:
+        patched.setattr(runs, "play_match", signalling(runs.play_match))
+        assert said_by(*words) == INTERRUPTED
+    said = f"{run} holds what was learned, and nothing was exported; the same command continues the run"
+    assert said in capsys.readouterr().err
+    assert (run / "best" / CARD).exists() and not list(export.glob("*"))
+    assert said_by(*words) == ""
+    assert f"exported {run / 'best'} to {export}" in capsys.readouterr().out and (export / CARD).exists()
 
 
 @pytest.mark.parametrize("where", ["_save", "play_pairs"])
@@ -169,7 +209,7 @@ def test_an_interrupted_tournament_shows_its_blocks_and_goes_on(
             patched.setattr(tournament.Tournament, where, signalling(tournament.Tournament._save, at=2))
         else:
             patched.setattr(matches, where, signalling(matches.play_pairs, at=3))
-        assert said_by(*words) == ""
+        assert said_by(*words) == INTERRUPTED
     results = tmp_path / "out" / "results.json"
     assert json.loads(results.read_text())["blocks_missing"] == 1
     assert "1 blocks have not been played; the same command continues with them" in capsys.readouterr().out
@@ -180,7 +220,7 @@ def test_an_interrupted_tournament_shows_its_blocks_and_goes_on(
 
 
 def test_an_interrupted_adaptation_goes_on_to_the_same_figures(
-    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sizes = ["--series", 2, "--hands", 60, "--harm-series", 2]
     words = ["adaptation", directory, *sizes, "--out"]
@@ -188,7 +228,8 @@ def test_an_interrupted_adaptation_goes_on_to_the_same_figures(
     assert said_by(*words, tmp_path / "whole") == ""
     with monkeypatch.context() as patched:
         patched.setattr(adaptation, "play_series", signalling(adaptation.play_series, at=2))
-        assert f"interrupted; what has been played is kept in {kept}" in said_by(*words, tmp_path / "out")
+        assert said_by(*words, tmp_path / "out") == INTERRUPTED
+        assert f"interrupted; what has been played is kept in {kept}" in capsys.readouterr().err
     assert [path.name.partition("-")[2] for path in kept.iterdir()] == ["frozen.npz"]
     # Whatever is damaged is played again.
     next(kept.iterdir()).write_bytes(b"half")

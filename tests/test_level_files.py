@@ -157,6 +157,28 @@ def test_the_case_of_letters_tells_nobody_apart(
     assert f"Anna: {shown} hand" in capsys.readouterr().out
 
 
+def test_blanks_around_a_name_tell_nobody_apart(
+    level: Level, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    player: Any = make_player(f"{level.directory}:profile={tmp_path},opponent= Ann  Lee ")
+    play_series(player, make_simple(2), series=1, hands=3, seed=5)
+    assert list(read_learned(tmp_path, level)) == ["Ann Lee"]
+    levels(["learned", str(level.directory), "--home", str(tmp_path), "--opponent", " ann lee "])
+    assert "Ann Lee: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["x" * 21, "a|b", "a\x07b"])
+def test_an_opponents_name_is_one_that_the_tables_take(name: str, level: Level, tmp_path: Path) -> None:
+    spec = f"{level.directory}:profile={tmp_path},opponent={name}"
+    with pytest.raises(GinError, match="cannot be an opponent's name: a name has 1 to 20 printable characters"):
+        make_player(spec)
+    assert not list(tmp_path.iterdir())
+    # Whom an earlier version took is still known.
+    play_with_profile(level, tmp_path, 3, name)
+    known: Any = make_player(spec)
+    assert known.hands_shown(None, 1)[0][0] == read_learned(tmp_path, level)[name].known["hands"][0] > 0
+
+
 def test_a_file_in_the_place_of_a_directory_is_said_alike_everywhere(level: Level, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
@@ -467,6 +489,23 @@ def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(
         with pytest.raises(LevelError, match=words):
             build_level(place, built.settings, source, replace=True)
     assert sorted(os.listdir(tmp_path)) == ["exported", "imported", "out", "run"]
+
+
+def test_a_directory_that_is_named_like_an_installed_level_is_the_directory(
+    level: Level, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    levels(["build", str(directory), "--out", "level-2", "--like", "level-1"])
+    built = load_level(Path("level-2"))
+    assert built.digest != load_level("level-2").digest
+    assert f"level-2 is in level-2 (sha256 {built.digest})." in capsys.readouterr().out
+    levels(["build", str(directory), "--out", "level-2", "--replace"])
+    assert f"(sha256 {built.digest}) is gone" in capsys.readouterr().out
+    built = load_level(Path("level-2"))
+    levels(["import", "level-2", "level-3"])
+    assert f"is in level-3 (sha256 {built.digest})." in capsys.readouterr().out
+    assert export_level("./level-2", Path("level-4")).digest == built.digest
+    assert convert_level(Path("level-4")) == "level-2 has format 3 already."
 
 
 HABITS = 40

@@ -14,7 +14,7 @@ import evaluate
 from agents.arena import MatchSettings, lockstep, play_match
 from agents.arena.results import proportion, ratio
 from agents.arena.sequential import SequentialTest
-from agents.cli import BESIDE_MATCHES
+from agents.cli import BESIDE_MATCHES, INTERRUPTED
 from agents.deals import Domain, deal_keys, luck_words
 from agents.network.player import SHIPPED
 from agents.programs.process import FORFEIT
@@ -342,7 +342,9 @@ def test_an_interrupt_keeps_what_was_played_against_the_panel_and_stops(
 
     monkeypatch.setattr(agents.cli.evaluate, "play_match", play)
     out = tmp_path / "results.json"
-    run(monkeypatch, "simple", "--hands", 600, *options, "--out", out)
+    with pytest.raises(SystemExit) as ended:
+        run(monkeypatch, "simple", "--hands", 600, *options, "--out", out)
+    assert ended.value.code == INTERRUPTED
     assert played == ["random", "easy"]
     assert "interrupted after" in capsys.readouterr().out
     matches = json.loads(out.read_text(encoding="utf-8"))["matches"]

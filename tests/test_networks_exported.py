@@ -199,9 +199,10 @@ def test_a_runs_checkpoints_and_its_export_get_their_cards(tmp_path: Path, monke
         def __init__(self, settings: object, out: Path, *others: object, **more: object) -> None:
             self.out = out
 
-        def train(self) -> None:
+        def train(self) -> bool:
             for name in ("best", "last"):
                 save_checkpoint(self.out / name, Actor((16,)), (16,), {"decisions": 4321})
+            return True
 
     monkeypatch.setattr("agents.learning.run.TrainingRun", Run)
     train(Path("configs/smoke.yaml"), tmp_path / "run", export=tmp_path / "export")

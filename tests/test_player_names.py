@@ -31,6 +31,7 @@ from ginenv.players import PlayerSpec, make_player, parse_player, register_direc
         ("population:count=many", "option count must be a whole number, got 'many'"),
         ("network:temperature=hot", "option temperature must be a number, got 'hot'"),
         ("network:seed=3", "unknown option 'seed'"),
+        ("level-2:opponent=Ann,opponent=Bob", "option 'opponent' is given twice$"),
     ],
 )
 def test_bad_options_are_refused_with_a_sentence(spec, message):

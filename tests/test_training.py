@@ -251,11 +251,24 @@ def test_the_recipe_for_a_large_card_differs_in_size_alone() -> None:
         ("panel=[a", "the value of override .* is not YAML"),
         ("games=" + "9" * 5000, "the value of override .* is not YAML"),
         ("panel=2020-02-31", "the value of override .* is not YAML"),
+        ("network={actor: [8], actor: [9]}", "the value of override .*: key 'actor' is given twice, again in line 1$"),
     ],
 )
 def test_an_override_that_cannot_be_read_is_refused_in_a_sentence(override: str, sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):
         load_config("configs/quick.yaml", [override])
+
+
+def test_a_key_that_is_given_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"^override 'games=3': games is given twice$"):
+        load_config("configs/quick.yaml", ["games=2", "seed=1", "games=3"])
+    path = tmp_path / "twice.yaml"
+    path.write_text('network:\n  actor: [8]\n  critic: [8]\n  "actor": [9]\n')
+    with pytest.raises(ConfigError, match=r"twice.yaml: key 'actor' is given twice, again in line 4$"):
+        load_config(path)
+    # One that is merged into another mapping may be given anew there.
+    path.write_text("pool: [&one {player: simple, weight: 2}, {<<: *one, player: easy}]\n")
+    assert [(one.player, one.weight) for one in load_config(path).pool] == [("simple", 2), ("easy", 2)]
 
 
 @pytest.mark.parametrize(

@@ -153,18 +153,19 @@ class Tournament:
     def _path(self, block: Block) -> Path:
         return self.directory / "blocks" / block.file_name
 
-    def play(self, tick: Callable[[int], None] = lambda done: None) -> None:
-        """Plays this process's share of the missing blocks, until the last of them or an interrupt."""
+    def play(self, tick: Callable[[int], None] = lambda done: None) -> bool:
+        """Plays this process's share of the missing blocks, until the last of them or an interrupt; returns whether all are played."""
         mine = self.blocks()[self.rank :: self.world]
         waiting = [block for block in mine if not self._path(block).exists()]
         done = len(mine) - len(waiting)
         with held(), contextlib.suppress(KeyboardInterrupt):
             for block, part in self._parts(waiting):
                 if not part.complete:
-                    return
+                    return False
                 self._save(block, part)
                 done += 1
                 tick(done)
+        return done == len(mine)
 
     def _play(self, block: Block) -> Part:
         return play_part((self.specs[block.a], self.specs[block.b]), self.settings, block.first, block.pairs)

@@ -12,9 +12,13 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 
 class Command(NamedTuple):
@@ -69,6 +73,8 @@ EXTRAS |= dict.fromkeys(("starlette", "uvicorn", "multipart", "python_multipart"
 STOPS = (signal.SIGINT, signal.SIGTERM)
 # The status of a program whose output nobody reads any more, as shells have it for one that SIGPIPE ended.
 UNREAD = 141
+# Of one that an interrupt kept from finishing, as shells have it for one that Ctrl-C ended.
+INTERRUPTED = 130
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EFBIG)
 
 # What ``evaluate.py`` takes as a command of its own and not as a player's name.
@@ -77,6 +83,8 @@ BESIDE_MATCHES = ("tournament", "conform", "stress", "exploit", "adaptation")
 
 def run(program: str, command: str, arguments: Sequence[str]) -> None:
     """Runs a command; an error is one sentence and a non-zero exit.
+
+    A command that Ctrl-C or SIGTERM kept from finishing ends with status 130, also where it showed what there was.
 
     Args:
         program: how the program was called, such as ``gin`` or ``evaluate.py``.
@@ -101,13 +109,15 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         # Names of files need not be UTF-8, and terminals not have every sign.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    said = ""
     try:
         with _ends_with_its_reader():
             status = _call(chosen, name, arguments)
     except GinError as error:
         sys.exit(f"{name}: {error}")
-    except KeyboardInterrupt:
-        sys.exit(f"{name}: interrupted before anything was finished")
+    except KeyboardInterrupt as stopped:
+        # A command may say what has become of its work.
+        status, said = INTERRUPTED, f"{name}: {str(stopped) or 'interrupted before anything was finished'}"
     except OSError as error:
         # Those of a disk; any other is a mistake of this program.
         if error.errno not in _DISK_ERRORS:
@@ -123,6 +133,8 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         for stop in STOPS:
             # What is left is the interpreter's own end, which shows an exception as a traceback.
             signal.signal(stop, signal.SIG_IGN)
+    if said:
+        print(said, file=sys.stderr)
     if status:
         sys.exit(status)
 
@@ -151,7 +163,7 @@ def _ends_with_its_reader() -> Iterator[None]:
 
 def _leave(words: str) -> None:
     os.write(2, words.encode())
-    os._exit(1)
+    os._exit(INTERRUPTED)
 
 
 def _call(command: Command, name: str, arguments: Sequence[str]) -> int | None:
@@ -168,17 +180,45 @@ def _call(command: Command, name: str, arguments: Sequence[str]) -> int | None:
 def _function(command: Command, name: str, arguments: Sequence[str]) -> int | None:
     module, _, attribute = command.function.partition(":")
     function = getattr(importlib.import_module(module), attribute)
-    if command.reads_arguments:
-        return function(arguments)
     import tyro
 
-    about = None
-    if name == "evaluate.py":
-        others = [f"{name} {other}, {COMMANDS[other].summary}" for other in BESIDE_MATCHES]
-        about = "\n\n".join(
-            [str(function.__doc__).partition("\n")[0], "Other commands, each with its own --help:", *others]
+    with _paths_not_empty():
+        if command.reads_arguments:
+            return function(arguments)
+        return tyro.cli(
+            function, prog=name, args=arguments, description=_about(function, name), config=(tyro.conf.OmitArgPrefixes,)
         )
-    return tyro.cli(function, prog=name, args=arguments, description=about, config=(tyro.conf.OmitArgPrefixes,))
+
+
+def _paths_not_empty() -> ConstructorRegistry:
+    """Within it, every command refuses an empty path."""
+    from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec
+
+    from agents.files import parse_path
+
+    registry = ConstructorRegistry()
+
+    @registry.primitive_rule
+    def path(asked: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Path] | None:
+        if asked.type is not Path:
+            return None
+        return PrimitiveConstructorSpec(
+            nargs=1,
+            metavar="PATH",
+            instance_from_str=lambda words: parse_path(words[0]),
+            is_instance=lambda value: isinstance(value, Path),
+            str_from_instance=lambda value: [str(value)],
+        )
+
+    return registry
+
+
+def _about(function: Callable[..., Any], name: str) -> str | None:
+    """What the help says above the arguments; ``None`` for the function's docstring."""
+    if name != "evaluate.py":
+        return None
+    others = [f"{name} {other}, {COMMANDS[other].summary}" for other in BESIDE_MATCHES]
+    return "\n\n".join([str(function.__doc__).partition("\n")[0], "Other commands, each with its own --help:", *others])
 
 
 def main() -> None:

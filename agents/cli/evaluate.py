@@ -13,6 +13,7 @@ from agents.arena.configs import how_many, parse_rules
 from agents.arena.matches import MatchSettings, play_match
 from agents.arena.results import MatchResult
 from agents.arena.sequential import SequentialTest
+from agents.cli import INTERRUPTED
 from agents.config import Config
 from agents.files import check_writable, write_json, writing
 from agents.interrupts import held
@@ -79,8 +80,11 @@ class MatchConfig(Config):
         )
 
 
-def evaluate(config: MatchConfig) -> None:
-    """Plays two players against each other on mirrored deals, or one against the panel: random, easy, simple, formula."""
+def evaluate(config: MatchConfig) -> int | None:
+    """Plays two players against each other on mirrored deals, or one against the panel: random, easy, simple, formula.
+
+    After Ctrl-C or SIGTERM what was finished is written and shown, and the status is 130.
+    """
     if not 1 <= len(config.players) <= 2:
         raise GinError(f"{len(config.players)} players were named; name one (it meets the panel) or two")
     asked = how_many(config.games, config.hands, USUAL_GAMES)
@@ -93,7 +97,7 @@ def evaluate(config: MatchConfig) -> None:
             highlight=False,
         )
     with held():
-        results = _play(config, settings, pairs, console)
+        results, is_whole = _play(config, settings, pairs, console)
         try:
             with writing(config.out):
                 write_json(config.out, results_document(results))
@@ -103,10 +107,11 @@ def evaluate(config: MatchConfig) -> None:
                 console.print(table)
     console.print(f"results: {config.out}", markup=False, soft_wrap=True)
     check_forfeits(results)
+    return None if is_whole else INTERRUPTED
 
 
-def _play(config: MatchConfig, settings: MatchSettings, pairs: int, console: Console) -> list[MatchResult]:
-    """The matches, as far as they came before an interrupt.
+def _play(config: MatchConfig, settings: MatchSettings, pairs: int, console: Console) -> tuple[list[MatchResult], bool]:
+    """The matches, as far as they came before an interrupt, and whether they are all that was asked for.
 
     Raises:
         KeyboardInterrupt: if nothing was finished.
@@ -121,9 +126,10 @@ def _play(config: MatchConfig, settings: MatchSettings, pairs: int, console: Con
             results.append(result)
             if result.interrupted:
                 console.print(f"interrupted after {result.pairs:,} of {pairs:,} pairs")
-                break
+                return results, len(results) == len(others) and result.pairs == pairs
     except KeyboardInterrupt:
         if not results:
             raise
         console.print(f"interrupted after {len(results)} of {len(others)} matches")
-    return results
+        return results, False
+    return results, True

@@ -171,7 +171,7 @@ def build(source: Positional[Path], out: Path, like: str = "", set: tuple[str, .
         replace: take the place of a level that is in the directory already; what is in it is gone then.
     """
     settings = read_settings(out.name, like, set)
-    before = load_level(str(out)).digest if (out / LEVEL).is_file() else ""
+    before = load_level(out).digest if (out / LEVEL).is_file() else ""
     level = build_level(out, settings, source, load_level(like).answers if like else None, replace)
     write_card(out)
     replaced = f" The level that was there (sha256 {before}) is gone." if before else ""
@@ -195,7 +195,7 @@ def fit(level: Positional[str], set: tuple[str, ...] = ()) -> str:
     config: FitConfig = parse_config(override({}, set), FitConfig, "gin levels fit")
     with progress_bar(console, hands_to_play(config), f"{found.name}, hands") as tick, counting_hands(tick):
         fit_answers(found, config, console.print).write(found.directory / ANSWERS)
-    return f"{found.name} now answers what it knows (sha256 {load_level(str(found.directory)).digest})."
+    return f"{found.name} now answers what it knows (sha256 {load_level(found.directory).digest})."
 
 
 def levels(arguments: Sequence[str]) -> None:

@@ -6,16 +6,19 @@ from rich.console import Console
 
 from agents.arena.configs import ExploitConfig
 from agents.arena.series import counting_hands
+from agents.cli import INTERRUPTED
 from agents.files import check_writable, write_json, write_text, writing
 from agents.interrupts import held
 from agents.levels.bench.adaptation import AdaptationConfig, hands_to_play, level_of, parts_of, run
 from agents.reports.adaptation import adaptation_tables, report_adaptation
 from agents.reports.terminal import match_tables, progress_bar, results_document, this_command
-from ginenv.errors import GinError
 
 
-def exploit(config: ExploitConfig) -> None:
-    """Trains best responses against a frozen player and prints how much the best of them wins; a better one may exist."""
+def exploit(config: ExploitConfig) -> int | None:
+    """Trains best responses against a frozen player and prints how much the best of them wins; a better one may exist.
+
+    After Ctrl-C or SIGTERM what was measured is written and shown, if anything was, and the status is 130.
+    """
     from agents.learning.exploit import exploit as train_and_measure
 
     check_writable(config.out)
@@ -40,10 +43,15 @@ def exploit(config: ExploitConfig) -> None:
         markup=False,
     )
     console.print(f"results: {config.out}", markup=False, soft_wrap=True)
+    # The second of the two matches is left out where one of them was interrupted.
+    return INTERRUPTED if began is None else None
 
 
 def adaptation(config: AdaptationConfig) -> None:
-    """Measures what a level gains by learning from its opponents."""
+    """Measures what a level gains by learning from its opponents.
+
+    After Ctrl-C or SIGTERM what was played is kept for the same command to continue with, and the status is 130.
+    """
     check_writable(config.out / "results.json")
     console = Console()
     parts = parts_of(config, level_of(config))
@@ -54,7 +62,7 @@ def adaptation(config: AdaptationConfig) -> None:
         except KeyboardInterrupt:
             if not len(parts):
                 raise
-            raise GinError(
+            raise KeyboardInterrupt(
                 f"interrupted; what has been played is kept in {parts.directory}, and the same command continues with it"
             ) from None
         with writing(config.out):

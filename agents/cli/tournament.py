@@ -13,6 +13,7 @@ from tyro.conf import Positional, arg
 
 from agents.arena.configs import TournamentConfig
 from agents.arena.tournament import Standings, Tournament
+from agents.cli import INTERRUPTED
 from agents.config import load_config
 from agents.files import write_json, write_text, writing
 from agents.interrupts import held
@@ -42,8 +43,10 @@ def _rank() -> tuple[int, int]:
 def tournament(
     config: Annotated[Path, Positional, arg(metavar="CONFIG.yaml")],
     changes: Annotated[list[str], Positional, arg(metavar="[KEY=VALUE ...]", help=_CHANGES)],
-) -> None:
+) -> int | None:
     """Plays the missing blocks of a tournament, everyone against everyone, and writes results and a report.
+
+    After Ctrl-C or SIGTERM those of the blocks that were played are written and shown, and the status is 130.
 
     Args:
         config: YAML file of the tournament.
@@ -56,14 +59,17 @@ def tournament(
     console = Console()
     with held():
         with progress_bar(console, share, f"{settings.title}, blocks") as tick:
-            played.play(tick)
+            is_whole = played.play(tick)
         standings = played.standings()
         if standings.missing and world > 1:
-            console.print(f"rank {rank} is done; {standings.missing} blocks of other ranks are missing still")
-            return
+            blocks = "blocks of other ranks" if is_whole else "blocks"
+            state = "is done" if is_whole else "was interrupted"
+            console.print(f"rank {rank} {state}; {standings.missing} {blocks} are missing still")
+            return None if is_whole else INTERRUPTED
         if not standings.matches:
             raise KeyboardInterrupt
         _publish(standings, settings.out, console)
+    return None if is_whole else INTERRUPTED
 
 
 def _publish(standings: Standings, out: Path, console: Console) -> None:

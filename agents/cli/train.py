@@ -24,7 +24,8 @@ def train(
 ) -> None:
     """Trains an agent by self-play, or continues a run.
 
-    The run's directory gets ``best`` and ``last``, checkpoints whose path is a player's name, each with its card.
+    The run's directory gets ``best`` and ``last``, checkpoints whose path is a player's name, each with its card. After Ctrl-C or
+    SIGTERM they hold what was learned, nothing is exported, the same command continues the run, and the status is 130.
 
     Args:
         config: YAML file with the settings of the run.
@@ -41,12 +42,16 @@ def train(
     if export:
         check_writable(export / "checkpoint.json")
     run = TrainingRun(settings, out, this_command(), str(start) if start else None, resume=not fresh)
-    run.train()
+    is_whole = run.train()
     if not run.main:
         return
     for checkpoint in (out / "best", out / "last"):
         if checkpoint.is_dir():
             write_card(checkpoint)
+    if not is_whole:
+        exported = ", and nothing was exported" if export else ""
+        how = "the same command without --fresh" if fresh else "the same command"
+        raise KeyboardInterrupt(f"interrupted; {out} holds what was learned{exported}; {how} continues the run")
     if export:
         with writing(export):
             shutil.copytree(out / "best", export, dirs_exist_ok=True)

@@ -152,13 +152,18 @@ class TrainingRun:
         self.last_print = self.last_save = time.time()
         self.last_panel = time.time() if self.curve else 0.0
 
-    def train(self) -> None:
-        """Trains to the end, or until Ctrl-C or a termination signal, then saves the state and exports the average."""
+    def train(self) -> bool:
+        """Trains to the end, or until Ctrl-C or a termination signal, then saves the state and exports the average.
+
+        Returns:
+            Whether it came to its end, with the measurement that belongs to it.
+        """
         for stop in (signal.SIGINT, signal.SIGTERM):
             # A shell starts background jobs with interrupts ignored.
             signal.signal(stop, self._ask_to_stop)
         train(self.learner, self._after_batch)
         self.learner.save()
+        is_whole = not self.stopping
         if self.main:
             if self.config.minutes and self.learner.cloning and not self.stopping:
                 self.console.print(
@@ -166,6 +171,7 @@ class TrainingRun:
                     "another player: this network can hardly play; give it more minutes"
                 )
             self._panel()
+            is_whole = not self.stopping
             if self.stopping:
                 # Who asks for an end does not wait for a measurement.
                 about = self._about({"panel": {}})
@@ -174,6 +180,7 @@ class TrainingRun:
             self.writer.close()
             self.lock.release()
         self.learner.workers.close()
+        return is_whole
 
     def _check_network(self) -> None:
         """Raises for a run with another network: its resume files cannot be read."""

@@ -176,14 +176,18 @@ def digest_of(directory: Path, files: Sequence[str] = ()) -> str:
     return digest.hexdigest()
 
 
-def load_level(name: str | int) -> Level:
+def load_level(name: str | int | Path) -> Level:
     """A level by its name, its number or its directory, checked.
+
+    Args:
+        name: what to load; a ``Path`` is a directory, also where an installed level has the same name.
 
     Raises:
         GinError: if there is no such level, or a file of it is missing, damaged or of another version.
     """
-    text = f"level-{name}" if str(name).isdecimal() else str(name)
-    directory = INSTALLED / text if text in NAMES else Path(text)
+    is_path = isinstance(name, Path)
+    text = f"level-{name}" if str(name).isdecimal() and not is_path else str(name)
+    directory = INSTALLED / text if text in NAMES and not is_path else Path(text)
     if not (directory / LEVEL).is_file():
         if directory.is_dir():
             raise LevelError(f"{directory} is not a level's directory: it has no {LEVEL}; gin levels build makes one")

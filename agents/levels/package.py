@@ -87,8 +87,8 @@ def build_level(
         config = trained.get("config")
         about["seed"] = config.get("seed") if isinstance(config, dict) else None
         write_level_json(made, directory.name, settings, metadata["weights_sha256"], about)
-        load_level(str(made))
-    return load_level(str(directory))
+        load_level(made)
+    return load_level(directory)
 
 
 def _take_checkpoint(source: Path, made: Path) -> None:
@@ -114,7 +114,7 @@ def convert_level(directory: Path) -> str:
     """
     values = read_json_object(directory / LEVEL, f"level {directory}")
     if values.get("format") not in (1, 2):
-        return f"{load_level(str(directory)).name} has format {FORMAT_VERSION} already."
+        return f"{load_level(directory).name} has format {FORMAT_VERSION} already."
     settings = values.get("settings") or {}
     if not isinstance(settings, dict):
         raise LevelError(
@@ -130,7 +130,7 @@ def convert_level(directory: Path) -> str:
         checked = parse_config(settings, LevelSettings, f"level {directory}")
         digest, about = read_metadata(made)["weights_sha256"], values.get("about")
         write_level_json(made, str(values.get("name")), checked, digest, about if isinstance(about, dict) else {})
-        level = load_level(str(made))
+        level = load_level(made)
     lost = f"; what it did by {', '.join(used)} is gone" if used else ", and plays as before"
     if level.settings.worlds:
         lost = f"{lost if used else ''}; its search now goes by its own network"
@@ -181,7 +181,7 @@ def import_level(source: Path, directory: Path) -> Level:
     if source.is_file():
         with unpacked(source) as inside:
             return import_level(inside, directory)
-    level = load_level(str(source))
+    level = load_level(source)
     read_rating(level)
     check_plays(level)
     return _copy(source, directory)
@@ -198,7 +198,7 @@ def _copy(source: Path, directory: Path) -> Level:
         for file in (*files_of(source), RATING):
             if file != RATING or (source / file).is_file():
                 shutil.copyfile(source / file, made / file)
-    return load_level(str(directory))
+    return load_level(directory)
 
 
 @contextmanager

@@ -15,9 +15,10 @@ from agents.levels.acquaintances import Acquaintances
 from agents.levels.answers import SPACE, lean
 from agents.levels.choice import TASTE, choose, draw_tastes, prepare
 from agents.levels.level import Level, LevelError, load_level
-from agents.levels.profile import Profile
+from agents.levels.profile import Profile, read_names
 from agents.network.inputs import HeuristicFeatures, actor_inputs
 from agents.network.nets import FrozenActor, has_bfloat16_units
+from agents.people import check_name, spelled
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.errors import GinError
 from ginenv.players import BasePlayer
@@ -209,11 +210,11 @@ def make_level(
         level: name, number or directory.
         learn: ``False`` for the frozen default.
         profile: directory in which it keeps what it learns.
-        opponent: the opponent's name in the profile.
+        opponent: the opponent's name in the profile: 1 to 20 printable characters.
         worlds: worlds of its search, instead of the level's own number.
 
     Raises:
-        GinError: if the level or its profile cannot be used.
+        GinError: if the level, its profile or the opponent's name cannot be used.
     """
     found = load_level(level)
     if worlds >= 0:
@@ -223,5 +224,8 @@ def make_level(
     kept = None
     if profile:
         check_directory("profile", Path(profile))
+        # Earlier versions took any name, by which a level still finds whom it knows.
+        if opponent and spelled(opponent, names := read_names(Path(profile), found)) not in names:
+            opponent = check_name(opponent, "an opponent's")
         kept = Profile(Path(profile), found, opponent or "anybody")
     return LevelPlayer(found, seed, learn, kept)

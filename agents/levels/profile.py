@@ -141,6 +141,15 @@ def read_learned(home: Path, level: Level, opponent: str | None = None) -> dict[
     return {name: _acquaintances(file, name) for name in names}
 
 
+def read_names(home: Path, level: Level) -> list[str]:
+    """The names of those of whom a level has learned, as its file under a home directory has them.
+
+    Raises:
+        LevelError: if the file is damaged.
+    """
+    return list(_read(profile_path(home, level), level)[0].opponents)
+
+
 class Profile:
     """What a level has learned of one opponent, and of everybody, kept on disk; empty where there is no file yet.
 

@@ -38,7 +38,7 @@ from platformdirs import user_data_path
 from pydantic import TypeAdapter
 
 from agents.files import FileError, check_directory, write_text, writing
-from agents.people import folded
+from agents.people import check_name, folded
 from agents.play.database import Database
 from agents.play.moved import move_in
 from agents.play.options import Options
@@ -49,8 +49,6 @@ from ginenv.hand import Match
 from ginenv.records import Record, parse_record
 
 FILE = "gin.sqlite3"
-# A file name holds 255 bytes; a character takes up to 12 of them.
-_LONGEST_NAME = 20
 _GAME = TypeAdapter(dict[str, Any] | None)
 
 
@@ -127,11 +125,7 @@ class Home:
 
     def create(self, name: str) -> PlayerFile:
         """Creates a player, whose name is neither taken nor empty, too long or unprintable, and opens its part of the store."""
-        name = " ".join(name.split())
-        if not name or len(name) > _LONGEST_NAME or not name.isprintable() or "|" in name:
-            raise StoreError(
-                f"{name!r} cannot be a player's name: a name has 1 to {_LONGEST_NAME} printable characters, and no '|'"
-            )
+        name = check_name(name, "a player's", StoreError)
         with self.database.transaction():
             if (known := self.find(name)) is not None:
                 raise StoreError(f"there is a player {known!r} already")
