@@ -37,6 +37,7 @@ from agents.analysis import MARKS, Analyst
 from agents.analysis.marks import ERRORS, THRESHOLDS, UNCLEAR
 from agents.analysis.sources import play_out
 from agents.arena.configs import TournamentConfig
+from agents.arena.results import ratio
 from agents.arena.tournament import Tournament
 from agents.config import parse_config
 from agents.files import write_json
@@ -158,9 +159,8 @@ def spearman(one: list[float], other: list[float]) -> float:
 def loss_per_decision(rows: list[dict[str, Any]]) -> tuple[float, float]:
     """The mean loss per decision, and the half-width of its 95 % interval by hands (a ratio's, linearised)."""
     losses, counts = (np.array([row[key] for row in rows], np.float64) for key in ("loss", "decisions"))
-    mean = losses.sum() / counts.sum()
-    spread = (losses - mean * counts).std(ddof=1) / counts.mean()
-    return float(mean), float(1.96 * spread / np.sqrt(len(rows)))
+    found = ratio(losses, counts)
+    return found.mean, found.half
 
 
 def calibration(kept: Kept) -> tuple[dict[str, Any], Table]:

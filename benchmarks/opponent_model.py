@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 import tyro
 
-from agents.arena.results import Estimate, versions
+from agents.arena.results import ratio, versions
 from agents.bots.population import draw_styles
 from agents.files import write_json
 from agents.opponent_model.fit import fit_prior, true_choices
@@ -58,7 +58,7 @@ class Arguments:
 
 def mean_of(values: np.ndarray) -> dict[str, float]:
     """Mean of one value per style, with its interval over styles."""
-    return Estimate(float(values.mean()), 1.96 * float(values.std(ddof=1)) / len(values) ** 0.5).to_dict()
+    return ratio(values, np.ones(len(values))).to_dict()
 
 
 def fit(asked: Arguments) -> None:

@@ -19,6 +19,7 @@ import torch
 from ppo import Settings, Trainer
 from strength import PolicyPlayer, report
 
+from agents.arena.results import ratio
 from agents.arena.series import play_series
 from ginenv.players import make_player
 
@@ -28,8 +29,8 @@ EARLY = 50  # hands in which a level still gets to know a stranger
 
 def interval(values: np.ndarray) -> str:
     """A mean over series with a 95 % interval."""
-    half = 1.96 * values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else float("nan")
-    return f"{values.mean():+.2f} ± {half:.2f}"
+    found = ratio(values, np.ones(len(values)))
+    return f"{found.mean:+.2f} ± {found.half:.2f}"
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, float]:

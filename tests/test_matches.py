@@ -12,7 +12,7 @@ from rich.console import Console
 import agents.cli.evaluate
 import evaluate
 from agents.arena import MatchSettings, lockstep, play_match
-from agents.arena.results import proportion, ratio
+from agents.arena.results import proportion, ratio, weighted
 from agents.arena.sequential import SequentialTest
 from agents.cli import BESIDE_MATCHES, INTERRUPTED
 from agents.deals import Domain, deal_keys, luck_words
@@ -208,6 +208,19 @@ def test_an_interval_is_that_of_the_clusters():
     assert 0.92 < covered / 400 < 0.98
 
 
+def test_an_interval_by_few_clusters_holds_as_often_as_it_says():
+    rng = np.random.default_rng(3)
+    for count in (2, 3, 5, 6, 12, 30):
+        found = [ratio(values, np.ones(count)) for values in rng.normal(2, 3, (20000, count))]
+        held = np.mean([estimate.low < 2 < estimate.high for estimate in found])
+        assert held == pytest.approx(0.95, abs=0.006), count
+    # Parts that do not vary alike and are not equally many, the later less the earlier.
+    few, many = rng.normal(1, 6, (20000, 5)), rng.normal(4, 1, (20000, 40))
+    found = [weighted(parts, (-1, 1)) for parts in zip(few, many, strict=True)]
+    assert np.mean([estimate.low < 3 < estimate.high for estimate in found]) == pytest.approx(0.95, abs=0.006)
+    assert np.isnan(weighted((few[0], many[0][:1]), (-1, 1)).half) and weighted((np.ones(3),), (2,)).half == 0
+
+
 def test_a_share_of_all_or_none_has_an_interval_by_the_number_of_pairs():
     for pairs, low in ((2, 0.025 ** (1 / 2)), (10, 0.025 ** (1 / 10)), (40, 0.025 ** (1 / 40))):
         won, lost = play_match("formula", "random", pairs=pairs), play_match("random", "formula", pairs=pairs)
@@ -222,7 +235,7 @@ def test_a_share_of_all_or_none_has_an_interval_by_the_number_of_pairs():
     plain = ratio(between.pair_scores, np.ones(40))
     assert 0 < between.share.mean < 1 and between.share.to_dict() == plain.to_dict()
     # Pairs that are all alike without being won whole, and few pairs that are not.
-    even, few = proportion(np.full(2, 0.5), np.ones(2)), proportion(np.array([0.5, 1.0]), np.ones(2))
+    even, few = proportion(np.full(2, 0.5), np.ones(2)), proportion(np.array([0.9, 0.95, 1.0, 1.0, 1.0]), np.ones(5))
     assert (even.low, even.mean, even.high) == (0, 0.5, 1) and few.mean + few.half > 1 == few.high and few.low > 0
 
 

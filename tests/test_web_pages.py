@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+from agents.arena.results import Z95, weighted
 from agents.play.store import Home
 from agents.web.pages import static_file, with_symbols
 from agents.web.seat import House
@@ -114,7 +115,7 @@ def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_pat
         assert f"{habit['habit']} {habit['did']} of {habit['could']}" in shown
     for belief in found["beliefs"]:
         assert belief["words"] in shown
-        half = 1.96 * (1 - belief["certainty"])
+        half = Z95 * (1 - belief["certainty"])
         assert f"{abs(belief['distance']):.1f} ± {half:.1f} {100 * belief['certainty']:.0f} %" in shown
     assert "can be told after ten hands" in shown
     assert "Frozen: levels play as installed against you" in plain(
@@ -140,7 +141,7 @@ def test_what_a_level_gained_is_the_later_half_of_its_hands_less_the_earlier_one
     middle = len(won) // 2
     earlier, later = won[:middle], won[middle:]
     first, then = np.mean(earlier), np.mean(later)
-    half = 1.96 * (np.var(earlier, ddof=1) / len(earlier) + np.var(later, ddof=1) / len(later)) ** 0.5
+    half = weighted((np.array(earlier, float), np.array(later, float)), (-1, 1)).half
     shown = plain(ann.get(f"/learned?level={level}")).replace("−", "-")
     assert f"{first:+.1f} in your first {middle} hands, {then:+.1f} in the {len(later)} since" in shown
     assert "Only hands that you played at a table count" in shown

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from starlette.responses import Response
 
-from agents.arena.results import Estimate
+from agents.arena.results import Z95, weighted
 from agents.levels.experience import TESTED_AFTER, TRUST
 from agents.levels.level import NAMES, load_level
 from agents.levels.profile import read_learned
@@ -34,8 +34,7 @@ def _gain(file: PlayerFile, level: str) -> dict[str, Any] | None:
     if len(halves[0]) < _FEWEST:
         return None
     means = [float(half.mean()) for half in halves]
-    error = sum(float(half.var(ddof=1)) / len(half) for half in halves) ** 0.5
-    gain = Estimate(means[1] - means[0], 1.96 * error)
+    gain = weighted(halves, (-1, 1))
     if gain.low <= 0 <= gain.high:
         verdict = "too few hands yet to tell this from luck"
     else:
@@ -54,7 +53,7 @@ def _beliefs(beliefs: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "words": belief["words"],
             "distance": abs(belief["distance"]),
             # What is left of the spread that a stranger's habits have.
-            "half": 1.96 * (1 - belief["certainty"]),
+            "half": Z95 * (1 - belief["certainty"]),
             "certainty": belief["certainty"],
         }
         for belief in beliefs

@@ -20,7 +20,7 @@ import numpy as np
 import tyro
 from pydantic import Field
 
-from agents.arena.results import Estimate, ratio, versions
+from agents.arena.results import Estimate, ratio, versions, weighted
 from agents.arena.series import play_series
 from agents.config import Config
 from agents.levels.bench.opponents import PlayersBySeries, baiter, held_out, held_out_names, switcher
@@ -80,9 +80,7 @@ def estimate(values: np.ndarray) -> Estimate:
 
 def mean_estimate(parts: Sequence[np.ndarray]) -> Estimate:
     """Mean over opponents of their means, with the interval that follows from the series of each."""
-    means = [float(part.mean()) for part in parts]
-    error = sum(float(part.var(ddof=1)) / len(part) for part in parts) ** 0.5 / len(parts)
-    return Estimate(float(np.mean(means)), 1.96 * error)
+    return weighted(parts, [1 / len(parts)] * len(parts))
 
 
 @dataclass
