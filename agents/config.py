@@ -230,6 +230,10 @@ def _parse_yaml(text: str, what: str) -> Any:
         return yaml.load(text, _Loader)
     except ConfigError as error:
         raise ConfigError(f"{what}: {error}") from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise ConfigError(f"{what} is not YAML: {error.problem}{where}") from None
     # YAML's reader does not catch dates that do not exist and numbers of thousands of digits.
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         words = " ".join(str(error).replace(' in "<unicode string>",', " at").split())
@@ -268,6 +272,15 @@ def _find(path: Path) -> Path:
     return SHIPPED / path.name if path.parent == Path("configs") and not path.exists() else path
 
 
+def _is_of(file: Path, model: type[Config]) -> bool:
+    """Whether a configuration that ships is of this kind: that of a tournament is none of a training run."""
+    try:
+        load_config(file, (), model)
+    except ConfigError:
+        return False
+    return True
+
+
 def load_config(path: str | Path, overrides: Sequence[str] = (), model: type[Config] = TrainConfig) -> Any:
     """A configuration from a YAML file, changed by ``key=value`` overrides (``network.actor=[512,512]``).
 
@@ -279,7 +292,7 @@ def load_config(path: str | Path, overrides: Sequence[str] = (), model: type[Con
     try:
         text = _find(Path(path)).read_text(encoding="utf-8")
     except OSError as error:
-        known = sorted(f"configs/{file.name}" for file in SHIPPED.glob("*.yaml"))
+        known = [f"configs/{file.name}" for file in sorted(SHIPPED.glob("*.yaml")) if _is_of(file, model)]
         raise ConfigError(
             f"configuration {path} cannot be read ({error.strerror}); known: {', '.join(known)}"
         ) from None

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ginenv.errors import GinError, is_text
+from ginenv.errors import GinError, is_text, reason_of
 
 
 class FileError(GinError):
@@ -180,7 +180,13 @@ def writing(path: str | Path) -> Iterator[None]:
         yield
     except OSError as error:
         # Of a directory that was copied it is a list of what failed.
-        reason = error.args[0][0][-1] if isinstance(error, shutil.Error) else error.strerror or error
+        reason = error.args[0][0][-1] if isinstance(error, shutil.Error) else reason_of(error)
+        if isinstance(error, FileExistsError | NotADirectoryError):
+            # A file on the way, of which the system says only that it exists.
+            places = [place for place in (Path(path), *Path(path).parents) if os.path.isfile(place)]
+            if places:
+                named = "it" if places[0] == Path(path) else f"{places[0]}"
+                reason = f"{named} is a file, not a directory"
         raise FileError(f"{path} cannot be written: {reason}") from None
 
 

@@ -60,7 +60,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     """One sentence for an unknown name: what it is, the nearest one, and all that are allowed."""
     known = sorted(known)
-    return f"unknown {kind} {quoted(name)}{did_you_mean(name, known)}; known: {', '.join(known)}"
+    return f"unknown {kind} {quoted(name)}{did_you_mean(name, known)}; known: {', '.join(known) or 'none'}"
+
+
+def reason_of(error: Exception) -> str:
+    """Why something failed, for a message that names the file: of an error of the system without its number and the file's name."""
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
 
 def must_be(name: str, expected: str, value: object) -> str:

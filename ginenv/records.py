@@ -43,7 +43,7 @@ import numpy as np
 from ginenv.actions import action_name, parse_action
 from ginenv.cards import card_name, format_cards, parse_cards
 from ginenv.engine import NO_CARD
-from ginenv.errors import GinError, TextError, is_text
+from ginenv.errors import GinError, TextError, is_text, reason_of
 from ginenv.hand import Hand, Match
 from ginenv.rules import Rules
 from ginenv.text import parse_rules, rules_text
@@ -339,7 +339,7 @@ def read_record(path: str | Path) -> Record:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise TextError(f"{path} cannot be read: {error}") from None
+        raise TextError(f"{path} cannot be read: {reason_of(error)}") from None
     try:
         return parse_record(text)
     except TextError as error:

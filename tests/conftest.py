@@ -79,6 +79,15 @@ def logger(tmp_path: Path) -> Callable[..., tuple[str, Lines]]:
 
 
 @pytest.fixture
+def unrunnable(tmp_path: Path) -> str:
+    """A program that is there and that the system cannot run: its interpreter is missing."""
+    path = tmp_path / "unrunnable"
+    path.write_text("#!/nowhere/python\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.fixture
 def talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Talk]:
     """A session at the table that is talked to in this process."""
     from tests.support.session_scenes import Talk

@@ -364,6 +364,7 @@ def test_gin_analyse_prints_what_was_found(
         (["--hand", "99"], "there is no hand 99; the hands are 1 to"),
         (["--game", "1", "--mistakes"], "give one of them"),
         (["--mistakes", "--kind", "blunder"], "kind must be one of"),
+        (["--mistakes", "--player", ""], "unknown player ''; known: "),
         (["--player", "Bob"], "unknown player 'Bob'"),
         (["--seed", "1", "--players", "nobody", "formula"], "nobody"),
     ],

@@ -192,7 +192,7 @@ def test_fitting_keeps_what_wins_points_of_whom(level: Level, monkeypatch: pytes
         found = reads[0][-1, :, read]
         return np.where(found > np.median(found), 1.0, -1.0)
 
-    def judged(one: Level, opponents: object, moves: np.ndarray, config: FitConfig) -> np.ndarray:
+    def judged(one: Level, opponents: object, moves: np.ndarray, config: FitConfig, told: None = None) -> np.ndarray:
         """Who judges likes what the fit likes, or any leaning at all so long as it is the same against everybody."""
         seeds.append(config.seed)
         by_opponent = np.stack([moves[k :: config.opponents, column].mean() for k in range(config.opponents)])
@@ -214,7 +214,7 @@ def test_fitting_keeps_what_wins_points_of_whom(level: Level, monkeypatch: pytes
     assert differ > 0.2 if likes else (answers.matrix[1:] == 0).all() and answers.matrix[0, column] != 0
     assert answers.about["judged"]["what depends on whom"]["kept"] == likes and config.seed not in seeds
     assert said[-1].endswith("kept" if likes else "left out") and len(said) == 4
-    assert hands_to_play(config) == 2 * 30 * 40 + (2 * 2 + 3 * 4) * 240 * 4
+    assert hands_to_play(level, config) == 2 * 30 * 40 + (2 * 2 + 3 * 4) * 240 * 4
     assert answers.about["points_a_hand"] and answers.about["config"]["rounds"] == 2
 
 

@@ -58,6 +58,41 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
         check_writable(tmp_path / "directory")
 
 
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            ["train", "--config", "configs/smoke.yaml", "--out", "a"],
+            "a cannot be written: it is a file, not a directory",
+        ),
+        (["train", "--export", "a"], "a/checkpoint.json cannot be written: a is a file, not a directory"),
+        (
+            ["evaluate", "simple", "easy", "--out", "a/b/c.json"],
+            "a/b/c.json cannot be written: a is a file, not a directory",
+        ),
+        (["web", "--no-browser", "--runs", "a"], "runs a is a file; it must be a directory, which may be a new one"),
+        (["games", "read", "nowhere", "--out", "b"], "nowhere cannot be read: No such file or directory"),
+        (["games", "check", "nowhere"], "nowhere cannot be read as Parquet: No such file or directory"),
+        (["curves", "nowhere"], "nowhere cannot be read as a curve (No such file or directory)"),
+        (
+            ["train", "--config", "configs/smoke.yaml", "--out", "b", "--start", "nobody"],
+            "checkpoint nobody: checkpoint.json cannot be read (No such file or directory); "
+            "a checkpoint is a directory, such as a run's best or last",
+        ),
+    ],
+)
+def test_a_wrong_path_is_named_once_with_what_it_must_be(
+    words: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GINENV_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    Path("a").write_text("kept")
+    with pytest.raises(SystemExit) as ended:
+        cli.run("gin", words[0], words[1:])
+    assert str(ended.value.code).replace(f"{os.path.realpath(tmp_path)}/", "") == f"gin {words[0]}: {sentence}"
+    assert Path("a").read_text() == "kept"
+
+
 @pytest.mark.parametrize("name", ["", " ", ":worlds=3"])
 def test_an_empty_name_is_not_the_current_directory(
     name: str, directory: Path, monkeypatch: pytest.MonkeyPatch

@@ -24,6 +24,7 @@ import agents.arena.matches as matches
 import agents.arena.tournament as tournament
 import agents.cli.evaluate as evaluate
 import agents.cli.measure as measure
+import agents.datasets.store as store
 import agents.learning.run as runs
 import agents.levels.bench.adaptation as adaptation
 from agents import cli
@@ -174,6 +175,18 @@ def test_a_command_that_finished_nothing_says_so(
     assert not out.exists()
 
 
+def test_interrupted_games_are_kept_as_far_as_they_were_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(store, "table_of", signalling(store.table_of, at=2))
+    out = tmp_path / "games.parquet"
+    assert said_by("games", "play", "simple", "easy", "--hands", 3000, "--out", out) == INTERRUPTED
+    said = capsys.readouterr().err
+    assert f"gin games: {out}: " in said and said.endswith("; ended early: interrupted\n")
+    monkeypatch.undo()
+    assert said_by("games", "check", out) == ""
+
+
 def test_an_interrupted_training_exports_nothing_until_the_same_command_ends_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -212,7 +225,7 @@ def test_an_interrupted_tournament_shows_its_blocks_and_goes_on(
         assert said_by(*words) == INTERRUPTED
     results = tmp_path / "out" / "results.json"
     assert json.loads(results.read_text())["blocks_missing"] == 1
-    assert "1 blocks have not been played; the same command continues with them" in capsys.readouterr().out
+    assert "not played yet: 1 block; the same command continues" in capsys.readouterr().out
     assert said_by(*words) == ""
     assert said_by("tournament", tmp_path / "t.yaml", f"out={tmp_path / 'whole'}") == ""
     resumed, whole = (json.loads((tmp_path / name / "results.json").read_text()) for name in ("out", "whole"))

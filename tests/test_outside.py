@@ -20,7 +20,7 @@ from ginenv.game import next_hand, score_hand, start_game
 from ginenv.players import make_player
 from ginenv.rules import PRESETS, RULES, get_rules
 from ginenv.view import VIEW, make_views
-from tests.support.programs import ASKED_FIRST, QUICK, ROOT, SALT, command, events_of, first_views
+from tests.support.programs import ASKED_FIRST, LOGGER, QUICK, ROOT, SALT, command, events_of, first_views
 from tests.support.told import rebuild
 
 
@@ -132,6 +132,19 @@ def test_an_arrangement_may_be_answered_by_its_cards(logger):
     result = play_match(spec, "random", rules="ht1", pairs=300, unit="hands", settings=MatchSettings(salt=SALT))
     assert not result.faults
     assert any("arrangements" in game for line in lines() for game in line.get("games", ()))
+
+
+@pytest.mark.parametrize("change", ["upper", "lower"])
+def test_capitals_and_blanks_in_an_action_do_not_matter(change, tmp_path):
+    played = []
+    for answer in ('game["legal"][0]', f'"  " + game["legal"][0].{change}() + " "'):
+        script = tmp_path / f"bot{len(played)}.py"
+        script.write_text(LOGGER.replace('game["legal"][-1]', answer), encoding="utf-8")
+        spec = command(script, tmp_path / "log.jsonl")
+        match = play_match(spec, "random", pairs=2, unit="hands", settings=MatchSettings(salt=SALT))
+        assert not match.faults
+        played.append(match.games.tolist())
+    assert played[0] == played[1]
 
 
 def test_the_template_bot_is_short_and_about_as_good_as_simple():

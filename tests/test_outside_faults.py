@@ -153,10 +153,37 @@ def test_a_forfeit_of_the_hand_lets_the_game_go_on():
     assert (result.games["hands"] >= 2).all() and (result.games["winner"] == 1).all()
 
 
-def test_a_program_that_does_not_exist_is_a_fault_and_not_an_error():
-    result = play_match("cmd:no-such-program-here", "random", pairs=2, settings=MatchSettings(limits=QUICK))
-    assert result.faults[0]["kind"] == "cannot start" and "no-such-program-here" in result.faults[0]["first"]
+def test_a_program_that_the_system_cannot_run_is_a_fault_and_not_an_error(unrunnable):
+    result = play_match(f"cmd:{unrunnable}", "random", pairs=2, settings=MatchSettings(limits=QUICK))
+    assert result.faults[0]["kind"] == "cannot start" and unrunnable in result.faults[0]["first"]
     assert (result.games["winner"] == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        ("nosuchprog --fast", "'nosuchprog' is no program"),
+        ("simple", "'simple' is no program"),
+        ("/dev", "'/dev' is no program"),
+        (str(ROOT / "pyproject.toml"), "is a file that may not be run"),
+        ("'unclosed", "no closing quotation"),
+        ("''", "'' is no program"),
+    ],
+)
+def test_a_program_that_does_not_exist_is_named_before_anything_is_played(program, why, tmp_path, monkeypatch, capsys):
+    out = tmp_path / "x.json"
+    for words in (
+        ["evaluate", f"cmd:{program}", "simple", "--games", "2", "--out", str(out)],
+        ["games", "play", f"cmd:{program}", "simple", "--games", "2", "--out", str(out)],
+        ["conform", program],
+    ):
+        monkeypatch.setattr("sys.argv", ["gin", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = str(ended.value.code)
+        assert f"{program!r} cannot be started: " in said and "\n" not in said
+        assert said.endswith(f"{why}; a command is a program and its arguments, as in a shell")
+    assert not out.exists() and "decisions asked" not in capsys.readouterr().out
 
 
 def test_a_program_that_will_not_end_is_named_and_ended(monkeypatch):
@@ -237,8 +264,8 @@ def test_a_crash_quotes_the_line_that_names_the_error(text, words, tmp_path):
     )
 
 
-def test_a_forfeit_is_in_the_table_and_in_the_status(tmp_path, monkeypatch, capsys):
-    for bot, words in (("cmd:no-such-program", "cannot start"), (bad_bot("stall"), "no answer in 0.3 s")):
+def test_a_forfeit_is_in_the_table_and_in_the_status(unrunnable, tmp_path, monkeypatch, capsys):
+    for bot, words in ((f"cmd:{unrunnable}", "cannot start"), (bad_bot("stall"), "no answer in 0.3 s")):
         out = tmp_path / "x.json"
         monkeypatch.setattr(
             "sys.argv", ["gin", "evaluate", bot, "random", "--hands", "2", "--seconds", "0.3", "--out", str(out)]

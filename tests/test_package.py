@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 import ginenv
+from agents.arena.configs import TournamentConfig
 from agents.cli import EXTRAS
 from agents.config import SHIPPED, ConfigError, load_config
 
@@ -56,8 +57,13 @@ def test_one_version_everywhere() -> None:
 def test_a_configuration_that_ships_is_found_where_there_is_none(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert load_config("configs/smoke.yaml") == load_config(ROOT / "configs" / "smoke.yaml")
-    with pytest.raises(ConfigError, match=r"configs/nowhere\.yaml cannot be read .*known: configs/dmc\.yaml, "):
+    with pytest.raises(
+        ConfigError, match=r"configs/nowhere\.yaml cannot be read .*known: configs/dmc\.yaml, "
+    ) as refused:
         load_config("configs/nowhere.yaml")
+    assert "tournament" not in str(refused.value)
+    with pytest.raises(ConfigError, match=r"known: configs/levels_tournament\.yaml, configs/tournament\.yaml$"):
+        load_config("configs/nowhere.yaml", model=TournamentConfig)
     # One's own of that name comes first.
     (tmp_path / "configs").mkdir()
     (tmp_path / "configs" / "smoke.yaml").write_text("decisions: 77\n")

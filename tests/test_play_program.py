@@ -252,6 +252,11 @@ def test_the_end_of_input_saves_and_leaves(tmp_path, monkeypatch, capsys):
     [
         (["replay", "nowhere.gin"], "nowhere.gin cannot be read"),
         (["--player", "a|b"], "cannot be a player's name"),
+        (["--player", ""], "'' cannot be a player's name: a name has 1 to 20 printable characters"),
+        (["resume", "--player", "Ghost"], "unknown player 'Ghost'; known: none"),
+        (["--what-did-you-learn", "level-2", "--player", "Ghost"], "unknown player 'Ghost'; known: none"),
+        (["--what-did-you-learn", ""], "unknown player ''; known: "),
+        (["--reset", ""], "unknown player ''; known: "),
         (["--player", "Ann", "--rules", "dg-standart"], "did you mean 'dg-standard'"),
         (["--what-did-you-learn", "formula"], "'formula' is not a level"),
         (["--reset", "formula"], "'formula' is not a level"),

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import torch
 
 from agents.bots.population import PopulationPlayer, draw_styles, style_vectors
 from agents.config import parse_config
 from agents.learning.learner import Learner
-from agents.learning.told import told
+from agents.learning.run import begin
+from agents.learning.told import TRUTH_WIDTH, told
+from agents.network.checkpoint import CheckpointError, save_checkpoint
 from ginenv.actions import NUM_ACTIONS
 from ginenv.errors import GinError
 from tests.support.training_scenes import TINY
@@ -28,6 +33,21 @@ def learner(pool: str) -> Learner:
         "threads": 2,
     }
     return Learner(parse_config(TINY | changes))
+
+
+def test_a_run_that_is_told_begins_from_a_network_that_is_told_too(tmp_path: Path) -> None:
+    run = learner(f"population:count={STYLES}")
+    with torch.no_grad():
+        for value in run.actor.parameters():
+            value.add_(0.125)
+    save_checkpoint(tmp_path, run.actor, run.config.network.actor, {"command": "a test"})
+    begun = begin(run.config, None, str(tmp_path))
+    assert begun.actor.context == TRUTH_WIDTH
+    for one, other in zip(run.actor.parameters(), begun.actor.parameters(), strict=True):
+        assert torch.allclose(one, other, rtol=0.01)
+    untold = run.config.model_copy(update={"told": "nothing"})
+    with pytest.raises(CheckpointError, match=f"context is {TRUTH_WIDTH}; this configuration begins from 0$"):
+        begin(untold, None, str(tmp_path))
 
 
 class Noted(PopulationPlayer):

@@ -132,8 +132,10 @@ def test_shares_of_several_machines_add_up(tmp_path):
 
 def test_a_directory_with_another_tournament_is_refused(tmp_path):
     Tournament(config(tmp_path))
-    with pytest.raises(GinError, match=r"holds another tournament .* other: seed"):
+    with pytest.raises(GinError, match=r"holds another tournament .* other: seed 3, not 4\); choose"):
         Tournament(config(tmp_path, seed=4))
+    with pytest.raises(GinError, match=r"other: pairs 20, not 24\); choose"):
+        Tournament(config(tmp_path, pairs=24))
     with pytest.raises(GinError, match="at least 2 players"):
         Tournament(config(tmp_path / "other", players={"easy": "easy"}))
 
@@ -260,13 +262,13 @@ def test_the_program_plays_a_tournament_from_a_config(tmp_path, monkeypatch, cap
     assert len(results["matches"]) == 15 and results["blocks_missing"] == 0
 
 
-def test_forfeits_end_a_tournament_with_an_error_after_its_results(tmp_path, monkeypatch, capsys):
+def test_forfeits_end_a_tournament_with_an_error_after_its_results(unrunnable, tmp_path, monkeypatch, capsys):
     path, out = tmp_path / "t.yaml", tmp_path / "out"
     path.write_text(
-        "{players: {a: easy, b: 'cmd:nosuchprogram'}, pairs: 2, block: 2, resamples: 20}\n", encoding="utf-8"
+        f"{{players: {{a: easy, b: 'cmd:{unrunnable}'}}, pairs: 2, block: 2, resamples: 20}}\n", encoding="utf-8"
     )
     monkeypatch.setattr("sys.argv", ["evaluate.py", "tournament", str(path), f"out={out}"])
-    with pytest.raises(SystemExit, match=r"hands were forfeited; .*nosuchprogram"):
+    with pytest.raises(SystemExit, match=r"hands were forfeited; .*unrunnable"):
         evaluate.main()
     assert "results:" in capsys.readouterr().out
     assert json.loads((out / "results.json").read_text(encoding="utf-8"))["faults"]

@@ -276,7 +276,8 @@ def test_a_key_that_is_given_twice_is_refused(tmp_path: Path) -> None:
     [
         (b"games: 3 # \xe9\n", "not UTF-8 text"),
         (b"games: 2020-02-31\n", "is not YAML"),
-        (b"games: [3\n", "is not YAML"),
+        (b"games: [3\nseed: 1\n", r"is not YAML: expected ',' or '\]', but got ':' in line 2, column 5$"),
+        (b"\tgames: 3\n", r"is not YAML: found character '\\t' that cannot start any token in line 1, column 1$"),
     ],
 )
 def test_a_file_that_is_no_configuration_ends_the_program_with_a_sentence(
@@ -296,7 +297,7 @@ def test_the_program_ends_with_a_sentence_and_no_traceback() -> None:
 
 def test_a_run_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(GinError, match="file cannot be written: File exists"):
+    with pytest.raises(GinError, match=r"file cannot be written: it is a file, not a directory$"):
         TrainingRun(parse_config(TINY), tmp_path / "file", "a test")
     with pytest.raises(GinError, match="unknown player 'nobody'"):
         TrainingRun(parse_config({**TINY, "panel": ["nobody"]}), tmp_path / "run", "a test")

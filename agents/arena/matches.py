@@ -30,7 +30,7 @@ from agents.arena.sequential import LOOK_EVERY, SequentialTest
 from agents.deals import Domain, new_salt, salted
 from agents.interrupts import born_deaf, held, released
 from agents.programs.player import BotLimits, OutsidePlayer
-from agents.programs.process import adopt_orphans
+from agents.programs.process import adopt_orphans, split_command
 from ginenv.errors import GinError, check_choice, check_whole
 from ginenv.players import Player, directory_name, make_player, parse_player
 from ginenv.rules import Rules, get_rules
@@ -324,13 +324,14 @@ def play_match(
         The result; after an interrupt from the keyboard what had been finished by then.
 
     Raises:
-        GinError: if a name does not exist or a value is out of range.
+        GinError: if a name or a program does not exist, or a value is out of range.
         KeyboardInterrupt: after an interrupt before anything was finished.
     """
     check_whole("pairs", pairs, 1)
     given = {"rules": rules, "unit": unit, "seed": seed}
     settings = replace(settings or MatchSettings(), **{key: value for key, value in given.items() if value is not None})
     a, b = directory_name(a), directory_name(b)
+    _check_programs((a, b))
     with held() as interrupts:
         result = _play_match(a, b, settings.guarded(a, b), pairs, workers, progress)
         result.interrupted = result.interrupted or interrupts.asked
@@ -392,8 +393,20 @@ def _collect(
 
 
 def check_names(*specs: str) -> list[Player]:
-    """Makes each player but programs once, so that a wrong name raises before processes start; returns them."""
+    """Makes each player but programs once, so that a wrong name raises before processes start; returns them.
+
+    Raises:
+        GinError: for a wrong name, or a program that does not exist.
+    """
+    _check_programs(specs)
     return [make_player(spec, learn=False) for spec in specs if parse_player(spec).kind != "cmd"]
+
+
+def _check_programs(specs: Iterable[str | Player]) -> None:
+    """Raises for a program that does not exist, which would otherwise lose every game."""
+    for spec in specs:
+        if isinstance(spec, str) and (parsed := parse_player(spec)).kind == "cmd":
+            split_command(parsed.argument)
 
 
 def _series_of(players: Iterable[Player], settings: MatchSettings, pairs: int) -> int:

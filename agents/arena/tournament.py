@@ -28,7 +28,7 @@ from agents.arena.results import MatchResult, add_stats, rates, versions
 from agents.files import parse_json, read_json, write_atomic, write_json, writing
 from agents.interrupts import held, released
 from agents.programs.player import BotLimits
-from ginenv.errors import GinError, quoted
+from ginenv.errors import GinError, quoted, reason_of
 from ginenv.players import make_player, parse_player
 
 # Blocks of a tournament with a player that learns: fewer series have no interval worth its name.
@@ -129,10 +129,14 @@ class Tournament:
             known = _read_claim(path)
             if known["hash"] != digest:
                 held = known["config"]
-                others = [key for key in sorted({*held, *played}) if held.get(key) != played.get(key)]
+                others = [
+                    f"{key} {quoted(held.get(key))}, not {quoted(played.get(key))}"
+                    for key in sorted({*held, *played})
+                    if held.get(key) != played.get(key)
+                ]
                 raise GinError(
                     f"{self.directory} holds another tournament ({known['hash']}, not {digest}; "
-                    f"other: {', '.join(others)}); choose another out"
+                    f"other: {'; '.join(others)}); choose another out"
                 )
         else:
             with writing(path):
@@ -241,7 +245,7 @@ def _read_claim(path: Path) -> dict[str, Any]:
             return known
         reason = "its hash or its config is missing"
     except (OSError, ValueError, KeyError, TypeError) as error:
-        reason = str(error)
+        reason = reason_of(error)
     raise GinError(f"{path} cannot be read, so its blocks may be of any tournament ({reason}); choose another out")
 
 

@@ -107,7 +107,7 @@ def _hands(config: AnalyseConfig, analyst: Analyst, beside: Console) -> tuple[tu
 def _player(home: Home, name: str | None) -> str:
     if name is None and home.last_player is None:
         raise GinError(f"nobody has played yet in {home.path}; name a record's file, a position or a --seed")
-    return home.known(name or home.last_player or "")
+    return home.known((home.last_player or "") if name is None else name)
 
 
 def _numbers(asked: int | None, count: int) -> list[int]:

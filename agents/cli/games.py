@@ -13,9 +13,9 @@ from tyro.extras import SubcommandApp
 from agents.arena.configs import how_many, parse_rules
 from agents.arena.matches import MatchSettings, check_names
 from agents.datasets.source import Played, Recorded
-from agents.datasets.store import Expert, Written, check_games, open_games, write_games
+from agents.datasets.store import INTERRUPTED, Expert, Written, check_games, open_games, write_games
 from agents.files import check_writable
-from agents.reports.terminal import progress_bar, this_command
+from agents.reports.terminal import counted, progress_bar, this_command
 from ginenv.errors import GinError, must_be
 
 USUAL_GAMES = 1000
@@ -109,12 +109,20 @@ def check(file: Positional[Path]) -> str:
 def _said(out: Path, written: Written, began: float, used: float) -> str:
     seconds, processor = time.perf_counter() - began, time.process_time() - used
     ended = f"; ended early: {written.interrupted}" if written.interrupted else ""
-    return (
-        f"{out}: {written.games:,} games, {written.hands:,} hands, {written.rows:,} decisions, {out.stat().st_size / 1e6:.1f} MB "
-        f"in {seconds:.0f} s ({processor:.0f} s of processor time){ended}"
+    said = (
+        f"{out}: {counted(written.games, 'game')}, {counted(written.hands, 'hand')}, {counted(written.rows, 'decision')}, "
+        f"{out.stat().st_size / 1e6:.1f} MB in {seconds:.0f} s ({processor:.0f} s of processor time){ended}"
     )
+    if not written.interrupted:
+        return said
+    raise (KeyboardInterrupt if written.interrupted == INTERRUPTED else GinError)(said)
 
 
 def games(arguments: Sequence[str]) -> None:
-    """Runs a command line and prints its answer."""
+    """Runs a command line and prints its answer.
+
+    Raises:
+        GinError: if something cannot be read, written or played; of a file that ends early for it, that says what the file holds.
+        KeyboardInterrupt: after an interrupt; that says the same.
+    """
     print(app.cli(args=arguments, prog="gin games", description="Games as tables of decisions, in Parquet."))

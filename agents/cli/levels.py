@@ -175,7 +175,8 @@ def build(source: Positional[Path], out: Path, like: str = "", set: tuple[str, .
     level = build_level(out, settings, source, load_level(like).answers if like else None, replace)
     write_card(out)
     replaced = f" The level that was there (sha256 {before}) is gone." if before else ""
-    return f"{level.name} is in {out} (sha256 {level.digest}).{replaced}"
+    answers = "" if level.learns else f" It learns nothing until gin levels fit {out} finds its answers."
+    return f"{level.name} is in {out} (sha256 {level.digest}).{replaced}{answers}"
 
 
 @app.command
@@ -193,7 +194,7 @@ def fit(level: Positional[str], set: tuple[str, ...] = ()) -> str:
     found, console = load_level(level), Console(stderr=True)
     check_writable(found.directory / ANSWERS)
     config: FitConfig = parse_config(override({}, set), FitConfig, "gin levels fit")
-    with progress_bar(console, hands_to_play(config), f"{found.name}, hands") as tick, counting_hands(tick):
+    with progress_bar(console, hands_to_play(found, config), f"{found.name}, hands") as tick, counting_hands(tick):
         fit_answers(found, config, console.print).write(found.directory / ANSWERS)
     return f"{found.name} now answers what it knows (sha256 {load_level(found.directory).digest})."
 

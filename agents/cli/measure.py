@@ -11,7 +11,7 @@ from agents.files import check_writable, write_json, write_text, writing
 from agents.interrupts import held
 from agents.levels.bench.adaptation import AdaptationConfig, hands_to_play, level_of, parts_of, run
 from agents.reports.adaptation import adaptation_tables, report_adaptation
-from agents.reports.terminal import match_tables, progress_bar, results_document, this_command
+from agents.reports.terminal import counted, match_tables, progress_bar, results_document, this_command
 
 
 def exploit(config: ExploitConfig) -> int | None:
@@ -37,7 +37,7 @@ def exploit(config: ExploitConfig) -> int | None:
         console.print(table)
     over = "" if gained is None else f", {gained.text()} more than the network that it began from, on the same deals"
     console.print(
-        f"the best of {config.seeds} responses trained with {config.budget:,} decisions wins "
+        f"the best of {counted(config.seeds, 'response')} trained with {config.budget:,} decisions wins "
         f"{result.share.text(percent=True)} of the games and {result.points.text()} points a hand against {config.agent}{over}",
         highlight=False,
         markup=False,

@@ -15,7 +15,8 @@ from agents.arena.conform import check, stages
 from agents.arena.stress import run
 from agents.config import Config
 from agents.programs.player import BotLimits
-from agents.reports.terminal import progress_bar
+from agents.programs.process import split_command
+from agents.reports.terminal import counted, progress_bar
 from ginenv.errors import GinError
 
 BAD_BOTS = Path(__file__).parents[1] / "arena" / "bad_bots.py"
@@ -51,19 +52,21 @@ class StressConfig(Config):
 
 def conform(config: ConformConfig) -> None:
     """Plays a program through every phase of the line protocol and prints what is wrong."""
+    command = config.program.removeprefix("cmd:")
+    # Before the first stage: what does not exist cannot conform.
+    split_command(command)
     limits = BotLimits(start_seconds=config.seconds, seconds=config.seconds)
     console = Console()
     rules = parse_rules(config.rules) if config.rules else None
     with progress_bar(console, len(stages(rules)), "playing through every phase") as tick:
-        found = check(config.program.removeprefix("cmd:"), config.hands, limits, tick, rules)
+        found = check(command, config.hands, limits, tick, rules)
     asked = ", ".join(f"{phase} {count:,}" for phase, count in found.asked.items())
     console.print(f"decisions asked: {asked}; {found.ms_per_decision:.3f} ms each")
     for kind, sentences in (("note", found.notes), ("wrong", found.wrong)):
         for sentence in sentences:
             console.print(f"{kind}: {sentence}", highlight=False, markup=False)
     if found.wrong:
-        number = "1 finding" if len(found.wrong) == 1 else f"{len(found.wrong)} findings"
-        raise GinError(f"the program does not conform ({number})")
+        raise GinError(f"the program does not conform ({counted(len(found.wrong), 'finding')})")
     console.print("the program conforms")
 
 

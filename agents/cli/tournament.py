@@ -17,7 +17,7 @@ from agents.cli import INTERRUPTED
 from agents.config import load_config
 from agents.files import write_json, write_text, writing
 from agents.interrupts import held
-from agents.reports.terminal import check_forfeits, fault_text, progress_bar, standings_table, this_command
+from agents.reports.terminal import check_forfeits, counted, fault_text, progress_bar, standings_table, this_command
 from agents.reports.tournament import report
 from ginenv.errors import GinError
 
@@ -62,9 +62,9 @@ def tournament(
             is_whole = played.play(tick)
         standings = played.standings()
         if standings.missing and world > 1:
-            blocks = "blocks of other ranks" if is_whole else "blocks"
+            whose = " of other ranks" if is_whole else ""
             state = "is done" if is_whole else "was interrupted"
-            console.print(f"rank {rank} {state}; {standings.missing} {blocks} are missing still")
+            console.print(f"rank {rank} {state}; still missing: {counted(standings.missing, 'block')}{whose}")
             return None if is_whole else INTERRUPTED
         if not standings.matches:
             raise KeyboardInterrupt
@@ -83,6 +83,6 @@ def _publish(standings: Standings, out: Path, console: Console) -> None:
     for fault in standings.faults():
         console.print(f"fault: {fault_text(fault)}", markup=False, highlight=False)
     if standings.missing:
-        console.print(f"{standings.missing} blocks have not been played; the same command continues with them")
+        console.print(f"not played yet: {counted(standings.missing, 'block')}; the same command continues")
     console.print(f"results: {out / 'results.json'}, report: {out / 'report.html'}", markup=False, soft_wrap=True)
     check_forfeits(standings.matches.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,10 @@ Progress = Callable[[int], None]
 _REPEATED: Any = ["player", "opponent", "phase", "end"]
 
 
+# Why a file ends early that an interrupt kept from being finished.
+INTERRUPTED = "interrupted"
+
+
 class DatasetError(GinError):
     """A table of decisions that cannot be used."""
 
@@ -37,7 +42,7 @@ class Written:
         games: how many.
         hands: how many.
         rows: how many decisions.
-        interrupted: why the file ends early, or an empty text.
+        interrupted: why the file ends early, ``INTERRUPTED`` or an error's words, or an empty text.
     """
 
     games: int
@@ -151,7 +156,7 @@ def _write_groups(
     except (GinError, KeyboardInterrupt) as error:
         if not rows:
             raise
-        yield Written(games, hands, rows, str(error) or "interrupted")
+        yield Written(games, hands, rows, str(error) if isinstance(error, GinError) else INTERRUPTED)
 
 
 def table_of(group: Hands, schema: pa.Schema, first: int, expert: Expert | None = None) -> pa.Table:
@@ -174,7 +179,10 @@ def open_games(path: str | Path) -> tuple[pq.ParquetFile, dict[str, Any]]:
     try:
         file = pq.ParquetFile(path)
     except (OSError, pa.ArrowInvalid) as error:
-        raise DatasetError(f"{path} cannot be read as Parquet: {str(error).splitlines()[0]}") from None
+        # Arrow's own words name the file, and the error's number, again.
+        number = error.errno if isinstance(error, OSError) else None
+        reason = os.strerror(number) if number else str(error).splitlines()[0]
+        raise DatasetError(f"{path} cannot be read as Parquet: {reason}") from None
     about = (file.schema_arrow.metadata or {}).get(b"ginenv")
     if about is None:
         raise DatasetError(f"{path} is no table of decisions that gin games wrote")

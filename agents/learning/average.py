@@ -2,17 +2,20 @@
 
 gin average runs/long/last runs/next/last --out agents/data/network
 
-The critic is the last one's. Checkpoints that do not descend from each other have nothing in common to be averaged.
+The critic is the last one's. Checkpoints that do not descend from each other have nothing in common to be averaged. Where some are told
+more of their opponents than others, the mean is told as much as the one that is told the most.
 """
 
 from __future__ import annotations
 
+from copy import deepcopy
 from pathlib import Path
 
 import torch
 
 from agents.files import writing
 from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, save_checkpoint
+from agents.network.nets import load_wider
 
 
 def average(directories: list[str], out: Path, command: str) -> None:
@@ -27,13 +30,16 @@ def average(directories: list[str], out: Path, command: str) -> None:
         CheckpointError: if one cannot be used, or their networks differ in form.
     """
     loaded = [load_checkpoint(directory) for directory in directories]
-    forms = {
-        (tuple(made["widths"]), made["context"], made["heuristic_features"], made["share_suits"]) for _, made in loaded
-    }
+    forms = {(tuple(made["widths"]), made["heuristic_features"], made["share_suits"]) for _, made in loaded}
     if len(loaded) < 2 or len(forms) != 1:
         raise CheckpointError(f"averaging takes two or more networks of the same shape; these have {sorted(forms)}")
-    actor, last = loaded[-1]
-    weights = [other.state_dict() for other, _ in loaded]
+    last = loaded[-1][1]
+    actor = max((other for other, _ in loaded), key=lambda other: other.context)
+    weights = []
+    for other, _ in loaded:
+        wider = deepcopy(actor)
+        load_wider(wider, other)
+        weights.append(wider.state_dict())
     with torch.no_grad():
         actor.load_state_dict({name: torch.stack([each[name] for each in weights]).mean(0) for name in weights[0]})
     parents = [{"weights_sha256": made["weights_sha256"], "about": made["about"]} for _, made in loaded]

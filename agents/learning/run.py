@@ -21,12 +21,13 @@ from agents.files import check_writable, read_json, write_json, writing
 from agents.learning import dmc, ppo
 from agents.learning.diagnostics import write_diagnostics
 from agents.learning.learner import AfterBatch, Learner
+from agents.learning.told import TRUTH_WIDTH
 from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, read_metadata, save_checkpoint
 from agents.network.inputs import NUM_HEURISTIC_FEATURES
 from agents.network.nets import FrozenActor, load_wider
 from agents.network.player import PLAYED, NetworkPlayer
 from agents.reports.terminal import LINE_SECONDS
-from ginenv.errors import GinError
+from ginenv.errors import GinError, reason_of
 from ginenv.players import make_player
 from ginenv.rules import get_rules
 
@@ -72,7 +73,7 @@ def check_start(config: TrainConfig, start: str) -> None:
     allowed = {
         "widths": [list(config.network.actor)],
         "share_suits": [config.network.share_suits],
-        "context": [0],
+        "context": [0] if config.told == "nothing" else [0, TRUTH_WIDTH],
         "heuristic_features": _readable_features(config),
     }
     for name, choices in allowed.items():
@@ -142,7 +143,7 @@ class TrainingRun:
                     self.curve = read_json(out / "curve.json")
                 except (OSError, ValueError) as error:
                     raise GinError(
-                        f"{out / 'curve.json'} cannot be read ({error}); without it the curve begins anew"
+                        f"{out / 'curve.json'} cannot be read ({reason_of(error)}); without it the curve begins anew"
                     ) from None
                 self.console.print(f"resumed at {self.learner.decisions:,} decisions")
             self.writer = SummaryWriter(str(out / "tensorboard"))

@@ -4,6 +4,9 @@ The features by which an opponent's choices are explained (``agents.opponent_mod
 logit of each it adds a sum of these features, and their weights, the *leanings* against this opponent, are linear in what is known: so
 nothing changes where nothing is known, and every change can be said in words. One row of them holds against anybody, the others follow
 from what is known of the opponent.
+
+A network that was trained to be told its opponent's style (``agents.learning.told``) answers by itself: it is told what style is to be
+expected of such an opponent, which is linear in what is known as well.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import numpy as np
 from pydantic import Field
 
 from agents.bots.hand_kernels import remembered
+from agents.bots.population import STYLE_WIDTH
 from agents.config import Config, parse_config
 from agents.files import read_json_object, write_json
 from agents.network.bounds import EVERYTHING, NOTHING
@@ -62,6 +66,7 @@ class _File(Config):
         reads: names of the rows of the matrix.
         leans: names of its columns.
         matrix: the leanings that each number known adds.
+        styles: the numbers of a style that each number known adds, of a level whose network is told styles; else empty.
         about: how it was made.
     """
 
@@ -69,6 +74,7 @@ class _File(Config):
     reads: list[str]
     leans: list[str]
     matrix: list[list[float]] = Field(min_length=1)
+    styles: list[list[float]] = Field(default_factory=list)
     about: dict[str, Any]
 
 
@@ -79,10 +85,22 @@ class Answers:
     Attributes:
         matrix: ``float64[len(READS), NUM_WEIGHTS]``.
         about: how it was made.
+        styles: ``float64[len(READS), STYLE_WIDTH]``, for a network that is told styles; ``None`` for one that is not.
     """
 
     matrix: np.ndarray
     about: dict[str, Any]
+    styles: np.ndarray | None = None
+
+    @property
+    def by_whom(self) -> bool:
+        """Whether anything of it depends on the opponent."""
+        return bool(self.matrix[1:].any()) or (self.styles is not None and bool(self.styles.any()))
+
+    @property
+    def against_anybody(self) -> bool:
+        """Whether anything of it holds against anybody."""
+        return bool(self.matrix[0].any()) or self.styles is not None
 
     def leanings(self, contexts: np.ndarray, general: np.ndarray, whom: np.ndarray) -> np.ndarray:
         """The leanings against some opponents.
@@ -98,10 +116,30 @@ class Answers:
         depending = contexts[:, 1 : len(READS)].astype(np.float64) @ self.matrix[1:]
         return general[:, None] * self.matrix[0] + whom[:, None] * depending
 
+    def told(self, contexts: np.ndarray, general: np.ndarray, whom: np.ndarray) -> np.ndarray | None:
+        """What its network is told of some opponents: that they are people of the kind it was trained on, and their styles.
+
+        Args:
+            contexts: what is known of each, ``float32[n, CONTEXT_WIDTH]``.
+            general: the part that is played of what holds against anybody, ``float64[n]``.
+            whom: the part that is played of what depends on the opponent, ``float64[n]``.
+
+        Returns:
+            ``float32[n, 1 + STYLE_WIDTH]``; ``None`` for a network that is told nothing.
+        """
+        if self.styles is None:
+            return None
+        numbers = whom[:, None] * (contexts[:, : len(READS)].astype(np.float64) @ self.styles)
+        return np.concatenate([general[:, None], numbers], 1).astype(np.float32)
+
     def write(self, path: Path) -> None:
         """Writes them as JSON."""
-        matrix = [[round(number, 6) for number in row] for row in self.matrix.tolist()]
-        write_json(path, _File(reads=list(READS), leans=list(FEATURES), matrix=matrix, about=self.about).model_dump())
+        matrix, styles = (
+            [[round(number, 6) for number in row] for row in rows.tolist()]
+            for rows in (self.matrix, np.zeros((0, 0)) if self.styles is None else self.styles)
+        )
+        file = _File(reads=list(READS), leans=list(FEATURES), matrix=matrix, styles=styles, about=self.about)
+        write_json(path, file.model_dump())
 
 
 def read_answers(path: Path, source: str) -> Answers:
@@ -118,9 +156,12 @@ def read_answers(path: Path, source: str) -> Answers:
     matrix = np.array([row for row in file.matrix if len(row) == NUM_WEIGHTS], np.float64)
     if file.reads != list(READS) or file.leans != list(FEATURES) or matrix.shape != (len(READS), NUM_WEIGHTS):
         raise GinError(f"{source}: {path.name} is of other features than this version's; gin levels fit makes it anew")
-    if not np.isfinite(matrix).all():
-        raise GinError(f"{source}: {path.name} holds numbers that are not finite")
-    return Answers(matrix, file.about)
+    styles = np.array([row for row in file.styles if len(row) == STYLE_WIDTH], np.float64)
+    if file.styles and styles.shape != (len(READS), STYLE_WIDTH):
+        raise GinError(
+            f"{source}: styles in {path.name} must be {len(READS)} lists of {STYLE_WIDTH} numbers; gin levels fit makes them anew"
+        )
+    return Answers(matrix, file.about, styles if file.styles else None)
 
 
 @kernel

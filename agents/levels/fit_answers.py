@@ -6,6 +6,8 @@ The level plays styles of which as much is known as some hands show, every deal 
 chose more often than the policy would is the gradient of the points (``score function``), and its product with what is known that of
 the answers. Steps follow the natural gradient; what a round says of one number is mostly noise, so only what stands out together is kept.
 In the end other styles, and the same strong players, judge: a part whose mean gain against them is not above zero is left out.
+
+A level whose network is told styles answers by itself; for it a regression over many styles finds which style is to be expected.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +25,7 @@ from pydantic import Field, model_validator
 from agents.arena.results import ratio
 from agents.arena.series import play_series
 from agents.bots.heuristics import StylePlayer
-from agents.bots.population import draw_styles
+from agents.bots.population import draw_styles, style_vectors
 from agents.config import Config
 from agents.deals import Domain
 from agents.levels.answers import READS, SPACE, Answers, features_of
@@ -34,7 +37,7 @@ from agents.opponent_model.features import FIRST_DRAW, FIRST_KNOCK, NUM_WEIGHTS
 from agents.opponent_model.posterior import Knowledge
 from ginenv.actions import NUM_ACTIONS, PHASE_DISCARD
 from ginenv.jit import kernel
-from ginenv.players import BasePlayer, make_player
+from ginenv.players import BasePlayer, Player, make_player
 
 Progress = Callable[[str], None]
 # Hands after which what is known of each style is written down.
@@ -49,6 +52,8 @@ _LONGEST = 0.8
 _FLAT = 1e-2
 # The seed of who judges what was found is so much higher, and they play so many times the hands of a round.
 _JUDGES, _JUDGED = 1000, 4
+# A regression looks at so many times the styles, and draws its numbers to zero as if so small a part of what it saw had said zero.
+_REGRESSED, _RIDGE = 8, 1e-3
 # The leanings of discards, of draws and of knocks.
 _PARTS = (slice(0, FIRST_DRAW), slice(FIRST_DRAW, FIRST_KNOCK), slice(FIRST_KNOCK, NUM_WEIGHTS))
 
@@ -59,7 +64,8 @@ class FitConfig(Config):
     Attributes:
         styles: of the population that the level plays.
         strong: strong players beside them, for each style; the level itself is one of them.
-        rounds: steps uphill; in the first half of them, what depends on the opponent is not looked at, for most of it would change.
+        rounds: steps uphill; in the first half of them, what depends on the opponent is not looked at, for most of it would change. None
+            where a network is told styles.
         series: that are played at once, each against one style.
         hands: of each series in a round, every one twice.
         rate: length of a step, along the natural gradient.
@@ -116,15 +122,19 @@ def _score(views, behaviour, logits, legal, actions, rows, space, scores):
 
 
 class _Leaning(LevelPlayer):
-    """The level's network with given leanings in every series, ``float64[series, NUM_WEIGHTS]``."""
+    """The level's network with given leanings in every series, ``float64[series, NUM_WEIGHTS]``, told what is given."""
 
-    def __init__(self, level: Level, seed: int, moves: np.ndarray) -> None:
+    def __init__(self, level: Level, seed: int, moves: np.ndarray, told: np.ndarray | None = None) -> None:
         super().__init__(level.with_settings(worlds=0), seed, learn=False)
-        self.moves = moves
+        self.moves, self.given = moves, told
 
     def leanings(self, slots: np.ndarray | None, n: int) -> np.ndarray:
         assert slots is not None
         return self.moves[slots]
+
+    def told(self, slots: np.ndarray | None, n: int) -> np.ndarray | None:
+        assert slots is not None
+        return None if self.given is None else self.given[slots]
 
 
 class _Tried(_Leaning):
@@ -140,7 +150,7 @@ class _Tried(_Leaning):
         assert slots is not None
         n = len(views)
         seen = self._see(views)
-        logits, (_, _, legal, words) = self._logits(views, seen, self.leanings(slots, n)), seen
+        logits, (_, _, legal, words) = self._logits(views, seen, self.leanings(slots, n), None), seen
         tastes, actions = np.zeros(n, TASTE), np.empty(n, np.int64)
         draw_tastes(views, self.behaviour, self.seed & 0xFFFFFFFF, tastes)
         choose(views, self.behaviour, tastes, logits, legal, words, actions)
@@ -150,10 +160,12 @@ class _Tried(_Leaning):
         return actions
 
 
-def hands_to_play(config: FitConfig) -> int:
+def hands_to_play(level: Level, config: FitConfig) -> int:
     """How many hands are played in all, for a progress bar."""
-    played = (2 * config.rounds + 3 * _JUDGED) * config.series * config.hands
-    return 2 * config.opponents * HISTORIES[-1] + played
+    rounds, watched = 2 * config.rounds, config.opponents
+    if level.actor.context:
+        rounds, watched = 0, _REGRESSED * config.styles
+    return (watched + config.opponents) * HISTORIES[-1] + (rounds + 3 * _JUDGED) * config.series * config.hands
 
 
 class _Opponents(BasePlayer):
@@ -187,9 +199,8 @@ class _Opponents(BasePlayer):
         return actions
 
 
-def _known_of(level: Level, opponents: _Opponents, seed: int) -> np.ndarray:
-    """What is known of opponents after some hands against the level: ``float64[histories, opponents, len(READS)]``."""
-    count = opponents.count
+def _known_of(level: Level, opponents: Player, count: int, seed: int) -> np.ndarray:
+    """What is known of opponents after some hands against the level: ``float64[histories, count, len(READS)]``."""
     knowledge, hands = Knowledge(count), np.zeros(count, np.int64)
     found = np.zeros((len(HISTORIES), count, len(READS)))
 
@@ -207,7 +218,7 @@ def _known_of(level: Level, opponents: _Opponents, seed: int) -> np.ndarray:
 
 def _reads_of_series(level: Level, opponents: _Opponents, config: FitConfig) -> np.ndarray:
     """What is known of the opponent of each series, ``float64[series, len(READS)]``."""
-    known, series = _known_of(level, opponents, config.seed), np.arange(config.series)
+    known, series = _known_of(level, opponents, opponents.count, config.seed), np.arange(config.series)
     return known[series // opponents.count % len(HISTORIES), series % opponents.count]
 
 
@@ -226,9 +237,11 @@ def _play(
     return play_series(player, opponents, after=after, **asked).astype(np.float64), gradients
 
 
-def _points(level: Level, opponents: _Opponents, moves: np.ndarray, config: FitConfig) -> np.ndarray:
-    """Points a hand of the level's network with leanings of each series, at its own temperatures: ``float64[opponents]``."""
-    player, hands = _Leaning(level, config.seed, moves), _JUDGED * config.hands
+def _points(
+    level: Level, opponents: _Opponents, moves: np.ndarray, config: FitConfig, told: np.ndarray | None = None
+) -> np.ndarray:
+    """Points a hand of the level's network as in ``_Leaning``, at its own temperatures: ``float64[opponents]``."""
+    player, hands = _Leaning(level, config.seed, moves, told), _JUDGED * config.hands
     points = play_series(
         player, opponents, series=config.series, hands=hands, seed=config.seed + 1, domain=Domain.TRAIN
     ).mean(1)
@@ -330,6 +343,8 @@ def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: N
         config: how.
         say: called with a sentence after every round.
     """
+    if level.actor.context:
+        return _fit_styles(level, config, say)
     began = time.perf_counter()
     opponents = _Opponents(level, config)
     reads = _reads_of_series(level, opponents, config)
@@ -347,18 +362,49 @@ def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: N
         say(
             f"round {number + 1} of {config.rounds}: {points.mean():+.2f} points a hand, patterns of opponents: {patterns}"
         )
+    matrix, won = _judge(level, matrix, reads.mean(0), config, say)
+    return Answers(matrix, _about(level, config, began) | {"points_a_hand": steps, "judged": won})
+
+
+def _about(level: Level, config: FitConfig, began: float) -> dict[str, Any]:
+    """How answers were made."""
     home, here = level.directory.resolve(), Path.cwd()
     shown = home.relative_to(here).as_posix() if home.is_relative_to(here) else home.name
-    matrix, won = _judge(level, matrix, reads.mean(0), config, say)
-    about: dict[str, Any] = {
+    return {
         "command": f"gin levels fit {shown}",
         "config": config.model_dump(mode="json"),
         "minutes": round((time.perf_counter() - began) / 60, 1),
-        "points_a_hand": steps,
-        "judged": won,
         "weights_sha256": hashlib.sha256((level.directory / WEIGHTS).read_bytes()).hexdigest(),
     }
-    return Answers(matrix, about)
+
+
+def _fit_styles(level: Level, config: FitConfig, say: Progress) -> Answers:
+    """What style a level expects by what is known: a regression; left at a typical one if nothing is won by expecting another."""
+    began = time.perf_counter()
+    drawn = draw_styles(config.seed, _REGRESSED * config.styles)
+    known = _known_of(level, StylePlayer(drawn), len(drawn), config.seed).reshape(-1, len(READS))
+    numbers = np.tile(style_vectors(drawn), (len(HISTORIES), 1))
+    penalty = _RIDGE * len(known) * np.diag(known.var(0))
+    found = np.linalg.lstsq(known.T @ known + penalty, known.T @ numbers, rcond=None)[0]
+    share = 1 - ((numbers - known @ found) ** 2).sum() / (numbers**2).sum()
+    say(
+        f"{100 * share:.0f} % of how styles differ is expected after {', '.join(map(str, HISTORIES))} hands, in the mean"
+    )
+    config = config.model_copy(update={"seed": config.seed + _JUDGES})
+    opponents = _Opponents(level, config)
+    reads, one = _reads_of_series(level, opponents, config), np.ones(config.series)
+    answers = [Answers(np.zeros((len(READS), NUM_WEIGHTS)), {}, styles) for styles in (np.zeros_like(found), found)]
+    ways = [None, *(each.told(reads, one, one) for each in answers)]
+    untold, typical, expected = (
+        _points(level, opponents, np.zeros((config.series, NUM_WEIGHTS)), config, way) for way in ways
+    )
+    won = {}
+    for part, gains in (("that it is of the population", typical - untold), ("its style", expected - typical)):
+        gain = ratio(gains, np.ones(len(gains)))
+        won[part] = gain.to_dict()
+        say(f"told {part}: {gain.text()} points a hand of those who judge")
+    about = _about(level, config, began) | {"expected": round(float(share), 4), "judged": won}
+    return replace(answers[int((expected - typical).mean() > 0)], about=about)
 
 
 def _whitening(rows: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
+from agents.bots.population import STYLE_WIDTH
 from agents.config import Config, parse_config
 from agents.files import read_json_object, write_json
 from agents.levels.answers import ANSWERS, Answers, read_answers
@@ -28,6 +29,8 @@ FORMAT_VERSION = 3
 # The file that makes a checkpoint's directory a level's.
 LEVEL = "level.json"
 FILES = (WEIGHTS, METADATA, LEVEL)
+# What a network may be told of its opponent: that it is of the population, and the numbers of its style.
+TOLD_WIDTH = 1 + STYLE_WIDTH
 INSTALLED = Path(__file__).resolve().parent / "installed"
 NAMES = ("level-1", "level-2", "level-3", "level-4")
 
@@ -149,6 +152,15 @@ class Level:
             return None
         return self.answers.leanings(contexts, self.settings.general_share(general_hands), self.settings.share(hands))
 
+    def told(self, contexts: np.ndarray, hands: np.ndarray, general_hands: np.ndarray) -> np.ndarray | None:
+        """What its network is told of some opponents, from what ``leanings`` follow from: ``float32[n, 1 + STYLE_WIDTH]``.
+
+        ``None`` for a level that learns nothing, or whose network is told nothing.
+        """
+        if self.answers is None:
+            return None
+        return self.answers.told(contexts, self.settings.general_share(general_hands), self.settings.share(hands))
+
     def with_settings(self, **changes: Any) -> Level:
         """The same level with some settings changed.
 
@@ -207,11 +219,16 @@ def load_level(name: str | int | Path) -> Level:
     actor, metadata = load_checkpoint(directory)
     if metadata["weights_sha256"] != file.weights_sha256:
         raise LevelError(f"{source}: {LEVEL} belongs to other weights than those beside it")
-    if actor.context:
+    if actor.context not in (0, TOLD_WIDTH):
         raise LevelError(
-            f"{source}: its network reads {actor.context} numbers about its opponent; a level's network reads the view alone"
+            f"{source}: its network reads {actor.context} numbers about its opponent; a level's network reads a style or nothing"
         )
     answers = read_answers(directory / ANSWERS, source) if (directory / ANSWERS).is_file() else None
+    if answers is not None and (answers.styles is not None) != bool(actor.context):
+        reads = (
+            "reads its opponent's style, and they tell none" if actor.context else "reads no style, and they tell one"
+        )
+        raise LevelError(f"{source}: {ANSWERS} is of another network: this one {reads}; gin levels fit makes it anew")
     return Level(file.name, directory, settings, actor, answers, file.about, digest_of(directory))
 
 

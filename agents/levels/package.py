@@ -65,7 +65,8 @@ def build_level(
         directory: of the level, which gets its name.
         settings: what it is.
         source: directory of the network, or of a training run, whose best checkpoint is taken.
-        answers: to what it knows of its opponents; without them it learns nothing.
+        answers: to what it knows of its opponents; without them it learns nothing. Those of a network that is told styles do not suit one
+            that is not, nor the other way round, and are left out.
         replace: whether it takes the place of a level that is there already.
 
     Raises:
@@ -80,7 +81,7 @@ def build_level(
         _take_checkpoint(source, made)
         drop_context(made)
         metadata = read_metadata(made)
-        if answers is not None:
+        if answers is not None and (answers.styles is not None) == bool(metadata["context"]):
             answers.write(made / ANSWERS)
         trained = metadata["about"]
         about = {key: trained.get(key) for key in ("decisions", "minutes", "command", "parent", "versions")}

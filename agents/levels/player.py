@@ -115,6 +115,12 @@ class LevelPlayer(BasePlayer):
             return None
         return self.level.leanings(self.contexts(slots, n), *self.hands_shown(slots, n))
 
+    def told(self, slots: np.ndarray | None, n: int) -> np.ndarray | None:
+        """What its network is told of each opponent, ``float32[n, 1 + STYLE_WIDTH]``; ``None`` for nothing."""
+        if not (self.learns and self.actor.context):
+            return None
+        return self.level.told(self.contexts(slots, n), *self.hands_shown(slots, n))
+
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Chooses for every view (see ``ginenv.players.Player``).
 
@@ -127,17 +133,18 @@ class LevelPlayer(BasePlayer):
         n = len(views)
         if self.search is not None:
             return self.search.act(views, slots)
-        return self.choose(views, self.leanings(slots, n))
+        return self.choose(views, self.leanings(slots, n), self.told(slots, n))
 
-    def choose(self, views: np.ndarray, leanings: np.ndarray | None) -> np.ndarray:
+    def choose(self, views: np.ndarray, leanings: np.ndarray | None, told: np.ndarray | None = None) -> np.ndarray:
         """Chooses by its network for every view, whatever its opponents: ``VIEW[n]`` to ``int64[n]``.
 
         Args:
             views: ``VIEW[n]``.
             leanings: of its choices, ``float64[n, NUM_WEIGHTS]``; ``None`` for none.
+            told: to its network, ``float32[n, 1 + STYLE_WIDTH]``; ``None`` for nothing.
         """
         seen = self._see(views)
-        logits = self._logits(views, seen, leanings)
+        logits = self._logits(views, seen, leanings, told)
         tastes = np.zeros(len(views), TASTE)
         draw_tastes(views, self.behaviour, self.seed & 0xFFFFFFFF, tastes)
         actions = np.empty(len(views), np.int64)
@@ -154,11 +161,14 @@ class LevelPlayer(BasePlayer):
 
     def policy(self, views: np.ndarray, slots: np.ndarray | None) -> np.ndarray:
         """The logits that a search of this level goes by, ``float32[n, 107]``."""
-        return self._logits(views, self._see(views), self.leanings(slots, len(views)))
+        n = len(views)
+        return self._logits(views, self._see(views), self.leanings(slots, n), self.told(slots, n))
 
-    def _logits(self, views: np.ndarray, seen: _Seen, leanings: np.ndarray | None) -> np.ndarray:
+    def _logits(
+        self, views: np.ndarray, seen: _Seen, leanings: np.ndarray | None, told: np.ndarray | None
+    ) -> np.ndarray:
         observations, declined, legal, _ = seen
-        logits = self.actor(actor_inputs(self.actor, views, observations, declined, None, self.features)).numpy()
+        logits = self.actor(actor_inputs(self.actor, views, observations, declined, told, self.features)).numpy()
         if leanings is not None:
             lean(views, self.behaviour, legal, leanings, self._space, logits)
         return logits

@@ -9,6 +9,7 @@ from typing import Any
 from agents.files import JsonError, parse_json, read_json, write_json, write_text, writing
 from agents.network.checkpoint import METADATA, CheckpointError, read_metadata
 from ginenv.encoding import OBSERVATION_SIZE
+from ginenv.errors import reason_of
 from ginenv.rules import get_rules
 from ginenv.text import rules_text
 
@@ -23,7 +24,7 @@ def _json(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, JsonError) as error:
-        raise CheckpointError(f"checkpoint {path.parent}: {path.name} cannot be read ({error})") from None
+        raise CheckpointError(f"checkpoint {path.parent}: {path.name} cannot be read ({reason_of(error)})") from None
     return found if isinstance(found, dict) else {}
 
 
@@ -213,7 +214,7 @@ def _matches(path: Path) -> list[dict[str, Any]]:
     try:
         return read_json(path)["matches"]
     except (OSError, JsonError, KeyError, TypeError) as error:
-        raise CheckpointError(f"{path} is no results file of gin evaluate ({error})") from None
+        raise CheckpointError(f"{path} is no results file of gin evaluate ({reason_of(error)})") from None
 
 
 def _measured(match: dict[str, Any]) -> dict[str, Any]:

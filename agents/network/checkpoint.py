@@ -20,7 +20,7 @@ from agents.files import JsonError, read_json, write_bytes, write_json, writing
 from agents.network.nets import NUM_CONDITIONS, NUM_FUTURE, Actor, Critic, Network
 from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import OBSERVATION_SIZE, OBSERVATION_VERSION
-from ginenv.errors import GinError, must_be, quoted
+from ginenv.errors import GinError, must_be, quoted, reason_of
 
 FORMAT_VERSION = 1
 WEIGHTS = "weights.safetensors"
@@ -140,7 +140,10 @@ def _read_json(directory: Path) -> dict[str, Any]:
     try:
         metadata = read_json(directory / METADATA)
     except OSError as error:
-        raise CheckpointError(f"checkpoint {directory}: {METADATA} cannot be read ({error.strerror})") from None
+        allowed = "" if directory.is_dir() else "; a checkpoint is a directory, such as a run's best or last"
+        raise CheckpointError(
+            f"checkpoint {directory}: {METADATA} cannot be read ({error.strerror}){allowed}"
+        ) from None
     except JsonError as error:
         raise CheckpointError(f"checkpoint {directory}: {METADATA} is not JSON ({error})") from None
     return metadata if isinstance(metadata, dict) else {}
@@ -239,7 +242,7 @@ def _drop_columns(path: Path, first: int, count: int, after: int) -> str:
         tensors = load_file(str(path))
         weight = tensors["trunk.layers.0.weight"]
     except (OSError, SafetensorError, KeyError) as error:
-        raise CheckpointError(f"checkpoint {path.parent}: {path.name} cannot be read ({error})") from None
+        raise CheckpointError(f"checkpoint {path.parent}: {path.name} cannot be read ({reason_of(error)})") from None
     # An interrupted conversion may have dropped them already.
     if weight.shape[1] == first + count + after:
         tensors["trunk.layers.0.weight"] = torch.cat([weight[:, :first], weight[:, first + count :]], 1)

@@ -19,7 +19,7 @@ from agents.network.bounds import BOUNDS, EVERYTHING, blank_all
 from agents.network.features import HeuristicFeatures
 from agents.network.policy import PLAYED, PolicyPlayer
 from ginenv.encoding import OBSERVATION_SIZE, OBSERVATION_VERSION
-from ginenv.errors import GinError
+from ginenv.errors import GinError, reason_of
 from ginenv.state import MAX_PILE
 
 FORMAT_VERSION = 1
@@ -112,7 +112,7 @@ def read_description(directory: str | Path) -> dict[str, Any]:
         about = read_json(directory / DESCRIPTION)
         graph = (directory / GRAPH).read_bytes()
     except (OSError, JsonError) as error:
-        raise OnnxError(f"network {directory}: {DESCRIPTION} or {GRAPH} cannot be read ({error})") from None
+        raise OnnxError(f"network {directory}: {DESCRIPTION} or {GRAPH} cannot be read ({reason_of(error)})") from None
     if not isinstance(about, dict):
         raise OnnxError(f"network {directory}: {DESCRIPTION} holds a {type(about).__name__}; it must be a JSON object")
     for key, value in {

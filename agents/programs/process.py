@@ -12,6 +12,7 @@ import re
 import secrets
 import select
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +22,8 @@ import weakref
 from typing import Any
 
 import psutil
+
+from ginenv.errors import GinError, quoted, reason_of
 
 # The action of a player that cannot go on: in a match it loses the hand or the game.
 FORFEIT = -1
@@ -66,13 +69,36 @@ class BotFault(Exception):
         super().__init__(f"{kind}: {self.words}")
 
 
+def split_command(command: str) -> list[str]:
+    """A program and its arguments, split as a shell would.
+
+    Raises:
+        GinError: if the command cannot be split, or its program does not exist or may not be run.
+    """
+    try:
+        words = shlex.split(command)
+        if not words:
+            why = "the command is empty"
+        elif not shutil.which(words[0]):
+            is_file = "/" in words[0] and os.path.isfile(words[0])
+            why = f"{quoted(words[0])} {'is a file that may not be run' if is_file else 'is no program'}"
+        else:
+            return words
+    except ValueError as error:
+        # shlex's words, such as "No closing quotation".
+        why = str(error).lower()
+    raise GinError(
+        f"{quoted(command)} cannot be started: {why}; a command is a program and its arguments, as in a shell"
+    )
+
+
 class LineProcess:
     """A program that gets lines on its standard input and answers with lines on its standard output.
 
     It ends when it is closed, when nothing refers to it any more, or when the interpreter ends.
 
     Args:
-        command: the program and its arguments, split as a shell would.
+        command: the program and its arguments (see ``split_command``).
         farewell: the last line that it is sent if it was not closed.
         seconds: how long it has to end then.
 
@@ -83,9 +109,7 @@ class LineProcess:
     def __init__(self, command: str, farewell: bytes = b"", seconds: float = 0.0):
         self._token = secrets.token_hex(8)
         try:
-            words = shlex.split(command)
-            if not words:
-                raise BotFault("cannot start", "the command is empty")
+            words = split_command(command)
             with _orphans.lock:
                 self._process = subprocess.Popen(
                     words,
@@ -96,9 +120,10 @@ class LineProcess:
                     start_new_session=True,
                 )
                 _orphans.running.add(self._process.pid)
+        except GinError as error:
+            raise BotFault("cannot start", str(error)) from None
         except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else error
-            raise BotFault("cannot start", f"{command!r} cannot be started: {reason}") from None
+            raise BotFault("cannot start", f"{command!r} cannot be started: {reason_of(error)}") from None
         process: Any = self._process
         self._stdin, self._stdout, self._stderr = (
             stream.fileno() for stream in (process.stdin, process.stdout, process.stderr)

@@ -19,7 +19,7 @@ from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter
 
 from agents.files import read_json
 from agents.reports.charts import INK, SOFT, drawing
-from ginenv.errors import GinError
+from ginenv.errors import GinError, reason_of
 
 # Distinct also for most who see few colours (Okabe and Ito 2008).
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -72,7 +72,7 @@ def read_curve(path: Path) -> RunCurve:
     try:
         document = read_json(path)
     except (OSError, ValueError) as error:
-        raise GinError(f"{path} cannot be read as a curve ({error})") from None
+        raise GinError(f"{path} cannot be read as a curve ({reason_of(error)})") from None
     points = document.get("about", {}).get("curve") if isinstance(document, dict) else document
     wanted = {"decisions", "minutes", "panel"}
     if not isinstance(points, list) or not points or any(not isinstance(p, dict) or wanted - {*p} for p in points):

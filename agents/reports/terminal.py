@@ -95,6 +95,11 @@ def _lines(console: Console, total: int, text: str) -> Callable[[int], None]:
     return tick
 
 
+def counted(number: int, noun: str) -> str:
+    """``1 game``, ``2,000 games``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def match_tables(result: MatchResult) -> list[Table]:
     """The result of a match, and how both sides play."""
     names = [escape(name) for name in result.names]
@@ -105,7 +110,7 @@ def match_tables(result: MatchResult) -> list[Table]:
     hands = int(result.games["hands"].sum())
     what = f"{len(result.games):,} {result.unit}" + (f", {hands:,} hands" if result.unit == "games" else "")
     rules = next((name for name, preset in PRESETS.items() if preset == result.rules), result.rules.hash)
-    table.add_row("played", what, f"{result.pairs:,} mirrored deals, rules {rules}, seed {result.seed}")
+    table.add_row("played", what, f"{counted(result.pairs, 'mirrored deal')}, rules {rules}, seed {result.seed}")
     table.add_row(f"{result.unit} won", result.share.text(percent=True), "draws count half")
     if result.unit == "games":
         table.add_row("hands won", result.hand_share.text(percent=True), "of those that somebody won")
@@ -118,7 +123,7 @@ def match_tables(result: MatchResult) -> list[Table]:
         table.add_row("verdict", escape(result.verdict), "")
     for name, forfeits in zip(names, result.games["forfeits"].sum(axis=0), strict=True):
         if forfeits:
-            table.add_row("forfeited", f"{int(forfeits):,} hands", name)
+            table.add_row("forfeited", counted(int(forfeits), "hand"), name)
     for fault in result.faults:
         table.add_row("fault", f"{fault['count']:,} ×", escape(fault_text(fault)))
     play = Table("", title="how they play", title_justify="left")
@@ -158,7 +163,7 @@ def check_forfeits(results: Iterable[MatchResult]) -> None:
 
 def panel_table(results: list[MatchResult]) -> Table:
     """One player against several."""
-    title = f"{escape(results[0].names[0])}, {results[0].pairs:,} mirrored deals each"
+    title = f"{escape(results[0].names[0])}, {counted(results[0].pairs, 'mirrored deal')} each"
     table = Table("against", title=title, title_justify="left")
     headings = ("hands drawn", "gin", "deadwood at a knock")
     for heading in ("games won", "hands won", "points a hand", *headings):

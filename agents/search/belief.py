@@ -21,6 +21,7 @@ from agents.network.checkpoint import CheckpointError, load_weights, read_metada
 from agents.network.nets import has_bfloat16_units
 from agents.search.hand_features import MOST_DISCARDS, NUM_FEATURES
 from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE, OBSERVATION_VERSION
+from ginenv.errors import reason_of
 
 WEIGHTS, METADATA = "hand_model.safetensors", "hand_model.json"
 _VERSION = {"format": 1, "kind": "hand model", "observation_version": OBSERVATION_VERSION}
@@ -145,7 +146,7 @@ def load_hand_model(directory: str | Path) -> HandModel | None:
         metadata = read_json(directory / METADATA)
         current = {key: metadata[key] for key in _VERSION} == _VERSION
     except (OSError, ValueError, KeyError, TypeError) as error:
-        reason = str(error).splitlines()[0]
+        reason = reason_of(error).splitlines()[0]
         raise CheckpointError(f"checkpoint {directory}: {METADATA} cannot be read ({reason})") from None
     if not current:
         raise CheckpointError(f"checkpoint {directory}: {METADATA} is of another version; this one reads {_VERSION}")

@@ -14,6 +14,7 @@ from typing import Annotated
 import tyro
 import uvicorn
 
+from agents.files import check_directory
 from agents.play.store import Home, default_home
 from agents.web.jobs import Job
 from agents.web.ready import make_ready
@@ -66,6 +67,7 @@ def run(arguments: Sequence[str], program: str = "gin web") -> None:
     """
     chosen = tyro.cli(Arguments, prog=program, args=arguments)
     check_whole("--port", chosen.port, 0, 65535)
+    check_directory("runs", chosen.runs)
     token = None if is_loopback(chosen.host) else secrets.token_urlsafe(24)
     try:
         house = House(Home(chosen.home), chosen.freeze)

@@ -33,7 +33,7 @@ class Arguments:
         command: what to begin with: the menu, a new game, the unfinished game, or a record.
         file: the record that 'replay' opens.
         home: directory of players, games and records; $GINENV_HOME if that is set.
-        player: who plays; created if there is no such player.
+        player: who plays; created if there is no such player, except to resume.
         opponent: level-1 to level-4, formula, easy, or any player's name.
         rules: a preset, and changes to it, as in dg-standard,target=150.
         seed: deal the same cards every time.
@@ -54,13 +54,13 @@ class Arguments:
     reset: Annotated[str | None, _word("LEVEL")] = None
 
 
-def _player(terminal: Terminal, home: Home, name: str | None) -> PlayerFile:
-    name = name or home.last_player
+def _player(terminal: Terminal, home: Home, name: str | None, may_create: bool) -> PlayerFile:
+    name = home.last_player if name is None else name
     if name is None:
         if names := home.names():
             terminal.say(f"Players: {', '.join(names)}")
         name = terminal.ask("Your name> ") or (names[0] if names else "Player")
-    return home.open(name) if home.find(name) else home.create(name)
+    return home.create(name) if may_create and not home.find(name) else home.open(name)
 
 
 def _play(terminal: Terminal, home: Home, chosen: Arguments) -> None:
@@ -69,7 +69,8 @@ def _play(terminal: Terminal, home: Home, chosen: Arguments) -> None:
         parse_player(chosen.opponent)
     if chosen.rules is not None:
         Options().changed("rules", chosen.rules)
-    session = Session(home, _player(terminal, home, chosen.player), chosen.seed, chosen.freeze)
+    file = _player(terminal, home, chosen.player, may_create=chosen.command != "resume")
+    session = Session(home, file, chosen.seed, chosen.freeze)
     try:
         if chosen.opponent is not None:
             session.set_option("opponent", chosen.opponent)
@@ -100,11 +101,12 @@ def run(arguments: Sequence[str], program: str = "gin play") -> None:
             replay(terminal, chosen.file.name, read_record(chosen.file))
             return
         with Home(chosen.home) as home:
-            if chosen.reset:
+            if chosen.reset is not None:
                 terminal.say(reset_level(chosen.reset, home.path))
-            if chosen.what_did_you_learn:
-                terminal.say(what_level_learned(chosen.what_did_you_learn, chosen.player, home.path))
-            if not (chosen.reset or chosen.what_did_you_learn):
+            if chosen.what_did_you_learn is not None:
+                person = None if chosen.player is None else home.known(chosen.player)
+                terminal.say(what_level_learned(chosen.what_did_you_learn, person, home.path))
+            if chosen.reset is None and chosen.what_did_you_learn is None:
                 _play(terminal, home, chosen)
     except (LeaveError, KeyboardInterrupt):
         terminal.say("")

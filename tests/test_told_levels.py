@@ -1,0 +1,193 @@
+"""Levels whose network is told which style to expect of an opponent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from agents.arena.series import play_series
+from agents.bots.heuristics import make_formula
+from agents.bots.population import STYLE_WIDTH, draw_styles, style_vectors
+from agents.cli.levels import levels
+from agents.levels import fit_answers as fit_module
+from agents.levels.answers import ANSWERS, READS, Answers
+from agents.levels.fit_answers import FitConfig, fit_answers, hands_to_play
+from agents.levels.level import TOLD_WIDTH, Level, LevelError, LevelSettings, load_level
+from agents.levels.package import build_level
+from agents.levels.player import LevelPlayer
+from agents.levels.words import findings, what_did_you_learn
+from agents.network.checkpoint import save_checkpoint
+from agents.network.nets import Actor
+from agents.network.player import load_network
+from agents.opponent_model.features import NUM_WEIGHTS
+from agents.opponent_model.posterior import CONTEXT_WIDTH
+from ginenv.errors import GinError
+from ginenv.players import make_player
+from ginenv.view import VIEW
+from tests.support.level_scenes import hands_of
+
+NONE = np.zeros((len(READS), NUM_WEIGHTS))
+
+
+def write_told_network(path: Path) -> None:
+    """Writes the checkpoint of a small untrained network that goes by what it is told."""
+    torch.manual_seed(5)
+    actor = Actor((16,), context=TOLD_WIDTH)
+    with torch.no_grad():
+        actor.policy.weight.mul_(100)
+    save_checkpoint(path, actor, (16,), {"command": "a test"})
+
+
+@pytest.fixture(scope="module")
+def told_level(tmp_path_factory: pytest.TempPathFactory) -> Level:
+    """Built of such a network, with random expectations."""
+    made = tmp_path_factory.mktemp("told")
+    write_told_network(made / "network")
+    styles = np.random.default_rng(1).normal(0, 2, (len(READS), STYLE_WIDTH))
+    settings = LevelSettings(title="told", temperature=1.0)  # pyright: ignore[reportCallIssue]
+    return build_level(made / "level", settings, made / "network", Answers(NONE, {}, styles))
+
+
+def positions() -> np.ndarray:
+    seen: list[np.ndarray] = []
+
+    class Watcher(type(make_formula(1))):
+        def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+            seen.append(views.copy())
+            return super().act(views, slots)
+
+    play_series(Watcher(make_formula(1).styles), make_formula(2), series=8, hands=2, seed=3)
+    return np.concatenate(seen)
+
+
+def test_what_it_is_told_follows_from_what_is_known(told_level: Level) -> None:
+    answers = told_level.answers
+    assert answers is not None and answers.styles is not None and told_level.learns
+    contexts = np.random.default_rng(2).normal(size=(6, CONTEXT_WIDTH)).astype(np.float32)
+    contexts[0] = 0
+    found = told_level.told(contexts, np.array([0, 1, 2, 3, 4, 5]), np.array([0, 1, 2, 3, 4, 5]))
+    assert found is not None and found.dtype == np.float32 and found.shape == (6, 1 + STYLE_WIDTH)
+    # A stranger is not told of; of everybody else that he is of the population, and numbers by his own context.
+    assert not found[0].any() and (found[1:, 0] == 1).all()
+    np.testing.assert_allclose(found[1:, 1:], contexts[1:, : len(READS)] @ answers.styles, rtol=1e-5)
+    # Where others were met but not this one, a typical style; where what is known counts by half, half of the numbers.
+    stranger = told_level.told(contexts[:1], np.array([0]), np.array([9]))
+    assert stranger is not None and stranger[0, 0] == 1 and not stranger[0, 1:].any()
+    half = told_level.with_settings(pace=3.0).told(contexts[3:4], np.array([3]), np.array([3]))
+    np.testing.assert_allclose(half, found[3:4] / 2, rtol=1e-6)
+
+
+def test_untold_it_plays_as_its_network_does(told_level: Level) -> None:
+    views = positions()
+    frozen = LevelPlayer(told_level, 4, learn=False)
+    alone = load_network(str(told_level.directory), 4)
+    alone.contexts = np.zeros((1, TOLD_WIDTH), np.float32)
+    slots = np.zeros(len(views), np.int64)
+    logits = frozen.policy(views, slots)
+    learns = LevelPlayer(told_level, 4)
+    np.testing.assert_array_equal(learns.policy(views, slots), logits)
+    seen, conditions = frozen._see(views)[:2]
+    np.testing.assert_array_equal(alone.logits(views, seen, conditions, slots), logits)
+    # After hands of somebody it is told of him, in that slot alone, until it forgets.
+    hands = np.array(hands_of(learns, make_player("camper"), 6), VIEW)
+    learns.observe_hands(hands, np.zeros(len(hands), np.int64))
+    told = learns.policy(views, slots)
+    alone.contexts = learns.told(slots[:1], 1)
+    assert alone.contexts is not None and np.abs(told - logits).max() > 0.1
+    np.testing.assert_array_equal(alone.logits(views, seen, conditions, slots), told)
+    np.testing.assert_array_equal(learns.policy(views, slots + 1), logits)
+    learns.forget(slots[:1])
+    np.testing.assert_array_equal(learns.policy(views, slots), logits)
+
+
+def test_answers_of_another_kind_of_network_are_refused(told_level: Level, tmp_path: Path) -> None:
+    plain, told = tmp_path / "plain", tmp_path / "told"
+    level = load_level("level-1")
+    build_level(plain, level.settings, level.directory, level.answers)
+    levels(["export", str(told_level.directory), str(told)])
+    (plain / ANSWERS).rename(tmp_path / ANSWERS)
+    (told / ANSWERS).rename(plain / ANSWERS)
+    (tmp_path / ANSWERS).rename(told / ANSWERS)
+    with pytest.raises(LevelError, match="this one reads no style, and they tell one; gin levels fit makes it anew"):
+        load_level(plain)
+    with pytest.raises(LevelError, match="this one reads its opponent's style, and they tell none"):
+        load_level(told)
+    values = json.loads((plain / ANSWERS).read_text())
+    values["styles"][3] = values["styles"][3][1:]
+    (told / ANSWERS).write_text(json.dumps(values))
+    with pytest.raises(GinError, match=f"styles in answers.json must be {len(READS)} lists of {STYLE_WIDTH} numbers"):
+        load_level(told)
+    values["styles"][3] = [1e999] * STYLE_WIDTH
+    (told / ANSWERS).write_text(json.dumps(values))
+    with pytest.raises(GinError, match=r"styles\.3\.0 is inf; input should be a finite number"):
+        load_level(told)
+    # A network that reads anything else is no level's.
+    save_checkpoint(tmp_path / "other", Actor((16,), context=5), (16,), {"command": "a test"})
+    with pytest.raises(LevelError, match="reads 5 numbers about its opponent"):
+        build_level(tmp_path / "new", told_level.settings, tmp_path / "other")
+    assert not (tmp_path / "new").exists()
+
+
+def test_it_is_built_fitted_passed_on_and_says_that_it_answers_whom_it_knows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_told_network(tmp_path / "network")
+    mine = tmp_path / "mine"
+    levels(["build", str(tmp_path / "network"), "--out", str(mine), "--like", "level-2", "--set", "pace=0"])
+    assert "It learns nothing until gin levels fit" in capsys.readouterr().out
+    assert not load_level(mine).learns
+    asked = ["styles=16", "strong=0.25", "series=60", "hands=2"]
+    levels(["fit", str(mine), "--set", *asked])
+    fitted = load_level(mine)
+    assert fitted.answers is not None and fitted.answers.styles is not None and fitted.learns
+    assert not fitted.answers.matrix.any() and fitted.answers.about["judged"].keys() == {
+        "that it is of the population",
+        "its style",
+    }
+    levels(["export", str(mine), str(tmp_path / "mine.zip")])
+    levels(["import", str(tmp_path / "mine.zip"), str(tmp_path / "theirs")])
+    assert load_level(tmp_path / "theirs").digest == fitted.digest
+    capsys.readouterr()
+    home = tmp_path / "home"
+    player = make_player(f"{mine}:profile={home},opponent=Ann", 1)
+    hands_of(player, make_player("camper"), 12)
+    (found,) = findings(home, fitted, "Ann")
+    assert found["hands_shown"] and found["by_whom"] == bool(fitted.answers.styles.any())
+    assert "of what it was fitted to do against anybody" in what_did_you_learn(home, fitted)
+
+
+def test_a_fit_finds_the_style_behind_what_is_known(told_level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Play is replaced: what is known are some of the style's own numbers, and who judges likes to be expected, or not."""
+    places = list(range(0, STYLE_WIDTH, 2))[: len(READS) - 1]
+    config = FitConfig(styles=40, strong=0.25, series=150, hands=2, seed=3)  # type: ignore[call-arg]
+
+    def known(level: Level, opponents: object, count: int, seed: int) -> np.ndarray:
+        numbers = style_vectors(draw_styles(seed, count))
+        one = np.zeros((count, len(READS)))
+        one[:, 0], one[:, 1 : 1 + len(places)] = 1, numbers[:, places] / 3
+        return np.stack([one] * len(fit_module.HISTORIES))
+
+    def points(level: Level, opponents: object, moves: np.ndarray, config: FitConfig, told: np.ndarray | None = None):
+        assert not moves.any()
+        likes = 0.0 if told is None else 1.0 + sign * float((told[:, 1:] ** 2).mean())
+        return np.random.default_rng(1).normal(0, 0.1, config.opponents) + likes
+
+    monkeypatch.setattr(fit_module, "_known_of", known)
+    monkeypatch.setattr(fit_module, "_points", points)
+    for sign in (1, -1):
+        said: list[str] = []
+        found = fit_answers(told_level, config, said.append)
+        assert found.styles is not None and len(said) == 3
+        if sign < 0:
+            assert not found.styles.any() and found.about["judged"]["its style"]["mean"] < 0
+            continue
+        numbers = style_vectors(draw_styles(4321, 200))
+        expected = found.told(known(told_level, None, 200, 4321)[0].astype(np.float32), np.ones(200), np.ones(200))
+        assert expected is not None
+        varied = [k for k in places if numbers[:, k].std() > 0.1]
+        np.testing.assert_allclose(expected[:, 1:][:, varied], numbers[:, varied], atol=0.15)
+    assert hands_to_play(told_level, config) == (8 * 40 + 50) * 150 + 3 * 4 * 150 * 2
