@@ -162,7 +162,7 @@ def histories_table() -> list[str]:
     )
 
 
-TOLD = """`python -m benchmarks.ceiling`: a network that learned against a thousand random styles, each time told which one, and met none
+TOLD = """`python -m benchmarks.ceiling`: a network that learned against many thousand random styles, each time told which one, and met none
 of the held-out opponents; told the true numbers of each, those of a typical one, or those of another of them. The two kinds that are
 no styles are left out. Intervals by deals, of one training."""
 

@@ -33,17 +33,24 @@ def test_weights_are_the_mean_and_the_critic_is_the_last_ones(tmp_path):
 
 def test_one_that_is_told_of_opponents_and_one_that_is_not(tmp_path):
     """The mean is told as much, and half as loudly."""
-    one = saved(tmp_path / "a", 1)
+    one = saved(tmp_path / "a", 1, critic=True)
     torch.manual_seed(2)
     told = Actor((16,), context=3)
-    save_checkpoint(tmp_path / "b", told, (16,), {"command": "told"})
+    save_checkpoint(tmp_path / "b", told, (16,), {"command": "told"}, Critic((8,), context=3), (8,))
     for order in ("ab", "ba"):
         average([str(tmp_path / name) for name in order], tmp_path / order, "")
         actor, card = load_checkpoint(tmp_path / order)
         assert actor.context == card["context"] == 3
+        # A critic of one that is not told does not fit.
+        assert bool(card["critic"]) == (order == "ab")
+        if card["critic"]:
+            assert load_critic(tmp_path / order).context == 3
         mean, name = actor.state_dict()["trunk.layers.0.weight"], "trunk.layers.0.weight"
         assert torch.allclose(mean[:, -3:], told.state_dict()[name][:, -3:] / 2, rtol=0.01, atol=1e-4)
         assert torch.allclose(mean[:, :-3], (one[name] + told.state_dict()[name][:, :-3]) / 2, rtol=0.01, atol=1e-3)
+    save_checkpoint(tmp_path / "c", Actor((16,), context=5), (16,), {"command": "told otherwise"})
+    with pytest.raises(CheckpointError, match="two or more networks of the same shape"):
+        average([str(tmp_path / name) for name in "bc"], tmp_path / "bc", "")
 
 
 def test_the_command_writes_a_card_beside_the_mean(tmp_path):

@@ -12,7 +12,7 @@ from rich.console import Console
 import agents.cli.evaluate
 import evaluate
 from agents.arena import MatchSettings, lockstep, play_match
-from agents.arena.results import proportion, ratio, weighted
+from agents.arena.results import proportion, ratio, student, weighted
 from agents.arena.sequential import SequentialTest
 from agents.cli import BESIDE_MATCHES, INTERRUPTED
 from agents.deals import Domain, deal_keys, luck_words
@@ -214,11 +214,23 @@ def test_an_interval_by_few_clusters_holds_as_often_as_it_says():
         found = [ratio(values, np.ones(count)) for values in rng.normal(2, 3, (20000, count))]
         held = np.mean([estimate.low < 2 < estimate.high for estimate in found])
         assert held == pytest.approx(0.95, abs=0.006), count
+        # Clusters in which nothing could happen say nothing.
+        one = rng.normal(2, 3, count)
+        assert ratio(np.append(one, [0] * 9), np.append(np.ones(count), [0] * 9)) == ratio(one, np.ones(count))
     # Parts that do not vary alike and are not equally many, the later less the earlier.
     few, many = rng.normal(1, 6, (20000, 5)), rng.normal(4, 1, (20000, 40))
     found = [weighted(parts, (-1, 1)) for parts in zip(few, many, strict=True)]
     assert np.mean([estimate.low < 3 < estimate.high for estimate in found]) == pytest.approx(0.95, abs=0.006)
     assert np.isnan(weighted((few[0], many[0][:1]), (-1, 1)).half) and weighted((np.ones(3),), (2,)).half == 0
+
+
+@pytest.mark.parametrize(
+    ("freedom", "half"),
+    [(0.5, 12.706), (1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (5, 2.571), (6, 2.447), (7, 2.365), (7.5, 2.365),
+     (8, 2.306), (9, 2.262), (10, 2.228), (15, 2.131), (30, 2.042), (120, 1.980), (1e9, 1.960)],
+)  # fmt: skip
+def test_students_quantile(freedom, half):
+    assert student(freedom) == pytest.approx(half, abs=6e-4)
 
 
 def test_a_share_of_all_or_none_has_an_interval_by_the_number_of_pairs():

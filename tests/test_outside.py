@@ -143,8 +143,8 @@ def test_capitals_and_blanks_in_an_action_do_not_matter(change, tmp_path):
         spec = command(script, tmp_path / "log.jsonl")
         match = play_match(spec, "random", pairs=2, unit="hands", settings=MatchSettings(salt=SALT))
         assert not match.faults
-        played.append(match.games.tolist())
-    assert played[0] == played[1]
+        played.append(match.games)
+    np.testing.assert_array_equal(*played)
 
 
 def test_the_template_bot_is_short_and_about_as_good_as_simple():

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from agents.bots.population import PopulationPlayer, draw_styles, style_vectors
+from agents.bots.population import TOLD_WIDTH, PopulationPlayer, draw_styles, style_vectors
 from agents.config import parse_config
 from agents.learning.learner import Learner
 from agents.learning.run import begin
-from agents.learning.told import TRUTH_WIDTH, told
+from agents.learning.told import told
 from agents.network.checkpoint import CheckpointError, save_checkpoint
 from ginenv.actions import NUM_ACTIONS
 from ginenv.errors import GinError
@@ -42,11 +42,11 @@ def test_a_run_that_is_told_begins_from_a_network_that_is_told_too(tmp_path: Pat
             value.add_(0.125)
     save_checkpoint(tmp_path, run.actor, run.config.network.actor, {"command": "a test"})
     begun = begin(run.config, None, str(tmp_path))
-    assert begun.actor.context == TRUTH_WIDTH
+    assert begun.actor.context == TOLD_WIDTH
     for one, other in zip(run.actor.parameters(), begun.actor.parameters(), strict=True):
         assert torch.allclose(one, other, rtol=0.01)
     untold = run.config.model_copy(update={"told": "nothing"})
-    with pytest.raises(CheckpointError, match=f"context is {TRUTH_WIDTH}; this configuration begins from 0$"):
+    with pytest.raises(CheckpointError, match=f"context is {TOLD_WIDTH}; this configuration begins from 0$"):
         begin(untold, None, str(tmp_path))
 
 

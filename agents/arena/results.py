@@ -24,7 +24,7 @@ RESULTS_VERSION = 1
 TAIL = 0.025
 Z95 = 1.959964
 # The same where the error is estimated with so few degrees of freedom, from one on, that the expansion is too short.
-_T95 = (12.7062, 4.3027, 3.1824, 2.7764)
+_T95 = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Estimate:
 
 
 def student(freedom: float) -> float:
-    """Half-width of a 95 % interval in standard errors that were estimated: Student's quantile, to 0.0005.
+    """Half-width of a 95 % interval in standard errors that were estimated: Student's quantile, to 0.001.
 
     Between two of the few that stand in a table it is the larger one. Source: Abramowitz and Stegun, 26.7.5.
 
@@ -114,13 +114,13 @@ def ratio(numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
 
     Args:
         numerator: ``float[pairs]``.
-        denominator: ``float[pairs]``, for instance hands of the pair; all ones for a plain mean.
+        denominator: ``float[pairs]``, for instance hands of the pair; all ones for a plain mean. A pair with 0 says nothing.
     """
     total = float(denominator.sum())
     if total == 0:
         return Estimate(float("nan"), float("nan"))
     mean = float(numerator.sum()) / total
-    count = len(numerator)
+    count = int(np.count_nonzero(denominator))
     if count < 2:
         return Estimate(mean, float("nan"))
     residual = numerator - mean * denominator

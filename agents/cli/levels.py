@@ -191,11 +191,13 @@ def fit(level: Positional[str], set: tuple[str, ...] = ()) -> str:
         raise GinError(
             f"{level} is installed; gin levels export {level} DIRECTORY makes a copy whose answers can be fitted"
         )
-    found, console = load_level(level), Console(stderr=True)
+    # The answers that it has may be what is to be made anew.
+    found, console = load_level(level, with_answers=False), Console(stderr=True)
     check_writable(found.directory / ANSWERS)
     config: FitConfig = parse_config(override({}, set), FitConfig, "gin levels fit")
     with progress_bar(console, hands_to_play(found, config), f"{found.name}, hands") as tick, counting_hands(tick):
         fit_answers(found, config, console.print).write(found.directory / ANSWERS)
+    write_card(found.directory)
     return f"{found.name} now answers what it knows (sha256 {load_level(found.directory).digest})."
 
 

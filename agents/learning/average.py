@@ -2,8 +2,8 @@
 
 gin average runs/long/last runs/next/last --out agents/data/network
 
-The critic is the last one's. Checkpoints that do not descend from each other have nothing in common to be averaged. Where some are told
-more of their opponents than others, the mean is told as much as the one that is told the most.
+The critic is the last one's. Checkpoints that do not descend from each other have nothing in common to be averaged. Where some are told of
+their opponents and others are not, the mean is told, by weights that are as much smaller; it has a critic only if the last one is told.
 """
 
 from __future__ import annotations
@@ -30,7 +30,12 @@ def average(directories: list[str], out: Path, command: str) -> None:
         CheckpointError: if one cannot be used, or their networks differ in form.
     """
     loaded = [load_checkpoint(directory) for directory in directories]
-    forms = {(tuple(made["widths"]), made["heuristic_features"], made["share_suits"]) for _, made in loaded}
+    most = max(made["context"] for _, made in loaded)
+    # A network that is told nothing goes with those that are.
+    forms = {
+        (tuple(made["widths"]), made["context"] or most, made["heuristic_features"], made["share_suits"])
+        for _, made in loaded
+    }
     if len(loaded) < 2 or len(forms) != 1:
         raise CheckpointError(f"averaging takes two or more networks of the same shape; these have {sorted(forms)}")
     last = loaded[-1][1]
@@ -44,7 +49,7 @@ def average(directories: list[str], out: Path, command: str) -> None:
         actor.load_state_dict({name: torch.stack([each[name] for each in weights]).mean(0) for name in weights[0]})
     parents = [{"weights_sha256": made["weights_sha256"], "about": made["about"]} for _, made in loaded]
     about = {"command": command, "rules": last["about"].get("rules"), "parents": parents}
-    saved = last.get("critic") or {}
+    saved = (last.get("critic") or {}) if last["context"] == most else {}
     critic = load_critic(directories[-1]) if saved else None
     with writing(out):
         save_checkpoint(out, actor, last["widths"], about, critic, saved.get("widths", ()), saved.get("reward", "game"))

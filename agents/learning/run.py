@@ -15,13 +15,13 @@ from filelock import FileLock, Timeout
 from rich.console import Console
 
 from agents.arena.matches import MatchSettings, play_match
+from agents.bots.population import TOLD_WIDTH
 from agents.config import TrainConfig
 from agents.deals import Domain
 from agents.files import check_writable, read_json, write_json, writing
 from agents.learning import dmc, ppo
 from agents.learning.diagnostics import write_diagnostics
 from agents.learning.learner import AfterBatch, Learner
-from agents.learning.told import TRUTH_WIDTH
 from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, read_metadata, save_checkpoint
 from agents.network.inputs import NUM_HEURISTIC_FEATURES
 from agents.network.nets import FrozenActor, load_wider
@@ -73,7 +73,7 @@ def check_start(config: TrainConfig, start: str) -> None:
     allowed = {
         "widths": [list(config.network.actor)],
         "share_suits": [config.network.share_suits],
-        "context": [0] if config.told == "nothing" else [0, TRUTH_WIDTH],
+        "context": [0] if config.told == "nothing" else [0, TOLD_WIDTH],
         "heuristic_features": _readable_features(config),
     }
     for name, choices in allowed.items():

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.bots.population import STYLE_WIDTH, PopulationPlayer, style_vectors
+from agents.bots.population import TOLD_WIDTH, PopulationPlayer, style_vectors
 from agents.learning.opponents import Opponents, game_numbers
 from agents.learning.rollout import Rollout
 from ginenv.errors import GinError
 
-# A flag, and the numbers of a style.
-TRUTH_WIDTH = 1 + STYLE_WIDTH
 # One game in so many is played without being told, so that the network knows what to do then.
 UNTOLD = 4
 
@@ -28,7 +26,7 @@ class Told:
         GinError: if the pool has no population.
     """
 
-    width = TRUTH_WIDTH
+    width = TOLD_WIDTH
 
     def __init__(self, opponents: Opponents) -> None:
         found = [(k, player) for k, player in enumerate(opponents.pool[0]) if isinstance(player, PopulationPlayer)]

@@ -19,7 +19,7 @@ import numpy as np
 from pydantic import Field
 
 from agents.bots.hand_kernels import remembered
-from agents.bots.population import STYLE_WIDTH
+from agents.bots.population import TOLD_WIDTH
 from agents.config import Config, parse_config
 from agents.files import read_json_object, write_json
 from agents.network.bounds import EVERYTHING, NOTHING
@@ -66,7 +66,7 @@ class _File(Config):
         reads: names of the rows of the matrix.
         leans: names of its columns.
         matrix: the leanings that each number known adds.
-        styles: the numbers of a style that each number known adds, of a level whose network is told styles; else empty.
+        styles: of a level whose network is told styles, what each number known adds to what it is told; else empty.
         about: how it was made.
     """
 
@@ -85,7 +85,7 @@ class Answers:
     Attributes:
         matrix: ``float64[len(READS), NUM_WEIGHTS]``.
         about: how it was made.
-        styles: ``float64[len(READS), STYLE_WIDTH]``, for a network that is told styles; ``None`` for one that is not.
+        styles: ``float64[len(READS), TOLD_WIDTH]``, for a network that is told styles; ``None`` for one that is not.
     """
 
     matrix: np.ndarray
@@ -95,12 +95,7 @@ class Answers:
     @property
     def by_whom(self) -> bool:
         """Whether anything of it depends on the opponent."""
-        return bool(self.matrix[1:].any()) or (self.styles is not None and bool(self.styles.any()))
-
-    @property
-    def against_anybody(self) -> bool:
-        """Whether anything of it holds against anybody."""
-        return bool(self.matrix[0].any()) or self.styles is not None
+        return bool(self.matrix[1:].any()) or (self.styles is not None and bool(self.styles[1:].any()))
 
     def leanings(self, contexts: np.ndarray, general: np.ndarray, whom: np.ndarray) -> np.ndarray:
         """The leanings against some opponents.
@@ -116,30 +111,31 @@ class Answers:
         depending = contexts[:, 1 : len(READS)].astype(np.float64) @ self.matrix[1:]
         return general[:, None] * self.matrix[0] + whom[:, None] * depending
 
-    def told(self, contexts: np.ndarray, general: np.ndarray, whom: np.ndarray) -> np.ndarray | None:
-        """What its network is told of some opponents: that they are people of the kind it was trained on, and their styles.
+    def told(self, contexts: np.ndarray, whom: np.ndarray) -> np.ndarray | None:
+        """What its network is told of some opponents: that they are of the population that it met in training, and their styles.
 
         Args:
             contexts: what is known of each, ``float32[n, CONTEXT_WIDTH]``.
-            general: the part that is played of what holds against anybody, ``float64[n]``.
-            whom: the part that is played of what depends on the opponent, ``float64[n]``.
+            whom: the part that is told of how a style differs from a typical one, ``float64[n]``. That somebody is of the population
+                is told whole: half of that is nothing that a network was trained to understand.
 
         Returns:
-            ``float32[n, 1 + STYLE_WIDTH]``; ``None`` for a network that is told nothing.
+            ``float32[n, TOLD_WIDTH]``; ``None`` for a network that is told nothing.
         """
         if self.styles is None:
             return None
-        numbers = whom[:, None] * (contexts[:, : len(READS)].astype(np.float64) @ self.styles)
-        return np.concatenate([general[:, None], numbers], 1).astype(np.float32)
+        found = contexts[:, : len(READS)].astype(np.float64) @ self.styles
+        found[:, 1:] *= whom[:, None]
+        return found.astype(np.float32)
 
     def write(self, path: Path) -> None:
         """Writes them as JSON."""
-        matrix, styles = (
-            [[round(number, 6) for number in row] for row in rows.tolist()]
-            for rows in (self.matrix, np.zeros((0, 0)) if self.styles is None else self.styles)
-        )
-        file = _File(reads=list(READS), leans=list(FEATURES), matrix=matrix, styles=styles, about=self.about)
-        write_json(path, file.model_dump())
+        tables = {"matrix": self.matrix} | ({} if self.styles is None else {"styles": self.styles})
+        rounded = {
+            name: [[round(number, 6) for number in row] for row in rows.tolist()] for name, rows in tables.items()
+        }
+        file = {"format": 1, "reads": list(READS), "leans": list(FEATURES)} | rounded | {"about": self.about}
+        write_json(path, file)
 
 
 def read_answers(path: Path, source: str) -> Answers:
@@ -153,15 +149,21 @@ def read_answers(path: Path, source: str) -> Answers:
         GinError: if it cannot be read or is of other features.
     """
     file: _File = parse_config(read_json_object(path, source), _File, f"{source}: {path.name}")
-    matrix = np.array([row for row in file.matrix if len(row) == NUM_WEIGHTS], np.float64)
-    if file.reads != list(READS) or file.leans != list(FEATURES) or matrix.shape != (len(READS), NUM_WEIGHTS):
+    matrix, styles = _table(file.matrix, NUM_WEIGHTS), _table(file.styles, TOLD_WIDTH)
+    if file.reads != list(READS) or file.leans != list(FEATURES) or matrix is None:
         raise GinError(f"{source}: {path.name} is of other features than this version's; gin levels fit makes it anew")
-    styles = np.array([row for row in file.styles if len(row) == STYLE_WIDTH], np.float64)
-    if file.styles and styles.shape != (len(READS), STYLE_WIDTH):
+    if file.styles and styles is None:
         raise GinError(
-            f"{source}: styles in {path.name} must be {len(READS)} lists of {STYLE_WIDTH} numbers; gin levels fit makes them anew"
+            f"{source}: styles in {path.name} must be {len(READS)} lists of {TOLD_WIDTH} numbers; gin levels fit makes them anew"
         )
-    return Answers(matrix, file.about, styles if file.styles else None)
+    return Answers(matrix, file.about, styles)
+
+
+def _table(rows: list[list[float]], width: int) -> np.ndarray | None:
+    """Rows as ``float64[len(READS), width]``; ``None`` if they are not so many or not so wide."""
+    if len(rows) != len(READS) or any(len(row) != width for row in rows):
+        return None
+    return np.array(rows, np.float64)
 
 
 @kernel

@@ -7,7 +7,8 @@ chose more often than the policy would is the gradient of the points (``score fu
 the answers. Steps follow the natural gradient; what a round says of one number is mostly noise, so only what stands out together is kept.
 In the end other styles, and the same strong players, judge: a part whose mean gain against them is not above zero is left out.
 
-A level whose network is told styles answers by itself; for it a regression over many styles finds which style is to be expected.
+A level whose network is told styles answers by itself; for it a regression over many styles finds which style is to be expected, and the
+same judges keep what is told.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from pydantic import Field, model_validator
 from agents.arena.results import ratio
 from agents.arena.series import play_series
 from agents.bots.heuristics import StylePlayer
-from agents.bots.population import draw_styles, style_vectors
+from agents.bots.population import TOLD_WIDTH, draw_styles, style_vectors
 from agents.config import Config
 from agents.deals import Domain
 from agents.levels.answers import READS, SPACE, Answers, features_of
@@ -68,7 +68,7 @@ class FitConfig(Config):
             where a network is told styles.
         series: that are played at once, each against one style.
         hands: of each series in a round, every one twice.
-        rate: length of a step, along the natural gradient.
+        rate: length of such a step, along the natural gradient.
         seed: of styles and deals.
     """
 
@@ -379,32 +379,36 @@ def _about(level: Level, config: FitConfig, began: float) -> dict[str, Any]:
 
 
 def _fit_styles(level: Level, config: FitConfig, say: Progress) -> Answers:
-    """What style a level expects by what is known: a regression; left at a typical one if nothing is won by expecting another."""
+    """What a level tells its network by what is known: a regression, of which is kept what wins points of other styles."""
     began = time.perf_counter()
     drawn = draw_styles(config.seed, _REGRESSED * config.styles)
     known = _known_of(level, StylePlayer(drawn), len(drawn), config.seed).reshape(-1, len(READS))
     numbers = np.tile(style_vectors(drawn), (len(HISTORIES), 1))
     penalty = _RIDGE * len(known) * np.diag(known.var(0))
     found = np.linalg.lstsq(known.T @ known + penalty, known.T @ numbers, rcond=None)[0]
-    share = 1 - ((numbers - known @ found) ** 2).sum() / (numbers**2).sum()
-    say(
-        f"{100 * share:.0f} % of how styles differ is expected after {', '.join(map(str, HISTORIES))} hands, in the mean"
-    )
-    config = config.model_copy(update={"seed": config.seed + _JUDGES})
-    opponents = _Opponents(level, config)
-    reads, one = _reads_of_series(level, opponents, config), np.ones(config.series)
-    answers = [Answers(np.zeros((len(READS), NUM_WEIGHTS)), {}, styles) for styles in (np.zeros_like(found), found)]
-    ways = [None, *(each.told(reads, one, one) for each in answers)]
-    untold, typical, expected = (
-        _points(level, opponents, np.zeros((config.series, NUM_WEIGHTS)), config, way) for way in ways
-    )
+    judging = config.model_copy(update={"seed": config.seed + _JUDGES})
+    opponents = _Opponents(level, judging)
+    reads, series = _reads_of_series(level, opponents, judging), np.arange(config.series)
+    styles = series % opponents.count < config.styles
+    truths = style_vectors(draw_styles(judging.seed, config.styles))[series[styles] % opponents.count]
+    share = 1 - float(((truths - reads[styles] @ found) ** 2).sum() / (truths**2).sum())
+    say(f"{100 * share:.0f} % of how other styles differ is expected after {', '.join(map(str, HISTORIES))} hands")
+    # That anything is known is the first number that is read.
+    typical = np.zeros((len(READS), TOLD_WIDTH))
+    typical[0, 0] = 1
+    expected = typical.copy()
+    expected[:, 1:] = found
+    tables, nothing = [np.zeros_like(typical), typical, expected], np.zeros((len(READS), NUM_WEIGHTS))
+    told = [Answers(nothing, {}, table).told(reads, np.ones(config.series)) for table in tables]
+    points = [_points(level, opponents, np.zeros((config.series, NUM_WEIGHTS)), judging, way) for way in told]
+    best = int(np.argmax([each.mean() for each in points]))
     won = {}
-    for part, gains in (("that it is of the population", typical - untold), ("its style", expected - typical)):
-        gain = ratio(gains, np.ones(len(gains)))
-        won[part] = gain.to_dict()
-        say(f"told {part}: {gain.text()} points a hand of those who judge")
-    about = _about(level, config, began) | {"expected": round(float(share), 4), "judged": won}
-    return replace(answers[int((expected - typical).mean() > 0)], about=about)
+    for k, part in enumerate(("that it is of the population", "its style"), 1):
+        gain = ratio(points[k] - points[k - 1], np.ones(len(points[k])))
+        won[part] = {**gain.to_dict(), "kept": best >= k}
+        say(f"told {part}: {gain.text()} points a hand of those who judge, {'kept' if best >= k else 'left out'}")
+    about = _about(level, config, began) | {"expected": round(share, 4), "judged": won}
+    return Answers(nothing, about, tables[best])
 
 
 def _whitening(rows: np.ndarray) -> np.ndarray:

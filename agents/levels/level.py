@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from agents.bots.population import STYLE_WIDTH
+from agents.bots.population import TOLD_WIDTH
 from agents.config import Config, parse_config
 from agents.files import read_json_object, write_json
 from agents.levels.answers import ANSWERS, Answers, read_answers
@@ -29,8 +29,6 @@ FORMAT_VERSION = 3
 # The file that makes a checkpoint's directory a level's.
 LEVEL = "level.json"
 FILES = (WEIGHTS, METADATA, LEVEL)
-# What a network may be told of its opponent: that it is of the population, and the numbers of its style.
-TOLD_WIDTH = 1 + STYLE_WIDTH
 INSTALLED = Path(__file__).resolve().parent / "installed"
 NAMES = ("level-1", "level-2", "level-3", "level-4")
 
@@ -152,14 +150,12 @@ class Level:
             return None
         return self.answers.leanings(contexts, self.settings.general_share(general_hands), self.settings.share(hands))
 
-    def told(self, contexts: np.ndarray, hands: np.ndarray, general_hands: np.ndarray) -> np.ndarray | None:
-        """What its network is told of some opponents, from what ``leanings`` follow from: ``float32[n, 1 + STYLE_WIDTH]``.
+    def told(self, contexts: np.ndarray, hands: np.ndarray) -> np.ndarray | None:
+        """What its network is told of some opponents, from what ``leanings`` follow from: ``float32[n, TOLD_WIDTH]``.
 
         ``None`` for a level that learns nothing, or whose network is told nothing.
         """
-        if self.answers is None:
-            return None
-        return self.answers.told(contexts, self.settings.general_share(general_hands), self.settings.share(hands))
+        return None if self.answers is None else self.answers.told(contexts, self.settings.share(hands))
 
     def with_settings(self, **changes: Any) -> Level:
         """The same level with some settings changed.
@@ -188,11 +184,12 @@ def digest_of(directory: Path, files: Sequence[str] = ()) -> str:
     return digest.hexdigest()
 
 
-def load_level(name: str | int | Path) -> Level:
+def load_level(name: str | int | Path, with_answers: bool = True) -> Level:
     """A level by its name, its number or its directory, checked.
 
     Args:
         name: what to load; a ``Path`` is a directory, also where an installed level has the same name.
+        with_answers: ``False`` to leave its answers alone: it learns nothing then, and they need not be sound.
 
     Raises:
         GinError: if there is no such level, or a file of it is missing, damaged or of another version.
@@ -223,7 +220,7 @@ def load_level(name: str | int | Path) -> Level:
         raise LevelError(
             f"{source}: its network reads {actor.context} numbers about its opponent; a level's network reads a style or nothing"
         )
-    answers = read_answers(directory / ANSWERS, source) if (directory / ANSWERS).is_file() else None
+    answers = read_answers(directory / ANSWERS, source) if with_answers and (directory / ANSWERS).is_file() else None
     if answers is not None and (answers.styles is not None) != bool(actor.context):
         reads = (
             "reads its opponent's style, and they tell none" if actor.context else "reads no style, and they tell one"

@@ -116,10 +116,10 @@ class LevelPlayer(BasePlayer):
         return self.level.leanings(self.contexts(slots, n), *self.hands_shown(slots, n))
 
     def told(self, slots: np.ndarray | None, n: int) -> np.ndarray | None:
-        """What its network is told of each opponent, ``float32[n, 1 + STYLE_WIDTH]``; ``None`` for nothing."""
+        """What its network is told of each opponent, ``float32[n, TOLD_WIDTH]``; ``None`` for nothing."""
         if not (self.learns and self.actor.context):
             return None
-        return self.level.told(self.contexts(slots, n), *self.hands_shown(slots, n))
+        return self.level.told(self.contexts(slots, n), self.hands_shown(slots, n)[0])
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Chooses for every view (see ``ginenv.players.Player``).
@@ -141,7 +141,7 @@ class LevelPlayer(BasePlayer):
         Args:
             views: ``VIEW[n]``.
             leanings: of its choices, ``float64[n, NUM_WEIGHTS]``; ``None`` for none.
-            told: to its network, ``float32[n, 1 + STYLE_WIDTH]``; ``None`` for nothing.
+            told: to its network, ``float32[n, TOLD_WIDTH]``; ``None`` for nothing.
         """
         seen = self._see(views)
         logits = self._logits(views, seen, leanings, told)

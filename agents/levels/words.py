@@ -112,10 +112,10 @@ def conduct(player: LevelPlayer, context: np.ndarray, hands: int, general_hands:
         general_hands: hands by which it plays what holds against anybody.
     """
     views = _probes()
-    known = context[None], np.array([hands]), np.array([general_hands])
+    level, known, shown = player.level, context[None], np.array([hands])
     leanings, told = (
         None if row is None else np.repeat(row, len(views), 0)
-        for row in (player.level.leanings(*known), player.level.told(*known))
+        for row in (level.leanings(known, shown, np.array([general_hands])), level.told(known, shown))
     )
     actions = player.choose(views, leanings, told)
     could_knock, could_draw = views["legal"][:, 1] != 0, views["legal"][:, 2] == 3
@@ -235,7 +235,7 @@ def what_did_you_learn(home: Path, level: Level, opponent: str | None = None) ->
         lines.append(f"{level.name} has learned nothing yet; it plays as installed.")
     known = read_learned(home, level, "")[""]
     general_hands, experience = known.general_hands(np.zeros(1, np.int64)), known.experience
-    if general_hands[0] and level.answers is not None and level.answers.against_anybody:
+    if general_hands[0] and level.answers is not None and level.answers.matrix[0].any():
         share, plural = 100 * level.settings.general_share(general_hands)[0], "s" if general_hands[0] > 1 else ""
         lines.append(
             f"After {general_hands[0]} hand{plural} of everybody it plays {share:.0f} % of what it was fitted to do against anybody, "
