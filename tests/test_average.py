@@ -67,3 +67,8 @@ def test_networks_of_other_forms_are_refused(tmp_path):
         with pytest.raises(CheckpointError, match="two or more networks of the same shape"):
             average([str(tmp_path / name) for name in names], tmp_path / "mean", "")
     assert not (tmp_path / "mean").exists()
+    saved(tmp_path / "c", 3)
+    before = (tmp_path / "a" / "weights.safetensors").read_bytes()
+    with pytest.raises(CheckpointError, match="a is one of the checkpoints that are averaged"):
+        average([str(tmp_path / "a"), str(tmp_path / "c")], tmp_path / "c" / ".." / "a", "")
+    assert (tmp_path / "a" / "weights.safetensors").read_bytes() == before

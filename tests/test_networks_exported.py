@@ -173,6 +173,14 @@ def test_measured_strength_is_kept_with_its_interval(checkpoint: Path, tmp_path:
     # From its JSON alone from then on.
     assert write_card(tmp_path / "copy") == (tmp_path / "copy" / CARD).read_text() == model_card(tmp_path / "copy")
     assert make_player(str(tmp_path / "copy"))
+    for other in ("cmd:./copy", "simple", str(tmp_path / "other" / "copy")):
+        export(str(SHIPPED), tmp_path / "other" / "copy") if "other" in other else None
+        (tmp_path / "others.json").write_text(
+            json.dumps({"matches": [result.to_dict() | {"players": [other, "random"]}]})
+        )
+        with pytest.raises(GinError, match=r"not of .*copy; the checkpoint must be the first player"):
+            card(tmp_path / "copy", [tmp_path / "others.json"])
+        assert row in (tmp_path / "copy" / CARD).read_text()
     with pytest.raises(GinError, match="is no results file"):
         card(tmp_path / "copy", [tmp_path / "copy" / CARD])
 

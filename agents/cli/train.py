@@ -91,8 +91,10 @@ def curves(
 def average(checkpoints: Positional[list[str]], out: Path) -> None:
     """Averages the weights of checkpoints of one ancestry; the critic is the last one's.
 
+    Whether they descend from each other is not checked: the mean of others plays worse than each of them.
+
     Args:
-        checkpoints: directories of networks.
+        checkpoints: directories of networks, such as a run's ``last``.
         out: directory to write.
     """
     from agents.learning.average import average as write_average
@@ -100,6 +102,7 @@ def average(checkpoints: Positional[list[str]], out: Path) -> None:
 
     write_average(checkpoints, out, this_command())
     write_card(out)
+    print(f"{out}: the mean of {len(checkpoints)} checkpoints")
 
 
 def fit_hand_model(checkpoint: Positional[str], rounds: int = 24, seed: int = 1) -> None:

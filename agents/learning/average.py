@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 
 from agents.files import writing
-from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, save_checkpoint
+from agents.network.checkpoint import METADATA, CheckpointError, load_checkpoint, load_critic, save_checkpoint
 from agents.network.nets import load_wider
 
 
@@ -27,8 +27,13 @@ def average(directories: list[str], out: Path, command: str) -> None:
         command: how it was made, for its metadata.
 
     Raises:
-        CheckpointError: if one cannot be used, or their networks differ in form.
+        CheckpointError: if one cannot be used or is where the mean is to be written, or their networks differ in form.
     """
+    if any(
+        (Path(directory) / METADATA).is_file() and Path(directory).resolve() == out.resolve()
+        for directory in directories
+    ):
+        raise CheckpointError(f"{out} is one of the checkpoints that are averaged; name another directory")
     loaded = [load_checkpoint(directory) for directory in directories]
     most = max(made["context"] for _, made in loaded)
     # A network that is told nothing goes with those that are.
@@ -37,7 +42,13 @@ def average(directories: list[str], out: Path, command: str) -> None:
         for _, made in loaded
     }
     if len(loaded) < 2 or len(forms) != 1:
-        raise CheckpointError(f"averaging takes two or more networks of the same shape; these have {sorted(forms)}")
+        shapes = "; ".join(
+            f"widths {list(widths)}, context {context}, heuristic features {features}, suits {'shared' if shared else 'not shared'}"
+            for widths, context, features, shared in sorted(forms)
+        )
+        raise CheckpointError(
+            f"averaging takes two or more networks of the same shape; given: {len(loaded)}, of {shapes}"
+        )
     last = loaded[-1][1]
     actor = max((other for other, _ in loaded), key=lambda other: other.context)
     weights = []
@@ -47,8 +58,13 @@ def average(directories: list[str], out: Path, command: str) -> None:
         weights.append(wider.state_dict())
     with torch.no_grad():
         actor.load_state_dict({name: torch.stack([each[name] for each in weights]).mean(0) for name in weights[0]})
+    rules = [made["about"].get("rules") or {} for _, made in loaded]
     parents = [{"weights_sha256": made["weights_sha256"], "about": made["about"]} for _, made in loaded]
-    about = {"command": command, "rules": last["about"].get("rules"), "parents": parents}
+    about = {
+        "command": command,
+        "rules": {name: rules[-1][name] for name in rules[-1] if all(name in each for each in rules)},
+        "parents": parents,
+    }
     saved = (last.get("critic") or {}) if last["context"] == most else {}
     critic = load_critic(directories[-1]) if saved else None
     with writing(out):

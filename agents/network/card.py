@@ -9,7 +9,7 @@ from typing import Any
 from agents.files import JsonError, parse_json, read_json, write_json, write_text, writing
 from agents.network.checkpoint import METADATA, CheckpointError, read_metadata
 from ginenv.encoding import OBSERVATION_SIZE
-from ginenv.errors import reason_of
+from ginenv.errors import quoted, reason_of
 from ginenv.rules import get_rules
 from ginenv.text import rules_text
 
@@ -204,7 +204,10 @@ def write_card(directory: str | Path, results: list[Path] | None = None) -> str:
     with writing(directory):
         if results:
             metadata = _json(directory / METADATA)
-            metadata["measured"] = [_measured(match) for path in results for match in _matches(path)]
+            matches = [match for path in results for match in _matches(path)]
+            for match in matches:
+                _check_played(match, directory, metadata)
+            metadata["measured"] = [_measured(match) for match in matches]
             write_json(directory / METADATA, metadata)
         card = model_card(directory)
         write_text(directory / CARD, card)
@@ -216,6 +219,19 @@ def _matches(path: Path) -> list[dict[str, Any]]:
         return read_json(path)["matches"]
     except (OSError, JsonError, KeyError, TypeError) as error:
         raise CheckpointError(f"{path} is no results file of gin evaluate ({reason_of(error)})") from None
+
+
+def _check_played(match: dict[str, Any], directory: Path, metadata: dict[str, Any]) -> None:
+    """Refuses the results of another player than a checkpoint: of another name, or of other weights in another directory."""
+    player = Path(match["players"][0])
+    # A program may have any name.
+    same = player.name == directory.resolve().name and not match["players"][0].startswith("cmd:")
+    if same and (player / METADATA).is_file():
+        same = _json(player / METADATA).get("weights_sha256") == metadata.get("weights_sha256")
+    if not same:
+        raise CheckpointError(
+            f"the results are of {quoted(match['players'][0])}, not of {directory}; the checkpoint must be the first player"
+        )
 
 
 def _measured(match: dict[str, Any]) -> dict[str, Any]:
