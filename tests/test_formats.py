@@ -1,6 +1,6 @@
 """Files that earlier versions wrote still load, and say what they said then.
 
-Levels and profiles of format 1 are in ``test_level_files``, players of format 1 in ``test_play_store``.
+Levels of format 1 are in ``test_level_files``, profiles in ``test_level_profiles``, players of format 1 in ``test_play_store``.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from rich.console import Console
 import agents.cli.evaluate
 import evaluate
 from agents.arena import MatchSettings, lockstep, play_match
-from agents.arena.results import proportion, ratio, student, weighted
+from agents.arena.results import proportion
 from agents.arena.sequential import SequentialTest
 from agents.cli import BESIDE_MATCHES, INTERRUPTED
 from agents.deals import Domain, deal_keys, luck_words
@@ -192,89 +192,6 @@ def test_a_million_deals_of_many_seeds_and_purposes_are_all_different():
     lucks = np.concatenate([luck_words(Domain.EVAL, seed, 0, 1000).ravel() for seed in range(200)])
     assert len(np.unique(lucks)) == len(lucks)
     assert not np.isin(lucks, keys).any()
-
-
-def test_an_interval_is_that_of_the_clusters():
-    rng = np.random.default_rng(0)
-    means = []
-    covered = 0
-    for _ in range(400):
-        denominator = rng.integers(1, 20, 200).astype(float)
-        numerator = denominator * 2 + rng.normal(0, 3, 200)
-        estimate = ratio(numerator, denominator)
-        means.append(estimate.mean)
-        covered += estimate.low < 2 < estimate.high
-    assert abs(np.mean(means) - 2) < 0.01
-    assert 0.92 < covered / 400 < 0.98
-
-
-def test_an_interval_by_few_clusters_holds_as_often_as_it_says():
-    rng = np.random.default_rng(3)
-    for count in (2, 3, 5, 6, 12, 30):
-        found = [ratio(values, np.ones(count)) for values in rng.normal(2, 3, (20000, count))]
-        held = np.mean([estimate.low < 2 < estimate.high for estimate in found])
-        assert held == pytest.approx(0.95, abs=0.006), count
-        # Clusters in which nothing could happen say nothing.
-        one = rng.normal(2, 3, count)
-        assert ratio(np.append(one, [0] * 9), np.append(np.ones(count), [0] * 9)) == ratio(one, np.ones(count))
-    # Parts that do not vary alike and are not equally many, the later less the earlier.
-    few, many = rng.normal(1, 6, (20000, 5)), rng.normal(4, 1, (20000, 40))
-    found = [weighted(parts, (-1, 1)) for parts in zip(few, many, strict=True)]
-    assert np.mean([estimate.low < 3 < estimate.high for estimate in found]) == pytest.approx(0.95, abs=0.006)
-    assert np.isnan(weighted((few[0], many[0][:1]), (-1, 1)).half) and weighted((np.ones(3),), (2,)).half == 0
-
-
-@pytest.mark.parametrize(
-    ("freedom", "half"),
-    [(0.5, 12.706), (1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (5, 2.571), (6, 2.447), (7, 2.365), (7.5, 2.365),
-     (8, 2.306), (9, 2.262), (10, 2.228), (15, 2.131), (30, 2.042), (120, 1.980), (1e9, 1.960)],
-)  # fmt: skip
-def test_students_quantile(freedom, half):
-    assert student(freedom) == pytest.approx(half, abs=6e-4)
-
-
-def test_a_share_of_all_or_none_has_an_interval_by_the_number_of_pairs():
-    for pairs, low in ((2, 0.025 ** (1 / 2)), (10, 0.025 ** (1 / 10)), (40, 0.025 ** (1 / 40))):
-        won, lost = play_match("formula", "random", pairs=pairs), play_match("random", "formula", pairs=pairs)
-        assert (won.share.low, won.share.mean, won.share.high) == pytest.approx((low, 1, 1))
-        assert (lost.share.low, lost.share.mean, lost.share.high) == pytest.approx((0, 0, 1 - low))
-    assert won.share.text(percent=True) == "100.0 % (91.2 to 100.0)"
-    assert won.hand_share == won.share and won.to_dict()["share"] == {"mean": 1, "low": 0.911903, "high": 1}
-    # Where a player learns, series are what is independent; one pair says nothing of an interval.
-    assert replace(won, series_pairs=4).share.low == pytest.approx(0.025 ** (1 / 10))
-    assert "one pair, no interval" in play_match("formula", "random", pairs=1).share.text(percent=True)
-    between = play_match("simple", "formula", pairs=40)
-    plain = ratio(between.pair_scores, np.ones(40))
-    assert 0 < between.share.mean < 1 and between.share.to_dict() == plain.to_dict()
-    # Pairs that are all alike without being won whole, and few pairs that are not.
-    even, few = proportion(np.full(2, 0.5), np.ones(2)), proportion(np.array([0.9, 0.95, 1.0, 1.0, 1.0]), np.ones(5))
-    assert (even.low, even.mean, even.high) == (0, 0.5, 1) and few.mean + few.half > 1 == few.high and few.low > 0
-
-
-def test_the_interval_of_a_share_at_an_end_holds_as_often_as_it_says():
-    rng = np.random.default_rng(2)
-    for pairs, lost in ((3, 0.2), (3, 0.72), (10, 0.05), (10, 0.32), (100, 0.02), (100, 0.04)):
-        scores = 1.0 - (rng.random((4000, pairs)) < lost)
-        ends = [proportion(one, np.ones(pairs)) for one in scores if one.all()]
-        assert sum(not end.low <= 1 - lost <= end.high for end in ends) < 0.03 * 4000
-
-
-def test_what_one_wins_more_than_another_on_the_same_deals():
-    """The interval is that of pairs drawn again and again, and shorter than that of two matches on different deals."""
-    one, other = (play_match(name, "simple", rules="eaai", pairs=300, seed=8) for name in ("knocker", "camper"))
-    gained = one.points_over(other)
-    with pytest.raises(GinError, match="only where seed, pairs, unit and rules are the same"):
-        one.points_over(play_match("camper", "simple", rules="eaai", pairs=300, seed=9))
-    rng = np.random.default_rng(1)
-    sums = []
-    for match in (one, other):
-        points = match.games["points"][:, 0] - match.games["points"][:, 1]
-        sums.append([np.asarray(values, np.float64).reshape(-1, 2).sum(1) for values in (points, match.games["hands"])])
-    drawn = rng.integers(0, 300, (2000, 300))
-    again = [points[drawn].sum(1) / hands[drawn].sum(1) for points, hands in sums]
-    assert gained.mean == pytest.approx((again[0] - again[1]).mean(), abs=0.03)
-    assert gained.half == pytest.approx(1.96 * (again[0] - again[1]).std(), rel=0.1)
-    assert gained.half < 0.95 * np.hypot(one.points.half, other.points.half)
 
 
 def test_what_does_not_fit_is_refused_in_one_sentence():

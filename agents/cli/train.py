@@ -91,7 +91,7 @@ def curves(
 def average(checkpoints: Positional[list[str]], out: Path) -> None:
     """Averages the weights of checkpoints of one ancestry; the critic is the last one's.
 
-    Whether they descend from each other is not checked: the mean of others plays worse than each of them.
+    Whether they descend from each other is not checked; the mean of others is a network that nothing speaks for.
 
     Args:
         checkpoints: directories of networks, such as a run's ``last``.

@@ -64,8 +64,8 @@ class FitConfig(Config):
     Attributes:
         styles: of the population that the level plays.
         strong: strong players beside them, for each style; the level itself is one of them.
-        rounds: steps uphill; in the first half of them, what depends on the opponent is not looked at, for most of it would change. None
-            where a network is told styles.
+        rounds: steps uphill; in the first half of them, what depends on the opponent is not looked at, for most of it would change.
+            A level whose network is told styles takes no steps.
         series: that are played at once, each against one style.
         hands: of each series in a round, every one twice.
         rate: length of such a step, along the natural gradient.

@@ -1,0 +1,318 @@
+"""What levels learn, on disk: found again, told apart, written by several, and never lost."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agents.arena.series import play_series
+from agents.bots.heuristics import StylePlayer, make_formula, make_simple, make_style, style
+from agents.cli.levels import levels
+from agents.levels import profile as profiles
+from agents.levels.answers import ANSWERS, Answers
+from agents.levels.level import Level, LevelError, load_level
+from agents.levels.player import LevelPlayer
+from agents.levels.profile import Profile, profile_path, read_learned, reset_level
+from agents.levels.words import findings, what_did_you_learn
+from agents.play.store import Home
+from ginenv.errors import GinError, UnknownNameError
+from ginenv.players import make_player
+from ginenv.view import VIEW
+from tests.support.level_scenes import checksum, hands_of
+
+
+def learned_hands(home: Path, level: Level, opponent: str = "anna") -> int:
+    """How many hands of an opponent a level has on record."""
+    (known,) = read_learned(home, level, opponent).values()
+    return int(known.counts["could"][0, 0])
+
+
+def play_with_profile(level: Level, home: Path, hands: int, opponent: str = "anna", seed: int = 5) -> np.ndarray:
+    player = LevelPlayer(level, 1, profile=Profile(home, level, opponent))
+    return play_series(player, make_style(2, "takes-all", pairs=4.0, knock=7, late=7), series=1, hands=hands, seed=seed)
+
+
+def test_what_was_learned_is_found_again_told_in_words_and_reset(level: Level, tmp_path: Path) -> None:
+    before = play_with_profile(level, tmp_path / "a", 25)
+    assert learned_hands(tmp_path / "a", level) == 25
+    told = what_did_you_learn(tmp_path / "a", level)
+    assert "anna: " in told and "hands shown" in told and "takes many upcards" in told
+    assert re.search(r"It [^(]* \(certainty \d+ %\)", told)
+    assert "takes the upcard: " in told and "Against it the level" in told
+    (found,) = findings(tmp_path / "a", level, "anna")
+    assert json.loads(json.dumps(found)) == found and 0 < found["hands_shown"] <= 25
+    taken = next(habit for habit in found["habits"] if habit["habit"] == "takes the upcard")
+    assert 0.8 * taken["could"] < taken["did"] <= taken["could"] and taken["others"] is None
+    assert "ben: no hand shown yet" in what_did_you_learn(tmp_path / "a", level, "ben")
+    # Where nothing depends on whom, the words say so.
+    assert level.answers is not None and found["by_whom"] and "plays everybody" not in told
+    alike = np.vstack([level.answers.matrix[:1], np.zeros_like(level.answers.matrix[1:])])
+    same = replace(level, answers=Answers(alike, {}))
+    assert not findings(tmp_path / "a", same, "anna")[0]["by_whom"]
+    assert "; it plays everybody in this way." in what_did_you_learn(tmp_path / "a", same)
+    # Somebody new is played by what holds against anybody, learned from the others' hands.
+    assert (
+        f"After {found['hands_shown']} hands of everybody it plays 100 % of what it was fitted to do against anybody"
+        in told
+    )
+    (ben,) = findings(tmp_path / "a", level, "ben")
+    assert (ben["hands_shown"], ben["hands_of_all"]) == (0, found["hands_shown"])
+    stranger = LevelPlayer(level, 1, profile=Profile(tmp_path / "a", level, "ben")).leanings(None, 1)
+    assert stranger is not None
+    np.testing.assert_allclose(stranger[0], level.answers.matrix[0])
+    sentence = reset_level(tmp_path / "a", level)
+    assert level.digest in sentence and load_level(str(level.directory)).digest == level.digest
+    assert "nothing yet" in what_did_you_learn(tmp_path / "a", level)
+    assert (play_with_profile(level, tmp_path / "a", 25) == before).all()
+    assert "nothing" in reset_level(tmp_path / "b", level)
+
+
+def test_hands_of_all_opponents_count_once_each_for_what_holds_against_anybody(level: Level, tmp_path: Path) -> None:
+    paced = level.with_settings(pace=45.0)
+    sessions = {}
+    for name, hands in (("anna", 25), ("ben", 12), ("cy", 6)):
+        play_with_profile(paced, tmp_path, hands, name)
+    shown = {name: int(known.known["hands"][0]) for name, known in read_learned(tmp_path, paced).items()}
+    assert list(shown) == ["anna", "ben", "cy"] and len({*shown.values()}) == 3
+    for name in (*shown, "somebody new"):
+        player = sessions[name] = LevelPlayer(paced, 1, profile=Profile(tmp_path, paced, name))
+        own, general = player.hands_shown(None, 1)
+        assert (own.tolist(), general.tolist()) == ([shown.get(name, 0)], [sum(shown.values())])
+    leanings = sessions["somebody new"].leanings(None, 1)
+    assert level.answers is not None and leanings is not None
+    np.testing.assert_allclose(leanings[0], level.answers.matrix[0] * general[0] / (general[0] + 45))
+    # What others teach the level meanwhile is seen with the next hand of one's own.
+    play_series(sessions["ben"], make_simple(2), series=1, hands=8, seed=7)
+    play_series(sessions["anna"], make_simple(2), series=1, hands=8, seed=7)
+    now = {name: int(known.known["hands"][0]) for name, known in read_learned(tmp_path, paced).items()}
+    assert now["anna"] > shown["anna"] and now["ben"] > shown["ben"]
+    assert [int(part[0]) for part in sessions["anna"].hands_shown(None, 1)] == [now["anna"], sum(now.values())]
+
+
+def test_an_opponent_and_a_home_that_are_not_there_are_errors(
+    level: Level, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    learned, home = ["learned", str(level.directory), "--home"], tmp_path / "home"
+    for command in (learned, ["reset", *learned[1:]]):
+        with pytest.raises(GinError, match=r"home .*nowhere does not exist; name the directory that holds"):
+            levels([*command, str(tmp_path / "nowhere")])
+    home.mkdir()
+    with pytest.raises(UnknownNameError, match=r"^unknown opponent 'ann': .* has learned of nobody yet$"):
+        levels([*learned, str(home), "--opponent", "ann"])
+    levels([*learned, str(home)])
+    assert "has learned nothing yet" in capsys.readouterr().out
+    play_with_profile(level, home, 3)
+    play_with_profile(level, home, 3, "ben")
+    for more in ([], ["--as-json"]):
+        with pytest.raises(
+            UnknownNameError, match=r"^unknown opponent 'ann' \(did you mean 'anna'\?\); known: anna, ben$"
+        ):
+            levels([*learned, str(home), "--opponent", "ann", *more])
+    levels([*learned, str(home), "--opponent", "anna"])
+    assert "anna: " in capsys.readouterr().out
+
+
+def test_the_case_of_letters_tells_nobody_apart(
+    level: Level, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    play_with_profile(level, tmp_path, 3, "Anna")
+    play_with_profile(level, tmp_path, 2, "anna", seed=6)
+    assert list(read_learned(tmp_path, level)) == ["Anna"] and learned_hands(tmp_path, level, "ANNA") == 5
+    shown = int(read_learned(tmp_path, level, "Anna")["Anna"].known["hands"][0])
+    player: Any = make_player(f"{level.directory}:profile={tmp_path},opponent=aNNA")
+    assert player.hands_shown(None, 1)[0][0] == shown
+    levels(["learned", str(level.directory), "--home", str(tmp_path), "--opponent", "anna"])
+    assert f"Anna: {shown} hand" in capsys.readouterr().out
+
+
+def test_blanks_around_a_name_tell_nobody_apart(
+    level: Level, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    player: Any = make_player(f"{level.directory}:profile={tmp_path},opponent= Ann  Lee ")
+    play_series(player, make_simple(2), series=1, hands=3, seed=5)
+    assert list(read_learned(tmp_path, level)) == ["Ann Lee"]
+    levels(["learned", str(level.directory), "--home", str(tmp_path), "--opponent", " ann lee "])
+    assert "Ann Lee: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["x" * 21, "a|b", "a\x07b"])
+def test_an_opponents_name_is_one_that_the_tables_take(name: str, level: Level, tmp_path: Path) -> None:
+    spec = f"{level.directory}:profile={tmp_path},opponent={name}"
+    with pytest.raises(GinError, match="cannot be an opponent's name: a name has 1 to 20 printable characters"):
+        make_player(spec)
+    assert not list(tmp_path.iterdir())
+    # Whom an earlier version took is still known.
+    play_with_profile(level, tmp_path, 3, name)
+    known: Any = make_player(spec)
+    assert known.hands_shown(None, 1)[0][0] == read_learned(tmp_path, level)[name].known["hands"][0] > 0
+
+
+def test_a_file_in_the_place_of_a_directory_is_said_alike_everywhere(level: Level, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    said = f"{file} is a file; it must be a directory, which may be a new one$"
+    with pytest.raises(GinError, match=f"^profile {said}"):
+        make_player(f"{level.directory}:profile={file}")
+    for command in ("learned", "reset"):
+        with pytest.raises(GinError, match=f"^home {said}"):
+            levels([command, str(level.directory), "--home", str(file)])
+    with pytest.raises(GinError, match=f"^home {said}"):
+        Home(file)
+
+
+def test_a_profile_and_a_slot_learn_the_same(level: Level, tmp_path: Path) -> None:
+    views = np.array(hands_of(make_simple(1), make_formula(2), 6), VIEW)
+    kept, slot = LevelPlayer(level, 1, profile=Profile(tmp_path, level, "anna")), LevelPlayer(level, 1)
+    for k in range(len(views)):
+        for player in (kept, slot):
+            player.observe_hands(views[k : k + 1], np.zeros(1, np.int64))
+    again = LevelPlayer(level, 1, profile=Profile(tmp_path, level, "anna"))
+    contexts = [player.contexts(np.zeros(1, np.int64), 1)[0] for player in (kept, slot, again)]
+    assert contexts[0].any()
+    np.testing.assert_allclose(contexts[0], contexts[1], rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(contexts[0], contexts[2])
+    others = LevelPlayer(level, 1, profile=Profile(tmp_path, level, "ben"))
+    assert not others.contexts(np.zeros(1, np.int64), 1).any()
+
+
+def test_two_writers_both_count(level: Level, tmp_path: Path) -> None:
+    players = [LevelPlayer(level, k, profile=Profile(tmp_path, level, name)) for k, name in enumerate("aab")]
+    views = np.array(hands_of(make_simple(1), make_formula(2), 4), VIEW)
+    for k in range(4):
+        for player in players:
+            player.observe_hands(views[k : k + 1], np.zeros(1, np.int64))
+    assert learned_hands(tmp_path, level, "a") == 8 and learned_hands(tmp_path, level, "b") == 4
+    assert sorted(read_learned(tmp_path, level)) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("draws", "refuted"),
+    [("takes-all", r"(?i)takes few|leaves|does not take"), ("takes-none", r"(?i)takes (?!few)|takes many")],
+)
+def test_what_a_level_believes_agrees_with_what_it_counted(
+    level: Level, tmp_path: Path, draws: str, refuted: str
+) -> None:
+    player = LevelPlayer(level, 1, profile=Profile(tmp_path, level, "anna"))
+    play_series(player, StylePlayer(style(draws)), series=1, hands=150, seed=5)
+    (found,) = findings(tmp_path, level, "anna")
+    taken = next(habit for habit in found["habits"] if habit["habit"] == "takes the upcard")
+    share = taken["did"] / taken["could"]
+    assert share > 0.9 if draws == "takes-all" else share < 0.1
+    assert found["beliefs"]
+    assert not [belief for belief in found["beliefs"] if re.match(refuted, belief["words"])]
+
+
+def test_levels_of_one_name_keep_what_they_learn_apart(level: Level, tmp_path: Path) -> None:
+    play_with_profile(level, tmp_path / "home", 5)
+    same = tmp_path / "elsewhere" / level.directory.name
+    shutil.copytree(level.directory, same)
+    assert learned_hands(tmp_path / "home", load_level(str(same))) == 5
+    answers = json.loads((same / ANSWERS).read_text())
+    (same / ANSWERS).write_text(json.dumps(answers, indent=3))
+    other = load_level(str(same))
+    assert other.name == level.name and learned_hands(tmp_path / "home", other) == 0
+    reset_level(tmp_path / "home", other)
+    assert learned_hands(tmp_path / "home", level) == 5
+    installed = load_level("level-2")
+    assert profile_path(tmp_path, installed) == tmp_path / "levels" / "level-2.json"
+    shutil.copytree(installed.directory, tmp_path / "level-2")
+    assert profile_path(tmp_path, load_level(str(tmp_path / "level-2"))) != profile_path(tmp_path, installed)
+
+
+LEARNER = """
+import sys
+from pathlib import Path
+from agents.bots.heuristics import make_simple
+from agents.levels.level import load_level
+from agents.levels.player import LevelPlayer
+from agents.levels.profile import Profile
+from agents.arena.series import play_series
+level = load_level(sys.argv[1])
+player = LevelPlayer(level, 1, profile=Profile(Path(sys.argv[2]), level, "anna"))
+print("ready", flush=True)
+play_series(player, make_simple(2), series=1, hands=100000, seed=5)
+"""
+
+
+def test_a_killed_process_leaves_a_whole_profile(level: Level, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    hands = 0
+    for _ in range(2):
+        arguments = [sys.executable, "-c", LEARNER, str(level.directory), str(tmp_path)]
+        process = subprocess.Popen(arguments, stdout=subprocess.PIPE, cwd=Path(__file__).parent.parent)
+        assert process.stdout is not None and process.stdout.readline()
+        deadline = time.time() + 240
+        while learned_hands(tmp_path, level) == hands and time.time() < deadline:
+            time.sleep(rng.uniform(0.01, 0.1))
+        process.send_signal(getattr(signal, "SIGKILL", signal.SIGTERM))
+        process.wait()
+        more = learned_hands(tmp_path, level)
+        assert more > hands
+        hands = more
+    play_with_profile(level, tmp_path, 1)
+    assert learned_hands(tmp_path, level) == hands + 1
+
+
+def test_a_full_disk_is_one_sentence_and_the_game_goes_on(
+    level: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play_with_profile(level, tmp_path, 3)
+    before = profile_path(tmp_path, level).read_bytes()
+
+    def full(path: Path, values: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(profiles, "write_json", full)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        play_with_profile(level, tmp_path, 2, seed=6)
+    assert any("No space left on device" in str(warning.message) for warning in told)
+    assert profile_path(tmp_path, level).read_bytes() == before
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "empty", "list", "number"])
+def test_a_damaged_profile_is_one_sentence_and_stays_as_it_is(level: Level, tmp_path: Path, damage: str) -> None:
+    play_with_profile(level, tmp_path, 2)
+    path = profile_path(tmp_path, level)
+    text = path.read_text()
+    values = json.loads(text)
+    values["opponents"]["anna"]["mean"][0] = "many"
+    values["checksum"] = checksum(values)
+    broken = {
+        "cut": text[: len(text) // 2], "flip": text.replace("1", "2", 1), "empty": "", "list": "[]",
+        "number": json.dumps(values),
+    }[damage]  # fmt: skip
+    path.write_text(broken)
+    with pytest.raises(LevelError) as raised:
+        Profile(tmp_path, level, "anna")
+    assert path.name in str(raised.value) and "\n" not in str(raised.value)
+    assert path.read_text() == broken
+    reset_level(tmp_path, level)
+    assert learned_hands(tmp_path, level) == 0
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_profile_of_an_earlier_format_is_kept_beside_the_new_one(level: Level, tmp_path: Path, number: int) -> None:
+    """What it counted, levels do no more."""
+    path = profile_path(tmp_path, level)
+    path.parent.mkdir(parents=True)
+    values = {"format": number, "level": "small", "opponents": {"anna": {"hands": [5], "mean": [0.0] * 5}}}
+    path.write_text(json.dumps(values | {"checksum": checksum(values)}))
+    written = path.read_bytes()
+    assert learned_hands(tmp_path, level) == 0 and path.read_bytes() == written
+    with pytest.warns(UserWarning, match="what small learned before cannot be read by this version"):
+        play_with_profile(level, tmp_path, 1)
+    assert path.with_suffix(".json.old").read_bytes() == written
+    assert json.loads(path.read_text())["format"] == 3 and learned_hands(tmp_path, level) == 1
