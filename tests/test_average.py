@@ -69,6 +69,11 @@ def test_networks_of_other_forms_are_refused(tmp_path):
     assert not (tmp_path / "mean").exists()
     saved(tmp_path / "c", 3)
     before = (tmp_path / "a" / "weights.safetensors").read_bytes()
+    saved(tmp_path / "d", 4)
+    with pytest.raises(CheckpointError, match="d holds a checkpoint that something else made"):
+        average([str(tmp_path / "a"), str(tmp_path / "c")], tmp_path / "d", "gin average a c")
+    for _ in range(2):
+        average([str(tmp_path / "a"), str(tmp_path / "c")], tmp_path / "mean", "gin average a c")
     with pytest.raises(CheckpointError, match="a is one of the checkpoints that are averaged"):
         average([str(tmp_path / "a"), str(tmp_path / "c")], tmp_path / "c" / ".." / "a", "")
     assert (tmp_path / "a" / "weights.safetensors").read_bytes() == before

@@ -67,6 +67,26 @@ def test_an_unknown_command_is_named_with_the_nearest(monkeypatch) -> None:
         main()
 
 
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["levels", "show", ""], "level"),
+        (["levels", "fit", ""], "level"),
+        (["export", "", "out"], "checkpoint"),
+        (["export", "", "out", "--onnx"], "checkpoint"),
+        (["average", "", "a", "--out", "out"], "checkpoint"),
+    ],
+)
+def test_a_name_that_is_empty_is_not_the_current_directory(
+    words: list[str], what: str, tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["gin", *words])
+    with pytest.raises(SystemExit, match=rf"gin \w+: {what} must be .*not empty"):
+        main()
+    assert not list(tmp_path.iterdir())
+
+
 def test_results_hold_the_command_that_wrote_them(tmp_path: Path) -> None:
     done = gin("evaluate", "simple", "random", "--hands", 2, "--out", tmp_path / "x.json")
     assert done.returncode == 0

@@ -33,14 +33,14 @@ app = SubcommandApp()
 
 
 @app.command
-def show(level: Positional[str] = "") -> str:
+def show(level: Positional[str | None] = None) -> str:
     """What a level is, as JSON.
 
     Args:
         level: name or directory; all installed ones when left out.
     """
     shown = []
-    for name in [level] if level else NAMES:
+    for name in NAMES if level is None else [level]:
         found = load_level(name)
         about = {"name": found.name, "sha256": found.digest, "settings": found.settings.model_dump()}
         shown.append(json.dumps(about | {"about": found.about, "measured": read_rating(found)}, indent=2))

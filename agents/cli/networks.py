@@ -27,7 +27,8 @@ def export(network: Positional[str], out: Positional[Path], onnx: bool = False) 
         raise GinError(f"{out} is there already and is not an empty directory; name another one")
     is_level = network in NAMES or (Path(network) / LEVEL).is_file()
     level = load_level(network) if is_level else None
-    source = level.directory if level else SHIPPED if network == "network" else Path(network)
+    source = level.directory if level else SHIPPED if network == "network" else network
+    read_metadata(source)
     if onnx:
         from agents.network.onnx_export import export_onnx
 
@@ -38,7 +39,6 @@ def export(network: Positional[str], out: Positional[Path], onnx: bool = False) 
             f"{out}: agrees with torch on {agreement['positions']:,} positions (logits differ by at most {worst:.1e})"
         )
         return
-    read_metadata(source)
     try:
         with writing(out):
             shutil.copytree(source, out, dirs_exist_ok=True)

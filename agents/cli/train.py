@@ -95,7 +95,7 @@ def average(checkpoints: Positional[list[str]], out: Path) -> None:
 
     Args:
         checkpoints: directories of networks, such as a run's ``last``.
-        out: directory to write.
+        out: directory to write; one in which the same command has written a mean is written anew.
     """
     from agents.learning.average import average as write_average
     from agents.network.card import write_card

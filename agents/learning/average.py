@@ -14,7 +14,14 @@ from pathlib import Path
 import torch
 
 from agents.files import writing
-from agents.network.checkpoint import METADATA, CheckpointError, load_checkpoint, load_critic, save_checkpoint
+from agents.network.checkpoint import (
+    METADATA,
+    CheckpointError,
+    load_checkpoint,
+    load_critic,
+    read_metadata,
+    save_checkpoint,
+)
 from agents.network.nets import load_wider
 
 
@@ -27,13 +34,17 @@ def average(directories: list[str], out: Path, command: str) -> None:
         command: how it was made, for its metadata.
 
     Raises:
-        CheckpointError: if one cannot be used or is where the mean is to be written, or their networks differ in form.
+        CheckpointError: if one cannot be used, a checkpoint that something else made is where the mean is to be written, or their networks
+            differ in form.
     """
     if any(
         (Path(directory) / METADATA).is_file() and Path(directory).resolve() == out.resolve()
         for directory in directories
     ):
         raise CheckpointError(f"{out} is one of the checkpoints that are averaged; name another directory")
+    # The same mean may be made anew.
+    if (out / METADATA).is_file() and read_metadata(out)["about"].get("command") != command:
+        raise CheckpointError(f"{out} holds a checkpoint that something else made; name another directory")
     loaded = [load_checkpoint(directory) for directory in directories]
     most = max(made["context"] for _, made in loaded)
     # A network that is told nothing goes with those that are.

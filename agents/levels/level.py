@@ -194,6 +194,8 @@ def load_level(name: str | int | Path, with_answers: bool = True) -> Level:
     Raises:
         GinError: if there is no such level, or a file of it is missing, damaged or of another version.
     """
+    if name == "":
+        raise LevelError(f"level must be one of {', '.join(NAMES)} or a level's directory, not empty")
     is_path = isinstance(name, Path)
     text = f"level-{name}" if str(name).isdecimal() and not is_path else str(name)
     directory = INSTALLED / text if text in NAMES and not is_path else Path(text)

@@ -97,6 +97,8 @@ def read_metadata(directory: str | Path) -> dict[str, Any]:
     Raises:
         CheckpointError: if it cannot be read or is of another version.
     """
+    if directory == "":
+        raise CheckpointError("checkpoint must be a directory, not empty")
     metadata = _read_json(Path(directory))
     if habits := metadata.pop("habits", 0):
         raise CheckpointError(
