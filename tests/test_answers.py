@@ -179,8 +179,8 @@ def test_fitting_keeps_what_wins_points_of_whom(level: Level, monkeypatch: pytes
     column, read = FEATURES.index("any upcard"), READS.index("any upcard")
     reads: list[np.ndarray] = []
 
-    def rewarded(one: Level, opponents: object, moves: np.ndarray, config: FitConfig, deals: int, seed: int) -> object:
-        points, gradients = play(one, opponents, moves, config, deals, seed)  # type: ignore[arg-type]
+    def rewarded(one: Level, opponents: object, moves: np.ndarray, told: None, *rest: int) -> object:
+        points, gradients = play(one, opponents, moves, told, *rest)  # type: ignore[arg-type]
         return 10 * sides()[np.arange(len(points)) % config.opponents, None] * gradients[..., column], gradients
 
     def known(*args: object) -> np.ndarray:
@@ -192,7 +192,7 @@ def test_fitting_keeps_what_wins_points_of_whom(level: Level, monkeypatch: pytes
         found = reads[0][-1, :, read]
         return np.where(found > np.median(found), 1.0, -1.0)
 
-    def judged(one: Level, opponents: object, moves: np.ndarray, config: FitConfig, told: None = None) -> np.ndarray:
+    def judged(one: Level, opponents: object, moves: np.ndarray, told: None, config: FitConfig) -> np.ndarray:
         """Who judges likes what the fit likes, or any leaning at all so long as it is the same against everybody."""
         seeds.append(config.seed)
         by_opponent = np.stack([moves[k :: config.opponents, column].mean() for k in range(config.opponents)])
@@ -223,9 +223,9 @@ def test_who_judges_is_played_with_the_leanings_of_its_own_series(level: Level) 
     config = FitConfig(styles=8, strong=0.25, rounds=2, series=30, hands=2, seed=3)  # type: ignore[call-arg]
     opponents = fit_module._Opponents(level, config)
     moves = np.zeros((config.series, NUM_WEIGHTS))
-    before = fit_module._points(level, opponents, moves, config)
+    before = fit_module._points(level, opponents, moves, None, config)
     moves[2 :: config.opponents, FEATURES.index("any knock")] = -50
-    changed = fit_module._points(level, opponents, moves, config) != before
+    changed = fit_module._points(level, opponents, moves, None, config) != before
     assert before.shape == (10,) and changed.tolist() == [k == 2 for k in range(10)]
 
 

@@ -136,7 +136,7 @@ def test_answers_of_another_kind_of_network_are_refused(told_level: Level, tmp_p
     with pytest.raises(GinError, match=f"styles in answers.json must be {len(READS)} lists"):
         load_level(told)
     # A fit makes them anew, whatever they are.
-    levels(["fit", str(told), "--set", "styles=16", "strong=0.25", "series=60", "hands=2"])
+    levels(["fit", str(told), "--set", "styles=16", "strong=0.25", "series=60", "hands=2", "rounds=2"])
     assert load_level(told).answers is not None
     # A network that reads anything else is no level's.
     save_checkpoint(tmp_path / "other", Actor((16,), context=5), (16,), {"command": "a test"})
@@ -153,14 +153,11 @@ def test_it_is_built_fitted_passed_on_and_says_that_it_answers_whom_it_knows(
     levels(["build", str(tmp_path / "network"), "--out", str(mine), "--like", "level-2", "--set", "pace=0"])
     assert "It learns nothing until gin levels fit" in capsys.readouterr().out
     assert not load_level(mine).learns
-    asked = ["styles=16", "strong=0.25", "series=60", "hands=2"]
+    asked = ["styles=16", "strong=0.25", "series=60", "hands=2", "rounds=2"]
     levels(["fit", str(mine), "--set", *asked])
     fitted = load_level(mine)
     assert fitted.answers is not None and fitted.answers.styles is not None and fitted.learns
-    assert (
-        not fitted.answers.matrix.any()
-        and fitted.answers.about["config"]["seed"] == FitConfig.model_fields["seed"].default
-    )
+    assert fitted.answers.about["config"]["seed"] == FitConfig.model_fields["seed"].default
     levels(["export", str(mine), str(tmp_path / "mine.zip")])
     levels(["import", str(tmp_path / "mine.zip"), str(tmp_path / "theirs")])
     assert load_level(tmp_path / "theirs").digest == fitted.digest
@@ -186,7 +183,7 @@ def test_a_fit_finds_the_style_behind_what_is_known_and_keeps_what_wins(
 ) -> None:
     """Play is replaced: what is known are some of the style's own numbers, and who judges likes to be told of, to be expected, or not."""
     places = list(range(0, TOLD_WIDTH - 1, 2))[: len(READS) - 1]
-    config = FitConfig(styles=40, strong=0.25, series=150, hands=2, seed=3)  # type: ignore[call-arg]
+    config = FitConfig(styles=40, strong=0.25, rounds=2, series=150, hands=2, seed=3)  # type: ignore[call-arg]
 
     def known(level: Level, opponents: object, count: int, seed: int) -> np.ndarray:
         numbers = style_vectors(draw_styles(seed, count))
@@ -194,8 +191,7 @@ def test_a_fit_finds_the_style_behind_what_is_known_and_keeps_what_wins(
         one[:, 0], one[:, 1 : 1 + len(places)] = 1, numbers[:, places] / 3
         return np.stack([one] * len(fit_module.HISTORIES))
 
-    def points(level: Level, opponents: object, moves: np.ndarray, config: FitConfig, told: np.ndarray) -> np.ndarray:
-        assert not moves.any()
+    def points(level: Level, opponents: object, moves: np.ndarray, told: np.ndarray, config: FitConfig) -> np.ndarray:
         likes = worth[0] * told[:, 0].mean() + worth[1] * float(told[:, 1:].any())
         return np.random.default_rng(1).normal(0, 0.1, config.opponents) + likes
 
@@ -203,8 +199,10 @@ def test_a_fit_finds_the_style_behind_what_is_known_and_keeps_what_wins(
     monkeypatch.setattr(fit_module, "_points", points)
     said: list[str] = []
     found = fit_answers(told_level, config, said.append)
-    assert found.styles is not None and [won["kept"] for won in found.about["judged"].values()] == kept
-    assert [line.endswith("kept") for line in said[1:]] == kept and found.about["config"]["seed"] == 3
+    # Leanings are found after what it is told, and what they win is nothing here.
+    assert found.styles is not None and not found.matrix.any()
+    assert [won["kept"] for won in found.about["judged"].values()] == [*kept, False, False]
+    assert [line.endswith("kept") for line in said[1:3]] == kept and found.about["config"]["seed"] == 3
     assert found.styles[0, 0] == kept[0] and found.styles[:, 1:].any() == kept[1] == found.by_whom
     if kept[1]:
         numbers = style_vectors(draw_styles(4321, 200))
@@ -212,4 +210,33 @@ def test_a_fit_finds_the_style_behind_what_is_known_and_keeps_what_wins(
         assert expected is not None
         varied = [k for k in places if numbers[:, k].std() > 0.1]
         np.testing.assert_allclose(expected[:, 1:][:, varied], numbers[:, varied], atol=0.15)
-    assert hands_to_play(told_level, config) == (8 * 40 + 50) * 150 + 3 * 4 * 150 * 2
+    assert hands_to_play(told_level, config) == (8 * 40 + 2 * 50) * 150 + (2 * 2 + 6 * 4) * 150 * 2
+
+
+def test_steps_are_taken_by_a_network_that_is_told_what_is_known(
+    told_level: Level, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what is kept beside what it is told is what wins with that."""
+    config = FitConfig(styles=16, strong=0.25, rounds=2, series=60, hands=2, seed=3)  # type: ignore[call-arg]
+    told: list[np.ndarray | None] = []
+
+    def rewarded(one: Level, opponents: object, moves: np.ndarray, told_now: np.ndarray, *rest: int) -> object:
+        told.append(told_now)
+        gradients = play(one, opponents, moves, told_now, *rest)[1]  # type: ignore[arg-type]
+        return 10 * gradients[..., 3], gradients
+
+    def points(one: Level, opponents: object, moves: np.ndarray, told: np.ndarray, config: FitConfig) -> np.ndarray:
+        likes = told[:, 0].mean() * (1 + np.abs(moves).sum())
+        return np.random.default_rng(1).normal(0, 0.1, config.opponents) + likes
+
+    play = fit_module._play
+    monkeypatch.setattr(fit_module, "_play", rewarded)
+    monkeypatch.setattr(fit_module, "_points", points)
+    found = fit_answers(told_level, config)
+    assert found.styles is not None and found.styles[0, 0] == 1 and found.matrix[0].any()
+    assert len(told) == 4 and all(row is not None and (row[:, 0] == 1).all() for row in told)
+    # The same luck and deals, but for what the network is told.
+    opponents = fit_module._Opponents(told_level, config)
+    moves = np.zeros((config.series, NUM_WEIGHTS))
+    both = [play(told_level, opponents, moves, row, config, 7, 8)[1] for row in (told[0], None)]
+    assert (both[0] != both[1]).any()

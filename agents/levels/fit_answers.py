@@ -7,8 +7,8 @@ chose more often than the policy would is the gradient of the points (``score fu
 the answers. Steps follow the natural gradient; what a round says of one number is mostly noise, so only what stands out together is kept.
 In the end other styles, and the same strong players, judge: a part whose mean gain against them is not above zero is left out.
 
-A level whose network is told styles answers by itself; for it a regression over many styles finds which style is to be expected, and the
-same judges keep what is told.
+A level whose network is told styles answers by itself, too. For it a regression over many styles first finds which style is to be expected,
+the same judges keep of it what wins points, and the steps are those of a level that is told this.
 """
 
 from __future__ import annotations
@@ -59,13 +59,12 @@ _PARTS = (slice(0, FIRST_DRAW), slice(FIRST_DRAW, FIRST_KNOCK), slice(FIRST_KNOC
 
 
 class FitConfig(Config):
-    """How a level's answers are found; judging them plays as many hands as six rounds.
+    """How a level's answers are found; judging them plays as many hands as six rounds, and of what a network is told, as another six.
 
     Attributes:
         styles: of the population that the level plays.
         strong: strong players beside them, for each style; the level itself is one of them.
         rounds: steps uphill; in the first half of them, what depends on the opponent is not looked at, for most of it would change.
-            A level whose network is told styles takes no steps.
         series: that are played at once, each against one style.
         hands: of each series in a round, every one twice.
         rate: length of such a step, along the natural gradient.
@@ -140,17 +139,17 @@ class _Leaning(LevelPlayer):
 class _Tried(_Leaning):
     """The same at higher temperatures, and the gradients of what it chose."""
 
-    def __init__(self, level: Level, seed: int, moves: np.ndarray) -> None:
+    def __init__(self, level: Level, seed: int, moves: np.ndarray, told: np.ndarray | None = None) -> None:
         discards, draws = level.settings.temperature, level.settings.draw_temperature
         warm = {"temperature": max(_DISCARDS_AT, discards), "draw_temperature": max(_DRAWS_AT, draws)}
-        super().__init__(level.with_settings(**warm), seed, moves)
+        super().__init__(level.with_settings(**warm), seed, moves, told)
         self.scores = np.zeros((len(moves), NUM_WEIGHTS))
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         assert slots is not None
         n = len(views)
         seen = self._see(views)
-        logits, (_, _, legal, words) = self._logits(views, seen, self.leanings(slots, n), None), seen
+        logits, (_, _, legal, words) = self._logits(views, seen, self.leanings(slots, n), self.told(slots, n)), seen
         tastes, actions = np.zeros(n, TASTE), np.empty(n, np.int64)
         draw_tastes(views, self.behaviour, self.seed & 0xFFFFFFFF, tastes)
         choose(views, self.behaviour, tastes, logits, legal, words, actions)
@@ -162,10 +161,10 @@ class _Tried(_Leaning):
 
 def hands_to_play(level: Level, config: FitConfig) -> int:
     """How many hands are played in all, for a progress bar."""
-    rounds, watched = 2 * config.rounds, config.opponents
+    judged, watched = 3, 2 * config.opponents
     if level.actor.context:
-        rounds, watched = 0, _REGRESSED * config.styles
-    return (watched + config.opponents) * HISTORIES[-1] + (rounds + 3 * _JUDGED) * config.series * config.hands
+        judged, watched = 6, 2 * config.opponents + _REGRESSED * config.styles
+    return watched * HISTORIES[-1] + (2 * config.rounds + judged * _JUDGED) * config.series * config.hands
 
 
 class _Opponents(BasePlayer):
@@ -223,10 +222,16 @@ def _reads_of_series(level: Level, opponents: _Opponents, config: FitConfig) -> 
 
 
 def _play(
-    level: Level, opponents: _Opponents, moves: np.ndarray, config: FitConfig, deals: int, seed: int
+    level: Level,
+    opponents: _Opponents,
+    moves: np.ndarray,
+    told: np.ndarray | None,
+    config: FitConfig,
+    deals: int,
+    seed: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Points ``float64[series, hands]`` and their gradients ``float64[series, hands, NUM_WEIGHTS]``."""
-    player = _Tried(level, seed, moves)
+    player = _Tried(level, seed, moves, told)
     gradients = np.zeros((config.series, config.hands, NUM_WEIGHTS))
 
     def after(views: np.ndarray, rows: np.ndarray, numbers: np.ndarray) -> None:
@@ -238,7 +243,7 @@ def _play(
 
 
 def _points(
-    level: Level, opponents: _Opponents, moves: np.ndarray, config: FitConfig, told: np.ndarray | None = None
+    level: Level, opponents: _Opponents, moves: np.ndarray, told: np.ndarray | None, config: FitConfig
 ) -> np.ndarray:
     """Points a hand of the level's network as in ``_Leaning``, at its own temperatures: ``float64[opponents]``."""
     player, hands = _Leaning(level, config.seed, moves, told), _JUDGED * config.hands
@@ -248,25 +253,39 @@ def _points(
     return np.array([points[k :: opponents.count].mean() for k in range(opponents.count)])
 
 
-def _judge(
-    level: Level, found: np.ndarray, typical: np.ndarray, config: FitConfig, say: Progress
-) -> tuple[np.ndarray, dict[str, Any]]:
-    """What is kept of what was found, by what wins points of other styles and the same strong players; and what each part won."""
-    config = config.model_copy(update={"seed": config.seed + _JUDGES})
-    opponents = _Opponents(level, config)
-    reads = _reads_of_series(level, opponents, config)
-    anybody = np.zeros_like(found)
-    anybody[0] = typical @ found
-    kept, won = np.zeros_like(found), {}
-    points = _points(level, opponents, reads @ kept, config)
-    for part, matrix in (("what holds against anybody", anybody), ("what depends on whom", found - anybody)):
-        others = _points(level, opponents, reads @ (kept + matrix), config)
-        gain = ratio(others - points, np.ones(len(points)))
-        good = gain.mean > 0
-        won[part] = {**gain.to_dict(), "kept": good}
-        say(f"{part}: {gain.text()} points a hand of those who judge, {'kept' if good else 'left out'}")
-        kept, points = (kept + matrix, others) if good else (kept, points)
-    return kept, won
+def _told(styles: np.ndarray | None, reads: np.ndarray) -> np.ndarray | None:
+    """What a network is told by what is known, the whole of it."""
+    return Answers(np.zeros((len(READS), NUM_WEIGHTS)), {}, styles).told(reads, np.ones(len(reads)))
+
+
+class _Judges:
+    """Who decides what is kept of what was found: other styles, and the same strong players."""
+
+    def __init__(self, level: Level, config: FitConfig) -> None:
+        self.level, self.config = level, config.model_copy(update={"seed": config.seed + _JUDGES})
+        self.opponents = _Opponents(level, self.config)
+        self.reads = _reads_of_series(level, self.opponents, self.config)
+
+    def points(self, matrix: np.ndarray, styles: np.ndarray | None) -> np.ndarray:
+        """Points a hand with such answers, ``float64[opponents]``."""
+        return _points(self.level, self.opponents, self.reads @ matrix, _told(styles, self.reads), self.config)
+
+    def keep(
+        self, found: np.ndarray, typical: np.ndarray, styles: np.ndarray | None, say: Progress
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """What is kept of the leanings that were found, and what each part won."""
+        anybody = np.zeros_like(found)
+        anybody[0] = typical @ found
+        kept, won = np.zeros_like(found), {}
+        points = self.points(kept, styles)
+        for part, matrix in (("what holds against anybody", anybody), ("what depends on whom", found - anybody)):
+            others = self.points(kept + matrix, styles)
+            gain = ratio(others - points, np.ones(len(points)))
+            good = gain.mean > 0
+            won[part] = {**gain.to_dict(), "kept": good}
+            say(f"{part}: {gain.text()} points a hand of those who judge, {'kept' if good else 'left out'}")
+            kept, points = (kept + matrix, others) if good else (kept, points)
+        return kept, won
 
 
 def _stand_out(found: np.ndarray, variance: np.ndarray) -> np.ndarray:
@@ -343,16 +362,19 @@ def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: N
         config: how.
         say: called with a sentence after every round.
     """
-    if level.actor.context:
-        return _fit_styles(level, config, say)
     began = time.perf_counter()
+    judges = _Judges(level, config)
+    styles, about = _fit_styles(level, judges, config, say) if level.actor.context else (None, {})
     opponents = _Opponents(level, config)
     reads = _reads_of_series(level, opponents, config)
+    told = _told(styles, reads)
     sums: _Sums | None = None
     matrix, steps = np.zeros((len(READS), NUM_WEIGHTS)), []
     for number in range(config.rounds):
         deals = config.seed + 1 + number
-        played = [_play(level, opponents, reads @ matrix, config, deals, config.seed + 1000 * k) for k in range(2)]
+        played = [
+            _play(level, opponents, reads @ matrix, told, config, deals, config.seed + 1000 * k) for k in range(2)
+        ]
         points, gradients = (np.stack(parts) for parts in zip(*played, strict=True))
         sums = _Sums(reads, gradients, opponents.count) if sums is None else sums
         sums.add(points, gradients, config.rate, whom=2 * number >= config.rounds)
@@ -362,8 +384,9 @@ def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: N
         say(
             f"round {number + 1} of {config.rounds}: {points.mean():+.2f} points a hand, patterns of opponents: {patterns}"
         )
-    matrix, won = _judge(level, matrix, reads.mean(0), config, say)
-    return Answers(matrix, _about(level, config, began) | {"points_a_hand": steps, "judged": won})
+    matrix, won = judges.keep(matrix, reads.mean(0), styles, say)
+    won = about.pop("judged", {}) | won
+    return Answers(matrix, _about(level, config, began) | about | {"points_a_hand": steps, "judged": won}, styles)
 
 
 def _about(level: Level, config: FitConfig, began: float) -> dict[str, Any]:
@@ -378,19 +401,17 @@ def _about(level: Level, config: FitConfig, began: float) -> dict[str, Any]:
     }
 
 
-def _fit_styles(level: Level, config: FitConfig, say: Progress) -> Answers:
-    """What a level tells its network by what is known: a regression, of which is kept what wins points of other styles."""
-    began = time.perf_counter()
+def _fit_styles(level: Level, judges: _Judges, config: FitConfig, say: Progress) -> tuple[np.ndarray, dict[str, Any]]:
+    """What a level tells its network by what is known: a regression, of which is kept what wins points of other styles; and how it went."""
     drawn = draw_styles(config.seed, _REGRESSED * config.styles)
     known = _known_of(level, StylePlayer(drawn), len(drawn), config.seed).reshape(-1, len(READS))
     numbers = np.tile(style_vectors(drawn), (len(HISTORIES), 1))
     penalty = _RIDGE * len(known) * np.diag(known.var(0))
     found = np.linalg.lstsq(known.T @ known + penalty, known.T @ numbers, rcond=None)[0]
-    judging = config.model_copy(update={"seed": config.seed + _JUDGES})
-    opponents = _Opponents(level, judging)
-    reads, series = _reads_of_series(level, opponents, judging), np.arange(config.series)
-    styles = series % opponents.count < config.styles
-    truths = style_vectors(draw_styles(judging.seed, config.styles))[series[styles] % opponents.count]
+    series = np.arange(config.series) % config.opponents
+    truths, reads = style_vectors(draw_styles(judges.config.seed, config.styles)), judges.reads
+    styles = series < config.styles
+    truths = truths[series[styles]]
     share = 1 - float(((truths - reads[styles] @ found) ** 2).sum() / (truths**2).sum())
     say(f"{100 * share:.0f} % of how other styles differ is expected after {', '.join(map(str, HISTORIES))} hands")
     # That anything is known is the first number that is read.
@@ -398,17 +419,15 @@ def _fit_styles(level: Level, config: FitConfig, say: Progress) -> Answers:
     typical[0, 0] = 1
     expected = typical.copy()
     expected[:, 1:] = found
-    tables, nothing = [np.zeros_like(typical), typical, expected], np.zeros((len(READS), NUM_WEIGHTS))
-    told = [Answers(nothing, {}, table).told(reads, np.ones(config.series)) for table in tables]
-    points = [_points(level, opponents, np.zeros((config.series, NUM_WEIGHTS)), judging, way) for way in told]
+    tables = [np.zeros_like(typical), typical, expected]
+    points = [judges.points(np.zeros((len(READS), NUM_WEIGHTS)), table) for table in tables]
     best = int(np.argmax([each.mean() for each in points]))
     won = {}
     for k, part in enumerate(("that it is of the population", "its style"), 1):
         gain = ratio(points[k] - points[k - 1], np.ones(len(points[k])))
         won[part] = {**gain.to_dict(), "kept": best >= k}
         say(f"told {part}: {gain.text()} points a hand of those who judge, {'kept' if best >= k else 'left out'}")
-    about = _about(level, config, began) | {"expected": round(share, 4), "judged": won}
-    return Answers(nothing, about, tables[best])
+    return tables[best], {"expected": round(share, 4), "judged": won}
 
 
 def _whitening(rows: np.ndarray) -> np.ndarray:
