@@ -170,8 +170,8 @@ def _limits(about: dict[str, Any], level: dict[str, Any], onnx: dict[str, Any] |
     limits += [
         "- How it does against opponents that were not measured, people among them, is not known; a best response may beat it.",
         (
-            "- What a level gains by what it learns of an opponent was measured for those that ship (docs/results.md): nearly all of it "
-            "it would gain against anybody."
+            "- What a level gains by what it learns of an opponent was measured for those that ship (docs/results.md): little of it "
+            "depends on whom it plays."
             if level
             else "- It plays one hand at a time, remembers nothing of an opponent from hand to hand, and knows of a game only the score."
         ),
