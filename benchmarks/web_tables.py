@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.analysis.marks import MARKS
+from agents.levels.level import NAMES, load_level
 from benchmarks.markdown import table
 
 RESULTS = Path(__file__).parent / "results"
@@ -34,7 +35,12 @@ def mistakes_table() -> list[str]:
     for name, each in sorted(summary["players"].items(), key=lambda item: found["ratings"][item[0]]["rating"]):
         marks = [f"{100 * each['marks'][mark]:.2f}" for mark in MARKS]
         loss = f"{100 * each['loss']:.3f} ± {100 * each['half']:.3f}"
-        rows.append([f"`{name}`", f"{found['ratings'][name]['rating']:+.0f}", str(each["hands"]), loss, *marks])
+        # A level that has changed since was another one.
+        now = load_level(name).digest if name in NAMES else None
+        earlier = "" if found["asked"]["weights"].get(name) == now else ", an earlier one"
+        rows.append(
+            [f"`{name}`{earlier}", f"{found['ratings'][name]['rating']:+.0f}", str(each["hands"]), loss, *marks]
+        )
     headings = [
         "player",
         "rating among these",
