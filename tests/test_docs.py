@@ -130,3 +130,16 @@ def test_mistakes_stand_under_their_own_headings() -> None:
     row = dict(zip(lines[0], next(line for line in lines if "`level-1`" in line), strict=True))
     for mark, share in marks.items():
         assert row[f"{mark}, % of decisions"] == f"{100 * share:.2f}"
+
+
+def test_mistakes_of_a_level_that_has_changed_since_are_an_earlier_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    from agents.levels.level import load_level
+    from benchmarks import web_tables
+
+    def rows(sha256: str) -> list[str]:
+        found = json.loads((web_tables.RESULTS / "mistakes.json").read_text(encoding="utf-8"))
+        found["asked"]["weights"]["level-2"] = sha256
+        monkeypatch.setattr(web_tables, "_read", lambda name: found)
+        return [line for line in web_tables.mistakes_table() if "an earlier one" in line and "`level-2`" in line]
+
+    assert not rows(load_level("level-2").digest) and len(rows("0" * 64)) == 1
