@@ -59,7 +59,7 @@ _PARTS = (slice(0, FIRST_DRAW), slice(FIRST_DRAW, FIRST_KNOCK), slice(FIRST_KNOC
 
 
 class FitConfig(Config):
-    """How a level's answers are found; judging them plays as many hands as six rounds, and of what a network is told, as another six.
+    """How a level's answers are found; judging them plays as many hands as six rounds, and of what a network is told, as four more.
 
     Attributes:
         styles: of the population that the level plays.
@@ -163,7 +163,7 @@ def hands_to_play(level: Level, config: FitConfig) -> int:
     """How many hands are played in all, for a progress bar."""
     judged, watched = 3, 2 * config.opponents
     if level.actor.context:
-        judged, watched = 6, 2 * config.opponents + _REGRESSED * config.styles
+        judged, watched = 5, 2 * config.opponents + _REGRESSED * config.styles
     return watched * HISTORIES[-1] + (2 * config.rounds + judged * _JUDGED) * config.series * config.hands
 
 
@@ -271,13 +271,12 @@ class _Judges:
         return _points(self.level, self.opponents, self.reads @ matrix, _told(styles, self.reads), self.config)
 
     def keep(
-        self, found: np.ndarray, typical: np.ndarray, styles: np.ndarray | None, say: Progress
+        self, found: np.ndarray, typical: np.ndarray, styles: np.ndarray | None, points: np.ndarray, say: Progress
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """What is kept of the leanings that were found, and what each part won."""
+        """What is kept of the leanings that were found, and what each part won over ``points``, those without any."""
         anybody = np.zeros_like(found)
         anybody[0] = typical @ found
         kept, won = np.zeros_like(found), {}
-        points = self.points(kept, styles)
         for part, matrix in (("what holds against anybody", anybody), ("what depends on whom", found - anybody)):
             others = self.points(kept + matrix, styles)
             gain = ratio(others - points, np.ones(len(points)))
@@ -364,12 +363,15 @@ def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: N
     """
     began = time.perf_counter()
     judges = _Judges(level, config)
-    styles, about = _fit_styles(level, judges, config, say) if level.actor.context else (None, {})
+    matrix, steps = np.zeros((len(READS), NUM_WEIGHTS)), []
+    if level.actor.context:
+        styles, before, about = _fit_styles(level, judges, config, say)
+    else:
+        styles, before, about = None, judges.points(matrix, None), {}
     opponents = _Opponents(level, config)
     reads = _reads_of_series(level, opponents, config)
     told = _told(styles, reads)
     sums: _Sums | None = None
-    matrix, steps = np.zeros((len(READS), NUM_WEIGHTS)), []
     for number in range(config.rounds):
         deals = config.seed + 1 + number
         played = [
@@ -384,7 +386,7 @@ def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: N
         say(
             f"round {number + 1} of {config.rounds}: {points.mean():+.2f} points a hand, patterns of opponents: {patterns}"
         )
-    matrix, won = judges.keep(matrix, reads.mean(0), styles, say)
+    matrix, won = judges.keep(matrix, reads.mean(0), styles, before, say)
     won = about.pop("judged", {}) | won
     return Answers(matrix, _about(level, config, began) | about | {"points_a_hand": steps, "judged": won}, styles)
 
@@ -401,18 +403,24 @@ def _about(level: Level, config: FitConfig, began: float) -> dict[str, Any]:
     }
 
 
-def _fit_styles(level: Level, judges: _Judges, config: FitConfig, say: Progress) -> tuple[np.ndarray, dict[str, Any]]:
-    """What a level tells its network by what is known: a regression, of which is kept what wins points of other styles; and how it went."""
+def _fit_styles(
+    level: Level, judges: _Judges, config: FitConfig, say: Progress
+) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    """What a level tells its network by what is known: a regression, of which is kept what wins points of other styles.
+
+    Returns:
+        The table, ``float64[len(READS), TOLD_WIDTH]``; who judges' points with it; and how it went.
+    """
     drawn = draw_styles(config.seed, _REGRESSED * config.styles)
     known = _known_of(level, StylePlayer(drawn), len(drawn), config.seed).reshape(-1, len(READS))
     numbers = np.tile(style_vectors(drawn), (len(HISTORIES), 1))
     penalty = _RIDGE * len(known) * np.diag(known.var(0))
     found = np.linalg.lstsq(known.T @ known + penalty, known.T @ numbers, rcond=None)[0]
-    series = np.arange(config.series) % config.opponents
-    truths, reads = style_vectors(draw_styles(judges.config.seed, config.styles)), judges.reads
-    styles = series < config.styles
-    truths = truths[series[styles]]
-    share = 1 - float(((truths - reads[styles] @ found) ** 2).sum() / (truths**2).sum())
+    # The other opponents of the series that go through all of them are strong players.
+    places = np.arange(config.series) % config.opponents
+    is_style = places < config.styles
+    truths = style_vectors(draw_styles(judges.config.seed, config.styles))[places[is_style]]
+    share = 1 - float(((truths - judges.reads[is_style] @ found) ** 2).sum() / (truths**2).sum())
     say(f"{100 * share:.0f} % of how other styles differ is expected after {', '.join(map(str, HISTORIES))} hands")
     # That anything is known is the first number that is read.
     typical = np.zeros((len(READS), TOLD_WIDTH))
@@ -427,7 +435,7 @@ def _fit_styles(level: Level, judges: _Judges, config: FitConfig, say: Progress)
         gain = ratio(points[k] - points[k - 1], np.ones(len(points[k])))
         won[part] = {**gain.to_dict(), "kept": best >= k}
         say(f"told {part}: {gain.text()} points a hand of those who judge, {'kept' if best >= k else 'left out'}")
-    return tables[best], {"expected": round(share, 4), "judged": won}
+    return tables[best], points[best], {"expected": round(share, 4), "judged": won}
 
 
 def _whitening(rows: np.ndarray) -> np.ndarray:
