@@ -11,6 +11,7 @@
 #   make check-dist  build them, install them in empty environments and try them there (takes minutes)
 #   make bench    speed beside other engines, measured in one run (takes minutes)
 #   make network  the network that ships, from nothing (takes hours; the same command goes on where it was stopped)
+#   make level-4  the strongest level, from the network that ships (takes two hours)
 #   make results  the shipped network against everybody, the figures of docs/results.md (takes half an hour)
 #   make clean    remove caches and build products; distclean also removes .venv
 #
@@ -34,7 +35,7 @@ PEERS := $(VENV)/.peers-done
 
 RUN := runs/quick
 
-.PHONY: setup peers web train lint format test docs dist check-dist bench network results clean distclean
+.PHONY: setup peers web train lint format test docs dist check-dist bench network level-4 results clean distclean
 
 setup: $(SETUP)
 peers: $(PEERS)
@@ -102,6 +103,17 @@ network: $(SETUP)
 	$(BIN)/gin average runs/mean runs/finish2/last --out runs/network
 	cp runs/strong/curve.json runs/network/
 	$(BIN)/gin fit-hand-model runs/network
+
+# From the network that ships to level 4: a network that is told its opponent's style, trained twice, the second time on four times the
+# styles; the mean of it and the network that it began from; and what such a level expects of whom it knows.
+TOLD := --config configs/teacher.yaml
+level-4: $(SETUP)
+	$(BIN)/python train.py $(TOLD) --set decisions=120000000 --start agents/data/network --out runs/teacher
+	$(BIN)/python train.py $(TOLD) --set decisions=140000000 pool='[{"player": "population:count=65536,draw=1"}]' \
+	  --start runs/teacher/last --out runs/teacher2
+	$(BIN)/gin average agents/data/network runs/teacher2/last --out runs/told
+	$(BIN)/gin levels build runs/told --out runs/level-4 --like level-4 --replace
+	$(BIN)/gin levels fit runs/level-4 --set rounds=2 series=1024 hands=24
 
 # The shipped network on deals that nothing was trained or chosen on: the members of its training pool, then styles kept aside,
 # and the network that shipped before.

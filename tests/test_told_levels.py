@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,10 +48,11 @@ def told_level(tmp_path_factory: pytest.TempPathFactory) -> Level:
     """Built of such a network, with random expectations."""
     made = tmp_path_factory.mktemp("told")
     write_told_network(made / "network")
-    styles = np.random.default_rng(1).normal(0, 2, (len(READS), TOLD_WIDTH))
-    styles[:, 0] = np.arange(len(READS)) == 0
+    expected = np.random.default_rng(1).normal(0, 2, (len(READS), TOLD_WIDTH))
+    expected[:, 0] = np.arange(len(READS)) == 0
+    expected[3, 0] = 0.5
     settings = LevelSettings(title="told", temperature=1.0)  # pyright: ignore[reportCallIssue]
-    return build_level(made / "level", settings, made / "network", Answers(NONE, {}, styles))
+    return build_level(made / "level", settings, made / "network", Answers(NONE, {}, expected))
 
 
 def positions() -> np.ndarray:
@@ -67,18 +69,25 @@ def positions() -> np.ndarray:
 
 def test_what_it_is_told_follows_from_what_is_known(told_level: Level) -> None:
     answers = told_level.answers
-    assert answers is not None and answers.styles is not None and told_level.learns
+    assert answers is not None and answers.expected is not None and told_level.learns
     contexts = np.random.default_rng(2).normal(size=(6, CONTEXT_WIDTH)).astype(np.float32)
     contexts[0], contexts[1:, 0] = 0, 1
     found = told_level.told(contexts, np.arange(6))
     assert found is not None and found.dtype == np.float32 and found.shape == (6, TOLD_WIDTH)
-    # A stranger is not told of; of everybody else that he is of the population, and numbers by his own context.
-    assert not found[0].any() and (found[1:, 0] == 1).all()
-    np.testing.assert_allclose(found[1:], contexts[1:, : len(READS)] @ answers.styles, rtol=1e-4, atol=1e-5)
-    # Where what is known counts by half, half of the numbers; nobody is half of the population.
+    # Nothing is told of a stranger; of everybody else how likely he is of the population, by his own context, and so much of his style.
+    odds = np.exp(1 + contexts[1:, 3] / 2)
+    assert not found[0].any()
+    np.testing.assert_allclose(found[1:, 0], odds / (1 + odds), rtol=1e-5)
+    style = contexts[1:, : len(READS)] @ answers.expected[:, 1:]
+    np.testing.assert_allclose(found[1:, 1:], found[1:, :1] * style, rtol=1e-3, atol=1e-4)
+    # Where what is known counts by half, half of the style; how likely he is of the population is told as it is.
     half = told_level.with_settings(pace=3.0).told(contexts[3:4], np.array([3]))
-    assert half is not None and half[0, 0] == 1
+    assert half is not None and half[0, 0] == found[3, 0]
     np.testing.assert_allclose(half[:, 1:], found[3:4, 1:] / 2, rtol=1e-6)
+    # Of somebody who cannot be of the population nothing is told, whatever the numbers.
+    contexts[3, 3] = -1e6
+    sure = told_level.told(contexts[3:4], np.array([3]))
+    assert sure is not None and not sure.any()
 
 
 def test_untold_it_plays_as_its_network_does(told_level: Level) -> None:
@@ -122,18 +131,18 @@ def test_answers_of_another_kind_of_network_are_refused(told_level: Level, tmp_p
     with pytest.raises(LevelError, match="this one reads its opponent's style, and they tell none"):
         load_level(told)
     values = json.loads((plain / ANSWERS).read_text())
-    values["styles"][3] = values["styles"][3][1:]
+    values["expected"][3] = values["expected"][3][1:]
     (told / ANSWERS).write_text(json.dumps(values))
-    with pytest.raises(GinError, match=f"styles in answers.json must be {len(READS)} lists of {TOLD_WIDTH} numbers"):
+    with pytest.raises(GinError, match=f"expected in answers.json must be {len(READS)} lists of {TOLD_WIDTH} numbers"):
         load_level(told)
-    values["styles"][3] = [1e999] * TOLD_WIDTH
+    values["expected"][3] = [1e999] * TOLD_WIDTH
     (told / ANSWERS).write_text(json.dumps(values))
-    with pytest.raises(GinError, match=r"styles\.3\.0 is inf; input should be a finite number"):
+    with pytest.raises(GinError, match=r"expected\.3\.0 is inf; input should be a finite number"):
         load_level(told)
-    values["styles"][3] = [0.0] * TOLD_WIDTH
-    values["styles"].append([0.0])
+    values["expected"][3] = [0.0] * TOLD_WIDTH
+    values["expected"].append([0.0])
     (told / ANSWERS).write_text(json.dumps(values))
-    with pytest.raises(GinError, match=f"styles in answers.json must be {len(READS)} lists"):
+    with pytest.raises(GinError, match=f"expected in answers.json must be {len(READS)} lists"):
         load_level(told)
     # A fit makes them anew, whatever they are.
     levels(["fit", str(told), "--set", "styles=16", "strong=0.25", "series=60", "hands=2", "rounds=2"])
@@ -156,7 +165,7 @@ def test_it_is_built_fitted_passed_on_and_says_that_it_answers_whom_it_knows(
     asked = ["styles=16", "strong=0.25", "series=60", "hands=2", "rounds=2"]
     levels(["fit", str(mine), "--set", *asked])
     fitted = load_level(mine)
-    assert fitted.answers is not None and fitted.answers.styles is not None and fitted.learns
+    assert fitted.answers is not None and fitted.answers.expected is not None and fitted.learns
     assert fitted.answers.about["config"]["seed"] == FitConfig.model_fields["seed"].default
     levels(["export", str(mine), str(tmp_path / "mine.zip")])
     levels(["import", str(tmp_path / "mine.zip"), str(tmp_path / "theirs")])
@@ -185,10 +194,14 @@ def test_a_fit_finds_the_style_behind_what_is_known_and_keeps_what_wins(
     places = list(range(0, TOLD_WIDTH - 1, 2))[: len(READS) - 1]
     config = FitConfig(styles=40, strong=0.25, rounds=2, series=150, hands=2, seed=3)  # type: ignore[call-arg]
 
-    def known(level: Level, opponents: object, count: int, seed: int) -> np.ndarray:
+    def known(level: Level, opponents: Any, count: int, seed: int) -> np.ndarray:
         numbers = style_vectors(draw_styles(seed, count))
         one = np.zeros((count, len(READS)))
         one[:, 0], one[:, 1 : 1 + len(places)] = 1, numbers[:, places] / 3
+        one[:, -1] = np.random.default_rng(seed).normal(0, 0.5, count)
+        # Strong players are unlike styles in one number, and the rest of theirs says nothing.
+        if opponents is not None:
+            one[opponents.first_strong :, -1] += 3
         return np.stack([one] * len(fit_module.HISTORIES))
 
     def points(level: Level, opponents: object, moves: np.ndarray, told: np.ndarray, config: FitConfig) -> np.ndarray:
@@ -200,17 +213,29 @@ def test_a_fit_finds_the_style_behind_what_is_known_and_keeps_what_wins(
     said: list[str] = []
     found = fit_answers(told_level, config, said.append)
     # Leanings are found after what it is told, and what they win is nothing here.
-    assert found.styles is not None and not found.matrix.any()
+    assert found.expected is not None and not found.matrix.any()
     assert [won["kept"] for won in found.about["judged"].values()] == [*kept, False, False]
     assert [line.endswith("kept") for line in said[1:3]] == kept and found.about["config"]["seed"] == 3
-    assert found.styles[0, 0] == kept[0] and found.styles[:, 1:].any() == kept[1] == found.by_whom
+    assert found.expected[:, 1:].any() == kept[1] and found.by_whom == any(kept)
+    # Known is one style, one strong player, and one style of which less is known.
+    three = np.zeros((3, CONTEXT_WIDTH), np.float32)
+    three[:, 0], three[1:, len(READS) - 1] = 1, (3, 1)
+    shown = found.told(three, np.ones(3))
+    assert shown is not None
+    likely = shown[:, 0]
+    if kept[0]:
+        assert likely[0] > 0.97 and likely[1] < 0.05 and likely[1] < likely[2] < likely[0]
+        assert found.about["styles_likely"] > 0.95 and found.about["strong_likely"] < 0.1
+    else:
+        assert likely.max() < 1e-9
     if kept[1]:
         numbers = style_vectors(draw_styles(4321, 200))
         expected = found.told(known(told_level, None, 200, 4321)[0].astype(np.float32), np.ones(200))
         assert expected is not None
         varied = [k for k in places if numbers[:, k].std() > 0.1]
-        np.testing.assert_allclose(expected[:, 1:][:, varied], numbers[:, varied], atol=0.15)
-    assert hands_to_play(told_level, config) == (8 * 40 + 2 * 50) * 150 + (2 * 2 + 5 * 4) * 150 * 2
+        style = expected[:, 1:] / expected[:, :1]
+        np.testing.assert_allclose(style[:, varied], numbers[:, varied], atol=0.15)
+    assert hands_to_play(told_level, config) == (8 * 40 + 80 + 2 * 50) * 150 + (2 * 2 + 5 * 4) * 150 * 2
 
 
 def test_steps_are_taken_by_a_network_that_is_told_what_is_known(
@@ -233,8 +258,8 @@ def test_steps_are_taken_by_a_network_that_is_told_what_is_known(
     monkeypatch.setattr(fit_module, "_play", rewarded)
     monkeypatch.setattr(fit_module, "_points", points)
     found = fit_answers(told_level, config)
-    assert found.styles is not None and found.styles[0, 0] == 1 and found.matrix[0].any()
-    assert len(told) == 4 and all(row is not None and (row[:, 0] == 1).all() for row in told)
+    assert found.expected is not None and found.matrix[0].any()
+    assert len(told) == 4 and all(row is not None and (row[:, 0] > 0).all() for row in told)
     # The same luck and deals, but for what the network is told.
     opponents = fit_module._Opponents(told_level, config)
     moves = np.zeros((config.series, NUM_WEIGHTS))

@@ -5,8 +5,9 @@ logit of each it adds a sum of these features, and their weights, the *leanings*
 nothing changes where nothing is known, and every change can be said in words. One row of them holds against anybody, the others follow
 from what is known of the opponent.
 
-A network that was trained to be told its opponent's style (``agents.learning.told``) answers by itself: it is told what style is to be
-expected of such an opponent, which is linear in what is known as well.
+A network that was trained to be told its opponent's style (``agents.learning.told``) answers by itself: it is told how likely the
+opponent is to be of the population that it met in training, and so much of the style that is to be expected of him then. Of a player
+who is not, such as a strong one, the less it is told the more is known.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class _File(Config):
         reads: names of the rows of the matrix.
         leans: names of its columns.
         matrix: the leanings that each number known adds.
-        styles: of a level whose network is told styles, what each number known adds to what it is told; else empty.
+        expected: of a level whose network is told styles, what each number known adds to what is expected (see ``Answers``); else empty.
         about: how it was made.
     """
 
@@ -74,7 +75,7 @@ class _File(Config):
     reads: list[str]
     leans: list[str]
     matrix: list[list[float]] = Field(min_length=1)
-    styles: list[list[float]] = Field(default_factory=list)
+    expected: list[list[float]] = Field(default_factory=list)
     about: dict[str, Any]
 
 
@@ -85,17 +86,18 @@ class Answers:
     Attributes:
         matrix: ``float64[len(READS), NUM_WEIGHTS]``.
         about: how it was made.
-        styles: ``float64[len(READS), TOLD_WIDTH]``, for a network that is told styles; ``None`` for one that is not.
+        expected: for a network that is told styles, what each number known adds to the log-odds that an opponent is of the population that
+            the network met, and to the style that is expected if he is: ``float64[len(READS), TOLD_WIDTH]``. ``None`` for one that is not.
     """
 
     matrix: np.ndarray
     about: dict[str, Any]
-    styles: np.ndarray | None = None
+    expected: np.ndarray | None = None
 
     @property
     def by_whom(self) -> bool:
         """Whether anything of it depends on the opponent."""
-        return bool(self.matrix[1:].any()) or (self.styles is not None and bool(self.styles[1:].any()))
+        return bool(self.matrix[1:].any()) or (self.expected is not None and bool(self.expected[1:].any()))
 
     def leanings(self, contexts: np.ndarray, general: np.ndarray, whom: np.ndarray) -> np.ndarray:
         """The leanings against some opponents.
@@ -112,25 +114,28 @@ class Answers:
         return general[:, None] * self.matrix[0] + whom[:, None] * depending
 
     def told(self, contexts: np.ndarray, whom: np.ndarray) -> np.ndarray | None:
-        """What its network is told of some opponents: that they are of the population that it met in training, and their styles.
+        """What its network is told of some opponents: how likely they are of the population that it met, and so much of their style.
 
         Args:
             contexts: what is known of each, ``float32[n, CONTEXT_WIDTH]``.
-            whom: the part that is told of how a style differs from a typical one, ``float64[n]``. That somebody is of the population
-                is told whole: half of that is nothing that a network was trained to understand.
+            whom: the part that is told of how a style differs from a typical one, ``float64[n]``.
 
         Returns:
             ``float32[n, TOLD_WIDTH]``; ``None`` for a network that is told nothing.
         """
-        if self.styles is None:
+        if self.expected is None:
             return None
-        found = contexts[:, : len(READS)].astype(np.float64) @ self.styles
+        known = contexts[:, : len(READS)].astype(np.float64)
+        found = known @ self.expected
+        # Nothing is told of strangers.
+        likely = known[:, 0] * np.exp(-np.logaddexp(0, -found[:, 0]))
+        found[:, 0] = 1
         found[:, 1:] *= whom[:, None]
-        return found.astype(np.float32)
+        return (likely[:, None] * found).astype(np.float32)
 
     def write(self, path: Path) -> None:
         """Writes them as JSON."""
-        tables = {"matrix": self.matrix} | ({} if self.styles is None else {"styles": self.styles})
+        tables = {"matrix": self.matrix} | ({} if self.expected is None else {"expected": self.expected})
         rounded = {
             name: [[round(number, 6) for number in row] for row in rows.tolist()] for name, rows in tables.items()
         }
@@ -149,14 +154,14 @@ def read_answers(path: Path, source: str) -> Answers:
         GinError: if it cannot be read or is of other features.
     """
     file: _File = parse_config(read_json_object(path, source), _File, f"{source}: {path.name}")
-    matrix, styles = _table(file.matrix, NUM_WEIGHTS), _table(file.styles, TOLD_WIDTH)
+    matrix, expected = _table(file.matrix, NUM_WEIGHTS), _table(file.expected, TOLD_WIDTH)
     if file.reads != list(READS) or file.leans != list(FEATURES) or matrix is None:
         raise GinError(f"{source}: {path.name} is of other features than this version's; gin levels fit makes it anew")
-    if file.styles and styles is None:
+    if file.expected and expected is None:
         raise GinError(
-            f"{source}: styles in {path.name} must be {len(READS)} lists of {TOLD_WIDTH} numbers; gin levels fit makes them anew"
+            f"{source}: expected in {path.name} must be {len(READS)} lists of {TOLD_WIDTH} numbers; gin levels fit makes it anew"
         )
-    return Answers(matrix, file.about, styles)
+    return Answers(matrix, file.about, expected)
 
 
 def _table(rows: list[list[float]], width: int) -> np.ndarray | None:

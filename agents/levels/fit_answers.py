@@ -7,8 +7,9 @@ chose more often than the policy would is the gradient of the points (``score fu
 the answers. Steps follow the natural gradient; what a round says of one number is mostly noise, so only what stands out together is kept.
 In the end other styles, and the same strong players, judge: a part whose mean gain against them is not above zero is left out.
 
-A level whose network is told styles answers by itself, too. For it a regression over many styles first finds which style is to be expected,
-the same judges keep of it what wins points, and the steps are those of a level that is told this.
+A level whose network is told styles answers by itself, too. For it regressions over many styles and strong players first find how likely an
+opponent is to be such a style, and which is to be expected then; the same judges keep of it what wins points, and the steps are those of a
+level that is told this.
 """
 
 from __future__ import annotations
@@ -52,8 +53,10 @@ _LONGEST = 0.8
 _FLAT = 1e-2
 # The seed of who judges what was found is so much higher, and they play so many times the hands of a round.
 _JUDGES, _JUDGED = 1000, 4
-# A regression looks at so many times the styles, and draws its numbers to zero as if so small a part of what it saw had said zero.
+# A regression looks at so many times the opponents, and draws its numbers to zero as if so small a part of what it saw had said zero.
 _REGRESSED, _RIDGE = 8, 1e-3
+# Steps of Newton's method, and log-odds of what does not happen.
+_NEWTON, _IMPOSSIBLE = 20, -50.0
 # The leanings of discards, of draws and of knocks.
 _PARTS = (slice(0, FIRST_DRAW), slice(FIRST_DRAW, FIRST_KNOCK), slice(FIRST_KNOCK, NUM_WEIGHTS))
 
@@ -163,8 +166,13 @@ def hands_to_play(level: Level, config: FitConfig) -> int:
     """How many hands are played in all, for a progress bar."""
     judged, watched = 3, 2 * config.opponents
     if level.actor.context:
-        judged, watched = 5, 2 * config.opponents + _REGRESSED * config.styles
+        judged, watched = 5, watched + _many(config).opponents
     return watched * HISTORIES[-1] + (2 * config.rounds + judged * _JUDGED) * config.series * config.hands
+
+
+def _many(config: FitConfig) -> FitConfig:
+    """The same with as many opponents as a regression looks at."""
+    return config.model_copy(update={"styles": _REGRESSED * config.styles})
 
 
 class _Opponents(BasePlayer):
@@ -253,9 +261,9 @@ def _points(
     return np.array([points[k :: opponents.count].mean() for k in range(opponents.count)])
 
 
-def _told(styles: np.ndarray | None, reads: np.ndarray) -> np.ndarray | None:
+def _told(expected: np.ndarray | None, reads: np.ndarray) -> np.ndarray | None:
     """What a network is told by what is known, the whole of it."""
-    return Answers(np.zeros((len(READS), NUM_WEIGHTS)), {}, styles).told(reads, np.ones(len(reads)))
+    return Answers(np.zeros((len(READS), NUM_WEIGHTS)), {}, expected).told(reads, np.ones(len(reads)))
 
 
 class _Judges:
@@ -266,19 +274,19 @@ class _Judges:
         self.opponents = _Opponents(level, self.config)
         self.reads = _reads_of_series(level, self.opponents, self.config)
 
-    def points(self, matrix: np.ndarray, styles: np.ndarray | None) -> np.ndarray:
+    def points(self, matrix: np.ndarray, expected: np.ndarray | None) -> np.ndarray:
         """Points a hand with such answers, ``float64[opponents]``."""
-        return _points(self.level, self.opponents, self.reads @ matrix, _told(styles, self.reads), self.config)
+        return _points(self.level, self.opponents, self.reads @ matrix, _told(expected, self.reads), self.config)
 
     def keep(
-        self, found: np.ndarray, typical: np.ndarray, styles: np.ndarray | None, points: np.ndarray, say: Progress
+        self, found: np.ndarray, typical: np.ndarray, expected: np.ndarray | None, points: np.ndarray, say: Progress
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """What is kept of the leanings that were found, and what each part won over ``points``, those without any."""
         anybody = np.zeros_like(found)
         anybody[0] = typical @ found
         kept, won = np.zeros_like(found), {}
         for part, matrix in (("what holds against anybody", anybody), ("what depends on whom", found - anybody)):
-            others = self.points(kept + matrix, styles)
+            others = self.points(kept + matrix, expected)
             gain = ratio(others - points, np.ones(len(points)))
             good = gain.mean > 0
             won[part] = {**gain.to_dict(), "kept": good}
@@ -365,12 +373,12 @@ def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: N
     judges = _Judges(level, config)
     matrix, steps = np.zeros((len(READS), NUM_WEIGHTS)), []
     if level.actor.context:
-        styles, before, about = _fit_styles(level, judges, config, say)
+        expected, before, about = _fit_expected(level, judges, config, say)
     else:
-        styles, before, about = None, judges.points(matrix, None), {}
+        expected, before, about = None, judges.points(matrix, None), {}
     opponents = _Opponents(level, config)
     reads = _reads_of_series(level, opponents, config)
-    told = _told(styles, reads)
+    told = _told(expected, reads)
     sums: _Sums | None = None
     for number in range(config.rounds):
         deals = config.seed + 1 + number
@@ -386,9 +394,9 @@ def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: N
         say(
             f"round {number + 1} of {config.rounds}: {points.mean():+.2f} points a hand, patterns of opponents: {patterns}"
         )
-    matrix, won = judges.keep(matrix, reads.mean(0), styles, before, say)
+    matrix, won = judges.keep(matrix, reads.mean(0), expected, before, say)
     won = about.pop("judged", {}) | won
-    return Answers(matrix, _about(level, config, began) | about | {"points_a_hand": steps, "judged": won}, styles)
+    return Answers(matrix, _about(level, config, began) | about | {"points_a_hand": steps, "judged": won}, expected)
 
 
 def _about(level: Level, config: FitConfig, began: float) -> dict[str, Any]:
@@ -403,31 +411,33 @@ def _about(level: Level, config: FitConfig, began: float) -> dict[str, Any]:
     }
 
 
-def _fit_styles(
+def _fit_expected(
     level: Level, judges: _Judges, config: FitConfig, say: Progress
 ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-    """What a level tells its network by what is known: a regression, of which is kept what wins points of other styles.
+    """What a level expects of whom it knows, of which is kept what wins points of other styles.
 
     Returns:
         The table, ``float64[len(READS), TOLD_WIDTH]``; who judges' points with it; and how it went.
     """
-    drawn = draw_styles(config.seed, _REGRESSED * config.styles)
-    known = _known_of(level, StylePlayer(drawn), len(drawn), config.seed).reshape(-1, len(READS))
-    numbers = np.tile(style_vectors(drawn), (len(HISTORIES), 1))
-    penalty = _RIDGE * len(known) * np.diag(known.var(0))
-    found = np.linalg.lstsq(known.T @ known + penalty, known.T @ numbers, rcond=None)[0]
-    # The other opponents of the series that go through all of them are strong players.
-    places = np.arange(config.series) % config.opponents
-    is_style = places < config.styles
-    truths = style_vectors(draw_styles(judges.config.seed, config.styles))[places[is_style]]
-    share = 1 - float(((truths - judges.reads[is_style] @ found) ** 2).sum() / (truths**2).sum())
-    say(f"{100 * share:.0f} % of how other styles differ is expected after {', '.join(map(str, HISTORIES))} hands")
-    # That anything is known is the first number that is read.
-    typical = np.zeros((len(READS), TOLD_WIDTH))
-    typical[0, 0] = 1
-    expected = typical.copy()
-    expected[:, 1:] = found
-    tables = [np.zeros_like(typical), typical, expected]
+    many = _many(config)
+    opponents = _Opponents(level, many)
+    known, is_style = _known_of(level, opponents, opponents.count, config.seed), np.arange(many.opponents) < many.styles
+    reads = known.reshape(-1, len(READS))
+    everything = np.zeros((len(READS), TOLD_WIDTH))
+    everything[:, 0] = _log_odds(reads, np.tile(is_style, len(HISTORIES)))
+    of_styles = known[:, is_style].reshape(-1, len(READS))
+    numbers = np.tile(style_vectors(opponents.styles.styles), (len(HISTORIES), 1))
+    everything[:, 1:] = np.linalg.lstsq(
+        of_styles.T @ of_styles + _penalty(of_styles), of_styles.T @ numbers, rcond=None
+    )[0]
+    about = _how_well(judges, everything, config)
+    say(
+        f"{100 * about['expected']:.0f} % of how other styles differ is expected after {', '.join(map(str, HISTORIES))} hands; "
+        f"they are taken for such with a probability of {about['styles_likely']:.2f}, strong players of {about['strong_likely']:.2f}"
+    )
+    nothing, typical = np.zeros_like(everything), np.zeros_like(everything)
+    nothing[0, 0], typical[:, 0] = _IMPOSSIBLE, everything[:, 0]
+    tables = [nothing, typical, everything]
     points = [judges.points(np.zeros((len(READS), NUM_WEIGHTS)), table) for table in tables]
     best = int(np.argmax([each.mean() for each in points]))
     won = {}
@@ -435,7 +445,42 @@ def _fit_styles(
         gain = ratio(points[k] - points[k - 1], np.ones(len(points[k])))
         won[part] = {**gain.to_dict(), "kept": best >= k}
         say(f"told {part}: {gain.text()} points a hand of those who judge, {'kept' if best >= k else 'left out'}")
-    return tables[best], points[best], {"expected": round(share, 4), "judged": won}
+    return tables[best], points[best], about | {"judged": won}
+
+
+def _how_well(judges: _Judges, expected: np.ndarray, config: FitConfig) -> dict[str, float]:
+    """How much is expected of who judges: the part of what differs between styles, and for what styles and strong players are taken."""
+    # The series go through all of them in turn.
+    places = np.arange(config.series) % config.opponents
+    is_style = places < config.styles
+    truths = style_vectors(judges.opponents.styles.styles)[places[is_style]]
+    missed = truths - judges.reads[is_style] @ expected[:, 1:]
+    told = _told(expected, judges.reads)
+    assert told is not None
+    shares = {
+        "expected": 1 - (missed**2).sum() / (truths**2).sum(),
+        "styles_likely": told[is_style, 0].mean(),
+        "strong_likely": told[~is_style, 0].mean() if config.strong else 0,
+    }
+    return {name: round(float(share), 4) for name, share in shares.items()}
+
+
+def _penalty(known: np.ndarray) -> np.ndarray:
+    """What draws the numbers of a regression to zero, as a matrix."""
+    return _RIDGE * len(known) * np.diag(known.var(0))
+
+
+def _log_odds(known: np.ndarray, is_style: np.ndarray) -> np.ndarray:
+    """What each number known adds to the log-odds that somebody is a style, ``float64[len(READS)]``: a logistic regression."""
+    weights, penalty = np.zeros(known.shape[1]), _penalty(known)
+    # That anything is known has no variance; without a penalty its weight would have no end where all are styles.
+    penalty[0, 0] = _RIDGE * len(known)
+    for _ in range(_NEWTON):
+        likely = np.exp(-np.logaddexp(0, -(known @ weights)))
+        gradient = known.T @ (is_style - likely) - penalty @ weights
+        curvature = (known * (likely * (1 - likely))[:, None]).T @ known + penalty
+        weights += np.linalg.lstsq(curvature, gradient, rcond=None)[0]
+    return weights
 
 
 def _whitening(rows: np.ndarray) -> np.ndarray:

@@ -223,7 +223,7 @@ def load_level(name: str | int | Path, with_answers: bool = True) -> Level:
             f"{source}: its network reads {actor.context} numbers about its opponent; a level's network reads a style or nothing"
         )
     answers = read_answers(directory / ANSWERS, source) if with_answers and (directory / ANSWERS).is_file() else None
-    if answers is not None and (answers.styles is not None) != bool(actor.context):
+    if answers is not None and (answers.expected is not None) != bool(actor.context):
         reads = (
             "reads its opponent's style, and they tell none" if actor.context else "reads no style, and they tell one"
         )

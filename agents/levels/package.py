@@ -81,7 +81,7 @@ def build_level(
         _take_checkpoint(source, made)
         drop_context(made)
         metadata = read_metadata(made)
-        if answers is not None and (answers.styles is not None) == bool(metadata["context"]):
+        if answers is not None and (answers.expected is not None) == bool(metadata["context"]):
             answers.write(made / ANSWERS)
         trained = metadata["about"]
         about = {key: trained.get(key) for key in ("decisions", "minutes", "command", "parent", "versions")}
