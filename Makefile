@@ -105,7 +105,8 @@ network: $(SETUP)
 	$(BIN)/gin fit-hand-model runs/network
 
 # From the network that ships to level 4: a network that is told its opponent's style, trained twice, the second time on four times the
-# styles; the mean of it and the network that it began from; and what such a level expects of whom it knows.
+# styles; the mean of it and the network that it began from; and what such a level expects of whom it knows. Run again, it repeats the last
+# three steps, which takes minutes.
 TOLD := --config configs/teacher.yaml
 level-4: $(SETUP)
 	$(BIN)/python train.py $(TOLD) --set decisions=120000000 --start agents/data/network --out runs/teacher

@@ -259,9 +259,30 @@ def test_steps_are_taken_by_a_network_that_is_told_what_is_known(
     monkeypatch.setattr(fit_module, "_points", points)
     found = fit_answers(told_level, config)
     assert found.expected is not None and found.matrix[0].any()
-    assert len(told) == 4 and all(row is not None and (row[:, 0] > 0).all() for row in told)
+    assert len(told) == 4 and all(row is not None and row[:, 0].min() > 1e-3 for row in told)
+    assert found.about["judged"]["that it is of the population"]["kept"]
     # The same luck and deals, but for what the network is told.
     opponents = fit_module._Opponents(told_level, config)
     moves = np.zeros((config.series, NUM_WEIGHTS))
     both = [play(told_level, opponents, moves, row, config, 7, 8)[1] for row in (told[0], None)]
     assert (both[0] != both[1]).any()
+
+
+@pytest.mark.parametrize("strong", [0.0, 0.05])
+def test_where_nobody_strong_is_met_everybody_is_taken_for_a_style(
+    told_level: Level, monkeypatch: pytest.MonkeyPatch, strong: float
+) -> None:
+    config = FitConfig(styles=8, strong=strong, rounds=2, series=24, hands=2, seed=3)  # type: ignore[call-arg]
+    seen: list[np.ndarray] = []
+
+    def points(level: Level, opponents: object, moves: np.ndarray, told: np.ndarray, config: FitConfig) -> np.ndarray:
+        seen.append(told)
+        return np.full(config.opponents, told[:, 0].mean())
+
+    monkeypatch.setattr(fit_module, "_points", points)
+    said: list[str] = []
+    about = fit_answers(told_level, config, said.append).about
+    json.dumps(about, allow_nan=False)
+    assert "strong_likely" not in about and "strong" not in said[0] and about["styles_likely"] > 0.9
+    # Nothing, that somebody is a style, and which.
+    assert seen[0].max() < 1e-9 and seen[1][:, 0].min() > 0.9 and not seen[1][:, 1:].any() and seen[2][:, 1:].any()

@@ -56,7 +56,8 @@ _LEANINGS: dict[str, tuple[int, float, float]] = {
 _RULES = {"draw": DRAW_RULES, "discard": DISCARD_RULES, "unafraid": FEARS}
 _NUMBERS = tuple(name for name in STYLE.names or () if name not in _RULES)
 STYLE_WIDTH = sum(map(len, _RULES.values())) + len(_NUMBERS)
-# What a network may be told of an opponent: 1 for one of the population, 0 for nothing known, and the numbers of its style.
+# What a network may be told of an opponent: 1 for one of the population, 0 for nothing known, and the numbers of its style; a level tells
+# a probability, and so much of the style.
 TOLD_WIDTH = 1 + STYLE_WIDTH
 # The styles whose mean and spread rows of numbers are measured by.
 _REFERENCE_SEED, _REFERENCE = 0, 4096

@@ -6,8 +6,8 @@ nothing changes where nothing is known, and every change can be said in words. O
 from what is known of the opponent.
 
 A network that was trained to be told its opponent's style (``agents.learning.told``) answers by itself: it is told how likely the
-opponent is to be of the population that it met in training, and so much of the style that is to be expected of him then. Of a player
-who is not, such as a strong one, the less it is told the more is known.
+opponent is to be of the population that it met in training, and, times that probability, the style to be expected if it is. The more is
+known of a strong player, the less the network is told of it.
 """
 
 from __future__ import annotations
@@ -114,7 +114,10 @@ class Answers:
         return general[:, None] * self.matrix[0] + whom[:, None] * depending
 
     def told(self, contexts: np.ndarray, whom: np.ndarray) -> np.ndarray | None:
-        """What its network is told of some opponents: how likely they are of the population that it met, and so much of their style.
+        """What its network is told of some opponents: how likely they are to be of its population, and so much of their style.
+
+        In training it was told 1 or 0, and a style or nothing: what it makes of numbers between them only play can show, and a fit's
+        judges do.
 
         Args:
             contexts: what is known of each, ``float32[n, CONTEXT_WIDTH]``.
@@ -127,7 +130,7 @@ class Answers:
             return None
         known = contexts[:, : len(READS)].astype(np.float64)
         found = known @ self.expected
-        # Nothing is told of strangers.
+        # Nothing is told of somebody of whom nothing is known, not even what others let expect.
         likely = known[:, 0] * np.exp(-np.logaddexp(0, -found[:, 0]))
         found[:, 0] = 1
         found[:, 1:] *= whom[:, None]

@@ -8,8 +8,8 @@ the answers. Steps follow the natural gradient; what a round says of one number 
 In the end other styles, and the same strong players, judge: a part whose mean gain against them is not above zero is left out.
 
 A level whose network is told styles answers by itself, too. For it regressions over many styles and strong players first find how likely an
-opponent is to be such a style, and which is to be expected then; the same judges keep of it what wins points, and the steps are those of a
-level that is told this.
+opponent is to be such a style, and which is to be expected then. Telling nothing, the first alone, or both: the same judges decide, by
+which they lose most to. The steps are those of a level that is told this.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _LONGEST = 0.8
 _FLAT = 1e-2
 # The seed of who judges what was found is so much higher, and they play so many times the hands of a round.
 _JUDGES, _JUDGED = 1000, 4
-# A regression looks at so many times the opponents, and draws its numbers to zero as if so small a part of what it saw had said zero.
+# A regression looks at so many times the opponents, and draws its numbers to zero by so small a part of what each of them varies.
 _REGRESSED, _RIDGE = 8, 1e-3
 # Steps of Newton's method, and log-odds of what does not happen.
 _NEWTON, _IMPOSSIBLE = 20, -50.0
@@ -66,7 +66,8 @@ class FitConfig(Config):
 
     Attributes:
         styles: of the population that the level plays.
-        strong: strong players beside them, for each style; the level itself is one of them.
+        strong: strong players beside them, for each style; the level itself is one of them. A network that is told styles takes an
+            unknown opponent for a strong player as often as there are such.
         rounds: steps uphill; in the first half of them, what depends on the opponent is not looked at, for most of it would change.
         series: that are played at once, each against one style.
         hands: of each series in a round, every one twice.
@@ -414,7 +415,7 @@ def _about(level: Level, config: FitConfig, began: float) -> dict[str, Any]:
 def _fit_expected(
     level: Level, judges: _Judges, config: FitConfig, say: Progress
 ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-    """What a level expects of whom it knows, of which is kept what wins points of other styles.
+    """What a level expects of whom it knows: of nothing, that it is of the population, and its style too, what wins most of who judges.
 
     Returns:
         The table, ``float64[len(READS), TOLD_WIDTH]``; who judges' points with it; and how it went.
@@ -432,8 +433,11 @@ def _fit_expected(
     )[0]
     about = _how_well(judges, everything, config)
     say(
-        f"{100 * about['expected']:.0f} % of how other styles differ is expected after {', '.join(map(str, HISTORIES))} hands; "
-        f"they are taken for such with a probability of {about['styles_likely']:.2f}, strong players of {about['strong_likely']:.2f}"
+        f"after {', '.join(map(str, HISTORIES))} hands {100 * about['expected']:.0f} % of how other styles differ is expected, and "
+        "the probability of being such a style is "
+        + " and ".join(
+            f"{about[f'{who}_likely']:.2f} for {who}" for who in ("styles", "strong") if f"{who}_likely" in about
+        )
     )
     nothing, typical = np.zeros_like(everything), np.zeros_like(everything)
     nothing[0, 0], typical[:, 0] = _IMPOSSIBLE, everything[:, 0]
@@ -449,7 +453,10 @@ def _fit_expected(
 
 
 def _how_well(judges: _Judges, expected: np.ndarray, config: FitConfig) -> dict[str, float]:
-    """How much is expected of who judges: the part of what differs between styles, and for what styles and strong players are taken."""
+    """How much is expected of who judges: the part of what differs between styles, and the probability that somebody is one.
+
+    The styles are other ones than the regressions saw, the strong players are the same, on other deals.
+    """
     # The series go through all of them in turn.
     places = np.arange(config.series) % config.opponents
     is_style = places < config.styles
@@ -457,11 +464,9 @@ def _how_well(judges: _Judges, expected: np.ndarray, config: FitConfig) -> dict[
     missed = truths - judges.reads[is_style] @ expected[:, 1:]
     told = _told(expected, judges.reads)
     assert told is not None
-    shares = {
-        "expected": 1 - (missed**2).sum() / (truths**2).sum(),
-        "styles_likely": told[is_style, 0].mean(),
-        "strong_likely": told[~is_style, 0].mean() if config.strong else 0,
-    }
+    shares = {"expected": 1 - (missed**2).sum() / (truths**2).sum(), "styles_likely": told[is_style, 0].mean()}
+    if not is_style.all():
+        shares["strong_likely"] = told[~is_style, 0].mean()
     return {name: round(float(share), 4) for name, share in shares.items()}
 
 
@@ -473,8 +478,8 @@ def _penalty(known: np.ndarray) -> np.ndarray:
 def _log_odds(known: np.ndarray, is_style: np.ndarray) -> np.ndarray:
     """What each number known adds to the log-odds that somebody is a style, ``float64[len(READS)]``: a logistic regression."""
     weights, penalty = np.zeros(known.shape[1]), _penalty(known)
-    # That anything is known has no variance; without a penalty its weight would have no end where all are styles.
-    penalty[0, 0] = _RIDGE * len(known)
+    # What is the same of everybody, such as that anything is known, has no variance: its weight would have no end where all are styles.
+    np.fill_diagonal(penalty, np.where(known.var(0) > 0, np.diag(penalty), _RIDGE * len(known)))
     for _ in range(_NEWTON):
         likely = np.exp(-np.logaddexp(0, -(known @ weights)))
         gradient = known.T @ (is_style - likely) - penalty @ weights
