@@ -13,7 +13,8 @@ from ginenv.jit import ctz, kernel, mix
 MAX_CANDIDATES = 16
 # Number of draws or discards that are searched, the policy's most probable ones.
 _SEARCHED = 8
-# Candidates less probable than this fraction of the policy's choice are left out.
+# Candidates less probable than this fraction of the policy's choice are left out, unless chance is to decide among the good ones: a policy
+# that has learned enough is sure of its choice where others are as good.
 _LEAST_PROBABLE = 0.002
 
 CANDIDATE = np.dtype(
@@ -46,7 +47,7 @@ def _sort(found, count):
 
 
 @kernel
-def _list(v, logits, found):
+def _list(v, logits, found, broad):
     """Writes the candidates of a view, the policy's most probable one first, and returns their number."""
     # Spreads and lay-offs are exact.
     if v.phase == PHASE_LAYOFF:
@@ -80,13 +81,13 @@ def _list(v, logits, found):
                 knocks &= ~(np.int64(1) << card)
                 count = _add(found, count, KNOCK + card, logits)
         _sort(found, count)
-    while count > 1 and found[count - 1].cost - found[0].cost > -np.log(_LEAST_PROBABLE):
+    while count > 1 and not broad and found[count - 1].cost - found[0].cost > -np.log(_LEAST_PROBABLE):
         count -= 1
     return count
 
 
 @kernel
-def list_candidates(views, decisions, found, counts):
+def list_candidates(views, decisions, found, counts, broad):
     """Lists the actions worth searching, the policy's most probable one first; a single one needs no search.
 
     Args:
@@ -94,9 +95,10 @@ def list_candidates(views, decisions, found, counts):
         decisions: ``DECISION[n]``, whose logits are read.
         found: ``CANDIDATE[n, MAX_CANDIDATES]`` of zeros; actions and costs are written.
         counts: ``int64[n]``, their numbers, written.
+        broad: whether improbable ones are listed as well.
     """
     for i in range(views.shape[0]):
-        counts[i] = _list(views[i], decisions[i].logits, found[i])
+        counts[i] = _list(views[i], decisions[i].logits, found[i], broad)
 
 
 @kernel
