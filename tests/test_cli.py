@@ -199,3 +199,24 @@ def test_output_that_nobody_reads_ends_a_command_without_a_word(
 def test_a_broken_pipe_that_is_not_the_output_is_no_quiet_end() -> None:
     done = gin("levels", before=PRINTS_AND_FAILS.format(error="BrokenPipeError('of a worker')"))
     assert done.returncode == 1 and "BrokenPipeError: of a worker" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["levels", "variety", "level-3", "--deals", "0"], "deals must be a whole number of at least 1, got 0"),
+        (["levels", "variety", "level-3", "--plays", "-3"], "plays must be a whole number of at least 1, got -3"),
+        (["levels", "variety", "level-3", "--hands", "0"], "hands must be a whole number of at least 20, got 0"),
+        (["adaptation", "level-1", "--strong", "campr"], r"unknown player 'campr' \(did you mean 'camper'\?\)"),
+        (["adaptation", "level-1", "--rules", "eai"], "'eai'.*did you mean 'eaai'"),
+        (["analyse", "--home", "nowhere"], "nobody has played yet in nowhere"),
+    ],
+)
+def test_what_cannot_be_played_is_said_before_anything_is_played_or_made(
+    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["gin", *words])
+    with pytest.raises(SystemExit, match=said):
+        main()
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()] and not capsys.readouterr().err

@@ -95,7 +95,7 @@ def test_a_moment_of_a_record_is_read_by_hand_and_move(game: Match, record: str)
         (["BROKEN"], "line 1: expected "),
         (["OVER"], "no seat is to move: the hand is over"),
         (["VIEW", "--move", "3"], "hand and move are numbers in a record"),
-        (["VIEW", "--player", "simple"], "player 'simple' does not search"),
+        (["VIEW", "--player", "simple"], "player 'simple' cannot be explained; it must be search"),
     ],
 )
 def test_what_cannot_be_read_is_said_in_one_sentence(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -91,7 +92,7 @@ def _hands(config: AnalyseConfig, analyst: Analyst, beside: Console) -> tuple[tu
         with progress_bar(beside, len(numbers), "hands") as tick:
             found = [analyst.hand(subject.hands[n - 1], n) for n in _ticking(numbers, tick)]
         return subject.names, found
-    home = Home(config.home)
+    home = _home(config)
     games = home.games(_player(home, config.player))
     if not games:
         raise GinError("there is no stored game yet; 'gin play' plays one, and a record's file can be named instead")
@@ -102,6 +103,14 @@ def _hands(config: AnalyseConfig, analyst: Analyst, beside: Console) -> tuple[tu
     with progress_bar(beside, len(numbers), "hands") as tick:
         found = [analysed(home, game.id, n, analyst) for n in _ticking(numbers, tick)]
     return game.names, found
+
+
+def _home(config: AnalyseConfig) -> Home:
+    # To look for games makes no directory for them; whose home is not known, the store says.
+    with suppress(RuntimeError):
+        if not config.home.expanduser().exists():
+            raise GinError(f"nobody has played yet in {config.home}; name a record's file, a position or a --seed")
+    return Home(config.home)
 
 
 def _player(home: Home, name: str | None) -> str:
@@ -164,7 +173,7 @@ def side_lines(found: HandAnalysis, names: tuple[str, str]) -> list[str]:
 
 
 def _list_mistakes(config: AnalyseConfig, analyst: Analyst, answer: Console, beside: Console) -> None:
-    home = Home(config.home)
+    home = _home(config)
     player = _player(home, config.player)
     # Checked before the work.
     mistakes(home, player, config.kind)

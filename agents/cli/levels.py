@@ -27,7 +27,7 @@ from agents.network.card import write_card
 from agents.people import spelled
 from agents.play.store import default_home
 from agents.reports.terminal import progress_bar
-from ginenv.errors import GinError, UnknownNameError, quoted, unknown_name
+from ginenv.errors import GinError, UnknownNameError, check_whole, quoted, unknown_name
 
 app = SubcommandApp()
 
@@ -135,8 +135,10 @@ def variety(level: Positional[str], deals: int = 100, plays: int = 1000, hands: 
         level: name or directory.
         deals: how many.
         plays: of each deal.
-        hands: for the cost.
+        hands: for the cost, 20 or more.
     """
+    for name, count, least in (("deals", deals, 1), ("plays", plays, 1), ("hands", hands, 20)):
+        check_whole(name, count, least)
     found = load_level(level)
     total = deals * plays + 20 * max(2, hands // 10)
     with progress_bar(Console(stderr=True), total, f"{found.name}, hands") as tick, counting_hands(tick):

@@ -20,7 +20,7 @@ from agents.network.inputs import HeuristicFeatures, actor_inputs
 from agents.network.nets import FrozenActor, has_bfloat16_units
 from agents.people import check_name, spelled
 from ginenv.encoding import OBSERVATION_SIZE
-from ginenv.errors import GinError
+from ginenv.errors import GinError, must_be
 from ginenv.players import BasePlayer
 from ginenv.view import VIEW
 
@@ -209,9 +209,9 @@ def make_level(
     seed: int = 0,
     level: str | int = 1,
     learn: bool = True,
-    profile: str = "",
-    opponent: str = "",
-    worlds: int = -1,
+    profile: str | None = None,
+    opponent: str | None = None,
+    worlds: int | None = None,
 ) -> LevelPlayer:
     """The player of a level.
 
@@ -227,8 +227,11 @@ def make_level(
         GinError: if the level, its profile or the opponent's name cannot be used.
     """
     found = load_level(level)
-    if worlds >= 0:
+    if worlds is not None:
         found = found.with_settings(worlds=worlds)
+    for name, value in (("profile", profile), ("opponent", opponent)):
+        if value is not None and not value.strip():
+            raise GinError(must_be(name, "a directory" if name == "profile" else "a name", value))
     if opponent and not profile:
         raise GinError("opponent needs profile, the directory in which a level keeps what it learns")
     kept = None

@@ -241,7 +241,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     view = read_view(" ".join(config.position), config.hand, config.move)
     player = make_player(config.player, config.seed)
     if not isinstance(player, SearchPlayer):
-        raise GinError(f"player {config.player!r} does not search; it must be search, with or without settings")
+        raise GinError(f"player {config.player!r} cannot be explained; it must be search, with or without settings")
     about = explain(view, player)
     if config.as_json:
         print(json.dumps(about, indent=2))

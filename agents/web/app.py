@@ -55,7 +55,7 @@ def _listen(host: str, port: int) -> socket.socket:
         return listening
     except OSError as error:
         raise GinError(
-            f"{host} port {port} cannot be listened on ({error.strerror or error}); choose another with --port"
+            f"{host} port {port} cannot be listened on ({error.strerror or error}); choose another with --host or --port"
         ) from None
 
 

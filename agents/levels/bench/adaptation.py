@@ -28,6 +28,7 @@ from agents.levels.bench.parts import Parts
 from agents.levels.level import Level, LevelError, load_level
 from agents.levels.player import LevelPlayer
 from ginenv.players import Player, make_player
+from ginenv.rules import get_rules
 from ginenv.view import VIEW
 
 Progress = Callable[[str], None]
@@ -181,8 +182,14 @@ def hands_to_play(config: AdaptationConfig) -> int:
 
 
 def level_of(config: AdaptationConfig) -> Level:
-    """The level that is measured."""
+    """The level that is measured.
+
+    Raises:
+        GinError: if it, the rules or the strong player do not exist, which nobody should learn after an hour.
+    """
     level = load_level(config.level)
+    get_rules(config.rules)
+    make_player(config.strong, learn=False)
     return level if config.worlds < 0 else level.with_settings(worlds=config.worlds)
 
 
