@@ -11,6 +11,7 @@ adapts and grows by its network alone, and adapts with its search in fewer and s
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 from collections.abc import Callable
 from functools import partial
@@ -24,12 +25,13 @@ from agents.arena import play_match
 from agents.bots.heuristics import make_formula
 from agents.config import parse_config
 from agents.files import write_json
+from agents.levels.answers import ANSWERS
 from agents.levels.bench.adaptation import AdaptationConfig
 from agents.levels.bench.adaptation import run as run_adaptation
 from agents.levels.bench.growth import measure_growth
 from agents.levels.bench.variety import measure_variety
-from agents.levels.level import FILES, NAMES, digest_of, load_level
-from agents.network.checkpoint import read_metadata
+from agents.levels.level import FILES, NAMES, Level, digest_of, load_level
+from agents.network.checkpoint import WEIGHTS, read_metadata
 from agents.network.player import SHIPPED
 from agents.search.config import SearchConfig
 
@@ -93,11 +95,19 @@ def kept() -> dict[str, Any]:
     document = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {"players": {}, "rows": {}}
     players = {name: load_level(name).digest for name in NAMES} | {"network": read_metadata(SHIPPED)["weights_sha256"]}
     players |= {f"{name} as installed": digest_of(load_level(name).directory, FILES) for name in NAMES}
+    players |= {f"{name} without search": _without_search(load_level(name)) for name in NAMES}
     # What a level does not set of its search is the search's own.
     players["search"] = SearchConfig().model_dump_json()  # pyright: ignore[reportCallIssue]
     changed = {name for name in players if document["players"].get(name) != players[name]}
     rows = {name: row for name, row in document["rows"].items() if not changed & _players_of(name)}
     return {"players": players, "rows": rows}
+
+
+def _without_search(level: Level) -> str:
+    """SHA-256 over what a level's play depends on where it learns and its network plays alone."""
+    settings = level.settings.model_dump_json(exclude={"title", "worlds", "slack"})
+    parts = [settings.encode(), *((level.directory / name).read_bytes() for name in (WEIGHTS, ANSWERS))]
+    return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
 def _players_of(row: str) -> set[str]:
@@ -106,7 +116,8 @@ def _players_of(row: str) -> set[str]:
     searches = "level-4" in names and (kind == "ladder" or "search" in names)
     # On the ladder and for its variety a level learns nothing: how it answers opponents does not matter.
     learns = kind not in ("ladder", "variety")
-    levels = {name if learns else f"{name} as installed" for name in names if name in NAMES}
+    which = ("" if searches else " without search") if learns else " as installed"
+    levels = {f"{name}{which}" for name in names if name in NAMES}
     return levels | ({"search"} if searches else set()) | ({"network"} if searches or "network" in names else set())
 
 

@@ -167,3 +167,24 @@ def test_rows_of_a_search_that_has_changed_are_dropped(tmp_path: Path, monkeypat
     left = set(levels_measured.kept()["rows"])
     searched = {name for name in names if name.startswith("ladder level-4 ") or name.endswith(" search")}
     assert names - left == searched and left
+
+
+def test_rows_of_a_levels_network_stay_where_only_its_search_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from benchmarks import levels_measured
+
+    document = levels_measured.kept()
+    assert {"adaptation level-4", "growth level-4"} <= set(document["rows"])
+    document["rows"]["adaptation level-4 search"] = {}
+    other = dict.fromkeys(("level-4", "level-4 as installed"), "another")
+    path = tmp_path / "levels.json"
+    path.write_text(json.dumps(document | {"players": document["players"] | other}), encoding="utf-8")
+    monkeypatch.setattr(levels_measured, "RESULTS", path)
+    gone = set(document["rows"]) - set(levels_measured.kept()["rows"])
+    assert "adaptation level-4 search" in gone and all("level-4" in name for name in gone)
+    assert not any(name.startswith(("growth", "adaptation")) for name in gone - {"adaptation level-4 search"})
+    # What it learns, or its network, is another: nothing of it stays.
+    other["level-4 without search"] = "another"
+    path.write_text(json.dumps(document | {"players": document["players"] | other}), encoding="utf-8")
+    assert not any("level-4" in name for name in levels_measured.kept()["rows"])
