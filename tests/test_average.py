@@ -58,6 +58,11 @@ def test_the_command_writes_a_card_beside_the_mean(tmp_path):
         saved(tmp_path / name, seed)
     gin_average([str(tmp_path / "a"), str(tmp_path / "b")], tmp_path / "mean")
     assert "mean of the weights of 2 checkpoints" in (tmp_path / "mean" / CARD).read_text(encoding="utf-8")
+    # A mean of means says what those were made of.
+    gin_average([str(tmp_path / "mean"), str(tmp_path / "a")], tmp_path / "again")
+    card = (tmp_path / "again" / CARD).read_text(encoding="utf-8")
+    nested = [line for line in card.splitlines() if line.startswith("    - ")]
+    assert "  - the mean of what follows, `" in card and len(nested) == 2 and card.count(" decisions, `") == 3
 
 
 def test_networks_of_other_forms_are_refused(tmp_path):

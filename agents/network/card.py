@@ -108,17 +108,24 @@ def _how(about: dict[str, Any]) -> list[str]:
     if about.get("parent"):
         parts.append(f"- began from: {about['parent']}")
     parents = about.get("parents") or []
-    parts += [f"- mean of the weights of {len(parents)} checkpoints:"] if parents else []
-    for parent in parents:
-        made = parent.get("about") or {}
-        parts.append(
-            f"  - {made.get('decisions', 0):,} decisions, `{textwrap.shorten(str(made.get('command')), 160, placeholder=' …')}`"
-        )
+    parts += [f"- mean of the weights of {len(parents)} checkpoints:", *_ancestors(parents)] if parents else []
     if about.get("rules"):
         parts.append(f"- rules: {', '.join(sorted(about['rules']))}")
     if about.get("versions"):
         parts.append("- versions: " + ", ".join(f"{key} {value}" for key, value in sorted(about["versions"].items())))
     return parts or ["Its JSON does not say."]
+
+
+def _ancestors(parents: list[dict[str, Any]], depth: int = 1) -> list[str]:
+    """The checkpoints of a mean, and under each that is a mean itself those that it was made of."""
+    lines: list[str] = []
+    for parent in parents:
+        made = parent.get("about") or {}
+        of = "the mean of what follows" if made.get("parents") else f"{made.get('decisions') or 0:,} decisions"
+        command = textwrap.shorten(str(made.get("command")), 160, placeholder=" …")
+        lines.append(f"{'  ' * depth}- {of}, `{command}`")
+        lines += _ancestors(made.get("parents") or [], depth + 1)
+    return lines
 
 
 def _strength(metadata: dict[str, Any], rating: dict[str, Any]) -> list[str]:
