@@ -103,7 +103,7 @@ def list_candidates(views, decisions, found, counts, broad):
 
 @kernel
 def choose(found, values, policy_weight, slack, word):
-    """Chooses the candidate with the best mean value over all worlds plus the policy's weight, or a discard that cannot be told from it.
+    """Chooses the candidate with the best mean value over all worlds plus the policy's weight, or a discard near it.
 
     Args:
         found: ``CANDIDATE[k]``, as listed; value, error and worlds are written.
