@@ -13,8 +13,7 @@ from ginenv.jit import ctz, kernel, mix
 MAX_CANDIDATES = 16
 # Number of draws or discards that are searched, the policy's most probable ones.
 _SEARCHED = 8
-# Candidates less probable than this fraction of the policy's choice are left out, unless chance is to decide among the good ones: a policy
-# that has learned enough is sure of its choice where others are as good.
+# Candidates less probable than this fraction of the policy's choice are left out.
 _LEAST_PROBABLE = 0.002
 
 CANDIDATE = np.dtype(
@@ -47,7 +46,7 @@ def _sort(found, count):
 
 
 @kernel
-def _list(v, logits, found, broad):
+def _list(v, logits, found):
     """Writes the candidates of a view, the policy's most probable one first, and returns their number."""
     # Spreads and lay-offs are exact.
     if v.phase == PHASE_LAYOFF:
@@ -81,13 +80,13 @@ def _list(v, logits, found, broad):
                 knocks &= ~(np.int64(1) << card)
                 count = _add(found, count, KNOCK + card, logits)
         _sort(found, count)
-    while count > 1 and not broad and found[count - 1].cost - found[0].cost > -np.log(_LEAST_PROBABLE):
+    while count > 1 and found[count - 1].cost - found[0].cost > -np.log(_LEAST_PROBABLE):
         count -= 1
     return count
 
 
 @kernel
-def list_candidates(views, decisions, found, counts, broad):
+def list_candidates(views, decisions, found, counts):
     """Lists the actions worth searching, the policy's most probable one first; a single one needs no search.
 
     Args:
@@ -95,15 +94,14 @@ def list_candidates(views, decisions, found, counts, broad):
         decisions: ``DECISION[n]``, whose logits are read.
         found: ``CANDIDATE[n, MAX_CANDIDATES]`` of zeros; actions and costs are written.
         counts: ``int64[n]``, their numbers, written.
-        broad: whether improbable ones are listed as well.
     """
     for i in range(views.shape[0]):
-        counts[i] = _list(views[i], decisions[i].logits, found[i], broad)
+        counts[i] = _list(views[i], decisions[i].logits, found[i])
 
 
 @kernel
 def choose(found, values, policy_weight, slack, word):
-    """Chooses the candidate with the best mean value over all worlds plus the policy's weight, or a discard near it.
+    """Chooses the candidate with the best mean value over all worlds plus the policy's weight, or a discard that cannot be told from it.
 
     Args:
         found: ``CANDIDATE[k]``, as listed; value, error and worlds are written.

@@ -23,9 +23,8 @@ class SearchConfig(Config):
             limit at least as many as worlds.
         network: checkpoint whose policy, belief and critic are used (default: the one that ships).
         policy_weight: value (chance to win the game) of one nat of an action's log-probability under the policy.
-        slack: a discard whose value is lower than the best one's by no more than so many standard errors of the difference counts as
-            good as that: chance decides among them (0: the best is played). Draws and knocks are never random. Above 0 the search also
-            looks at what the policy hardly ever plays.
+        slack: a discard whose value is lower than the best one's by no more than so many standard errors of the difference is as good as
+            that: chance decides among them (0: the best is played). Draws and knocks are never random.
         threads: number of threads that share a batch's views.
     """
 
