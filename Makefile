@@ -11,7 +11,7 @@
 #   make check-dist  build them, install them in empty environments and try them there (takes minutes)
 #   make bench    speed beside other engines, measured in one run (takes minutes)
 #   make network  the network that ships, from nothing (takes hours; the same command goes on where it was stopped)
-#   make level-4  the strongest level, from the network that ships (takes two hours)
+#   make level-4  the strongest level, from the network that ships (takes an hour and a half)
 #   make results  the shipped network against everybody, the figures of docs/results.md (takes half an hour)
 #   make clean    remove caches and build products; distclean also removes .venv
 #
@@ -105,8 +105,8 @@ network: $(SETUP)
 	$(BIN)/gin fit-hand-model runs/network
 
 # From the network that ships to level 4: a network that is told its opponent's style, trained twice, the second time on four times the
-# styles; the mean of it and the network that it began from; and what such a level expects of whom it knows. Run again, it repeats the last
-# three steps, which takes minutes.
+# styles; the mean of it and the network that it began from; and what such a level expects of whom it knows. What shipped as level 4 was made by
+# these steps one by one. Run again, it repeats the last three steps, which takes minutes.
 TOLD := --config configs/teacher.yaml
 level-4: $(SETUP)
 	$(BIN)/python train.py $(TOLD) --set decisions=120000000 --start agents/data/network --out runs/teacher

@@ -11,7 +11,6 @@ adapts and grows by its network alone, and adapts with its search in fewer and s
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 from collections.abc import Callable
 from functools import partial
@@ -104,10 +103,9 @@ def kept() -> dict[str, Any]:
 
 
 def _without_search(level: Level) -> str:
-    """SHA-256 over what a level's play depends on where it learns and its network plays alone."""
+    """What a level's play depends on where it learns and its network plays alone."""
     settings = level.settings.model_dump_json(exclude={"title", "worlds", "slack"})
-    parts = [settings.encode(), *((level.directory / name).read_bytes() for name in (WEIGHTS, ANSWERS))]
-    return hashlib.sha256(b"".join(parts)).hexdigest()
+    return f"{digest_of(level.directory, (WEIGHTS, ANSWERS))} {settings}"
 
 
 def _players_of(row: str) -> set[str]:

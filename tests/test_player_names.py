@@ -34,7 +34,7 @@ from ginenv.players import PlayerSpec, make_player, parse_player, register_direc
         ("level-2:opponent=Ann,opponent=Bob", "option 'opponent' is given twice$"),
         ("level-2:worlds=-1", "worlds is -1; input should be greater than or equal to 0"),
         ("level-2:profile=", "profile must be a directory, got ''"),
-        ("level-2:profile=nowhere,opponent= ", "opponent must be a name, got ''"),
+        ("level-2:profile=nowhere,opponent= ", "'' cannot be an opponent's name"),
     ],
 )
 def test_bad_options_are_refused_with_a_sentence(spec, message):

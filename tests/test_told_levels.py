@@ -74,7 +74,7 @@ def test_what_it_is_told_follows_from_what_is_known(told_level: Level) -> None:
     contexts[0], contexts[1:, 0] = 0, 1
     found = told_level.told(contexts, np.arange(6))
     assert found is not None and found.dtype == np.float32 and found.shape == (6, TOLD_WIDTH)
-    # Nothing is told of a stranger; of everybody else how likely he is of the population, by his own context, and so much of his style.
+    # Nothing is told of a stranger; of anybody else how likely it is to be of the population, by its own context, and so much of its style.
     odds = np.exp(1 + contexts[1:, 3] / 2)
     assert not found[0].any()
     np.testing.assert_allclose(found[1:, 0], odds / (1 + odds), rtol=1e-5)
@@ -83,7 +83,7 @@ def test_what_it_is_told_follows_from_what_is_known(told_level: Level) -> None:
     # What others let expect of somebody who has shown no hand is not told either.
     expected = told_level.told(contexts[1:2], np.zeros(1, int))
     assert expected is not None and not expected.any()
-    # Where what is known counts by half, half of the style; how likely he is of the population is told as it is.
+    # Where what is known counts by half, half of the style; the probability is told as it is.
     half = told_level.with_settings(pace=3.0).told(contexts[3:4], np.array([3]))
     assert half is not None and half[0, 0] == found[3, 0]
     np.testing.assert_allclose(half[:, 1:], found[3:4, 1:] / 2, rtol=1e-6)
@@ -262,7 +262,7 @@ def test_steps_are_taken_by_a_network_that_is_told_what_is_known(
     monkeypatch.setattr(fit_module, "_points", points)
     found = fit_answers(told_level, config)
     assert found.expected is not None and found.matrix[0].any()
-    assert len(told) == 4 and all(row is not None and row[:, 0].mean() > 0.1 for row in told)
+    assert len(told) == 4 and all(row is not None and row[:, 0].max() > 0.9 for row in told)
     assert found.about["judged"]["that it is of the population"]["kept"]
     # The same luck and deals, but for what the network is told.
     opponents = fit_module._Opponents(told_level, config)
@@ -271,10 +271,11 @@ def test_steps_are_taken_by_a_network_that_is_told_what_is_known(
     assert (both[0] != both[1]).any()
 
 
-@pytest.mark.parametrize("strong", [0.0, 0.05])
+@pytest.mark.parametrize(("strong", "least"), [(0.0, 0.95), (0.05, 0.8)])
 def test_where_nobody_strong_is_met_everybody_is_taken_for_a_style(
-    told_level: Level, monkeypatch: pytest.MonkeyPatch, strong: float
+    told_level: Level, monkeypatch: pytest.MonkeyPatch, strong: float, least: float
 ) -> None:
+    """So few that the fit meets none; its regression, of eight times as many, meets three."""
     config = FitConfig(styles=8, strong=strong, rounds=2, series=24, hands=2, seed=3)  # type: ignore[call-arg]
     seen: list[np.ndarray] = []
 
@@ -286,6 +287,6 @@ def test_where_nobody_strong_is_met_everybody_is_taken_for_a_style(
     said: list[str] = []
     about = fit_answers(told_level, config, said.append).about
     json.dumps(about, allow_nan=False)
-    assert "strong_likely" not in about and "strong" not in said[0] and about["styles_likely"] > 0.8
+    assert "strong_likely" not in about and "strong" not in said[0] and about["styles_likely"] > least
     # Nothing, that somebody is a style, and which.
-    assert seen[0].max() < 1e-9 and seen[1][:, 0].mean() > 0.8 and not seen[1][:, 1:].any() and seen[2][:, 1:].any()
+    assert seen[0].max() < 1e-9 and seen[1][:, 0].mean() > least and not seen[1][:, 1:].any() and seen[2][:, 1:].any()

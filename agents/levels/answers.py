@@ -87,7 +87,7 @@ class Answers:
         matrix: ``float64[len(READS), NUM_WEIGHTS]``.
         about: how it was made.
         expected: for a network that is told styles, what each number known adds to the log-odds that an opponent is of the population that
-            the network met, and to the style that is expected if he is: ``float64[len(READS), TOLD_WIDTH]``. ``None`` for one that is not.
+            the network met, and to the style that is expected if it is: ``float64[len(READS), TOLD_WIDTH]``. ``None`` for one that is not.
     """
 
     matrix: np.ndarray

@@ -8,8 +8,8 @@ the answers. Steps follow the natural gradient; what a round says of one number 
 In the end other styles, and the same strong players, judge: a part whose mean gain against them is not above zero is left out.
 
 A level whose network is told styles answers by itself, too. For it regressions over many styles and strong players first find how likely an
-opponent is to be such a style, and which is to be expected then. Telling nothing, the first alone, or both: the same judges decide, by
-which they lose most to. The steps are those of a level that is told this.
+opponent is to be such a style, and which is to be expected then. The same judges decide whether the network is told nothing, the first
+alone or both: what wins most points of them. The steps are those of a level that is told this.
 """
 
 from __future__ import annotations
@@ -415,7 +415,7 @@ def _about(level: Level, config: FitConfig, began: float) -> dict[str, Any]:
 def _fit_expected(
     level: Level, judges: _Judges, config: FitConfig, say: Progress
 ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-    """What a level expects of whom it knows: of nothing, that it is of the population, and its style too, what wins most of who judges.
+    """What a level expects of whom it knows: nothing, that it is of the population, or its style too, whichever wins most of who judges.
 
     Returns:
         The table, ``float64[len(READS), TOLD_WIDTH]``; who judges' points with it; and how it went.

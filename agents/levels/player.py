@@ -229,16 +229,15 @@ def make_level(
     found = load_level(level)
     if worlds is not None:
         found = found.with_settings(worlds=worlds)
-    for name, value in (("profile", profile), ("opponent", opponent)):
-        if value is not None and not value.strip():
-            raise GinError(must_be(name, "a directory" if name == "profile" else "a name", value))
-    if opponent and not profile:
+    if profile == "":
+        raise GinError(must_be("profile", "a directory", profile))
+    if opponent is not None and profile is None:
         raise GinError("opponent needs profile, the directory in which a level keeps what it learns")
     kept = None
-    if profile:
+    if profile is not None:
         check_directory("profile", Path(profile))
         # Earlier versions took any name, by which a level still finds whom it knows.
-        if opponent and spelled(opponent, names := read_names(Path(profile), found)) not in names:
+        if opponent is not None and spelled(opponent, names := read_names(Path(profile), found)) not in names:
             opponent = check_name(opponent, "an opponent's")
         kept = Profile(Path(profile), found, opponent or "anybody")
     return LevelPlayer(found, seed, learn, kept)
