@@ -16,7 +16,8 @@ from agents.search import make_search
 from agents.search.candidates import CANDIDATE, choose
 from agents.search.config import SearchConfig
 from agents.search.player import SearchPlayer
-from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, STOCK, UPCARD
+from ginenv.actions import KNOCK, NUM_ACTIONS, PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, STOCK, UPCARD
+from ginenv.cards import cards_of
 from ginenv.melds import card_points
 from ginenv.players import Player
 from ginenv.view import VIEW, make_views
@@ -63,6 +64,25 @@ def test_neither_draws_nor_whether_to_knock_are_left_to_chance() -> None:
     draws = np.zeros(2, CANDIDATE)
     draws["action"] = [STOCK, UPCARD]
     assert shares(10.0, draws, np.array([0.5, 0.5, 0.49, 0.5]), 200).tolist() == [1, 0]
+
+
+def test_a_search_that_varies_looks_at_what_its_policy_hardly_ever_plays() -> None:
+    """A policy that is sure of a discard leaves nothing to search; where chance is to decide, it does."""
+    states = mid_hand(60)
+    views = make_views(states, states["turn"])
+    views = views[(views["phase"] == PHASE_DISCARD) & (views["legal"][:, 1] == 0)][:8]
+
+    def sure(views: np.ndarray, slots: np.ndarray | None) -> np.ndarray:
+        logits = np.zeros((len(views), NUM_ACTIONS), np.float32)
+        logits[np.arange(len(views)), firsts] = 15
+        return logits
+
+    firsts = np.array([cards_of(int(discards))[0] for discards in views["legal"][:, 0]])
+    config = parse_config(JUDGED, SearchConfig, "a test")
+    varied = config.model_copy(update={"slack": 10.0, "policy_weight": 0.0})
+    assert len(views) == 8
+    np.testing.assert_array_equal(SearchPlayer(config, 1, sure).act(views), firsts)
+    assert (SearchPlayer(varied, 1, sure).act(views) != firsts).sum() > 3
 
 
 def test_a_search_that_varies_chooses_otherwise_with_other_luck_alone() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 from rich.console import Console
-from tyro.conf import Positional
+from tyro.conf import Positional, arg
 from tyro.extras import SubcommandApp
 
 from agents.arena.configs import how_many, parse_rules
@@ -25,8 +26,8 @@ app = SubcommandApp()
 
 @app.command
 def play(
-    player: Positional[str],
-    other: Positional[str],
+    player: Annotated[str, Positional, arg(metavar="PLAYER")],
+    other: Annotated[str, Positional, arg(metavar="OPPONENT")],
     games: int | None = None,
     hands: int | None = None,
     rules: str = "eaai",
@@ -69,7 +70,10 @@ def play(
 
 @app.command
 def read(
-    records: Positional[list[Path]], out: Path = Path("runs/games.parquet"), expert: str = "", seed: int = 0
+    records: Annotated[list[Path], Positional, arg(metavar="RECORD ...")],
+    out: Path = Path("runs/games.parquet"),
+    expert: str = "",
+    seed: int = 0,
 ) -> str:
     """Reads records of hands or games, such as those of another program, and writes every decision.
 
@@ -94,7 +98,7 @@ def read(
 
 
 @app.command
-def check(file: Positional[Path]) -> str:
+def check(file: Annotated[Path, Positional, arg(metavar="FILE")]) -> str:
     """Reads a table back, plays every hand again, and compares row by row.
 
     Args:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from rich.console import Console
-from tyro.conf import Positional
+from tyro.conf import Positional, arg
 from tyro.extras import SubcommandApp
 
 from agents.arena.series import counting_hands
@@ -31,9 +32,14 @@ from ginenv.errors import GinError, UnknownNameError, check_whole, quoted, unkno
 
 app = SubcommandApp()
 
+# What the usage line calls an argument.
+LevelName = Annotated[str, Positional, arg(metavar="LEVEL")]
+Source = Annotated[Path, Positional, arg(metavar="SOURCE")]
+Target = Annotated[Path, Positional, arg(metavar="TARGET")]
+
 
 @app.command
-def show(level: Positional[str | None] = None) -> str:
+def show(level: Annotated[str | None, Positional, arg(metavar="[LEVEL]")] = None) -> str:
     """What a level is, as JSON.
 
     Args:
@@ -48,9 +54,7 @@ def show(level: Positional[str | None] = None) -> str:
 
 
 @app.command
-def learned(
-    level: Positional[str], home: Path | None = None, opponent: str | None = None, as_json: bool = False
-) -> str:
+def learned(level: LevelName, home: Path | None = None, opponent: str | None = None, as_json: bool = False) -> str:
     """What a level has learned: what it believes of its opponents, the evidence, and what it now does differently.
 
     Args:
@@ -88,7 +92,7 @@ def _check_known(opponent: str, home: Path, level: Level) -> None:
 
 
 @app.command
-def reset(level: Positional[str], home: Path | None = None) -> str:
+def reset(level: LevelName, home: Path | None = None) -> str:
     """Puts a level back to how it was installed.
 
     What a level of your own has learned is kept by what the level is made of: a copy with the same bytes is reset with it.
@@ -101,7 +105,7 @@ def reset(level: Positional[str], home: Path | None = None) -> str:
 
 
 @app.command
-def export(level: Positional[str], to: Positional[Path]) -> str:
+def export(level: LevelName, to: Target) -> str:
     """Writes a level as a directory of its own, or as one file to pass on.
 
     Args:
@@ -115,20 +119,20 @@ def export(level: Positional[str], to: Positional[Path]) -> str:
 
 
 @app.command(name="import")
-def take_in(source: Positional[Path], directory: Positional[Path]) -> str:
+def take_in(source: Source, to: Target) -> str:
     """Copies a level that somebody else made, after checking it.
 
     Args:
         source: its directory, or the file that it was exported to.
-        directory: to write.
+        to: directory to write.
     """
-    found = import_level(source, directory)
-    write_card(directory)
-    return f"{found.name} was checked and is in {directory} (sha256 {found.digest})."
+    found = import_level(source, to)
+    write_card(to)
+    return f"{found.name} was checked and is in {to} (sha256 {found.digest})."
 
 
 @app.command
-def variety(level: Positional[str], deals: int = 100, plays: int = 1000, hands: int = 20000) -> str:
+def variety(level: LevelName, deals: int = 100, plays: int = 1000, hands: int = 20000) -> str:
     """How differently a level plays the same deals, and what that costs.
 
     Args:
@@ -151,7 +155,7 @@ def variety(level: Positional[str], deals: int = 100, plays: int = 1000, hands: 
 
 
 @app.command
-def rate(results: Positional[Path]) -> str:
+def rate(results: Annotated[Path, Positional, arg(metavar="RESULTS")]) -> str:
     """Writes the ratings of the installed levels by a tournament beside them.
 
     Args:
@@ -161,7 +165,7 @@ def rate(results: Positional[Path]) -> str:
 
 
 @app.command
-def build(source: Positional[Path], out: Path, like: str = "", set: tuple[str, ...] = (), replace: bool = False) -> str:
+def build(source: Source, out: Path, like: str = "", set: tuple[str, ...] = (), replace: bool = False) -> str:
     """Makes a level of a training run or of any checkpoint.
 
     Args:
@@ -182,7 +186,7 @@ def build(source: Positional[Path], out: Path, like: str = "", set: tuple[str, .
 
 
 @app.command
-def fit(level: Positional[str], set: tuple[str, ...] = ()) -> str:
+def fit(level: LevelName, set: tuple[str, ...] = ()) -> str:
     """Finds how a level best answers what it knows of its opponents, and writes that into its directory.
 
     Args:

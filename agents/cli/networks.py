@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Annotated
 
-from tyro.conf import Positional
+from tyro.conf import Positional, arg
 
 from agents.files import writing
 from agents.levels.level import LEVEL, NAMES, load_level
@@ -15,7 +16,11 @@ from agents.network.player import SHIPPED
 from ginenv.errors import GinError
 
 
-def export(network: Positional[str], out: Positional[Path], onnx: bool = False) -> None:
+def export(
+    network: Annotated[str, Positional, arg(metavar="NETWORK")],
+    out: Annotated[Path, Positional, arg(metavar="OUT")],
+    onnx: bool = False,
+) -> None:
     """Writes a network as a directory of its own, with its card.
 
     Args:
@@ -50,7 +55,10 @@ def export(network: Positional[str], out: Positional[Path], onnx: bool = False) 
     print(f"{out}: a copy of {network} with its card")
 
 
-def card(checkpoint: Positional[Path], results: Positional[list[Path]]) -> None:
+def card(
+    checkpoint: Annotated[Path, Positional, arg(metavar="CHECKPOINT")],
+    results: Annotated[list[Path], Positional, arg(metavar="[RESULTS ...]")],
+) -> None:
     """Writes the card beside a checkpoint.
 
     Args:

@@ -32,7 +32,7 @@ class ConformConfig(Config):
         seconds: what it is allowed for getting ready and for each line.
     """
 
-    program: Annotated[str, tyro.conf.Positional]
+    program: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PROGRAM")]
     hands: int = Field(40, gt=1)
     rules: str = ""
     seconds: float = Field(10.0, gt=0)

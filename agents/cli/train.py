@@ -5,8 +5,9 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
-from tyro.conf import Positional
+from tyro.conf import Positional, arg
 
 from agents.config import load_config
 from agents.files import check_writable, write_text, writing
@@ -59,7 +60,7 @@ def train(
 
 
 def curves(
-    runs: Positional[list[Path]],
+    runs: Annotated[list[Path], Positional, arg(metavar="RUN ...")],
     out: Path = Path("runs/curves.svg"),
     names: tuple[str, ...] = (),
     title: str = "Games won against the panel",
@@ -88,7 +89,7 @@ def curves(
     print("\n".join([*halves(found), f"picture: {out}"]))
 
 
-def average(checkpoints: Positional[list[str]], out: Path) -> None:
+def average(checkpoints: Annotated[list[str], Positional, arg(metavar="CHECKPOINT CHECKPOINT ...")], out: Path) -> None:
     """Averages the weights of checkpoints of one ancestry; the critic is the last one's.
 
     Whether they descend from each other is not checked; the mean of others is a network that nothing speaks for.
@@ -105,7 +106,9 @@ def average(checkpoints: Positional[list[str]], out: Path) -> None:
     print(f"{out}: the mean of {len(checkpoints)} checkpoints")
 
 
-def fit_hand_model(checkpoint: Positional[str], rounds: int = 24, seed: int = 1) -> None:
+def fit_hand_model(
+    checkpoint: Annotated[str, Positional, arg(metavar="CHECKPOINT")], rounds: int = 24, seed: int = 1
+) -> None:
     """Trains the model of whole hands that the search samples worlds with.
 
     Args:
@@ -120,7 +123,7 @@ def fit_hand_model(checkpoint: Positional[str], rounds: int = 24, seed: int = 1)
     fit_and_save(checkpoint, rounds, seed)
 
 
-def convert(directory: Positional[Path]) -> None:
+def convert(directory: Annotated[Path, Positional, arg(metavar="DIRECTORY")]) -> None:
     """Converts a checkpoint or a level that an older version wrote to the present format.
 
     Args:

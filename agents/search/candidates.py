@@ -15,6 +15,8 @@ MAX_CANDIDATES = 16
 _SEARCHED = 8
 # Candidates less probable than this fraction of the policy's choice are left out.
 _LEAST_PROBABLE = 0.002
+# The same for discards among which chance is to decide: a policy that has learned enough is sure of one where others are as good.
+_LEAST_PROBABLE_VARIED = 1e-9
 
 CANDIDATE = np.dtype(
     [
@@ -46,7 +48,7 @@ def _sort(found, count):
 
 
 @kernel
-def _list(v, logits, found):
+def _list(v, logits, found, varied):
     """Writes the candidates of a view, the policy's most probable one first, and returns their number."""
     # Spreads and lay-offs are exact.
     if v.phase == PHASE_LAYOFF:
@@ -80,13 +82,14 @@ def _list(v, logits, found):
                 knocks &= ~(np.int64(1) << card)
                 count = _add(found, count, KNOCK + card, logits)
         _sort(found, count)
-    while count > 1 and found[count - 1].cost - found[0].cost > -np.log(_LEAST_PROBABLE):
+    least = _LEAST_PROBABLE_VARIED if varied and v.legal[0] else _LEAST_PROBABLE
+    while count > 1 and found[count - 1].cost - found[0].cost > -np.log(least):
         count -= 1
     return count
 
 
 @kernel
-def list_candidates(views, decisions, found, counts):
+def list_candidates(views, decisions, found, counts, varied):
     """Lists the actions worth searching, the policy's most probable one first; a single one needs no search.
 
     Args:
@@ -94,9 +97,10 @@ def list_candidates(views, decisions, found, counts):
         decisions: ``DECISION[n]``, whose logits are read.
         found: ``CANDIDATE[n, MAX_CANDIDATES]`` of zeros; actions and costs are written.
         counts: ``int64[n]``, their numbers, written.
+        varied: whether chance is to decide among discards, so that improbable ones are listed as well.
     """
     for i in range(views.shape[0]):
-        counts[i] = _list(views[i], decisions[i].logits, found[i])
+        counts[i] = _list(views[i], decisions[i].logits, found[i], varied)
 
 
 @kernel

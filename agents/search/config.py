@@ -24,7 +24,8 @@ class SearchConfig(Config):
         network: checkpoint whose policy, belief and critic are used (default: the one that ships).
         policy_weight: value (chance to win the game) of one nat of an action's log-probability under the policy.
         slack: a discard whose value is lower than the best one's by no more than so many standard errors of the difference is as good as
-            that: chance decides among them (0: the best is played). Draws and knocks are never random.
+            that: chance decides among them (0: the best is played). Draws and knocks are never random. Above 0 the search also looks at
+            discards that the policy hardly ever plays.
         threads: number of threads that share a batch's views.
     """
 

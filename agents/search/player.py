@@ -175,7 +175,7 @@ class _Batch:
         self.bank = player.equity.bank
         _start_streams(views, self.decisions, np.uint64(self.seed))
         self.found, self.counts = np.zeros((len(views), MAX_CANDIDATES), CANDIDATE), np.zeros(len(views), np.int64)
-        list_candidates(views, self.decisions, self.found, self.counts)
+        list_candidates(views, self.decisions, self.found, self.counts, self.config.slack > 0)
         self.actions = self.found["action"][:, 0].copy()
         # Each decision's part of the time spent on all of them.
         self.shared_seconds = (time.perf_counter() - began) / len(views)
