@@ -73,7 +73,6 @@ def growth(name: str, histories: int) -> dict[str, Any]:
         "histories": histories,
         "mean": found.mean.to_dict(),
         "lowest": float(found.gains.min()),
-        "trusted": found.trusted,
     }
 
 

@@ -15,13 +15,11 @@ from agents.arena.series import play_series
 from agents.bots.heuristics import make_simple, style
 from agents.config import parse_config
 from agents.deals import Domain
-from agents.levels import experience
 from agents.levels.acquaintances import Acquaintances
 from agents.levels.bench import adaptation
 from agents.levels.bench.adaptation import WAYS, AdaptationConfig, Measured, Supplied, hands_to_play, measure, results
 from agents.levels.bench.growth import Experienced, measure_growth
 from agents.levels.bench.opponents import PlayersBySeries, Switcher, held_out_names
-from agents.levels.experience import Experience
 from agents.levels.level import Level, LevelError, LevelSettings
 from agents.reports.adaptation import GAINS, report_adaptation
 from ginenv.actions import STOCK, UPCARD
@@ -104,8 +102,8 @@ def test_a_level_that_learns_nothing_is_not_measured(level: Level) -> None:
         measure(asked(), replace(level, answers=None))
 
 
-def test_every_history_has_experience_of_its_own(level: Level) -> None:
-    minds = [Acquaintances(Experience()) for _ in range(2)]
+def test_every_history_knows_its_own(level: Level) -> None:
+    minds = [Acquaintances(on_record=True) for _ in range(2)]
     player = Experienced(level, minds, 3, 1)
     play_series(player, make_simple(), series=6, hands=4, seed=1, domain=Domain.SELECT)
     assert [len(mind) for mind in minds] == [4, 4]
@@ -117,19 +115,13 @@ def test_every_history_has_experience_of_its_own(level: Level) -> None:
     assert minds[0].counts["could"][:, 0].sum() == 12
 
 
-def test_growth_is_measured_on_the_same_deals(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Where nothing holds against anybody, who trusts nothing that it met plays the same hands with and without the history.
+def test_growth_is_measured_on_the_same_deals(level: Level) -> None:
+    # Where nothing holds against anybody, a level plays the same hands with and without the history.
     answers = level.answers
     assert answers is not None
     by_whom = replace(level, answers=replace(answers, matrix=np.vstack([0 * answers.matrix[:1], answers.matrix[1:]])))
-    monkeypatch.setattr(experience, "TRUST", 1e9)
-    found = measure_growth(by_whom, histories=2, hands=500, fresh=100)
-    assert found.trusted == 0 and (found.gains == 0).all()
-    found = measure_growth(level, histories=2, hands=500, fresh=100)
-    assert found.trusted == 0 and (found.gains != 0).all()
-    monkeypatch.setattr(experience, "TRUST", -1e9)
-    found = measure_growth(level, histories=2, hands=500, fresh=100)
-    assert found.trusted == 2 and (found.gains != 0).all()
+    assert (measure_growth(by_whom, histories=2, hands=500, fresh=100).gains == 0).all()
+    assert (measure_growth(level, histories=2, hands=500, fresh=100).gains != 0).all()
 
 
 class Told(Switcher):

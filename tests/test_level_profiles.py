@@ -303,6 +303,16 @@ def test_a_damaged_profile_is_one_sentence_and_stays_as_it_is(level: Level, tmp_
     assert learned_hands(tmp_path, level) == 0
 
 
+def test_a_profile_with_what_files_once_held_is_read(level: Level, tmp_path: Path) -> None:
+    play_with_profile(level, tmp_path, 2)
+    path = profile_path(tmp_path, level)
+    values = json.loads(path.read_text()) | {"evidence": 1.5, "tests": 3}
+    path.write_text(json.dumps(values | {"checksum": checksum(values)}))
+    assert learned_hands(tmp_path, level) == 2
+    play_with_profile(level, tmp_path, 1, seed=7)
+    assert learned_hands(tmp_path, level) == 3 and "evidence" not in json.loads(path.read_text())
+
+
 @pytest.mark.parametrize("number", [1, 2])
 def test_a_profile_of_an_earlier_format_is_kept_beside_the_new_one(level: Level, tmp_path: Path, number: int) -> None:
     """What it counted, levels do no more."""

@@ -18,12 +18,10 @@ from agents.bots.heuristics import StylePlayer, make_formula, make_simple, style
 from agents.config import parse_config
 from agents.levels.acquaintances import Acquaintances
 from agents.levels.choice import TASTE, choose
-from agents.levels.experience import Experience, expected_weights
 from agents.levels.level import NAMES, Level, LevelSettings, load_level
 from agents.levels.package import check_plays
 from agents.levels.player import LevelPlayer
 from agents.network.bounds import EVERYTHING, NOTHING, blank
-from agents.opponent_model.posterior import CONTEXT_WIDTH, shipped_prior
 from ginenv.actions import KNOCK, PHASE_DISCARD
 from ginenv.encoding import encode_views
 from ginenv.melds import deadwood
@@ -156,96 +154,11 @@ def test_a_level_with_a_pace_makes_more_of_what_it_knows_with_every_hand(level: 
     assert shown > 30 and leanings[1].any()
 
 
-# --- experience -----------------------------------------------------------------------------------------------------------------
-
-
-def newcomers(shift: float, count: int, seed: int = 3) -> np.ndarray:
-    """People known after many hands, whose weights lie some deviations off what was installed: ``KNOWN[count]``."""
-    prior = shipped_prior()
-    spread, rng = np.linalg.cholesky(prior.covariance), np.random.default_rng(seed)
-    known = np.repeat(prior.stranger, count)
-    true = prior.mean + (rng.normal(size=(count, len(prior.mean))) + shift) @ spread.T
-    # As sure as nineteen times what was installed, and off by what that leaves in doubt.
-    shown = true + rng.normal(size=true.shape) @ spread.T / 19**0.5
-    known["mean"], known["hands"] = (prior.mean + 19 * shown) / 20, 60
-    known["precision"] *= 20
-    return known
-
-
-def met(people: np.ndarray) -> Experience:
-    """What people said who were met one after the other."""
-    experience = Experience()
-    for k in range(1, len(people)):
-        experience.test(expected_weights(people[: k + 1], np.array([k]))[0], people[k])
-    assert experience.tests == len(people) - 1
-    return experience
-
-
-@pytest.mark.parametrize(("shift", "trusted"), [(0.0, False), (1.0, True)])
-def test_what_is_expected_moves_when_newcomers_are_others_than_installed(shift: float, trusted: bool) -> None:
-    assert met(newcomers(shift, 40)).trusted == trusted
-    alone = expected_weights(newcomers(shift, 1), np.zeros(1, np.int64))[0]
-    assert np.allclose(alone, shipped_prior().mean)
-
-
-def test_the_odds_of_a_test_are_those_of_two_normal_distributions() -> None:
-    prior, (person,) = shipped_prior(), newcomers(0.5, 1)
-    expected = prior.mean + 0.3 * np.sqrt(np.diag(prior.covariance))
-    # What was shown says ``shown``, give or take a nineteenth of people's differences.
-    shown, spread = (20 * person["mean"] - prior.mean) / 19, prior.covariance * (1 + 1 / 19)
-    near, far = (-0.5 * (shown - mean) @ np.linalg.solve(spread, shown - mean) for mean in (expected, prior.mean))
-    experience = Experience()
-    experience.test(expected, person)
-    assert experience.evidence == pytest.approx(near - far, rel=1e-6)
-
-
-def test_nobody_counts_more_than_once_however_many_hands_were_played() -> None:
-    prior = shipped_prior()
-
-    def moved(hands: int) -> np.ndarray:
-        people = newcomers(2.0, 2)
-        people["hands"] = [hands, 0]
-        return expected_weights(people, np.array([1]))[0] - prior.mean
-
-    assert np.allclose(moved(100_000), 1 / 9 * (newcomers(2.0, 2)["mean"][0] - prior.mean), rtol=0.01)
-    assert np.abs(moved(100_000)).sum() < 1.5 * np.abs(moved(60)).sum()
-
-
-def test_strangers_meet_what_is_trusted_alone() -> None:
-    known = Acquaintances(Experience())
-    known.widen(12)
-    known.known[:10] = newcomers(1.0, 10)
-    for evidence, expects in ((0.0, False), (9.0, True)):
-        known.experience = Experience(evidence, 10)
-        known.forget(np.array([11]))
-        assert known.contexts[11].any() == expects
-        if expects:
-            assert known.contexts[11, 0] == 1 and np.abs(known.contexts[11, 1 + CONTEXT_WIDTH // 2 :]).max() < 1e-6
-            expected = expected_weights(known.known, np.array([11]))[0]
-            far = (expected - shipped_prior().mean) / np.sqrt(np.diag(shipped_prior().covariance))
-            np.testing.assert_allclose(known.contexts[11, 1 : 1 + CONTEXT_WIDTH // 2], far, rtol=1e-4, atol=1e-5)
-    # Opponents in an environment or a match say nothing of each other.
-    known.experience = None
-    known.read(np.arange(12))
-    assert not known.contexts[10:].any() and known.contexts[:10, 0].all()
-
-
-def test_what_was_expected_goes_as_somebody_becomes_known() -> None:
-    """The context of a person is that of hands seen from what was expected of it."""
-    known = Acquaintances(Experience(9.0, 10))
-    known.widen(3)
-    known.known[:2] = newcomers(1.0, 2)
-    known.known[2] = newcomers(-1.0, 1, seed=4)[0]
-    known.read(np.array([2]))
-    prior, person = shipped_prior(), newcomers(-1.0, 1, seed=4)[0]
-    expected = expected_weights(known.known, np.array([2]))[0]
-    mean = person["mean"] + (expected - prior.mean) / 20
-    far = (mean - prior.mean) / np.sqrt(np.diag(prior.covariance))
-    np.testing.assert_allclose(known.contexts[2, 1 : 1 + CONTEXT_WIDTH // 2], far, rtol=1e-4, atol=1e-5)
+# --- everybody -----------------------------------------------------------------------------------------------------------------
 
 
 def test_what_holds_against_anybody_is_learned_from_everybody(level: Level) -> None:
-    known = Acquaintances(Experience())
+    known = Acquaintances(on_record=True)
     known.widen(3)
     known.known["hands"] = [0, 30, 10]
     known.hands_elsewhere = 5
@@ -257,7 +170,7 @@ def test_what_holds_against_anybody_is_learned_from_everybody(level: Level) -> N
     assert level.answers is not None and leanings is not None
     np.testing.assert_allclose(leanings[0], level.answers.matrix[0] / 2)
     # Opponents in an environment or a match say nothing of each other.
-    known.experience = None
+    known.on_record = False
     assert known.general_hands(rows).tolist() == [0, 10]
 
 

@@ -80,9 +80,6 @@ def test_what_it_is_told_follows_from_what_is_known(told_level: Level) -> None:
     np.testing.assert_allclose(found[1:, 0], odds / (1 + odds), rtol=1e-5)
     style = contexts[1:, : len(READS)] @ answers.expected[:, 1:]
     np.testing.assert_allclose(found[1:, 1:], found[1:, :1] * style, rtol=1e-3, atol=1e-4)
-    # What others let expect of somebody who has shown no hand is not told either.
-    expected = told_level.told(contexts[1:2], np.zeros(1, int))
-    assert expected is not None and not expected.any()
     # Where what is known counts by half, half of the style; the probability is told as it is.
     half = told_level.with_settings(pace=3.0).told(contexts[3:4], np.array([3]))
     assert half is not None and half[0, 0] == found[3, 0]

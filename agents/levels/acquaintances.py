@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.levels.experience import TESTED_AFTER, Experience, expected_weights
 from agents.opponent_model.habits import COUNTS, count_hands
 from agents.opponent_model.posterior import CONTEXT_WIDTH, Knowledge
 
@@ -13,7 +12,7 @@ class Acquaintances:
     """What a level knows of opponents, a row for each.
 
     Args:
-        experience: what newcomers said of what is expected of people; ``None`` where opponents say nothing of each other.
+        on_record: whether all are on one record, so that the hands of everybody count for what holds against anybody.
 
     Attributes:
         contexts: what the level's answers follow from, ``float32[rows, CONTEXT_WIDTH]`` (``Knowledge.context``).
@@ -21,8 +20,8 @@ class Acquaintances:
         counts: habits, ``COUNTS[rows]``.
     """
 
-    def __init__(self, experience: Experience | None = None) -> None:
-        self.experience = experience
+    def __init__(self, on_record: bool = False) -> None:
+        self.on_record = on_record
         self.hands_elsewhere = 0
         self.knowledge = Knowledge(1)
         self.contexts = np.zeros((1, CONTEXT_WIDTH), np.float32)
@@ -59,25 +58,15 @@ class Acquaintances:
             views: ``VIEW[n]``, final views of the seat that watches.
             rows: ``int64[n]``, the opponent of each.
         """
-        before = self.known["hands"][rows].copy()
         self.knowledge.learn(views, rows)
         count_hands(views, rows, self.counts)
-        if self.experience is not None:
-            tested = np.unique(rows[(before < TESTED_AFTER) & (self.known["hands"][rows] >= TESTED_AFTER)])
-            for row, expected in zip(tested, expected_weights(self.known, tested), strict=True):
-                self.experience.test(expected, self.known[row])
         self.read(np.unique(rows))
 
     def general_hands(self, rows: np.ndarray) -> np.ndarray:
-        """The hands by which a level plays what holds against anybody, ``int64[n]``: everybody's, or without experience each one's own."""
+        """The hands by which a level plays what holds against anybody, ``int64[n]``: everybody's, or each one's own without a record."""
         hands = self.known["hands"]
-        if self.experience is None:
-            return hands[rows]
-        return np.full(len(rows), self.hands_elsewhere + hands.sum())
+        return np.full(len(rows), self.hands_elsewhere + hands.sum()) if self.on_record else hands[rows]
 
     def read(self, rows: np.ndarray) -> None:
         """Writes the contexts of some opponents."""
-        if self.experience is not None and self.experience.trusted:
-            self.contexts[rows] = self.knowledge.context(rows, expected_weights(self.known, rows))
-        else:
-            self.contexts[rows] = self.knowledge.context(rows)
+        self.contexts[rows] = self.knowledge.context(rows)

@@ -130,7 +130,7 @@ class Answers:
             return None
         known = contexts[:, : len(READS)].astype(np.float64)
         found = known @ self.expected
-        # Nothing is told of somebody of whom nothing is known, not even what others let expect.
+        # Nothing is told of somebody of whom nothing is known.
         likely = known[:, 0] * np.exp(-np.logaddexp(0, -found[:, 0]))
         found[:, 0] = 1
         found[:, 1:] *= whom[:, None]

@@ -153,12 +153,11 @@ class Level:
     def told(self, contexts: np.ndarray, hands: np.ndarray) -> np.ndarray | None:
         """What its network is told of some opponents, from what ``leanings`` follow from: ``float32[n, TOLD_WIDTH]``.
 
-        Nothing of somebody who has shown no hand, whatever others let expect. ``None`` for a level that learns nothing, or whose network is
-        told nothing.
+        ``None`` for a level that learns nothing, or whose network is told nothing.
         """
         if self.answers is None:
             return None
-        return self.answers.told(contexts * (hands > 0)[:, None], self.settings.share(hands))
+        return self.answers.told(contexts, self.settings.share(hands))
 
     def with_settings(self, **changes: Any) -> Level:
         """The same level with some settings changed.

@@ -20,7 +20,6 @@ from pydantic import Field
 from agents.config import Config, ConfigError, parse_config
 from agents.files import parse_json, read_bytes, write_json
 from agents.levels.acquaintances import Acquaintances
-from agents.levels.experience import Experience
 from agents.levels.level import INSTALLED, Level, LevelError
 from agents.opponent_model.features import NUM_WEIGHTS
 from agents.opponent_model.habits import COUNTS, NUM_HABITS
@@ -31,6 +30,8 @@ FORMAT_VERSION = 3
 DIRECTORY = "levels"
 # Earlier formats counted what levels do no more.
 _EARLIER = (1, 2)
+# What files of this format held once, and nothing reads any more.
+_ONCE_HELD = ("evidence", "tests")
 
 # Characters of a level's name, and of what it is made of, in the name of its file.
 _NAME, _DIGEST = 40, 16
@@ -54,8 +55,6 @@ class _File(Config):
 
     format: Literal[3]
     level: str
-    evidence: _Number = 0.0
-    tests: int = Field(0, ge=0, le=2**31)
     opponents: dict[str, _Known]
     checksum: str = ""
 
@@ -81,7 +80,7 @@ def _read(path: Path, level: Level) -> tuple[_File, bool]:
     Raises:
         LevelError: if it is damaged or of another version. It is left as it is.
     """
-    empty = _File(format=FORMAT_VERSION, level=level.name, tests=0, opponents={})
+    empty = _File(format=FORMAT_VERSION, level=level.name, opponents={})
     try:
         text = read_bytes(path)
     except FileNotFoundError:
@@ -96,6 +95,8 @@ def _read(path: Path, level: Level) -> tuple[_File, bool]:
             raise ConfigError("its checksum does not match")
         if values.get("format") in _EARLIER:
             return empty, True
+        for name in _ONCE_HELD:
+            values.pop(name, None)
         file: _File = parse_config(values, _File, path.name)
         for known in file.opponents.values():
             # Raises where they are no precisions.
@@ -107,15 +108,15 @@ def _read(path: Path, level: Level) -> tuple[_File, bool]:
 
 
 def _acquaintances(file: _File, opponent: str) -> Acquaintances:
-    """The opponent in row 0, and after it the others, of whom only weights, hands and habits are read."""
+    """The opponent in row 0, and after it the others, of whom only hands and habits are read."""
     opponent = spelled(opponent, file.opponents)
-    found = Acquaintances(Experience(file.evidence, file.tests))
+    found = Acquaintances(on_record=True)
     names = [opponent, *(name for name in file.opponents if name != opponent)]
     found.widen(len(names))
     for row, name in enumerate(names):
         if (known := file.opponents.get(name)) is not None:
             found.counts["did"][row], found.counts["could"][row] = known.did, known.could
-            found.known["mean"][row], found.known["hands"][row] = known.mean, known.hands
+            found.known["hands"][row] = known.hands
     if (known := file.opponents.get(opponent)) is not None:
         found.knowledge.load(0, known.model_dump())
     found.read(np.zeros(1, np.int64))
@@ -203,13 +204,11 @@ class Profile:
             with FileLock(self.path.with_suffix(".lock")):
                 file, _ = _read(self.path, self.level)
                 found = _acquaintances(file, self.opponent)
-                assert found.experience is not None
                 found.learn(views, np.zeros(len(views), np.int64))
                 counts = {name: found.counts[name][0].tolist() for name in COUNTS.names or ()}
                 known_now = _Known(**found.knowledge.to_dict(0), **counts)
-                changes = {"evidence": found.experience.evidence, "tests": found.experience.tests}
                 known_as = spelled(self.opponent, file.opponents)
-                file = file.model_copy(update=changes | {"opponents": file.opponents | {known_as: known_now}})
+                file = file.model_copy(update={"opponents": file.opponents | {known_as: known_now}})
                 values = file.model_dump()
                 write_json(self.path, values | {"checksum": _checksum(values)})
         except OSError as error:
@@ -221,7 +220,7 @@ class Profile:
 
 def _copy(found: Acquaintances, known: Acquaintances) -> None:
     known.known[0], known.counts[0], known.contexts[0] = found.known[0], found.counts[0], found.contexts[0]
-    known.experience, known.hands_elsewhere = found.experience, int(found.known["hands"][1:].sum())
+    known.on_record, known.hands_elsewhere = True, int(found.known["hands"][1:].sum())
 
 
 def reset_level(home: Path, level: Level) -> str:

@@ -12,7 +12,6 @@ from agents.arena.series import play_series
 from agents.bots.heuristics import StylePlayer, style
 from agents.levels.acquaintances import Acquaintances
 from agents.levels.answers import READS
-from agents.levels.experience import TESTED_AFTER, TRUST
 from agents.levels.level import Level
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import read_learned
@@ -213,12 +212,6 @@ def _of_opponent(found: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _odds(evidence: float) -> str:
-    """Odds from their logarithm, at most a million to one."""
-    odds = float(np.exp(np.clip(evidence, -13.8, 13.8)))
-    return f"{odds:,.1f} to 1" if odds >= 1 else f"1 to {1 / odds:,.1f}"
-
-
 def what_did_you_learn(home: Path, level: Level, opponent: str | None = None) -> str:
     """What a level has learned of an opponent (of all when left out), and what it expects of strangers.
 
@@ -233,19 +226,11 @@ def what_did_you_learn(home: Path, level: Level, opponent: str | None = None) ->
         lines.append("Certainty: 0 % knows no more than of a stranger, 100 % is sure.")
     if not lines:
         lines.append(f"{level.name} has learned nothing yet; it plays as installed.")
-    known = read_learned(home, level, "")[""]
-    general_hands, experience = known.general_hands(np.zeros(1, np.int64)), known.experience
+    general_hands = read_learned(home, level, "")[""].general_hands(np.zeros(1, np.int64))
     if general_hands[0] and level.answers is not None and level.answers.matrix[0].any():
         share, plural = 100 * level.settings.general_share(general_hands)[0], "s" if general_hands[0] > 1 else ""
         lines.append(
             f"After {general_hands[0]} hand{plural} of everybody it plays {share:.0f} % of what it was fitted to do against anybody, "
             "strangers too."
-        )
-    if experience is not None and experience.tests:
-        said = "it expects what it met so far" if experience.trusted else "it expects what it was installed to expect"
-        people = "person" if experience.tests == 1 else "people"
-        lines.append(
-            f"After {experience.tests} {people} of {TESTED_AFTER} hands or more tested what it expects of strangers "
-            f"({_odds(experience.evidence)} for it, {np.exp(TRUST):.0f} to 1 is asked), {said}."
         )
     return "\n".join(lines)

@@ -112,11 +112,11 @@ def _spread(precision, space, out):
 
 
 @kernel
-def _contexts(known, mean, deviation, strangers, space, out):
+def _contexts(known, mean, deviation, space, out):
     spread = np.empty(NUM_WEIGHTS)
     for i in range(known.shape[0]):
         k = known[i]
-        if k.hands == 0 and not strangers:
+        if k.hands == 0:
             out[i, :] = 0
             continue
         _spread(k.precision, space[0], spread)
@@ -153,7 +153,7 @@ class Knowledge:
         """
         _learn(views, np.asarray(rows, np.int64), self.known, self._space, weight * self.prior.tempered)
 
-    def context(self, rows: np.ndarray, expected: np.ndarray | None = None) -> np.ndarray:
+    def context(self, rows: np.ndarray) -> np.ndarray:
         """What is known as numbers, ``float32[n, CONTEXT_WIDTH]``: all 0 for a stranger.
 
         First 1 where a hand was shown, then how far each weight's mean is from the population's, in the population's standard deviations,
@@ -161,15 +161,9 @@ class Knowledge:
 
         Args:
             rows: ``int[n]``, the opponents.
-            expected: weights that were to be expected of each in place of the population's mean, ``float64[n, NUM_WEIGHTS]``; then
-                something is known of strangers, too.
         """
-        known = self.known[rows]
-        if expected is not None:
-            pull = (expected - self.prior.mean) @ np.linalg.inv(self.prior.covariance)
-            known["mean"] += np.linalg.solve(known["precision"], pull[:, :, None])[:, :, 0]
         out = np.empty((len(rows), CONTEXT_WIDTH), np.float32)
-        _contexts(known, self.prior.mean, self._deviation, expected is not None, self._space, out)
+        _contexts(self.known[rows], self.prior.mean, self._deviation, self._space, out)
         return out
 
     def to_dict(self, row: int) -> dict[str, Any]:

@@ -8,9 +8,7 @@ import numpy as np
 from starlette.responses import Response
 
 from agents.arena.results import Z95, weighted
-from agents.levels.experience import TESTED_AFTER, TRUST
 from agents.levels.level import NAMES, load_level
-from agents.levels.profile import read_learned
 from agents.levels.words import findings
 from agents.play.opponents import checked_level, reset_level
 from agents.play.options import opponent_name
@@ -19,8 +17,6 @@ from agents.web.asked import Asked
 
 # A gain is told from this many hands in each half on.
 _FEWEST = 5
-# Odds are told up to here.
-_MOST_ODDS = 1e6
 
 
 def _gain(file: PlayerFile, level: str) -> dict[str, Any] | None:
@@ -75,17 +71,10 @@ def learned(asked: Asked) -> Response:
     }
     if level.learns:
         (found,) = findings(session.home.path, level, session.file.name)
-        (known,) = read_learned(session.home.path, level, session.file.name).values()
-        experience = known.experience
-        assert experience is not None
         values |= {
             "found": found,
             "beliefs": _beliefs(found["beliefs"]),
             "gain": _gain(session.file, name),
-            "experience": experience,
-            "odds": min(float(np.exp(np.clip(experience.evidence, -20, 20))), _MOST_ODDS),
-            "odds_needed": float(np.exp(TRUST)),
-            "tested_after": TESTED_AFTER,
         }
     return asked.page("learned.html", **values)
 

@@ -1,8 +1,7 @@
 """Does a level get better with experience? Histories of thousands of hands, then new opponents, with and without what was learned.
 
-In a history a level meets many opponents, learns each, and learns from all of them what to expect of strangers
-(``agents.levels.experience``); and the hands of all count for how much it plays of what holds against anybody. Afterwards it and the
-level as installed meet opponents that neither has seen, on the same deals; both learn during these hands.
+In a history a level meets many opponents and learns each, and the hands of all count for how much it plays of what holds against anybody.
+Afterwards it and the level as installed meet opponents that neither has seen, on the same deals; both learn during these hands.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from agents.arena.series import play_series
 from agents.bots.population import PopulationPlayer
 from agents.deals import Domain
 from agents.levels.acquaintances import Acquaintances
-from agents.levels.experience import Experience
 from agents.levels.level import Level
 from agents.levels.player import LevelPlayer
 
@@ -84,12 +82,10 @@ class Growth:
 
     Attributes:
         gains: ``float64[histories]``, points a hand over the level as installed, on fresh hands.
-        trusted: in how many histories strangers meet the expectation that was learned.
         mean: of the gains, with its interval.
     """
 
     gains: np.ndarray
-    trusted: int
     mean: Estimate
 
 
@@ -103,7 +99,7 @@ def measure_growth(level: Level, histories: int = 20, hands: int = 5000, fresh: 
         fresh: hands against new opponents.
         seed: of deals and players.
     """
-    minds = [Acquaintances(Experience()) for _ in range(histories)]
+    minds = [Acquaintances(on_record=True) for _ in range(histories)]
     for block in range(max(1, hands // (STAY * TABLES))):
         player = Experienced(level, minds, TABLES, seed + block)
         strangers = PopulationPlayer(seed + block, STYLES, _MET)
@@ -113,7 +109,7 @@ def measure_growth(level: Level, histories: int = 20, hands: int = 5000, fresh: 
             player, strangers, series=histories * TABLES, hands=STAY, seed=seed + 1 + block, domain=Domain.SELECT
         )
     each = max(1, fresh // STAY)
-    inexperienced = [Acquaintances(Experience()) for _ in range(histories)]
+    inexperienced = [Acquaintances(on_record=True) for _ in range(histories)]
     points = [
         play_series(
             Experienced(level, known, each, seed), PopulationPlayer(seed, each, _FRESH),
@@ -122,5 +118,4 @@ def measure_growth(level: Level, histories: int = 20, hands: int = 5000, fresh: 
         for known in (deepcopy(minds), inexperienced)
     ]  # fmt: skip
     gains = (points[0].astype(np.float64) - points[1]).reshape(histories, -1).mean(1)
-    trusted = sum(mind.experience is not None and mind.experience.trusted for mind in minds)
-    return Growth(gains, trusted, ratio(gains, np.ones(histories)))
+    return Growth(gains, ratio(gains, np.ones(histories)))
