@@ -109,10 +109,10 @@ def test_an_empty_name_is_not_the_current_directory(
     [
         (["train", "--out", ""], "--out"),
         (["levels", "learned", "level-2", "--home", ""], "--home"),
-        (["levels", "import", ".", ""], "PATH"),
-        (["levels", "export", "level-1", ""], "PATH"),
+        (["levels", "import", ".", ""], "TARGET"),
+        (["levels", "export", "level-1", ""], "TARGET"),
         (["levels", "build", ".", "--out", ""], "--out"),
-        (["export", "level-1", ""], "PATH"),
+        (["export", "level-1", ""], "OUT"),
         (["tournament", "tournament.yaml", "out="], "out"),
         (["tournament", "tournament.yaml", "out=''"], "out"),
         (["evaluate", "simple", "--out", ""], "--out"),
