@@ -39,11 +39,9 @@ class Acquaintances:
         """Makes room for ``rows`` opponents in all; the new ones are strangers."""
         more = rows - len(self)
         if more > 0:
-            first = len(self)
             self.knowledge.known = np.concatenate([self.known, np.repeat(self.knowledge.prior.stranger, more)])
             self.contexts = np.concatenate([self.contexts, np.zeros((more, CONTEXT_WIDTH), np.float32)])
             self.counts = np.concatenate([self.counts, np.zeros(more, COUNTS)])
-            self.read(np.arange(first, rows))
 
     def forget(self, rows: np.ndarray) -> None:
         """Makes strangers of some opponents."""
