@@ -220,3 +220,23 @@ def test_what_cannot_be_played_is_said_before_anything_is_played_or_made(
     with pytest.raises(SystemExit, match=said):
         main()
     assert not [path for path in tmp_path.rglob("*") if path.is_file()] and not capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["levels", "variety", "level-3", "--deals", "x"], "--deals: 'x' is not a whole number"),
+        (["evaluate", "simple", "easy", "--games", "1.5"], "--games: '1.5' is not a whole number"),
+        (["evaluate", "simple", "easy", "--games", ""], "--games: '' is not a whole number"),
+        (["evaluate", "simple", "easy", "--margin", "half"], "--margin: 'half' is not a number"),
+    ],
+)
+def test_what_is_no_number_is_said_in_plain_words(
+    words: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["gin", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    shown = " ".join(capsys.readouterr().err.replace("│", " ").split())
+    assert f"Error parsing {said}" in shown and "got errors" not in shown.lower()

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 if TYPE_CHECKING:
     from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
@@ -182,7 +182,7 @@ def _function(command: Command, name: str, arguments: Sequence[str]) -> int | No
     function = getattr(importlib.import_module(module), attribute)
     import tyro
 
-    with _paths_not_empty():
+    with _plain_words():
         if command.reads_arguments:
             return function(arguments)
         return tyro.cli(
@@ -190,13 +190,14 @@ def _function(command: Command, name: str, arguments: Sequence[str]) -> int | No
         )
 
 
-def _paths_not_empty() -> ConstructorRegistry:
-    """Within it, every command refuses an empty path."""
+def _plain_words() -> ConstructorRegistry:
+    """Within it, every command refuses an empty path, and what is no number, in plain words."""
     from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec
 
     from agents.files import parse_path
 
     registry = ConstructorRegistry()
+    numbers = {int: "a whole number", float: "a number"}
 
     @registry.primitive_rule
     def path(asked: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Path] | None:
@@ -207,6 +208,29 @@ def _paths_not_empty() -> ConstructorRegistry:
             metavar="PATH",
             instance_from_str=lambda words: parse_path(words[0]),
             is_instance=lambda value: isinstance(value, Path),
+            str_from_instance=lambda value: [str(value)],
+        )
+
+    @registry.primitive_rule
+    def number(asked: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
+        kinds = set(get_args(asked.type) or [asked.type]) - {type(None)}
+        if len(kinds) != 1 or not kinds <= numbers.keys():
+            return None
+        kind = kinds.pop()
+
+        def parse(words: list[str]) -> Any:
+            if words[0] == "None" and kind is not asked.type:
+                return None
+            try:
+                return kind(words[0])
+            except ValueError:
+                raise ValueError(f"{words[0]!r} is not {numbers[kind]}") from None
+
+        return PrimitiveConstructorSpec(
+            nargs=1,
+            metavar=kind.__name__.upper(),
+            instance_from_str=parse,
+            is_instance=lambda value: isinstance(value, (asked.type, int)),
             str_from_instance=lambda value: [str(value)],
         )
 
