@@ -91,8 +91,7 @@ bench: $(PEERS)
 	$(BIN)/python -m benchmarks.tables
 
 # From nothing to the network that ships: the long run, then twice a shorter one that goes on from what there is, much of it against bots, and
-# the mean of the weights before and after it. What shipped as agents/data/network was made by these steps one by one; the first finish began
-# with a new critic, since that of the long run had not been kept.
+# the mean of the weights before and after it. agents/data/network is what this command made.
 ROUND := --config configs/finish.yaml
 network: $(SETUP)
 	$(BIN)/python train.py --config configs/strong.yaml --out runs/strong
@@ -106,7 +105,8 @@ network: $(SETUP)
 
 # From the network that ships to level 4: a network that is told its opponent's style, trained twice, the second time on four times the
 # styles; the mean of it and the network that it began from; and what such a level expects of whom it knows. What shipped as level 4 was made by
-# these steps one by one. Run again, it repeats the last three steps, which takes minutes.
+# these steps one by one, from the network before (benchmarks/checkpoints/level-base). Run again, it repeats the last three steps, which takes
+# minutes.
 TOLD := --config configs/teacher.yaml
 level-4: $(SETUP)
 	$(BIN)/python train.py $(TOLD) --set decisions=120000000 --start agents/data/network --out runs/teacher
@@ -117,9 +117,9 @@ level-4: $(SETUP)
 	$(BIN)/gin levels fit runs/level-4 --set rounds=2 series=1024 hands=24
 
 # The shipped network on deals that nothing was trained or chosen on: the members of its training pool, then styles kept aside,
-# and the network that shipped before.
+# and two networks that shipped before.
 RIVALS := simple formula camper knocker easy style:base=prefers-runs style:base=keeps-high \
-	style:base=takes-none style:base=knocker,turns=2 style:base=camper,danger=0 benchmarks/checkpoints/stages
+	style:base=takes-none style:base=knocker,turns=2 style:base=camper,danger=0 benchmarks/checkpoints/stages benchmarks/checkpoints/level-base
 PRESETS := dg-simple dg-standard dg-oklahoma gr gr-oklahoma ht1 ht2-simple ht2-traditional gc gc-oklahoma openspiel
 GAMES := 10000
 

@@ -28,7 +28,7 @@ from agents.files import check_writable, write_json
 from agents.learning.told import told
 from agents.levels.bench.opponents import PlayersBySeries, held_out, held_out_names
 from agents.network.checkpoint import read_metadata
-from agents.network.player import load_network
+from agents.network.player import SHIPPED, load_network
 from ginenv.errors import GinError, must_be
 from ginenv.players import Player, make_player
 
@@ -45,7 +45,7 @@ class Arguments:
 
     Attributes:
         teacher: checkpoint of a network that is told styles.
-        start: player that it began from.
+        start: the network that it began from, ``network`` or a checkpoint.
         hands: against each opponent, in each way.
         seed: of the deals.
         out: JSON to write.
@@ -86,6 +86,7 @@ def main() -> None:
     check_writable(asked.out)
     # Read before it is played, since a run that goes on writes another.
     taught, teacher, start = read_metadata(asked.teacher), load_network(asked.teacher), make_player(asked.start)
+    began = read_metadata(SHIPPED if asked.start == "network" else asked.start)
     names, truths = _truths()
     typical = told(np.zeros((1, truths.shape[1] - 1), np.float32)).repeat(len(names), 0)
     ways = {
@@ -115,6 +116,7 @@ def main() -> None:
         "teacher": {key: taught["about"].get(key) for key in ("command", "decisions")}
         | {"weights_sha256": taught["weights_sha256"]},
         "start": asked.start,
+        "start_sha256": began["weights_sha256"],
     }
     write_json(asked.out, {"opponents": rows, "summary": summary, "settings": settings, "versions": versions()})
     shown = Table("opponent", *points, "truth less typical", title="Points a hand")

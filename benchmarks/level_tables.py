@@ -162,9 +162,10 @@ def histories_table() -> list[str]:
     )
 
 
-TOLD = """`python -m benchmarks.ceiling`: a network that learned against many thousand random styles, each time told which one, and met none
-of the held-out opponents; told the true numbers of each, those of a typical one, or those of another of them. The two kinds that are
-no styles are left out. Intervals by deals, of one training."""
+TOLD = """`python -m benchmarks.ceiling benchmarks/checkpoints/teacher --start benchmarks/checkpoints/level-base`: a network that learned
+against many thousand random styles for 120 M and then 140 M decisions, each time told which one, and met none of the held-out
+opponents; told the true numbers of each, those of a typical one, or those of another of them. The two kinds that are no styles are
+left out. It began from `benchmarks/checkpoints/level-base`. Intervals by deals, of one training."""
 
 
 def told_table() -> list[str]:
@@ -185,8 +186,8 @@ def told_table() -> list[str]:
     )
     headings = [
         f"points a hand, {settings['hands']:,} hands each",
-        "`network`, from which it began",
-        f"told the truth less that ({settings['teacher']['decisions']:,} decisions)",
+        "the network that it began from",
+        "told the truth less that",
         "told the truth less a typical style",
         "told another's less a typical style",
     ]
@@ -196,7 +197,7 @@ def told_table() -> list[str]:
 KNOWN = """`python -m benchmarks.known_opponents`: one response learns against all held-out opponents at once, as if they were
 one; from it go on one that meets all, and some that meet one of them each, for as many decisions. What the dedicated ones win more is
 what knowing the opponent is worth to this learner, and what so much more practice against it is worth; a longer training may find
-more. Intervals by deals, of one training each."""
+more. The common one began from `benchmarks/checkpoints/level-base`. Intervals by deals, of one training each."""
 
 
 def known_table() -> list[str]:
@@ -217,7 +218,7 @@ def known_table() -> list[str]:
     )
     headings = [
         f"points a hand, {settings['hands']:,} hands each",
-        "`network`",
+        "the network that they began from",
         f"a response to all less that ({settings['common']} and {settings['dedicated']} decisions)",
         f"a dedicated response less the one to all (the last {settings['dedicated']} of its decisions)",
     ]

@@ -4,7 +4,7 @@ python -m benchmarks.search_strength --games 400                          all ro
 python -m benchmarks.search_strength --games 2000 --only "128 worlds"     one of them
 
 Games under ``eaai`` on mirrored deals that nothing was tuned on; the same deals for all rows. Results are kept after every
-row, and a row that is there already is not played again.
+row; a row that is there already is not played again, rows of another network than the one that ships are dropped.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from rich.table import Table
 
 from agents.arena import play_match
 from agents.files import write_json
+from agents.network.checkpoint import read_metadata
+from agents.network.player import SHIPPED
 
 RESULTS = Path(__file__).parent / "results" / "search_strength.json"
 ROWS = {f"{worlds} worlds": f"search:worlds={worlds}" for worlds in (16, 32, 64, 128, 256, 512, 1024)} | {
@@ -33,7 +35,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=[], help="rows whose name begins with one of these")
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
-    results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    found = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    network = read_metadata(SHIPPED)["weights_sha256"]
+    results = {key: row for key, row in found.items() if row.get("network") == network}
     table = Table("", *asked.opponents, "ms a decision")
     for name, player in ROWS.items():
         if asked.only and not name.startswith(tuple(asked.only)):
@@ -43,7 +47,7 @@ def main() -> None:
             key = f"{player} – {opponent} – {asked.games} games, seed {asked.seed}"
             if key not in results:
                 match = play_match(player, opponent, rules="eaai", pairs=asked.games // 2, seed=asked.seed)
-                results[key] = match.to_dict()
+                results[key] = match.to_dict() | {"network": network}
                 write_json(RESULTS, results)
             share = results[key]["share"]
             cells.append(f"{100 * share['mean']:.1f} ({100 * share['low']:.1f} to {100 * share['high']:.1f})")

@@ -41,6 +41,7 @@ IN_SHORT = ("simple", "formula", "knocker", "camper", "style-base-camper-danger-
 # What the checkpoints of runs are.
 _LEARNERS = {
     "benchmarks/checkpoints/stages": "a network that shipped earlier (`benchmarks/checkpoints/stages`)",
+    "benchmarks/checkpoints/level-base": "the network that shipped before, of the same recipe (`benchmarks/checkpoints/level-base`)",
     "runs/dmc/last": "Deep Monte Carlo (`configs/dmc.yaml`, 16 M decisions)",
 }
 
@@ -184,7 +185,7 @@ def growth_table() -> list[str]:
 
 
 def search_table() -> list[str]:
-    """The search on top of the shipped network: strength by budget, and without each of its parts."""
+    """The search on top of the shipped network: strength by budget, and its time."""
     measured = json.loads((RESULTS / "search_strength.json").read_text(encoding="utf-8"))
     matches = []
     for key, match in measured.items():

@@ -9,6 +9,8 @@ from typing import Any
 
 from agents.analysis.marks import MARKS
 from agents.levels.level import NAMES, load_level
+from agents.network.checkpoint import read_metadata
+from agents.network.player import SHIPPED
 from benchmarks.markdown import table
 
 RESULTS = Path(__file__).parent / "results"
@@ -31,12 +33,12 @@ def speed_table() -> list[str]:
 def mistakes_table() -> list[str]:
     """What ``benchmarks.mistakes`` has found."""
     found = _read("mistakes.json")
-    summary, rows = found["summary"], []
+    summary, rows, weights = found["summary"], [], read_metadata(SHIPPED)["weights_sha256"]
     for name, each in sorted(summary["players"].items(), key=lambda item: found["ratings"][item[0]]["rating"]):
         marks = [f"{100 * each['marks'][mark]:.2f}" for mark in MARKS]
         loss = f"{100 * each['loss']:.3f} ± {100 * each['half']:.3f}"
-        # A level that has changed since was another one.
-        now = load_level(name).digest if name in NAMES else None
+        # A level or a network that has changed since was another one.
+        now = load_level(name).digest if name in NAMES else weights if name == "network" else None
         earlier = "" if found["asked"]["weights"].get(name) == now else ", an earlier one"
         rows.append(
             [f"`{name}`{earlier}", f"{found['ratings'][name]['rating']:+.0f}", str(each["hands"]), loss, *marks]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from test_search import JUDGED, mid_hand
@@ -83,6 +85,22 @@ def test_a_search_that_varies_looks_at_what_its_policy_hardly_ever_plays() -> No
     assert len(views) == 8
     np.testing.assert_array_equal(SearchPlayer(config, 1, sure).act(views), firsts)
     assert (SearchPlayer(varied, 1, sure).act(views) != firsts).sum() > 3
+
+
+def test_a_search_that_varies_draws_as_its_policy_is_sure_to() -> None:
+    """What is true of discards is not of draws: the policy's word counts where it leaves nothing to search."""
+    states = mid_hand(60)
+    views = make_views(states, states["turn"])
+    draws = views[np.isin(views["phase"], (PHASE_DRAW, PHASE_UPCARD))][:16]
+
+    def sure_of(action: int) -> Callable[[np.ndarray, np.ndarray | None], np.ndarray]:
+        logits = np.zeros(NUM_ACTIONS, np.float32)
+        logits[action] = 15
+        return lambda views, slots: np.repeat(logits[None], len(views), 0)
+
+    varied = parse_config(JUDGED | {"slack": 10.0, "policy_weight": 0.0}, SearchConfig, "a test")
+    assert len(draws) == 16
+    assert (SearchPlayer(varied, 1, sure_of(UPCARD)).act(draws) == UPCARD).all()
 
 
 def test_a_search_that_varies_chooses_otherwise_with_other_luck_alone() -> None:

@@ -112,7 +112,7 @@ class ExploitConfig(Config):
         out: where the results go, as JSON.
     """
 
-    agent: Annotated[str, tyro.conf.Positional]
+    agent: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PLAYER")]
     decisions: str = "20m"
     seeds: int = Field(3, gt=0)
     rules: str = "eaai"

@@ -56,6 +56,11 @@ def _made_of(spec: str) -> dict[str, str]:
     if parsed.kind == "cmd":
         return {}
     hashes = {}
+    if parsed.kind == "network":
+        from agents.network.checkpoint import read_metadata
+        from agents.network.player import SHIPPED
+
+        hashes[parsed.kind] = str(read_metadata(SHIPPED)["weights_sha256"])
     # A player that is more than a checkpoint says itself what it is made of.
     level = getattr(make_player(spec), "level", None)
     if level is not None:

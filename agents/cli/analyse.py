@@ -45,7 +45,7 @@ class AnalyseConfig(Config):
         as_json: print JSON instead of tables: everything that was found, the candidates and beliefs too.
     """
 
-    subject: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    subject: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[SUBJECT ...]")] = ()
     game: int | None = Field(None, ge=1)
     hand: int | None = Field(None, ge=1)
     mistakes: bool = False

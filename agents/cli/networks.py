@@ -18,7 +18,7 @@ from ginenv.errors import GinError
 
 def export(
     network: Annotated[str, Positional, arg(metavar="NETWORK")],
-    out: Annotated[Path, Positional, arg(metavar="OUT")],
+    out: Annotated[Path, Positional, arg(metavar="DIRECTORY")],
     onnx: bool = False,
 ) -> None:
     """Writes a network as a directory of its own, with its card.

@@ -15,6 +15,7 @@ class Acquaintances:
         on_record: whether all are on one record, so that the hands of everybody count for what holds against anybody.
 
     Attributes:
+        on_record: as above; a profile that is opened sets it.
         contexts: what the level's answers follow from, ``float32[rows, CONTEXT_WIDTH]`` (``Knowledge.context``).
         hands_elsewhere: hands shown of people who have no row here.
         counts: habits, ``COUNTS[rows]``.

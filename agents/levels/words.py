@@ -213,7 +213,7 @@ def _of_opponent(found: dict[str, Any]) -> list[str]:
 
 
 def what_did_you_learn(home: Path, level: Level, opponent: str | None = None) -> str:
-    """What a level has learned of an opponent (of all when left out), and what it expects of strangers.
+    """What a level has learned of an opponent (of all when left out), and how much it plays of what holds against anybody.
 
     Raises:
         LevelError: if the file that holds it is damaged.

@@ -15,7 +15,7 @@ MAX_CANDIDATES = 16
 _SEARCHED = 8
 # Candidates less probable than this fraction of the policy's choice are left out.
 _LEAST_PROBABLE = 0.002
-# The same for discards among which chance is to decide: a policy that has learned enough is sure of one where others are as good.
+# The same where chance is to decide among discards: a policy that has learned enough is sure of one where others are as good.
 _LEAST_PROBABLE_VARIED = 1e-9
 
 CANDIDATE = np.dtype(
@@ -97,7 +97,7 @@ def list_candidates(views, decisions, found, counts, varied):
         decisions: ``DECISION[n]``, whose logits are read.
         found: ``CANDIDATE[n, MAX_CANDIDATES]`` of zeros; actions and costs are written.
         counts: ``int64[n]``, their numbers, written.
-        varied: whether chance is to decide among discards, so that improbable ones are listed as well.
+        varied: whether chance is to decide among discards, so that improbable ones (and improbable knocks) are listed as well.
     """
     for i in range(views.shape[0]):
         counts[i] = _list(views[i], decisions[i].logits, found[i], varied)

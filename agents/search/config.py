@@ -25,7 +25,7 @@ class SearchConfig(Config):
         policy_weight: value (chance to win the game) of one nat of an action's log-probability under the policy.
         slack: a discard whose value is lower than the best one's by no more than so many standard errors of the difference is as good as
             that: chance decides among them (0: the best is played). Draws and knocks are never random. Above 0 the search also looks at
-            discards that the policy hardly ever plays.
+            discards and knocks that the policy hardly ever plays.
         threads: number of threads that share a batch's views.
     """
 
@@ -39,8 +39,19 @@ class SearchConfig(Config):
 
     @property
     def decisive(self) -> dict[str, Any]:
-        """The settings that a choice depends on, those left at their defaults included, as JSON can hold them."""
-        return self.model_dump(mode="json", exclude={"threads"})
+        """What a choice depends on, as JSON can hold it.
+
+        These are the settings, those left at their defaults included, and the network by the hash of its weights: the one that ships may
+        be another tomorrow.
+
+        Raises:
+            CheckpointError: if the network cannot be used.
+        """
+        from agents.network.checkpoint import read_metadata
+        from agents.network.player import SHIPPED
+
+        weights = read_metadata(self.network or SHIPPED)["weights_sha256"]
+        return self.model_dump(mode="json", exclude={"threads"}) | {"network": weights}
 
     @model_validator(mode="before")
     @classmethod

@@ -49,7 +49,7 @@ class ExplainConfig(Config):
         png: also write a picture to this file.
     """
 
-    position: Annotated[tuple[str, ...], tyro.conf.Positional]
+    position: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="POSITION ...")]
     hand: int | None = Field(None, ge=1)
     move: int | None = Field(None, ge=1)
     player: str = "search"

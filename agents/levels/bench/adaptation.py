@@ -58,7 +58,7 @@ class AdaptationConfig(Config):
         out: directory of results and report.
     """
 
-    level: Annotated[str, tyro.conf.Positional]
+    level: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="LEVEL")]
     series: int = Field(100, gt=1)
     hands: int = Field(500, ge=60)
     harm_series: int = Field(0, ge=0)
