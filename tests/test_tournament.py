@@ -171,6 +171,17 @@ def test_a_search_with_other_defaults_is_another_tournament(tmp_path, monkeypatc
         Tournament(config(tmp_path, players=players))
 
 
+@pytest.mark.parametrize(("player", "differs"), [("network", "weights"), ("search:worlds=2", "searches")])
+def test_another_network_that_ships_makes_another_tournament(player, differs, tmp_path, monkeypatch):
+    players = {"simple": "simple", "other": player}
+    Tournament(config(tmp_path, players=players))
+    Tournament(config(tmp_path, players=players))
+    for reader in ("network", "search"):
+        monkeypatch.setattr(f"agents.{reader}.player.SHIPPED", ROOT / "benchmarks" / "checkpoints" / "level-base")
+    with pytest.raises(GinError, match=rf"holds another tournament .* other: {differs}"):
+        Tournament(config(tmp_path, players=players))
+
+
 def test_a_preset_that_means_other_rules_is_another_tournament(tmp_path, monkeypatch):
     Tournament(config(tmp_path))
     monkeypatch.setitem(PRESETS, "eaai", PRESETS["eaai"].replace(gin_bonus=20))
