@@ -28,7 +28,7 @@ from agents.files import check_writable, write_json
 from agents.learning.told import told
 from agents.levels.bench.opponents import PlayersBySeries, held_out, held_out_names
 from agents.network.checkpoint import read_metadata
-from agents.network.player import SHIPPED, load_network
+from agents.network.player import load_network, network_directory
 from ginenv.errors import GinError, must_be
 from ginenv.players import Player, make_player
 
@@ -86,7 +86,7 @@ def main() -> None:
     check_writable(asked.out)
     # Read before it is played, since a run that goes on writes another.
     taught, teacher, start = read_metadata(asked.teacher), load_network(asked.teacher), make_player(asked.start)
-    began = read_metadata(SHIPPED if asked.start == "network" else asked.start)
+    began = read_metadata(network_directory(asked.start))
     names, truths = _truths()
     typical = told(np.zeros((1, truths.shape[1] - 1), np.float32)).repeat(len(names), 0)
     ways = {

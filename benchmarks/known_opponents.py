@@ -32,7 +32,7 @@ from agents.learning.exploit import begin_response
 from agents.learning.run import train
 from agents.levels.bench.opponents import held_out, held_out_names
 from agents.network.checkpoint import METADATA, read_metadata, save_checkpoint
-from agents.network.player import SHIPPED, load_network
+from agents.network.player import load_network, network_directory
 from ginenv.errors import GinError, must_be
 
 RULES = "eaai"
@@ -121,7 +121,7 @@ def main() -> None:
     """Trains what is missing, measures, writes the JSON, prints the table."""
     asked = tyro.cli(Arguments, description=__doc__)
     names = held_out_names()
-    start = str(SHIPPED) if asked.start == "network" else asked.start
+    start = network_directory(asked.start)
     if asked.hands < 2 * _EACH or asked.hands % _EACH:
         raise GinError(must_be("hands", f"a multiple of {_EACH}, {2 * _EACH} or more", asked.hands))
     # Deals of their own for what goes on.

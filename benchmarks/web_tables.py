@@ -33,13 +33,13 @@ def speed_table() -> list[str]:
 def mistakes_table() -> list[str]:
     """What ``benchmarks.mistakes`` has found."""
     found = _read("mistakes.json")
-    summary, rows, weights = found["summary"], [], read_metadata(SHIPPED)["weights_sha256"]
+    summary, rows = found["summary"], []
+    now = {name: load_level(name).digest for name in NAMES} | {"network": read_metadata(SHIPPED)["weights_sha256"]}
     for name, each in sorted(summary["players"].items(), key=lambda item: found["ratings"][item[0]]["rating"]):
         marks = [f"{100 * each['marks'][mark]:.2f}" for mark in MARKS]
         loss = f"{100 * each['loss']:.3f} ± {100 * each['half']:.3f}"
         # A level or a network that has changed since was another one.
-        now = load_level(name).digest if name in NAMES else weights if name == "network" else None
-        earlier = "" if found["asked"]["weights"].get(name) == now else ", an earlier one"
+        earlier = "" if found["asked"]["weights"].get(name) == now.get(name) else ", an earlier one"
         rows.append(
             [f"`{name}`{earlier}", f"{found['ratings'][name]['rating']:+.0f}", str(each["hands"]), loss, *marks]
         )

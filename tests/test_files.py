@@ -112,7 +112,7 @@ def test_an_empty_name_is_not_the_current_directory(
         (["levels", "import", ".", ""], "TARGET"),
         (["levels", "export", "level-1", ""], "TARGET"),
         (["levels", "build", ".", "--out", ""], "--out"),
-        (["export", "level-1", ""], "OUT"),
+        (["export", "level-1", ""], "DIRECTORY"),
         (["tournament", "tournament.yaml", "out="], "out"),
         (["tournament", "tournament.yaml", "out=''"], "out"),
         (["evaluate", "simple", "--out", ""], "--out"),

@@ -176,8 +176,7 @@ def test_another_network_that_ships_makes_another_tournament(player, differs, tm
     players = {"simple": "simple", "other": player}
     Tournament(config(tmp_path, players=players))
     Tournament(config(tmp_path, players=players))
-    for reader in ("network", "search"):
-        monkeypatch.setattr(f"agents.{reader}.player.SHIPPED", ROOT / "benchmarks" / "checkpoints" / "level-base")
+    monkeypatch.setattr("agents.network.player.SHIPPED", ROOT / "benchmarks" / "checkpoints" / "level-base")
     with pytest.raises(GinError, match=rf"holds another tournament .* other: {differs}"):
         Tournament(config(tmp_path, players=players))
 

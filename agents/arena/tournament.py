@@ -58,9 +58,9 @@ def _made_of(spec: str) -> dict[str, str]:
     hashes = {}
     if parsed.kind == "network":
         from agents.network.checkpoint import read_metadata
-        from agents.network.player import SHIPPED
+        from agents.network.player import network_directory
 
-        hashes[parsed.kind] = str(read_metadata(SHIPPED)["weights_sha256"])
+        hashes[parsed.kind] = str(read_metadata(network_directory(parsed.kind))["weights_sha256"])
     # A player that is more than a checkpoint says itself what it is made of.
     level = getattr(make_player(spec), "level", None)
     if level is not None:

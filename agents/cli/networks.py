@@ -12,7 +12,7 @@ from agents.files import writing
 from agents.levels.level import LEVEL, NAMES, load_level
 from agents.network.card import write_card
 from agents.network.checkpoint import read_metadata
-from agents.network.player import SHIPPED
+from agents.network.player import network_directory
 from ginenv.errors import GinError
 
 
@@ -32,7 +32,7 @@ def export(
         raise GinError(f"{out} is there already and is not an empty directory; name another one")
     is_level = network in NAMES or (Path(network) / LEVEL).is_file()
     level = load_level(network) if is_level else None
-    source = level.directory if level else SHIPPED if network == "network" else network
+    source = level.directory if level else network_directory(network)
     read_metadata(source)
     if onnx:
         from agents.network.onnx_export import export_onnx

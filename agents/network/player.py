@@ -15,6 +15,11 @@ from agents.network.policy import PLAYED, PolicyPlayer
 SHIPPED = Path(__file__).resolve().parents[1] / "data" / "network"
 
 
+def network_directory(name: str) -> str:
+    """Where a network lies: ``network`` is the one that ships, everything else is its directory."""
+    return str(SHIPPED) if name == "network" else name
+
+
 class NetworkPlayer(PolicyPlayer):
     """Plays an actor's policy without memory: a function of the views and the seed.
 

@@ -38,6 +38,13 @@ class SearchConfig(Config):
     threads: int = Field(1, ge=1, le=256)
 
     @property
+    def checkpoint(self) -> str:
+        """The directory of the network."""
+        from agents.network.player import network_directory
+
+        return self.network or network_directory("network")
+
+    @property
     def decisive(self) -> dict[str, Any]:
         """What a choice depends on, as JSON can hold it.
 
@@ -48,9 +55,8 @@ class SearchConfig(Config):
             CheckpointError: if the network cannot be used.
         """
         from agents.network.checkpoint import read_metadata
-        from agents.network.player import SHIPPED
 
-        weights = read_metadata(self.network or SHIPPED)["weights_sha256"]
+        weights = read_metadata(self.checkpoint)["weights_sha256"]
         return self.model_dump(mode="json", exclude={"threads"}) | {"network": weights}
 
     @model_validator(mode="before")

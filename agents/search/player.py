@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from agents.config import parse_config
-from agents.network.player import SHIPPED
 from agents.opponent_model.turns import MAX_TURNS, TURN
 from agents.search.candidates import CANDIDATE, MAX_CANDIDATES, choose, list_candidates
 from agents.search.config import SearchConfig
@@ -93,7 +92,7 @@ class SearchPlayer(BasePlayer):
         super().__init__(seed)
         self.policy = policy
         self.config = SearchConfig() if config is None else config  # pyright: ignore[reportCallIssue]
-        path = self.config.network or str(SHIPPED)
+        path = self.config.checkpoint
         self.prior, self.judge, self.equity = NetworkPrior(path), Judge(path), EquityTables()
         self.workspaces = [Workspace(self.config) for _ in range(self.config.threads)]
         self.pool = ThreadPoolExecutor(self.config.threads) if self.config.threads > 1 else None
