@@ -103,16 +103,11 @@ network: $(SETUP)
 	cp runs/strong/curve.json runs/network/
 	$(BIN)/gin fit-hand-model runs/network
 
-# From the network that ships to level 4: a network that is told its opponent's style, trained twice, the second time on four times the
-# styles; the mean of it and the network that it began from; and what such a level expects of whom it knows. What shipped as level 4 was made by
-# these steps one by one, from the network before (benchmarks/checkpoints/level-base). Run again, it repeats the last three steps, which takes
-# minutes.
-TOLD := --config configs/teacher.yaml
+# From the network that ships to level 4: a network that is told its opponent's style; the mean of it and the network that it began from;
+# and what such a level expects of whom it knows. Run again, it repeats the last three steps, which takes minutes.
 level-4: $(SETUP)
-	$(BIN)/python train.py $(TOLD) --set decisions=120000000 --start agents/data/network --out runs/teacher
-	$(BIN)/python train.py $(TOLD) --set decisions=140000000 pool='[{"player": "population:count=65536,draw=1"}]' \
-	  --start runs/teacher/last --out runs/teacher2
-	$(BIN)/gin average agents/data/network runs/teacher2/last --out runs/told
+	$(BIN)/python train.py --config configs/teacher.yaml --start agents/data/network --out runs/teacher
+	$(BIN)/gin average agents/data/network runs/teacher/last --out runs/told
 	$(BIN)/gin levels build runs/told --out runs/level-4 --like level-4 --replace
 	$(BIN)/gin levels fit runs/level-4 --set rounds=2 series=1024 hands=24
 

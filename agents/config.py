@@ -48,6 +48,9 @@ class Config(BaseModel):
         return parse_path(value or "") if is_path and (value is None or isinstance(value, str)) else value
 
 
+_Width = Annotated[int, Field(gt=0)]
+
+
 class NetworkConfig(Config):
     """The actor and the critic, which share nothing.
 
@@ -59,8 +62,8 @@ class NetworkConfig(Config):
             as many that belong to none.
     """
 
-    actor: tuple[int, ...] = (256, 256)
-    critic: tuple[int, ...] = (256, 256)
+    actor: Annotated[tuple[_Width, ...], Field(min_length=1)] = (256, 256)
+    critic: Annotated[tuple[_Width, ...], Field(min_length=1)] = (256, 256)
     heuristic_features: bool = False
     share_suits: bool = False
 
@@ -151,12 +154,12 @@ class TrainConfig(Config):
     """
 
     algorithm: Literal["ppo", "dmc"] = "ppo"
-    seed: int = 0
+    seed: int = Field(0, ge=0)
     decisions: int = Field(4_000_000, gt=0)
     minutes: float = Field(0, ge=0)
     games: int = Field(1024, gt=0)
     ticks: int = Field(64, gt=1)
-    rules: dict[str, float] = Field(default_factory=lambda: {"eaai": 1.0})
+    rules: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=lambda: {"eaai": 1.0}, min_length=1)
     network: NetworkConfig = NetworkConfig()
     bounds: tuple[Bounds, ...] = ()
     learning_rate: float = Field(1e-3, gt=0)

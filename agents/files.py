@@ -232,6 +232,23 @@ def check_writable(path: str | Path) -> None:
         Path(temporary).unlink()
 
 
+def check_own(directory: Path, mark: str, what: str) -> None:
+    """Refuses a directory that holds something, but not the file that marks it as one to write into.
+
+    Args:
+        directory: to write into; one that is not there, or empty, will do.
+        mark: name of the file.
+        what: what the file shows that the directory is.
+
+    Raises:
+        FileError: if it holds other files.
+    """
+    if directory.is_dir() and not (directory / mark).exists() and any(directory.iterdir()):
+        raise FileError(
+            f"{directory} holds other files, and is no {what} (it has no {mark}); choose a new or an empty directory"
+        )
+
+
 def write_bytes(path: str | Path, content: bytes | memoryview) -> None:
     """Writes a file atomically whose content a library has made; most libraries' own errors do not say that a disk is full."""
 

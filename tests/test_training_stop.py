@@ -13,6 +13,7 @@ import agents.learning.run as runs
 from agents.arena import play_match
 from agents.config import parse_config
 from agents.learning.run import TrainingRun
+from agents.network.card import model_card
 from agents.network.checkpoint import load_checkpoint
 from ginenv.errors import GinError
 
@@ -62,8 +63,58 @@ def test_a_signal_breaks_off_a_measurement_and_saves(tmp_path: Path, monkeypatch
     for name in ("last", "best"):
         assert load_checkpoint(tmp_path / name)[1]["about"]["decisions"] == stopped.learner.decisions
     monkeypatch.setattr(runs, "play_match", play_match)
-    again = begun(tmp_path)
+    again = begun(tmp_path, decisions=10**9)
     assert again.learner.decisions == stopped.learner.decisions > 0
+
+
+def test_a_finished_run_stays_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run that has made its decisions learns nothing more, and measures and exports nothing anew."""
+    begun(tmp_path).train()
+    made = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.suffix in (".json", ".safetensors", ".pt")}
+    capsys.readouterr()
+    assert TrainingRun(parse_config(TINY), tmp_path, "another command").train()
+    assert "came to its end" in capsys.readouterr().out
+    assert made == {path: path.read_bytes() for path in made}
+
+
+def test_a_run_that_goes_on_names_the_commands_before(tmp_path: Path) -> None:
+    begun(tmp_path).train()
+    first = load_checkpoint(tmp_path / "last")[1]["about"]
+    TrainingRun(parse_config(TINY | {"decisions": 500}), tmp_path, "another command").train()
+    about = load_checkpoint(tmp_path / "last")[1]["about"]
+    assert about["decisions"] >= 500 > first["decisions"]
+    assert (about["command"], about["earlier_commands"]) == ("another command", ["a command"])
+    assert "went on: `a command`" in model_card(tmp_path / "last")
+
+
+def test_what_a_run_learned_by_is_not_said_to_be_something_else(tmp_path: Path) -> None:
+    begun(tmp_path, decisions=500).train()
+    config = (tmp_path / "config.json").read_bytes()
+    for changes, said in (
+        ({"learning_rate": 0.5}, r"learning_rate is 0\.001 there and 0\.5 here\); choose another --out, or --fresh"),
+        ({"rules": {"gc": 1.0}}, r"rules is {'eaai': 1\.0} there and {'gc': 1\.0} here"),
+        ({"decisions": 1}, r"holds a run of [56]\d\d decisions; decisions is 1, and must be more"),
+    ):
+        with pytest.raises(GinError, match=said):
+            begun(tmp_path, **{"decisions": 500} | changes)
+    with pytest.raises(GinError, match=r"began from nothing, here it is .*last; give its --start"):
+        TrainingRun(parse_config(TINY | {"decisions": 500}), tmp_path, "", start=str(tmp_path / "last"))
+    assert (tmp_path / "config.json").read_bytes() == config
+    begun(tmp_path, decisions=500, panel=["simple"], threads=0)
+
+
+def test_other_files_are_not_written_among(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(GinError, match=r"holds other files, and is no directory of a run"):
+        begun(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
+
+
+@pytest.mark.parametrize("device", ["cuda:99", "toaster"])
+def test_a_device_that_is_not_there_is_named(tmp_path: Path, device: str) -> None:
+    with pytest.raises(GinError, match=rf"device is '{device}', which torch cannot use here"):
+        begun(tmp_path / "run", device=device)
+    assert not (tmp_path / "run").exists()
 
 
 def test_another_network_is_refused_with_what_differs(tmp_path: Path) -> None:

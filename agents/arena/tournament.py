@@ -25,7 +25,7 @@ from agents.arena.lockstep_kernels import GAME_RESULT, PLAY_STATS
 from agents.arena.matches import MatchSettings, Part, check_names, join_parts, learns, play_part, workers_pool
 from agents.arena.ratings import circles, ratings
 from agents.arena.results import MatchResult, add_stats, rates, versions
-from agents.files import parse_json, read_json, write_atomic, write_json, writing
+from agents.files import check_own, parse_json, read_json, write_atomic, write_json, writing
 from agents.interrupts import held, released
 from agents.programs.player import BotLimits
 from ginenv.errors import GinError, quoted, reason_of
@@ -144,6 +144,7 @@ class Tournament:
                     f"other: {'; '.join(others)}); choose another out"
                 )
         else:
+            check_own(self.directory, path.name, "directory of a tournament")
             with writing(path):
                 write_json(path, {"hash": digest, "config": played, "versions": versions()})
         with writing(self.directory):

@@ -10,7 +10,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from agents.config import load_config
-from agents.files import check_writable, write_text, writing
+from agents.files import check_own, check_writable, write_text, writing
 from agents.reports.terminal import this_command
 from ginenv.errors import GinError
 
@@ -41,6 +41,7 @@ def train(
 
     settings = load_config(config, set)
     if export:
+        check_own(export, "checkpoint.json", "checkpoint")
         check_writable(export / "checkpoint.json")
     run = TrainingRun(settings, out, this_command(), str(start) if start else None, resume=not fresh)
     is_whole = run.train()

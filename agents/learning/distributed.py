@@ -13,6 +13,24 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, distributed
 
+from ginenv.errors import GinError, quoted
+
+
+def _device(name: str) -> torch.device:
+    """A device by its name.
+
+    Raises:
+        GinError: if there is none of this name, or this machine has it not.
+    """
+    try:
+        device = torch.device(name)
+        # Some are known, and found missing only when something is put there.
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).splitlines()[0]
+        raise GinError(f"device is {quoted(name)}, which torch cannot use here ({reason}); cpu always works") from None
+    return device
+
 
 class Workers:
     """The processes of a run, as seen from the one with number ``rank`` of ``world``, whose tensors are on ``device``."""
@@ -20,7 +38,7 @@ class Workers:
     def __init__(self, device: str) -> None:
         self.rank = int(os.environ.get("RANK", "0"))
         self.world = int(os.environ.get("WORLD_SIZE", "1"))
-        self.device = torch.device(device)
+        self.device = _device(device)
         if self.world == 1:
             return
         if self.device.type == "cuda" and self.device.index is None:

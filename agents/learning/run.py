@@ -16,9 +16,9 @@ from rich.console import Console
 
 from agents.arena.matches import MatchSettings, play_match
 from agents.bots.population import TOLD_WIDTH
-from agents.config import TrainConfig
+from agents.config import TrainConfig, parse_config
 from agents.deals import Domain
-from agents.files import check_writable, read_json, write_json, writing
+from agents.files import check_own, check_writable, read_json, write_json, writing
 from agents.learning import dmc, ppo
 from agents.learning.diagnostics import write_diagnostics
 from agents.learning.learner import AfterBatch, Learner
@@ -34,6 +34,8 @@ from ginenv.rules import get_rules
 # Figures of a batch that TensorBoard shows under ``losses``, as it does those named so; all others are under ``charts``.
 _LOSSES = ("entropy", "kl", "clip_fraction", "explained_variance")
 _LOOPS = {"ppo": ppo.train, "dmc": dmc.train}
+# Settings that a run may be continued with others of: how long it goes on, and what its learning does not depend on.
+_MAY_CHANGE = {"decisions", "minutes", "panel", "panel_games", "panel_every", "save_every", "threads", "device"}
 
 
 def train(learner: Learner, after_batch: AfterBatch) -> None:
@@ -114,6 +116,7 @@ class TrainingRun:
         if start is not None:
             check_start(config, start)
         made = not out.exists()
+        check_own(out, "config.json", "directory of a run")
         with writing(out):
             out.mkdir(parents=True, exist_ok=True)
             check_writable(out / "config.json")
@@ -131,9 +134,16 @@ class TrainingRun:
                 self.lock.acquire()
             except Timeout:
                 raise GinError(f"another process trains in {out}; wait for its end, or choose another --out") from None
-        if resume:
-            self._check_network()
+        # The commands that began this run and went on with it before this one.
+        self.earlier: list[str] = []
+        self.measured = 0
+        if resume and list(out.glob("resume*.pt")):
+            self._check_settings()
+            self._check_made()
         resumed = resume and self.learner.resume()
+        self._check_decisions()
+        # It is not, if it was killed before it was measured.
+        self.is_finished = self.learner.decisions >= config.decisions and self.measured == self.learner.decisions
         self.curve: list[dict[str, Any]] = []
         if self.main:
             with writing(out):
@@ -162,6 +172,8 @@ class TrainingRun:
         for stop in (signal.SIGINT, signal.SIGTERM):
             # A shell starts background jobs with interrupts ignored.
             signal.signal(stop, self._ask_to_stop)
+        if self.is_finished:
+            return self._end()
         train(self.learner, self._after_batch)
         self.learner.save()
         is_whole = not self.stopping
@@ -183,21 +195,55 @@ class TrainingRun:
         self.learner.workers.close()
         return is_whole
 
-    def _check_network(self) -> None:
-        """Raises for a run with another network: its resume files cannot be read."""
-        path = self.out / "config.json"
-        if not path.exists() or not list(self.out.glob("resume*.pt")):
-            return
+    def _end(self) -> bool:
+        """The end of a run that has nothing left to learn: what it measured and exported stays as it is."""
+        if self.main:
+            self.console.print(
+                f"{self.out} came to its end at {self.learner.decisions:,} decisions; more of them (--set decisions=...) go on"
+            )
+            self.writer.close()
+            self.lock.release()
+        self.learner.workers.close()
+        return True
+
+    def _check_settings(self) -> None:
+        """Raises for a run whose learning had other settings: what it exports would be said to come of these."""
         try:
-            held = read_json(path)["network"]
-            mine = self.config.network.model_dump(mode="json")
-            other = [key for key in mine if key in held and held[key] != mine[key]]
-        except (OSError, ValueError, KeyError, TypeError):
+            held = parse_config(read_json(self.out / "config.json")).model_dump(mode="json")
+        except (OSError, ValueError, GinError):
             # The resume file alone can be used too.
             return
+        mine = self.config.model_dump(mode="json")
+        for settings in (held, mine):
+            settings |= {f"network.{key}": value for key, value in settings.pop("network").items()}
+        other = [key for key in mine if key not in _MAY_CHANGE and held[key] != mine[key]]
         if other:
-            texts = ", ".join(f"network.{key} is {held[key]} there and {mine[key]} here" for key in other)
-            raise GinError(f"{self.out} holds a run of another network ({texts}); choose another --out, or --fresh")
+            texts = ", ".join(f"{key} is {held[key]} there and {mine[key]} here" for key in other)
+            raise GinError(f"{self.out} holds a run of other settings ({texts}); choose another --out, or --fresh")
+
+    def _check_made(self) -> None:
+        """Raises for a run that began from another checkpoint; notes the commands that made what there is."""
+        try:
+            about = read_metadata(self.out / "last")["about"]
+        except GinError:
+            return
+        if about.get("parent") != self.parent:
+            there, here = (parent or "nothing" for parent in (about.get("parent"), self.parent))
+            raise GinError(
+                f"{self.out} holds a run that began from {there}, here it is {here}; give its --start, choose another --out, or --fresh"
+            )
+        if about.get("panel") or not self.config.panel:
+            self.measured = about.get("decisions")
+        commands = [*about.get("earlier_commands", []), about.get("command")]
+        self.earlier = [command for command in dict.fromkeys(commands) if command not in (None, self.command)]
+
+    def _check_decisions(self) -> None:
+        """Raises where fewer decisions are asked of a run than it has made, but for the batch in which it came to its end."""
+        batch = self.config.games * self.config.ticks
+        if self.learner.decisions >= self.config.decisions + batch * self.learner.workers.world:
+            raise GinError(
+                f"{self.out} holds a run of {self.learner.decisions:,} decisions; decisions is {self.config.decisions:,}, and must be more"
+            )
 
     def _break_off(self, done: int) -> None:
         if self.stopping:
@@ -301,6 +347,7 @@ class TrainingRun:
     def _about(self, point: dict[str, Any]) -> dict[str, Any]:
         return {
             "command": self.command,
+            "earlier_commands": self.earlier,
             "parent": self.parent,
             "config": self.config.model_dump(mode="json"),
             "rules": {name: get_rules(name).hash for name in self.config.rules},

@@ -101,6 +101,9 @@ def _how(about: dict[str, Any]) -> list[str]:
     parts = []
     if about.get("command"):
         parts.append(f"- command: `{about['command']}`")
+    parts += [
+        f"- an earlier command, with which the run went on: `{one}`" for one in about.get("earlier_commands") or []
+    ]
     if about.get("decisions"):
         parts.append(f"- decisions: {about['decisions']:,}")
     if about.get("minutes"):
