@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import shlex
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
@@ -136,7 +138,14 @@ def register_player(name: str, target: str, extra: str = "", **fixed: Any) -> No
             ``Player``. Options are checked against its signature and annotations (``bool``, ``int``, ``float``, ``str``).
         extra: the extra of this package that brings what the player needs, for the message where something is missing.
         fixed: arguments of the callable that this name fixes; they are not options of the player.
+
+    Raises:
+        GinError: if the name is empty, or holds what separates options or directories, or the target is not written so.
     """
+    if not isinstance(name, str) or not name.strip() or set(name) & set(":/,=") or name == "cmd":
+        raise GinError(must_be("a player's name", "a word without any of : / , = (and not cmd)", name))
+    if not isinstance(target, str) or not re.fullmatch(r"[\w.]+:\w+", target):
+        raise GinError(must_be(f"player {name!r}: target", "'module:attribute'", target))
     _NAMES[name] = _Entry(target, extra, fixed)
 
 
@@ -157,7 +166,7 @@ def _register_installed() -> None:
     """Registers the players that installed packages bring, under names that are free."""
     for point in entry_points(group=ENTRY_POINTS):
         if point.name not in _NAMES:
-            register_player(point.name, point.value)
+            _NAMES[point.name] = _Entry(point.value)
 
 
 def player_names() -> list[str]:
@@ -268,6 +277,11 @@ def make_player(spec: str | Path | Player, seed: int = 0, **defaults: Any) -> Pl
         player = factory(seed=seed, **given, **options)
     except ImportError as error:
         raise _not_installed(parsed, entry, error) from None
+    except AttributeError:
+        if hasattr(sys.modules.get(module), attribute):
+            # One that comes from within the player.
+            raise
+        raise GinError(f"player {parsed.text!r}: there is no {attribute} in {module}") from None
     if not entry.argument:
         player.name = spec
     elif parsed.options:

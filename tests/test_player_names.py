@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -121,3 +122,21 @@ def test_a_name_is_taken_apart_without_making_the_player():
     assert parse_player("cmd:bot --level 3:x").argument == "bot --level 3:x"
     with pytest.raises(UnknownNameError, match="did you mean 'simple'"):
         parse_player("simpel:x=1")
+
+
+@pytest.mark.parametrize("name", ["", " ", "a:b", "a/b", "a,b", "cmd", 3])
+def test_names_that_nobody_could_write_are_not_registered(name: Any) -> None:
+    with pytest.raises(GinError, match="a player's name must be a word"):
+        register_player(name, "agents.bots.heuristics:make_simple")
+
+
+@pytest.mark.parametrize("target", ["", "json", "json:", ":x", "a b:c", 3])
+def test_targets_are_written_module_and_attribute(target: Any) -> None:
+    with pytest.raises(GinError, match="target must be 'module:attribute'"):
+        register_player("mine", target)
+
+
+def test_a_target_without_its_attribute_is_named() -> None:
+    register_player("aimless", "json:nope")
+    with pytest.raises(GinError, match=r"^player 'aimless': there is no nope in json$"):
+        make_player("aimless")

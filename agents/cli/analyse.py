@@ -20,7 +20,7 @@ from agents.analysis.findings import GAME
 from agents.config import Config
 from agents.play.review import Mistake, analyse_games, analysed, mistakes
 from agents.play.store import Home, default_home
-from agents.reports.terminal import progress_bar
+from agents.reports.terminal import plain_console, progress_bar
 from ginenv.errors import GinError
 
 _SIGNS = {"doubtful": "?!", "error": "?", "blunder": "??", "unclear": "~"}
@@ -65,7 +65,7 @@ def analyse(config: AnalyseConfig) -> None:
     if sum(chosen) > 1:
         raise GinError("a record or position, --seed, --game and --mistakes name different things; give one of them")
     # Progress goes beside the answer, which may be JSON for another program.
-    answer, beside = Console(), Console(stderr=True)
+    answer, beside = plain_console(), plain_console(stderr=True)
     analyst = Analyst(config.worlds)
     if config.mistakes:
         _list_mistakes(config, analyst, answer, beside)

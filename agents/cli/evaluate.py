@@ -18,7 +18,14 @@ from agents.config import Config
 from agents.files import check_writable, write_json, writing
 from agents.interrupts import held
 from agents.programs.player import BotLimits
-from agents.reports.terminal import check_forfeits, match_tables, panel_table, progress_bar, results_document
+from agents.reports.terminal import (
+    check_forfeits,
+    match_tables,
+    panel_table,
+    plain_console,
+    progress_bar,
+    results_document,
+)
 from ginenv.errors import GinError
 
 PANEL = ("random", "easy", "simple", "formula")
@@ -90,7 +97,7 @@ def evaluate(config: MatchConfig) -> int | None:
     asked = how_many(config.games, config.hands, USUAL_GAMES)
     pairs, settings = (asked + 1) // 2, config.settings
     check_writable(config.out)
-    console = Console()
+    console = plain_console()
     if asked % 2:
         console.print(
             f"{settings.unit} are played in pairs, each deal from both seats: {2 * pairs:,}, not {asked:,}",

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from rich.console import Console
 from tyro.conf import Positional, arg
 from tyro.extras import SubcommandApp
 
@@ -16,7 +15,7 @@ from agents.arena.matches import MatchSettings, check_names
 from agents.datasets.source import Played, Recorded
 from agents.datasets.store import INTERRUPTED, Expert, Written, check_games, open_games, write_games
 from agents.files import check_writable
-from agents.reports.terminal import counted, progress_bar, this_command
+from agents.reports.terminal import counted, plain_console, progress_bar, this_command
 from ginenv.errors import GinError, must_be
 
 USUAL_GAMES = 1000
@@ -62,7 +61,7 @@ def play(
         "command": this_command(),
     }
     began = time.perf_counter(), time.process_time()
-    with progress_bar(Console(stderr=True), count, f"{player} – {other}") as tick:
+    with progress_bar(plain_console(stderr=True), count, f"{player} – {other}") as tick:
         chosen = Expert(expert, seed) if expert else None
         written = write_games(out, Played((player, other), count, settings), about, chosen, tick)
     return _said(out, written, *began)
@@ -92,7 +91,7 @@ def read(
         "expert": expert,
         "command": this_command(),
     }
-    with progress_bar(Console(stderr=True), len(records), "records") as tick:
+    with progress_bar(plain_console(stderr=True), len(records), "records") as tick:
         written = write_games(out, Recorded(records), about, Expert(expert, seed) if expert else None, tick)
     return _said(out, written, *began)
 
@@ -105,7 +104,7 @@ def check(file: Annotated[Path, Positional, arg(metavar="FILE")]) -> str:
         file: the table.
     """
     groups = open_games(file)[0].num_row_groups
-    with progress_bar(Console(stderr=True), groups, f"{file.name}, row groups") as tick:
+    with progress_bar(plain_console(stderr=True), groups, f"{file.name}, row groups") as tick:
         found = check_games(file, tick)
     return f"{file}: {found.rows:,} decisions of {found.hands:,} hands are what playing them again gives"
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-from rich.console import Console
 from tyro.conf import Positional, arg
 from tyro.extras import SubcommandApp
 
@@ -25,9 +24,10 @@ from agents.levels.package import build_level, export_level, import_level, read_
 from agents.levels.profile import read_learned, reset_level
 from agents.levels.words import findings, what_did_you_learn
 from agents.network.card import write_card
+from agents.network.player import network_directory
 from agents.people import spelled
 from agents.play.store import default_home
-from agents.reports.terminal import progress_bar
+from agents.reports.terminal import plain_console, progress_bar
 from ginenv.errors import GinError, UnknownNameError, check_whole, quoted, unknown_name
 
 app = SubcommandApp()
@@ -145,7 +145,7 @@ def variety(level: LevelName, deals: int = 100, plays: int = 1000, hands: int = 
         check_whole(name, count, least)
     found = load_level(level)
     total = deals * plays + 20 * max(2, hands // 10)
-    with progress_bar(Console(stderr=True), total, f"{found.name}, hands") as tick, counting_hands(tick):
+    with progress_bar(plain_console(stderr=True), total, f"{found.name}, hands") as tick, counting_hands(tick):
         seen = measure_variety(found, make_formula(1), deals, plays, hands)
     return (
         f"{found.name}, {deals} deals {plays} times against formula: median {np.median(seen.different):.0f} different hands, "
@@ -169,7 +169,7 @@ def build(source: Source, out: Path, like: str = "", set: tuple[str, ...] = (), 
     """Makes a level of a training run or of any checkpoint.
 
     Args:
-        source: directory of the run, whose best checkpoint is taken, or of the checkpoint.
+        source: directory of the run, whose best checkpoint is taken, or of the checkpoint; ``network`` for the network that ships.
         out: directory of the level, which is called after it.
         like: name or directory of a level whose settings and answers it gets; when left out the default settings, and it learns nothing
             until ``gin levels fit`` finds answers.
@@ -178,7 +178,9 @@ def build(source: Source, out: Path, like: str = "", set: tuple[str, ...] = (), 
     """
     settings = read_settings(out.name, like, set)
     before = load_level(out).digest if (out / LEVEL).is_file() else ""
-    level = build_level(out, settings, source, load_level(like).answers if like else None, replace)
+    level = build_level(
+        out, settings, Path(network_directory(source)), load_level(like).answers if like else None, replace
+    )
     write_card(out)
     replaced = f" The level that was there (sha256 {before}) is gone." if before else ""
     answers = "" if level.learns else f" It learns nothing until gin levels fit {out} finds its answers."
@@ -198,7 +200,7 @@ def fit(level: LevelName, set: tuple[str, ...] = ()) -> str:
             f"{level} is installed; gin levels export {level} DIRECTORY makes a copy whose answers can be fitted"
         )
     # The answers that it has may be what is to be made anew.
-    found, console = load_level(level, with_answers=False), Console(stderr=True)
+    found, console = load_level(level, with_answers=False), plain_console(stderr=True)
     check_writable(found.directory / ANSWERS)
     config: FitConfig = parse_config(override({}, set), FitConfig, "gin levels fit")
     with progress_bar(console, hands_to_play(found, config), f"{found.name}, hands") as tick, counting_hands(tick):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from rich.console import Console
-
 from agents.arena.configs import ExploitConfig
 from agents.arena.series import counting_hands
 from agents.cli import INTERRUPTED
@@ -11,7 +9,7 @@ from agents.files import check_writable, write_json, write_text, writing
 from agents.interrupts import held
 from agents.levels.bench.adaptation import AdaptationConfig, hands_to_play, level_of, parts_of, run
 from agents.reports.adaptation import adaptation_tables, report_adaptation
-from agents.reports.terminal import counted, match_tables, progress_bar, results_document, this_command
+from agents.reports.terminal import counted, match_tables, plain_console, progress_bar, results_document, this_command
 
 
 def exploit(config: ExploitConfig) -> int | None:
@@ -22,7 +20,7 @@ def exploit(config: ExploitConfig) -> int | None:
     from agents.learning.exploit import exploit as train_and_measure
 
     check_writable(config.out)
-    console = Console()
+    console = plain_console()
     with progress_bar(console, config.seeds * config.budget, "training best responses, decisions") as tick:
         result, began, responses = train_and_measure(config, tick)
     document = {"config": config.model_dump(mode="json"), "curves": {r.seed: r.curve for r in responses}}
@@ -53,7 +51,7 @@ def adaptation(config: AdaptationConfig) -> None:
     After Ctrl-C or SIGTERM what was played is kept for the same command to continue with, and the status is 130.
     """
     check_writable(config.out / "results.json")
-    console = Console()
+    console = plain_console()
     parts = parts_of(config, level_of(config))
     with held():
         try:

@@ -62,8 +62,9 @@ def card(
     """Writes the card beside a checkpoint.
 
     Args:
-        checkpoint: its directory.
+        checkpoint: its directory; ``network`` for the network that ships.
         results: results files of ``gin evaluate`` with the checkpoint as first player, whose figures the checkpoint keeps from then on.
     """
+    checkpoint = Path(network_directory(checkpoint))
     write_card(checkpoint, results)
     print(f"{checkpoint}: the card is written")

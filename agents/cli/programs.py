@@ -8,7 +8,6 @@ from typing import Annotated
 
 import tyro
 from pydantic import Field
-from rich.console import Console
 
 from agents.arena.configs import parse_rules
 from agents.arena.conform import check, stages
@@ -16,7 +15,7 @@ from agents.arena.stress import run
 from agents.config import Config
 from agents.programs.player import BotLimits
 from agents.programs.process import split_command
-from agents.reports.terminal import counted, progress_bar
+from agents.reports.terminal import counted, plain_console, progress_bar
 from ginenv.errors import GinError
 
 BAD_BOTS = Path(__file__).parents[1] / "arena" / "bad_bots.py"
@@ -56,7 +55,7 @@ def conform(config: ConformConfig) -> None:
     # Before the first stage: what does not exist cannot conform.
     split_command(command)
     limits = BotLimits(start_seconds=config.seconds, seconds=config.seconds)
-    console = Console()
+    console = plain_console()
     rules = parse_rules(config.rules) if config.rules else None
     with progress_bar(console, len(stages(rules)), "playing through every phase") as tick:
         found = check(command, config.hands, limits, tick, rules)
@@ -73,7 +72,7 @@ def conform(config: ConformConfig) -> None:
 def stress(config: StressConfig) -> None:
     """Plays matches against bad programs of every kind in agents/arena/bad_bots.py and checks that all are survived."""
     kinds = [kind for kind in runpy.run_path(str(BAD_BOTS))["KINDS"] if kind != "noise"]
-    console = Console()
+    console = plain_console()
     with progress_bar(console, config.bots, "bad bots") as tick:
         result = run(BAD_BOTS, kinds, config.bots, config.threads, tick)
     for kind, named in result.faults.items():

@@ -17,7 +17,15 @@ from agents.cli import INTERRUPTED
 from agents.config import load_config
 from agents.files import write_json, write_text, writing
 from agents.interrupts import held
-from agents.reports.terminal import check_forfeits, counted, fault_text, progress_bar, standings_table, this_command
+from agents.reports.terminal import (
+    check_forfeits,
+    counted,
+    fault_text,
+    plain_console,
+    progress_bar,
+    standings_table,
+    this_command,
+)
 from agents.reports.tournament import report
 from ginenv.errors import GinError
 
@@ -56,7 +64,7 @@ def tournament(
     rank, world = _rank()
     played = Tournament(settings, rank, world)
     share = len(played.blocks()[rank::world])
-    console = Console()
+    console = plain_console()
     with held():
         with progress_bar(console, share, f"{settings.title}, blocks") as tick:
             is_whole = played.play(tick)

@@ -32,7 +32,7 @@ def train(
         config: YAML file with the settings of the run.
         out: directory of the run; one with a resume file is continued.
         set: settings changed on the command line, as key=value.
-        start: checkpoint directory whose weights the run begins from.
+        start: checkpoint directory whose weights the run begins from; ``network`` for the network that ships.
         fresh: begin anew even if there is a resume file.
         export: copy the best checkpoint here at the end.
     """

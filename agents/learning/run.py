@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
-from rich.console import Console
 
 from agents.arena.matches import MatchSettings, play_match
 from agents.bots.population import TOLD_WIDTH
@@ -25,8 +24,8 @@ from agents.learning.learner import AfterBatch, Learner
 from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, read_metadata, save_checkpoint
 from agents.network.inputs import NUM_HEURISTIC_FEATURES
 from agents.network.nets import FrozenActor, load_wider
-from agents.network.player import PLAYED, NetworkPlayer
-from agents.reports.terminal import LINE_SECONDS
+from agents.network.player import PLAYED, NetworkPlayer, network_directory
+from agents.reports.terminal import LINE_SECONDS, plain_console
 from ginenv.errors import GinError, reason_of
 from ginenv.players import make_player
 from ginenv.rules import get_rules
@@ -49,7 +48,7 @@ def begin(config: TrainConfig, out: Path | None, start: str | None) -> Learner:
     Args:
         config: of the run.
         out: directory for resume files; ``None`` writes none.
-        start: directory of the checkpoint.
+        start: directory of the checkpoint, or ``network``.
 
     Raises:
         CheckpointError: if it cannot be used.
@@ -57,6 +56,7 @@ def begin(config: TrainConfig, out: Path | None, start: str | None) -> Learner:
     if start is None:
         return Learner(config, out)
     check_start(config, start)
+    start = network_directory(start)
     metadata = read_metadata(start)
     learner = Learner(config, out, load_checkpoint(start)[0])
     if (metadata.get("critic") or {}).get("widths") == list(config.network.critic):
@@ -71,7 +71,7 @@ def check_start(config: TrainConfig, start: str) -> None:
     Raises:
         CheckpointError: if it cannot be read, has other widths, or has inputs that the network lacks.
     """
-    found = read_metadata(start)
+    found = read_metadata(network_directory(start))
     allowed = {
         "widths": [list(config.network.actor)],
         "share_suits": [config.network.share_suits],
@@ -110,7 +110,7 @@ class TrainingRun:
         from torch.utils.tensorboard import SummaryWriter
 
         self.config, self.out, self.command, self.parent = config, out, command, start
-        self.console = Console()
+        self.console = plain_console()
         for name in config.panel:
             make_player(name, seed=config.seed)
         if start is not None:

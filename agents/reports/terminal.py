@@ -49,6 +49,11 @@ def rate_texts(rates: dict[str, Any]) -> list[str]:
     return ["–" if rates.get(key) is None else form.format(rates[key]) for _, key, form in RATES]
 
 
+def plain_console(stderr: bool = False) -> Console:
+    """A console that shows names as they are: ``:smile:`` is no picture."""
+    return Console(stderr=stderr, emoji=False)
+
+
 @contextmanager
 def progress_bar(console: Console, total: int, text: str) -> Iterator[Callable[[int], None]]:
     """Progress and time left: a bar in a terminal, elsewhere one line a minute.

@@ -40,7 +40,7 @@ class Terminal:
     """
 
     def __init__(self, console: Console | None = None, read: Callable[[str], str] | None = None) -> None:
-        self.console = console or Console(highlight=False)
+        self.console = console or Console(highlight=False, emoji=False)
         self._read = read or input
 
     @property
