@@ -103,8 +103,8 @@ def check_deck(deck: Sequence[int] | str, ranks: int = 13, suits: int = 4) -> li
     expected = [13 * suit + rank for suit in range(suits) for rank in range(ranks)]
     try:
         cards = [operator.index(card) for card in (parse_cards(deck) if isinstance(deck, str) else deck)]
-    except TypeError as error:
-        raise CardError(f"expected a deck as a sequence of card numbers: {error}") from None
+    except TypeError:
+        raise CardError(f"expected a deck as text, such as '7C8CTD', or as card numbers, got {quoted(deck)}") from None
     wrong = sorted(set(cards) - set(expected))
     doubled = sorted({card for card in cards if cards.count(card) > 1} - set(wrong))
     missing = sorted(set(expected) - set(cards))

@@ -67,7 +67,7 @@ def test_decks():
     with pytest.raises(CardError, match="duplicate: KH"):
         check_deck([51, *deck])
     for wrong in (["seven"], [card + 0.5 for card in deck]):
-        with pytest.raises(CardError, match="a sequence of card numbers"):
+        with pytest.raises(CardError, match="or as card numbers, got"):
             check_deck(wrong)  # type: ignore[arg-type]
 
 

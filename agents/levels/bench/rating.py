@@ -70,7 +70,9 @@ def rate_levels(results: Path) -> list[str]:
     except LevelError:
         raise
     except OSError as error:
-        raise LevelError(f"{results} cannot be read ({error.strerror})") from None
+        raise LevelError(
+            f"{results} cannot be read ({error.strerror}); levels are rated by the results.json of a tournament"
+        ) from None
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise LevelError(f"{results} does not hold the results of a tournament ({error})") from None
     if not ratings:
