@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -232,20 +233,23 @@ def check_writable(path: str | Path) -> None:
         Path(temporary).unlink()
 
 
-def check_own(directory: Path, mark: str, what: str) -> None:
-    """Refuses a directory that holds something, but not the file that marks it as one to write into.
+def check_own(directory: Path, what: str, *marks: str) -> None:
+    """Refuses a directory that holds something, but nothing that marks it as one to write into.
 
     Args:
         directory: to write into; one that is not there, or empty, will do.
-        mark: name of the file.
-        what: what the file shows that the directory is.
+        what: what it is marked as.
+        marks: names of files of which one is enough; ``*`` stands for anything. The first is the one that errors tell of.
 
     Raises:
         FileError: if it holds other files.
     """
-    if directory.is_dir() and not (directory / mark).exists() and any(directory.iterdir()):
+    # One look, and at half-written files too: another process may be writing the first one.
+    names = os.listdir(directory) if directory.is_dir() else []
+    marked = [name for name in names for mark in marks if fnmatch(name, mark) or fnmatch(name, f".{mark}.*")]
+    if names and not marked:
         raise FileError(
-            f"{directory} holds other files, and is no {what} (it has no {mark}); choose a new or an empty directory"
+            f"{directory} holds other files, and is no {what} (it has no {marks[0]}); choose a new or an empty directory"
         )
 
 

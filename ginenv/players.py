@@ -13,7 +13,6 @@ import importlib
 import inspect
 import re
 import shlex
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
@@ -270,18 +269,16 @@ def make_player(spec: str | Path | Player, seed: int = 0, **defaults: Any) -> Pl
     given = {entry.argument: parsed.argument} if entry.argument else entry.fixed
     module, _, attribute = entry.target.partition(":")
     try:
-        factory = getattr(importlib.import_module(module), attribute)
+        loaded = importlib.import_module(module)
+        if not hasattr(loaded, attribute):
+            raise GinError(f"player {parsed.text!r}: there is no {attribute} in {module}")
+        factory = getattr(loaded, attribute)
         options = _read_options(parsed, factory, given)
         known = inspect.signature(factory).parameters if defaults else {}
         options = {name: value for name, value in defaults.items() if name in known} | options
         player = factory(seed=seed, **given, **options)
     except ImportError as error:
         raise _not_installed(parsed, entry, error) from None
-    except AttributeError:
-        if hasattr(sys.modules.get(module), attribute):
-            # One that comes from within the player.
-            raise
-        raise GinError(f"player {parsed.text!r}: there is no {attribute} in {module}") from None
     if not entry.argument:
         player.name = spec
     elif parsed.options:

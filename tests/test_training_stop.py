@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 import agents.learning.run as runs
 from agents.arena import play_match
+from agents.cli.train import train as train_command
 from agents.config import parse_config
 from agents.learning.run import TrainingRun
 from agents.network.card import model_card
@@ -84,7 +86,7 @@ def test_a_run_that_goes_on_names_the_commands_before(tmp_path: Path) -> None:
     about = load_checkpoint(tmp_path / "last")[1]["about"]
     assert about["decisions"] >= 500 > first["decisions"]
     assert (about["command"], about["earlier_commands"]) == ("another command", ["a command"])
-    assert "went on: `a command`" in model_card(tmp_path / "last")
+    assert "- before it, the same run: `a command`" in model_card(tmp_path / "last")
 
 
 def test_what_a_run_learned_by_is_not_said_to_be_something_else(tmp_path: Path) -> None:
@@ -97,10 +99,46 @@ def test_what_a_run_learned_by_is_not_said_to_be_something_else(tmp_path: Path) 
     ):
         with pytest.raises(GinError, match=said):
             begun(tmp_path, **{"decisions": 500} | changes)
-    with pytest.raises(GinError, match=r"began from nothing, here it is .*last; give its --start"):
+    with pytest.raises(GinError, match=r"began from nothing, and here it is .*last; choose another --out"):
         TrainingRun(parse_config(TINY | {"decisions": 500}), tmp_path, "", start=str(tmp_path / "last"))
     assert (tmp_path / "config.json").read_bytes() == config
     begun(tmp_path, decisions=500, panel=["simple"], threads=0)
+
+
+def test_the_parent_is_known_by_its_weights(tmp_path: Path) -> None:
+    """The same checkpoint by another path is the same; another one at the same path is not."""
+    begun(tmp_path / "first").train()
+    config, start = parse_config(TINY), str(tmp_path / "first" / "last")
+    TrainingRun(config, tmp_path / "second", "a command", start=start).train()
+    assert TrainingRun(config, tmp_path / "second", "a command", start=f"{tmp_path}/first/../first/last").is_finished
+    begun(tmp_path / "first", decisions=500).train()
+    with pytest.raises(GinError, match=r"began from what .*last was then"):
+        TrainingRun(config, tmp_path / "second", "a command", start=start)
+
+
+def test_a_fresh_run_leaves_nothing_of_the_one_before(tmp_path: Path) -> None:
+    """Killed before it has saved anything, it is not continued with the other's weights."""
+    begun(tmp_path, seed=1).train()
+    TrainingRun(parse_config(TINY | {"seed": 2}), tmp_path, "a command", resume=False).lock.release()
+    again = begun(tmp_path, seed=2)
+    assert again.learner.decisions == 0 and not (tmp_path / "last").exists()
+
+
+def test_settings_that_cannot_be_read_are_no_settings(tmp_path: Path) -> None:
+    begun(tmp_path).train()
+    (tmp_path / "config.json").write_text('{"seed": -1}')
+    with pytest.raises(GinError, match=r"config\.json cannot be read, so nobody knows .*seed is -1.*or --fresh$"):
+        begun(tmp_path)
+    (tmp_path / "config.json").unlink()
+    assert begun(tmp_path).learner.decisions > 0
+
+
+def test_a_run_may_be_exported_into_its_own_directory(tmp_path: Path) -> None:
+    """As ``make train`` does, twice."""
+    (tmp_path / "tiny.yaml").write_text(json.dumps(TINY))
+    for _ in range(2):
+        train_command(tmp_path / "tiny.yaml", tmp_path / "run", export=tmp_path / "run" / "export")
+    assert load_checkpoint(tmp_path / "run" / "export")[1]["about"]["decisions"] > 0
 
 
 def test_other_files_are_not_written_among(tmp_path: Path) -> None:

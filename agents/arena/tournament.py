@@ -144,7 +144,7 @@ class Tournament:
                     f"other: {'; '.join(others)}); choose another out"
                 )
         else:
-            check_own(self.directory, path.name, "directory of a tournament")
+            check_own(self.directory, "directory of a tournament", path.name)
             with writing(path):
                 write_json(path, {"hash": digest, "config": played, "versions": versions()})
         with writing(self.directory):

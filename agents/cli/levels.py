@@ -34,6 +34,7 @@ app = SubcommandApp()
 
 # What the usage line calls an argument.
 LevelName = Annotated[str, Positional, arg(metavar="LEVEL")]
+Network = Annotated[str, Positional, arg(metavar="SOURCE")]
 Source = Annotated[Path, Positional, arg(metavar="SOURCE")]
 Target = Annotated[Path, Positional, arg(metavar="TARGET")]
 
@@ -165,7 +166,7 @@ def rate(results: Annotated[Path, Positional, arg(metavar="RESULTS")]) -> str:
 
 
 @app.command
-def build(source: Source, out: Path, like: str = "", set: tuple[str, ...] = (), replace: bool = False) -> str:
+def build(source: Network, out: Path, like: str = "", set: tuple[str, ...] = (), replace: bool = False) -> str:
     """Makes a level of a training run or of any checkpoint.
 
     Args:

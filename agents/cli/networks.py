@@ -56,7 +56,7 @@ def export(
 
 
 def card(
-    checkpoint: Annotated[Path, Positional, arg(metavar="CHECKPOINT")],
+    checkpoint: Annotated[str, Positional, arg(metavar="CHECKPOINT")],
     results: Annotated[list[Path], Positional, arg(metavar="[RESULTS ...]")],
 ) -> None:
     """Writes the card beside a checkpoint.
@@ -65,6 +65,6 @@ def card(
         checkpoint: its directory; ``network`` for the network that ships.
         results: results files of ``gin evaluate`` with the checkpoint as first player, whose figures the checkpoint keeps from then on.
     """
-    checkpoint = Path(network_directory(checkpoint))
+    checkpoint = network_directory(checkpoint)
     write_card(checkpoint, results)
     print(f"{checkpoint}: the card is written")

@@ -19,7 +19,7 @@ def train(
     config: Path = Path("configs/quick.yaml"),
     out: Path = Path("runs/quick"),
     set: tuple[str, ...] = (),
-    start: Path | None = None,
+    start: str | None = None,
     fresh: bool = False,
     export: Path | None = None,
 ) -> None:
@@ -41,9 +41,11 @@ def train(
 
     settings = load_config(config, set)
     if export:
-        check_own(export, "checkpoint.json", "checkpoint")
+        check_own(export, "checkpoint", "checkpoint.json")
+    run = TrainingRun(settings, out, this_command(), start, resume=not fresh)
+    if export:
+        # After the run's own directory, which may be the one above.
         check_writable(export / "checkpoint.json")
-    run = TrainingRun(settings, out, this_command(), str(start) if start else None, resume=not fresh)
     is_whole = run.train()
     if not run.main:
         return

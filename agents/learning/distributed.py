@@ -17,13 +17,16 @@ from ginenv.errors import GinError, quoted
 
 
 def _device(name: str) -> torch.device:
-    """A device by its name.
+    """A device by its name; of several cards each process gets its own.
 
     Raises:
         GinError: if there is none of this name, or this machine has it not.
     """
     try:
         device = torch.device(name)
+        if device.type == "cuda" and device.index is None and "LOCAL_RANK" in os.environ:
+            device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+            torch.cuda.set_device(device)
         # Some are known, and found missing only when something is put there.
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
@@ -41,9 +44,6 @@ class Workers:
         self.device = _device(device)
         if self.world == 1:
             return
-        if self.device.type == "cuda" and self.device.index is None:
-            self.device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
-            torch.cuda.set_device(self.device)
         if not distributed.is_initialized():
             distributed.init_process_group("nccl" if self.device.type == "cuda" else "gloo")
 

@@ -23,6 +23,7 @@ from agents.files import writing
 from agents.network.checkpoint import read_metadata
 from agents.network.nets import has_bfloat16_units
 from agents.network.player import load_network
+from agents.reports.terminal import plain_console
 from agents.search.belief import HandModel, save_hand_model
 from agents.search.hand_features import MAX_TURNS, NUM_FEATURES, TURN, write_features
 from agents.search.prior import NetworkPrior, read_views
@@ -147,7 +148,7 @@ def fit_and_save(checkpoint: str, rounds: int, seed: int) -> None:
     """
     check_whole("rounds", rounds, 1)
     metadata = read_metadata(checkpoint)
-    model, curve = fit(checkpoint, rounds, seed, Console())
+    model, curve = fit(checkpoint, rounds, seed, plain_console())
     about = {
         "command": f"gin fit-hand-model CHECKPOINT --rounds {rounds} --seed {seed}",
         "cross_entropy": [round(value, 4) for value in curve],

@@ -15,10 +15,11 @@ from filelock import FileLock, Timeout
 
 from agents.arena.matches import MatchSettings, play_match
 from agents.bots.population import TOLD_WIDTH
-from agents.config import TrainConfig, parse_config
+from agents.config import TrainConfig
 from agents.deals import Domain
 from agents.files import check_own, check_writable, read_json, write_json, writing
 from agents.learning import dmc, ppo
+from agents.learning.continued import CONFIG, Held, parent_of, read_held
 from agents.learning.diagnostics import write_diagnostics
 from agents.learning.learner import AfterBatch, Learner
 from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, read_metadata, save_checkpoint
@@ -33,8 +34,6 @@ from ginenv.rules import get_rules
 # Figures of a batch that TensorBoard shows under ``losses``, as it does those named so; all others are under ``charts``.
 _LOSSES = ("entropy", "kl", "clip_fraction", "explained_variance")
 _LOOPS = {"ppo": ppo.train, "dmc": dmc.train}
-# Settings that a run may be continued with others of: how long it goes on, and what its learning does not depend on.
-_MAY_CHANGE = {"decisions", "minutes", "panel", "panel_games", "panel_every", "save_every", "threads", "device"}
 
 
 def train(learner: Learner, after_batch: AfterBatch) -> None:
@@ -109,23 +108,24 @@ class TrainingRun:
     ) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
-        self.config, self.out, self.command, self.parent = config, out, command, start
+        self.config, self.out, self.command = config, out, command
         self.console = plain_console()
         for name in config.panel:
             make_player(name, seed=config.seed)
         if start is not None:
             check_start(config, start)
+        self.parent = parent_of(start)
         made = not out.exists()
-        check_own(out, "config.json", "directory of a run")
+        check_own(out, "directory of a run", CONFIG, "lock", "resume*.pt*")
         with writing(out):
             out.mkdir(parents=True, exist_ok=True)
-            check_writable(out / "config.json")
+            check_writable(out / CONFIG)
         try:
             self.learner = begin(config, out, start)
         except GinError:
             if made:
-                # Nothing was trained.
-                shutil.rmtree(out)
+                # Nothing was trained. Another process of the run may have removed it already.
+                shutil.rmtree(out, ignore_errors=True)
             raise
         self.main = self.learner.rank == 0
         self.lock = FileLock(out / "lock", blocking=False)
@@ -134,20 +134,19 @@ class TrainingRun:
                 self.lock.acquire()
             except Timeout:
                 raise GinError(f"another process trains in {out}; wait for its end, or choose another --out") from None
-        # The commands that began this run and went on with it before this one.
-        self.earlier: list[str] = []
-        self.measured = 0
-        if resume and list(out.glob("resume*.pt")):
-            self._check_settings()
-            self._check_made()
+            if not resume:
+                self._remove_earlier()
+        is_there = resume and bool(list(out.glob("resume*.pt")))
+        held = read_held(out, config, self.parent, command) if is_there else Held()
+        self.earlier = held.commands
         resumed = resume and self.learner.resume()
         self._check_decisions()
-        # It is not, if it was killed before it was measured.
-        self.is_finished = self.learner.decisions >= config.decisions and self.measured == self.learner.decisions
+        # Killed before it was measured, it has still to come to its end.
+        self.is_finished = self.learner.decisions >= config.decisions and held.measured == self.learner.decisions
         self.curve: list[dict[str, Any]] = []
-        if self.main:
+        if self.main and not self.is_finished:
             with writing(out):
-                write_json(out / "config.json", config.model_dump(mode="json"))
+                write_json(out / CONFIG, config.model_dump(mode="json"))
             if resumed and (out / "curve.json").exists():
                 try:
                     self.curve = read_json(out / "curve.json")
@@ -201,41 +200,18 @@ class TrainingRun:
             self.console.print(
                 f"{self.out} came to its end at {self.learner.decisions:,} decisions; more of them (--set decisions=...) go on"
             )
-            self.writer.close()
             self.lock.release()
         self.learner.workers.close()
         return True
 
-    def _check_settings(self) -> None:
-        """Raises for a run whose learning had other settings: what it exports would be said to come of these."""
-        try:
-            held = parse_config(read_json(self.out / "config.json")).model_dump(mode="json")
-        except (OSError, ValueError, GinError):
-            # The resume file alone can be used too.
-            return
-        mine = self.config.model_dump(mode="json")
-        for settings in (held, mine):
-            settings |= {f"network.{key}": value for key, value in settings.pop("network").items()}
-        other = [key for key in mine if key not in _MAY_CHANGE and held[key] != mine[key]]
-        if other:
-            texts = ", ".join(f"{key} is {held[key]} there and {mine[key]} here" for key in other)
-            raise GinError(f"{self.out} holds a run of other settings ({texts}); choose another --out, or --fresh")
-
-    def _check_made(self) -> None:
-        """Raises for a run that began from another checkpoint; notes the commands that made what there is."""
-        try:
-            about = read_metadata(self.out / "last")["about"]
-        except GinError:
-            return
-        if about.get("parent") != self.parent:
-            there, here = (parent or "nothing" for parent in (about.get("parent"), self.parent))
-            raise GinError(
-                f"{self.out} holds a run that began from {there}, here it is {here}; give its --start, choose another --out, or --fresh"
-            )
-        if about.get("panel") or not self.config.panel:
-            self.measured = about.get("decisions")
-        commands = [*about.get("earlier_commands", []), about.get("command")]
-        self.earlier = [command for command in dict.fromkeys(commands) if command not in (None, self.command)]
+    def _remove_earlier(self) -> None:
+        """Removes the run that was there, so that nothing of it is taken for this one's, wherever this one is killed."""
+        with writing(self.out):
+            for path in self.out.glob("resume*.pt*"):
+                path.unlink()
+            for name in ("last", "best"):
+                if (self.out / name).exists():
+                    shutil.rmtree(self.out / name)
 
     def _check_decisions(self) -> None:
         """Raises where fewer decisions are asked of a run than it has made, but for the batch in which it came to its end."""
@@ -333,9 +309,10 @@ class TrainingRun:
         write_diagnostics(self.writer, learner)
         print(f"panel at {learner.decisions / 1e6:.1f}M: {results}", flush=True)
         about = self._about(point)
-        self._export("last", about)
         if point["mean"] >= max(entry["mean"] for entry in self.curve):
             self._export("best", about)
+        # Last: it is what says that the run came to its end.
+        self._export("last", about)
 
     def _export(self, name: str, about: dict[str, Any]) -> None:
         network, learner = self.config.network, self.learner
@@ -348,7 +325,7 @@ class TrainingRun:
         return {
             "command": self.command,
             "earlier_commands": self.earlier,
-            "parent": self.parent,
+            **self.parent,
             "config": self.config.model_dump(mode="json"),
             "rules": {name: get_rules(name).hash for name in self.config.rules},
             "decisions": self.learner.decisions,

@@ -101,9 +101,7 @@ def _how(about: dict[str, Any]) -> list[str]:
     parts = []
     if about.get("command"):
         parts.append(f"- command: `{about['command']}`")
-    parts += [
-        f"- an earlier command, with which the run went on: `{one}`" for one in about.get("earlier_commands") or []
-    ]
+    parts += [f"- before it, the same run: `{one}`" for one in about.get("earlier_commands") or []]
     if about.get("decisions"):
         parts.append(f"- decisions: {about['decisions']:,}")
     if about.get("minutes"):
@@ -126,7 +124,8 @@ def _ancestors(parents: list[dict[str, Any]], depth: int = 1) -> list[str]:
         made = parent.get("about") or {}
         of = "the mean of what follows" if made.get("parents") else f"{made.get('decisions') or 0:,} decisions"
         command = textwrap.shorten(str(made.get("command")), 160, placeholder=" …")
-        lines.append(f"{'  ' * depth}- {of}, `{command}`")
+        before = "".join(f", before it `{one}`" for one in made.get("earlier_commands") or [])
+        lines.append(f"{'  ' * depth}- {of}, `{command}`{before}")
         lines += _ancestors(made.get("parents") or [], depth + 1)
     return lines
 

@@ -15,9 +15,9 @@ from agents.network.policy import PLAYED, PolicyPlayer
 SHIPPED = Path(__file__).resolve().parents[1] / "data" / "network"
 
 
-def network_directory(name: str | Path) -> str:
+def network_directory(name: str) -> str:
     """Where a network lies: ``network`` is the one that ships, everything else is its directory."""
-    return str(SHIPPED if str(name) == "network" else name)
+    return str(SHIPPED) if name == "network" else name
 
 
 class NetworkPlayer(PolicyPlayer):
