@@ -162,10 +162,10 @@ def histories_table() -> list[str]:
     )
 
 
-TOLD = """`python -m benchmarks.ceiling benchmarks/checkpoints/teacher --start benchmarks/checkpoints/level-base`: a network that learned
-against many thousand random styles for 120 M and then 140 M decisions, each time told which one, and met none of the held-out
-opponents; told the true numbers of each, those of a typical one, or those of another of them. The two kinds that are no styles are
-left out. It began from `benchmarks/checkpoints/level-base`. Intervals by deals, of one training."""
+TOLD = """`python -m benchmarks.ceiling benchmarks/checkpoints/teacher`: a network that learned against 65,536 random styles under all
+rules for 220 M decisions, each time told which one, and met none of the held-out opponents; told the true numbers of each, those of a
+typical one, or those of another of them. The two kinds that are no styles are left out. It began from `network`. Intervals by deals, of
+one training."""
 
 
 def told_table() -> list[str]:
