@@ -42,9 +42,11 @@ def train(
     settings = load_config(config, set)
     if export:
         check_own(export, "checkpoint", "checkpoint.json")
+        if out.resolve() not in export.resolve().parents:
+            check_writable(export / "checkpoint.json")
     run = TrainingRun(settings, out, this_command(), start, resume=not fresh)
     if export:
-        # After the run's own directory, which may be the one above.
+        # The run's own directory, where this may be, is made now.
         check_writable(export / "checkpoint.json")
     is_whole = run.train()
     if not run.main:

@@ -198,7 +198,9 @@ class TrainingRun:
         """The end of a run that has nothing left to learn: what it measured and exported stays as it is."""
         if self.main:
             self.console.print(
-                f"{self.out} came to its end at {self.learner.decisions:,} decisions; more of them (--set decisions=...) go on"
+                f"{self.out} came to its end at {self.learner.decisions:,} decisions; more of them (--set decisions=...) go on",
+                markup=False,
+                soft_wrap=True,
             )
             self.lock.release()
         self.learner.workers.close()
