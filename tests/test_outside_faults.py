@@ -270,7 +270,9 @@ def test_a_forfeit_is_in_the_table_and_in_the_status(unrunnable, tmp_path, monke
         monkeypatch.setattr(
             "sys.argv", ["gin", "evaluate", bot, "random", "--hands", "2", "--seconds", "0.3", "--out", str(out)]
         )
-        with pytest.raises(SystemExit, match=f"2 hands were forfeited; cmd:.*{words}"):
+        with pytest.raises(SystemExit, match=rf"hands? w(as|ere) forfeited; cmd:.*{words}") as told:
             main()
-        assert [match["faults"][0]["forfeits"] for match in json.loads(out.read_text())["matches"]] == [2]
+        # The deals are of no seed: now and then one of the two ends before the bot has to answer slowly.
+        (forfeits,) = [match["faults"][0]["forfeits"] for match in json.loads(out.read_text())["matches"]]
+        assert forfeits in (1, 2) and str(told.value).startswith(f"gin evaluate: {forfeits} hand")
         assert "fault" in capsys.readouterr().out
