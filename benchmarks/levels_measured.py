@@ -5,7 +5,8 @@ python -m benchmarks.levels_measured --series 300 --parts adaptation --levels le
 
 Results are kept after every row in ``benchmarks/results/levels.json`` with the counts that were asked for; a row with these counts is
 not played again, rows of other weights or settings than the installed ones are dropped. Level 4 stands on the ladder with its search,
-adapts and grows by its network alone, and adapts with its search in fewer and shorter series besides.
+adapts and grows by its network alone, and adapts with its search in fewer and shorter series besides, half of them on each of two
+processes; what one of them has finished is kept in ``runs/levels_measured`` until the row is written.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from rich.console import Console
 
 from agents.arena import play_match
@@ -25,7 +29,7 @@ from agents.bots.heuristics import make_formula
 from agents.config import parse_config
 from agents.files import write_json
 from agents.levels.answers import ANSWERS
-from agents.levels.bench.adaptation import AdaptationConfig
+from agents.levels.bench.adaptation import AdaptationConfig, Measured, joined, level_of, measure, parts_of, results
 from agents.levels.bench.adaptation import run as run_adaptation
 from agents.levels.bench.growth import measure_growth
 from agents.levels.bench.variety import measure_variety
@@ -35,6 +39,7 @@ from agents.network.player import SHIPPED
 from agents.search.config import SearchConfig
 
 RESULTS = Path(__file__).parent / "results" / "levels.json"
+KEPT = Path("runs/levels_measured")
 LADDER = (
     ("level-2", "level-1"), ("level-3", "level-2"), ("level-4", "level-3"), ("formula", "level-1"),
     ("level-4", "network"), ("level-4", "knocker"),
@@ -44,7 +49,9 @@ STRONG = "benchmarks/checkpoints/stages"
 # Series against the opponents that must do no harm, at most.
 HARM_SERIES = 25
 # Series against each opponent, and hands, of a level that searches: some thirty hands a second.
-SEARCH_SERIES, SEARCH_HANDS = 2, 300
+SEARCH_SERIES, SEARCH_HANDS = 12, 300
+# Processes that share the series of a level that searches, and how far their seeds are apart.
+PROCESSES, _APART = 2, 1000
 # Rules beside eaai under which some levels adapt too, and in how many series at most.
 OTHER_RULES, ADAPT_THERE, OTHER_SERIES = ("dg-standard", "gc"), ("level-2", "level-4"), 12
 PARTS = ("ladder", "adaptation", "rules", "search", "growth", "variety")
@@ -64,6 +71,28 @@ def adaptation(name: str, series: int, hands: int = 500, rules: str = "eaai", wo
     """What a level gains against opponents held back, and that it loses nothing against others."""
     asked = {"level": name, "series": series, "hands": hands, "rules": rules, "worlds": worlds, "strong": STRONG}
     return run_adaptation(parse_config(asked | {"harm_series": min(series, HARM_SERIES)}, AdaptationConfig))
+
+
+def adaptation_by_search(name: str, series: int, hands: int, worlds: int) -> dict[str, Any]:
+    """The same of a level that searches, under ``eaai``."""
+    asked = {"level": name, "series": series, "hands": hands, "worlds": worlds, "strong": STRONG}
+    config = parse_config(asked, AdaptationConfig)
+    shares = [
+        config.model_copy(update={"series": series // PROCESSES, "seed": _APART * k, "out": KEPT})
+        for k in range(PROCESSES)
+    ]
+    # Threads of torch beside processes would only wait for each other.
+    with ProcessPoolExecutor(PROCESSES, get_context("spawn"), torch.set_num_threads, (1,)) as pool:
+        measured = joined(list(pool.map(_share, shares)))
+    found = results(config, level_of(config), measured)
+    for share in shares:
+        parts_of(share, level_of(share)).drop()
+    return found
+
+
+def _share(config: AdaptationConfig) -> Measured:
+    level = level_of(config)
+    return measure(config, level, parts=parts_of(config, level))
 
 
 def growth(name: str, histories: int) -> dict[str, Any]:
@@ -148,7 +177,7 @@ def main() -> None:
                 jobs.append((f"adaptation {name} {rules}", counts, partial(adaptation, name, rules=rules)))
         if "search" in asked.parts and worlds and level.learns:
             counts = {"series": SEARCH_SERIES, "hands": SEARCH_HANDS, "worlds": worlds}
-            jobs.append((f"adaptation {name} search", counts, partial(adaptation, name)))
+            jobs.append((f"adaptation {name} search", counts, partial(adaptation_by_search, name)))
         if "growth" in asked.parts and level.learns:
             jobs.append((f"growth {name}", {"histories": asked.histories}, partial(growth, name)))
         if "variety" in asked.parts:

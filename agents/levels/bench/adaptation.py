@@ -33,6 +33,8 @@ from ginenv.view import VIEW
 
 Progress = Callable[[str], None]
 WINDOWS = ((0, 50), (50, 200), (200, 500))
+# Those of series of up to 300 hands, such as a level that searches can play.
+SHORT, _SHORT_HANDS = ((0, 50), (50, 100), (100, 300)), 300
 # Gains are drawn in bins of this many hands.
 BIN = 25
 # Which opponent a wrong history is of: the third next one.
@@ -101,6 +103,19 @@ class Measured:
     harmful: list[str]
     harm: dict[str, list[np.ndarray]]
     seconds: float = 0.0
+
+
+def joined(measured: Sequence[Measured]) -> Measured:
+    """Several benchmarks of one level, played with other seeds, as one of all their series."""
+
+    def together(parts: Sequence[dict[str, list[np.ndarray]]]) -> dict[str, list[np.ndarray]]:
+        return {
+            way: [np.concatenate(each) for each in zip(*(part[way] for part in parts), strict=True)] for way in parts[0]
+        }
+
+    first = measured[0]
+    points, harm = together([one.points for one in measured]), together([one.harm for one in measured])
+    return Measured(first.names, points, first.harmful, harm, sum(one.seconds for one in measured))
 
 
 class Supplied(LevelPlayer):
@@ -280,7 +295,8 @@ def _gains(measured: Measured, k: int, low: int, high: int, better: str) -> dict
 
 def results(config: AdaptationConfig, level: Level, measured: Measured) -> dict[str, Any]:
     """All figures as plain values: each gain by window, in the mean and by opponent, with ``mean``, ``low`` and ``high``."""
-    windows = {f"{low + 1}_{min(high, config.hands)}": (low, high) for low, high in WINDOWS if low < config.hands}
+    asked = SHORT if config.hands <= _SHORT_HANDS else WINDOWS
+    windows = {f"{low + 1}_{min(high, config.hands)}": (low, high) for low, high in asked if low < config.hands}
     by_window = {
         key: [_gains(measured, k, *window, _better(measured, k, *window)) for k in range(len(measured.names))]
         for key, window in windows.items()
