@@ -17,7 +17,16 @@ from agents.config import parse_config
 from agents.deals import Domain
 from agents.levels.acquaintances import Acquaintances
 from agents.levels.bench import adaptation
-from agents.levels.bench.adaptation import WAYS, AdaptationConfig, Measured, Supplied, hands_to_play, measure, results
+from agents.levels.bench.adaptation import (
+    WAYS,
+    AdaptationConfig,
+    Measured,
+    Supplied,
+    hands_to_play,
+    joined,
+    measure,
+    results,
+)
 from agents.levels.bench.growth import Experienced, measure_growth
 from agents.levels.bench.opponents import PlayersBySeries, Switcher, held_out_names
 from agents.levels.level import Level, LevelError, LevelSettings
@@ -72,6 +81,34 @@ def test_the_specific_gain_is_beyond_the_better_of_none_and_a_mixed_history() ->
     assert document["wrong_less_mixed"][window]["mean"] == pytest.approx(-1)
     assert document["opponents"]["other"]["specific_gain"][window]["mean"] == pytest.approx(1)
     assert document["no_harm"]["strong"]["mean"] == pytest.approx(-0.2)
+
+
+def test_benchmarks_of_other_seeds_are_one_of_all_their_series(level: Level) -> None:
+    one, other = (measure(asked(seed=seed), level) for seed in (3, 4))
+    both = joined([one, other])
+    assert (both.names, both.harmful, both.seconds) == (one.names, one.harmful, one.seconds + other.seconds)
+    for parts, whole in ((one.points, both.points), (one.harm, both.harm)):
+        assert parts.keys() == whole.keys()
+        assert all(part.shape == (4, 60) for played in whole.values() for part in played)
+    first, second, document = (results(asked(series=4), level, measured) for measured in (one, other, both))
+    assert first["total_gain"] != second["total_gain"]
+    for name, found in document["no_harm"].items():
+        assert found["mean"] == pytest.approx((first["no_harm"][name]["mean"] + second["no_harm"][name]["mean"]) / 2)
+    for window, found in document["wrong_less_mixed"].items():
+        halves = [each["wrong_less_mixed"][window]["mean"] for each in (first, second)]
+        assert found["mean"] == pytest.approx(sum(halves) / 2, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("hands", "windows"),
+    [(60, ["1_50", "51_60"]), (300, ["1_50", "51_100", "101_300"]), (301, ["1_50", "51_200", "201_301"])],
+)
+def test_the_last_window_of_series_that_a_search_can_play_begins_earlier(hands: int, windows: list[str]) -> None:
+    points = {way: [np.zeros((2, hands))] for way in WAYS}
+    measured = Measured(["one"], points, ["strong"], {way: [np.zeros((2, hands))] for way in WAYS[:2]})
+    level = SimpleNamespace(name="x", digest="0", settings=LevelSettings(title="x"))
+    document = results(asked(hands=hands), level, measured)  # type: ignore[arg-type]
+    assert list(document["specific_gain"]) == windows
 
 
 def test_a_mixed_history_is_of_all_others_and_a_wrong_one_of_one(level: Level) -> None:
