@@ -1,4 +1,4 @@
-"""Who is better, by how much, and is it real: ``gin evaluate``, and the commands beside it, without installing anything.
+"""Who is better, by how much, and is it real: ``gin evaluate`` and related commands, without installing anything.
 
 python evaluate.py A B --rules eaai --games 10000     a match
 python evaluate.py A                                  one player against the panel

@@ -1,11 +1,11 @@
-"""PPO against an opponent that adapts: `level-2` keeps a record of the learner at every table and learns from each hand.
+"""PPO against an opponent that adapts: at every table, `level-2` keeps a record of the learner and learns from each hand.
 
     pip install "ginenv[train]"
     python examples/adaptive_opponent.py
 
-The first phase is that of examples/ppo.py, against bots that never change. Then `level-2` sits down everywhere, with a memory that
-outlives the hands: it tries ways to play, and keeps to what pays against this learner. At the end it prints the strength against the
-bots of the README, and what the learner wins of a level that meets it for the first time, in early hands and later.
+The first phase is that of examples/ppo.py, against bots that never change. Then `level-2` plays at every table. It remembers earlier
+hands, and shifts its choices by what it knows of this learner. At the end the script prints the strength against the
+bots of `strength.py`, and what the learner wins from a level that has not met it before, in early hands and in later ones.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from agents.arena.series import play_series
 from ginenv.players import make_player
 
 OPPONENT = "level-2"
-EARLY = 50  # hands in which a level still gets to know a stranger
+EARLY = 50  # hands in which a level is still getting to know a stranger
 
 
 def interval(values: np.ndarray) -> str:
-    """A mean over series with a 95 % interval."""
+    """The mean over series with its 95 % interval."""
     found = ratio(values, np.ones(len(values)))
     return f"{found.mean:+.2f} ± {found.half:.2f}"
 

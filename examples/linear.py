@@ -1,11 +1,12 @@
-"""A learner without torch: a softmax over 17 weights, fitted by policy gradient with nothing but numpy.
+"""A learner without torch: a softmax policy with 17 weights, trained by policy gradient in plain numpy.
 
     pip install "ginenv[agents]"
     python examples/linear.py
 
-Every legal action has a few features (is the card melded, how many neighbours are held, is it a knock ...), and its logit is their product
-with the weights, which are the same for all cards. REINFORCE (Williams 1992) moves them towards what won. Half a minute of it beats
-`random`; the weights at the end are a little strategy guide. Learning needs the base package alone, measuring at the end `[agents]`.
+Each legal action has a few features (is the card melded, how many neighbours are held, is it a knock ...). Its logit is their dot
+product with the weights, which are the same for all cards. REINFORCE (Williams 1992) moves the weights towards actions that won. After
+half a minute it beats `random`, and the final weights read as a little strategy guide. Learning needs only the base package; the
+measurement at the end needs `[agents]`.
 """
 
 from __future__ import annotations
@@ -47,13 +48,13 @@ def _fact(planes: np.ndarray, name: str) -> np.ndarray:
 
 
 def _beside(cards: np.ndarray, distance: int) -> np.ndarray:
-    """How many of the two cards at a distance in rank, of the same suit, are in a set of cards `[n, 4, 13]`."""
+    """For each card, how many of the two cards of its suit at a distance in rank are among some cards `[n, 4, 13]`."""
     wide = np.pad(cards, ((0, 0), (0, 0), (distance, distance)))
     return wide[..., : -2 * distance] + wide[..., 2 * distance :]
 
 
 def features(observations: np.ndarray) -> np.ndarray:
-    """Features of every action: `float32[n, 107, 17]` of `uint8[n, 520]` (or of planes)."""
+    """Features of every action, `float32[n, 107, 17]`, from observations `uint8[n, 520]` (or planes)."""
     planes = observations.reshape(-1, *PLANES_SHAPE)
     n = len(planes)
     mine, upcard = _plane(planes, "my cards"), _plane(planes, "the upcard").reshape(n, -1)
@@ -74,7 +75,7 @@ def features(observations: np.ndarray) -> np.ndarray:
     ).reshape(n, 52, len(CARD))
     found = np.zeros((n, NUM_ACTIONS, len(NAMES)), np.float32)
     found[:, :KNOCK, : len(CARD)] = card
-    # A knock throws a card, too.
+    # A knock discards a card, too.
     found[:, KNOCK:STOCK, : len(CARD)] = card
     first = len(CARD)
     found[:, KNOCK:STOCK, first] = 1
@@ -99,7 +100,7 @@ def probabilities(weights: np.ndarray, found: np.ndarray, masks: np.ndarray) -> 
 
 
 def gradient(envs: HandVectorEnv, weights: np.ndarray, seen: tuple[np.ndarray, np.ndarray], rng: np.random.Generator):
-    """Plays `TICKS` decisions at every table; returns the policy gradient, what is seen next, and points a hand."""
+    """Plays `TICKS` decisions at every table; returns the policy gradient, what is seen next, and points per hand."""
     scores, rewards, ends = [], [], []
     for _ in range(TICKS):
         found = features(seen[0])
@@ -117,14 +118,14 @@ def gradient(envs: HandVectorEnv, weights: np.ndarray, seen: tuple[np.ndarray, n
         finished |= ends[tick]
         later = np.where(ends[tick], rewards[tick], later)
         returns[tick], known[tick] = later, finished
-    # Decisions of hands that are not over yet teach nothing.
+    # Decisions of unfinished hands have no return yet and are left out.
     gain = (returns - returns[known].mean()) / returns[known].std() * known
     slope = np.einsum("tn,tnf->f", gain, np.stack(scores)) / known.sum()
     return slope, seen, np.sum(rewards) / max(1, np.sum(ends))
 
 
 def train(decisions: int, seed: int = 0) -> tuple[Policy, np.ndarray]:
-    """Learns against `random`; returns the policy that plays the most probable action, and the weights."""
+    """Trains against `random`; returns the policy, which plays the most probable action, and the weights."""
     began, used = time.perf_counter(), time.process_time()
     rng = np.random.default_rng(seed)
     envs = HandVectorEnv(TABLES, "random", "eaai")

@@ -1,10 +1,10 @@
-"""sb3-contrib's MaskablePPO on ginenv's vector environment: imitates a bot first, then goes on by itself.
+"""sb3-contrib's MaskablePPO on ginenv's vector environment: first imitates a bot, then continues with PPO.
 
     pip install "ginenv[agents,sb3]"
     python examples/maskable_ppo.py
 
-`GinVecEnv` is all the glue: Stable-Baselines3 has a vector interface of its own, and MaskablePPO asks it for masks. At the end it prints
-decisions a second and the strength against the bots of the README.
+`GinVecEnv` is all the glue: Stable-Baselines3 has its own vector interface, which MaskablePPO asks for action masks. At the end the
+script prints decisions per second and the strength against the bots of `strength.py`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OPPONENTS = ("simple", "formula", "knocker", "camper")
 
 
 class GinVecEnv(VecEnv):
-    """`HandVectorEnv` as Stable-Baselines3 wants it."""
+    """`HandVectorEnv` behind the vector interface of Stable-Baselines3."""
 
     def __init__(self, envs: HandVectorEnv) -> None:
         self.envs = envs
@@ -37,15 +37,15 @@ class GinVecEnv(VecEnv):
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
 
     def reset(self) -> np.ndarray:
-        """First observations."""
+        """The first observations."""
         return self.envs.reset(seed=self._seeds[0])[0]
 
     def step_async(self, actions: np.ndarray) -> None:
-        """Keeps the actions."""
+        """Keeps the actions for `step_wait`."""
         self.actions = np.asarray(actions)
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Plays them; what belonged to a hand that ended stands in its table's info."""
+        """Plays the actions; where a hand ended, the table's info holds its last observation."""
         observations, rewards, done, _, infos = self.envs.step(self.actions)
         told: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         for table in np.flatnonzero(done):
@@ -61,7 +61,7 @@ class GinVecEnv(VecEnv):
         return [getattr(self.envs, attr_name)] * self.num_envs
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Sets it for all tables."""
+        """Sets an attribute for all tables."""
         setattr(self.envs, attr_name, value)
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
@@ -74,7 +74,7 @@ class GinVecEnv(VecEnv):
 
 
 def imitate(model: MaskablePPO, envs: HandVectorEnv, decisions: int, teacher: str = "knocker") -> None:
-    """Teaches the policy what a bot plays, and the value network what that brings."""
+    """Trains the policy on a bot's actions, and the value network on their returns."""
     bot, policy = make_player(teacher), model.policy
     optimizer = torch.optim.Adam(policy.parameters(), 1e-3, eps=1e-5)
     observations = envs.reset(seed=model.seed)[0]
@@ -107,7 +107,7 @@ def imitate(model: MaskablePPO, envs: HandVectorEnv, decisions: int, teacher: st
 
 
 def train(imitated: int, decisions: int, seed: int = 0, progress: Callable[[str], None] = print) -> Policy:
-    """Both phases; returns the policy that plays the most probable action."""
+    """Runs both phases; returns the policy, which plays the most probable action."""
     began, used = time.perf_counter(), time.process_time()
     envs = HandVectorEnv(TABLES, list(OPPONENTS), "eaai", observation="flat", reward="scaled")
     model = MaskablePPO(

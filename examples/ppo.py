@@ -1,11 +1,11 @@
-"""PPO on the vector environment, in one file: imitates a bot first, then improves on it with proximal policy optimisation.
+"""PPO on the vector environment, in one file: first imitates a bot, then improves on it with proximal policy optimisation.
 
     pip install "ginenv[train]"
     python examples/ppo.py
 
-Nothing but `ginenv.HandVectorEnv` and torch: no features beyond the observation, no critic that sees both hands. From nothing PPO
-needs tens of millions of decisions for this game; a first phase, in which the policy learns what a bot does and the value network
-what that is worth, saves most of them. At the end it prints decisions a second and the strength against the bots of the README.
+It uses nothing but `ginenv.HandVectorEnv` and torch: no features beyond the observation, no critic that sees both hands. From scratch,
+PPO needs tens of millions of decisions for this game. A first phase saves most of them: the policy learns a bot's actions, and the
+value network what they are worth. At the end the script prints decisions per second and the strength against the bots of `strength.py`.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE
 from ginenv.players import Player, make_player
 
-ILLEGAL = -60.0  # a logit that no legal action has
+ILLEGAL = -60.0  # the logit of illegal actions, which no legal action has
 
 
 @dataclass(frozen=True)
 class Settings:
     """Settings of a run."""
 
-    opponents: tuple[str, ...] = ("simple", "formula", "knocker", "camper")  # tables get them in turn
+    opponents: tuple[str, ...] = ("simple", "formula", "knocker", "camper")  # assigned to the tables in turn
     teacher: str = "knocker"  # the bot that is imitated
-    tables: int = 512  # played at once
+    tables: int = 512  # how many are played at once
     ticks: int = 32  # decisions at each table between two updates
     minibatch: int = 1024  # rows of a gradient step
     epochs: int = 2  # passes over the rows of an update, in PPO; imitation makes one
-    learning_rate: float = 1e-3  # of imitation; PPO begins with 0.3 of it, and in both it falls to a tenth
+    learning_rate: float = 1e-3  # of imitation; PPO starts at 0.3 of it, and both decay to a tenth
     clip: float = 0.2  # how far PPO lets the probability of an action move, as a ratio
-    gae_lambda: float = 0.95  # of the generalised advantage estimate; nothing is discounted
+    gae_lambda: float = 0.95  # of generalised advantage estimation; rewards are not discounted
     entropy: float = 0.01  # weight of the policy's entropy
     seed: int = 0
 
@@ -69,7 +69,7 @@ class Net(nn.Module):
 
 @dataclass
 class Rollout:
-    """What was played between two updates, `[ticks, tables]`, and the values after it."""
+    """What was played between two updates, `[ticks, tables]`, and the values of the states after it."""
 
     observations: Tensor
     masks: Tensor
@@ -81,7 +81,7 @@ class Rollout:
     last: Tensor
 
     def targets(self, gae_lambda: float) -> tuple[Tensor, Tensor]:
-        """Advantages and returns, as rows."""
+        """Advantages and returns, one row per decision."""
         advantages, running, after = torch.zeros_like(self.values), torch.zeros_like(self.last), self.last
         for t in reversed(range(len(self.values))):
             goes_on = 1 - self.done[t]
@@ -106,7 +106,7 @@ class Trainer:
 
     @torch.no_grad()
     def play(self, teacher: Player | None) -> Rollout:
-        """Plays `ticks` decisions at every table; the teacher's where there is one, else the policy's own."""
+        """Plays `ticks` decisions at every table: the teacher's if there is one, else the policy's own."""
         rows: list[tuple[Tensor, ...]] = []
         for _ in range(self.settings.ticks):
             observations, masks = self._seen()
@@ -122,7 +122,7 @@ class Trainer:
         return torch.from_numpy(self.observations), torch.from_numpy(self.masks).bool()
 
     def update(self, rollout: Rollout, imitates: bool) -> None:
-        """Gradient steps on a rollout."""
+        """Takes gradient steps on a rollout."""
         settings, net = self.settings, self.net
         advantages, returns = rollout.targets(settings.gae_lambda)
         observations, masks = rollout.observations.flatten(0, 1), rollout.masks.flatten(0, 1)
@@ -146,7 +146,7 @@ class Trainer:
                 self.optimizer.step()
 
     def phase(self, name: str, decisions: int, imitates: bool) -> None:
-        """Plays and learns for so many decisions, and says how it goes."""
+        """Plays and learns for this many decisions, and prints its progress."""
         begun, spoken = self.done, time.perf_counter()
         rate = self.settings.learning_rate * (1.0 if imitates else 0.3)
         points, hands = 0.0, 0
@@ -163,7 +163,7 @@ class Trainer:
 
     @contextmanager
     def measured(self) -> Iterator[None]:
-        """Says how long the phases within took."""
+        """Prints how long the phases inside it took."""
         began, used = time.perf_counter(), time.process_time()
         yield
         seconds, processor = time.perf_counter() - began, time.process_time() - used

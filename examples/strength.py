@@ -1,4 +1,4 @@
-"""What the examples have in common: a policy as a player, and how strong it is against the bots of the README's table."""
+"""Shared by the examples: a policy as a player, and its strength against some bots."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class PolicyPlayer(BasePlayer):
     """A policy as a player.
 
     Args:
-        policy: observations ``uint8[n, 520]`` and masks ``int8[n, 107]`` to legal actions ``int[n]``.
+        policy: maps observations ``uint8[n, 520]`` and action masks ``int8[n, 107]`` to legal actions ``int[n]``.
         name: shown in tables.
     """
 
@@ -28,14 +28,14 @@ class PolicyPlayer(BasePlayer):
         self.policy, self.name = policy, name
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
-        """Chooses for every view: ``VIEW[n]`` to ``int64[n]``."""
+        """Chooses an action for every view: ``VIEW[n]`` to ``int64[n]``."""
         return np.asarray(self.policy(encode_views(views), action_masks(views)), np.int64)
 
 
 def report(
     policy: Policy, name: str, games: int = 1000, opponents: tuple[str, ...] = BOTS, rules: str = "eaai"
 ) -> dict[str, float]:
-    """Plays mirrored deals that nothing was trained on, prints a line for each opponent, and returns the shares of games won."""
+    """Plays held-out mirrored deals, prints a line for each opponent, and returns the shares of games won."""
     won = {}
     for opponent in opponents:
         result = play_match(PolicyPlayer(policy, name), opponent, rules=rules, pairs=max(1, games // 2), seed=1)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A complete bot for the line protocol (docs/protocol.md), with nothing but the standard library.
+"""A complete bot for the line protocol (docs/protocol.md) that uses only the standard library.
 
     python evaluate.py "cmd:python examples/template_bot.py" simple --games 200
 
-Make it yours in `choose`; everything else can stay as it is.
+To write your own bot, change `choose`; everything else can stay as it is.
 """
 
 import json
@@ -35,7 +35,7 @@ def melds(hand):
 
 
 def deadwood(hand, found):
-    """Least points outside melds that do not overlap."""
+    """The least points that can be left outside melds that do not overlap."""
     best = sum(map(value, hand))
     for i, meld in enumerate(found):
         rest = [card for card in hand if card not in meld]
@@ -43,7 +43,7 @@ def deadwood(hand, found):
     return best
 
 
-def without(hand, out):  # least deadwood after giving up a card
+def without(hand, out):  # least deadwood after discarding a card
     rest = [card for card in hand if card != out]
     return deadwood(rest, melds(rest))
 
@@ -53,7 +53,7 @@ def choose(game):
     legal, hand, upcard = game["legal"], game["hand"], game["upcard"]
     if game["phase"] == "discard":
         left = {action: without(hand, action.split()[1]) for action in legal}
-        # Ties go to a knock, then to the card of most points.
+        # Ties go to a knock, then to the card with the most points.
         return min(legal, key=lambda a: (left[a], not a.startswith("knock"), -value(a.split()[1])))
     if "take" in legal:
         useful = min(without([*hand, upcard], out) for out in hand) < deadwood(hand, melds(hand)) - 2

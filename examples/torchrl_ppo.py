@@ -1,11 +1,11 @@
-"""TorchRL learns from games on disk, then goes on with its own PPO.
+"""TorchRL learns from games on disk, then continues with its own PPO.
 
     pip install "ginenv[train,data]" torchrl
     python examples/torchrl_ppo.py
 
-A bot's games are played and written as Parquet (what `gin games play` does); a policy and a value network learn from the file, through the
-loader for torch; then TorchRL's collector, GAE and clipped loss improve them on `GinEnv`, a batched environment of its kind around
-`ginenv.HandVectorEnv`. At the end it prints decisions a second and the strength against the bots of the README.
+A bot's games are played and written as Parquet, as `gin games play` does. A policy and a value network learn from the files through the
+loader for torch. TorchRL's collector, GAE and clipped loss then improve them on `GinEnv`, a batched TorchRL environment around
+`ginenv.HandVectorEnv`. At the end the script prints decisions per second and the strength against the bots of `strength.py`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ OPPONENTS = ("simple", "formula", "knocker", "camper")
 
 
 class GinEnv(EnvBase):
-    """`HandVectorEnv` as a batched environment of TorchRL; a hand that ends is followed by the next one at the same table."""
+    """`HandVectorEnv` as a batched TorchRL environment; when a hand ends, the next one begins at the same table."""
 
     def __init__(self, tables: int = TABLES, seed: int = 0) -> None:
         super().__init__(batch_size=[tables])
@@ -64,7 +64,7 @@ class GinEnv(EnvBase):
         }
 
     def _reset(self, tensordict: TensorDictBase | None = None, **kwargs: object) -> TensorDictBase:
-        # Tables that ended have been dealt their next hand already.
+        # Tables whose hand ended have already been dealt the next one.
         return TensorDict(self.now, self.batch_size)
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
@@ -94,12 +94,12 @@ class Scaled(nn.Module):
         self.layers = nn.Sequential(*layers)
 
     def forward(self, observation: Tensor) -> Tensor:
-        """Outputs `[n, outputs]` of `uint8[n, 520]`."""
+        """Outputs `[n, outputs]` for observations `uint8[n, 520]`."""
         return self.layers(observation.float() * self.scale)
 
 
 def clone(actor: ProbabilisticActor, critic: ValueOperator, hands: int, seed: int) -> int:
-    """Plays a bot's games, writes them, and learns its moves and what they brought; returns the number of decisions."""
+    """Plays a bot's games, writes them, and learns its moves and the points they brought; returns the number of decisions."""
     rows = 0
     networks = nn.ModuleList([actor, critic])
     optimizer = torch.optim.Adam(networks.parameters(), 1e-3, eps=1e-5)

@@ -1,6 +1,6 @@
 """The command line: ``gin COMMAND ...``, and behind it ``train.py`` and ``evaluate.py``.
 
-A command's module is imported when the command is run: a match loads no training, and the table to play at loads neither.
+A command's module is imported only when the command runs: a match does not load training, and the table to play at loads neither.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Command(NamedTuple):
     Attributes:
         function: ``"module:function"``, whose parameters are the command's arguments and whose docstring is its help.
         summary: what it does, in a few words.
-        one_thread: whether matrix products keep to one thread. Players meet small batches, for which threads that wait for each other
-            take longer than one; more work is for more processes.
-        reads_arguments: whether the function is given the words after the command instead, and reads them itself.
+        one_thread: whether matrix products use one thread. Players get small batches, for which several threads, waiting for each other,
+            take longer than one; more work goes to more processes.
+        reads_arguments: whether the function gets the words after the command instead, and parses them itself.
     """
 
     function: str
@@ -66,25 +66,25 @@ COMMANDS = {
     "fit-hand-model": Command("agents.cli.train:fit_hand_model", "CHECKPOINT: trains its model of whole hands", False),
 }
 
-# The extras that bring what ``agents``, the one to play and measure with, does not.
+# Modules that the extra ``agents``, for playing and measuring, does not install, and the extras that do.
 EXTRAS = {"tensorboard": "train", "pyarrow": "data", "onnx": "onnx", "onnxruntime": "onnx", "onnxscript": "onnx"}
 EXTRAS |= dict.fromkeys(("starlette", "uvicorn", "multipart", "python_multipart"), "web")
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
-# The status of a program whose output nobody reads any more, as shells have it for one that SIGPIPE ended.
+# The exit status when nobody reads the output any more: what a shell reports for a program that SIGPIPE ended.
 UNREAD = 141
-# Of one that an interrupt kept from finishing, as shells have it for one that Ctrl-C ended.
+# The exit status when an interrupt kept a command from finishing: what a shell reports after Ctrl-C.
 INTERRUPTED = 130
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EFBIG)
 
-# What ``evaluate.py`` takes as a command of its own and not as a player's name.
+# Words that ``evaluate.py`` takes as commands and not as players' names.
 BESIDE_MATCHES = ("tournament", "conform", "stress", "exploit", "adaptation")
 
 
 def run(program: str, command: str, arguments: Sequence[str]) -> None:
-    """Runs a command; an error is one sentence and a non-zero exit.
+    """Runs a command; on an error it prints one sentence and exits with a non-zero status.
 
-    A command that Ctrl-C or SIGTERM kept from finishing ends with status 130, also where it showed what there was.
+    A command that Ctrl-C or SIGTERM kept from finishing exits with status 130, even if it showed what it had.
 
     Args:
         program: how the program was called, such as ``gin`` or ``evaluate.py``.
@@ -96,17 +96,17 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
     if chosen.one_thread:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
     for stop in STOPS:
-        # Nothing has been begun, and an exception may be lost in what is being imported.
+        # Nothing has begun yet, and an exception could get lost in a module that is being imported.
         signal.signal(stop, lambda *_: _leave(f"{name}: interrupted before anything was finished\n"))
-    # Not before: libraries count their threads when they are loaded.
+    # Imported only now: libraries read their number of threads when they are loaded.
     from ginenv.errors import GinError
     from ginenv.jit import interrupt
 
     for stop in STOPS:
-        # Both show what there is. Set anew, since a shell starts background jobs with interrupts ignored.
+        # Both make a command show what it has. Set explicitly, since a shell starts background jobs with interrupts ignored.
         signal.signal(stop, interrupt)
     for stream in (sys.stdout, sys.stderr):
-        # Names of files need not be UTF-8, and terminals not have every sign.
+        # File names need not be UTF-8, and a terminal may lack some characters.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     said = ""
@@ -116,10 +116,10 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
     except GinError as error:
         sys.exit(f"{name}: {error}")
     except KeyboardInterrupt as stopped:
-        # A command may say what has become of its work.
+        # A command may say what became of its work.
         status, said = INTERRUPTED, f"{name}: {str(stopped) or 'interrupted before anything was finished'}"
     except OSError as error:
-        # Those of a disk; any other is a mistake of this program.
+        # Disk errors are reported; any other is a bug of this program.
         if error.errno not in _DISK_ERRORS:
             raise
         sys.exit(f"{name}: {error.filename or 'a file'} cannot be written: {error.strerror}")
@@ -131,7 +131,7 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         sys.exit(f"{name}: {missing} is not installed; pip install 'ginenv[{extra}]' installs it")
     finally:
         for stop in STOPS:
-            # What is left is the interpreter's own end, which shows an exception as a traceback.
+            # Only the interpreter's shutdown is left, which shows an exception as a traceback.
             signal.signal(stop, signal.SIG_IGN)
     if said:
         print(said, file=sys.stderr)
@@ -141,18 +141,18 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
 
 @contextmanager
 def _ends_with_its_reader() -> Iterator[None]:
-    """Ends the program, without a word, where whoever reads its output has left, as ``head`` does; an error is still said."""
+    """Ends the program silently when the reader of its output has gone, as ``head`` does; an error is still reported."""
     try:
         try:
             yield
         finally:
-            # Not left to the interpreter's own end, which would complain.
+            # Not left to the interpreter's shutdown, which would complain.
             print(end="", flush=True)
     except BrokenPipeError as broken:
         output = select.poll()
         output.register(1, 0)
         if not output.poll(0):
-            # The pipe of something else: a mistake of this program.
+            # Another pipe broke: a bug of this program.
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         before = broken.__context__
@@ -167,7 +167,7 @@ def _leave(words: str) -> None:
 
 
 def _call(command: Command, name: str, arguments: Sequence[str]) -> int | None:
-    """Calls a command's function; what its programs leave behind is ended with it."""
+    """Calls a command's function; ends the processes that its programs leave behind."""
     from agents.programs.process import adopt_orphans
 
     adopt_orphans()
@@ -191,7 +191,7 @@ def _function(command: Command, name: str, arguments: Sequence[str]) -> int | No
 
 
 def _plain_words() -> ConstructorRegistry:
-    """Within it, every command refuses an empty path, and what is no number, in plain words."""
+    """A registry with which every command refuses an empty path, or a word that is not a number, in plain words."""
     from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec
 
     from agents.files import parse_path
@@ -238,7 +238,7 @@ def _plain_words() -> ConstructorRegistry:
 
 
 def _about(function: Callable[..., Any], name: str) -> str | None:
-    """What the help says above the arguments; ``None`` for the function's docstring."""
+    """The help text above the arguments; ``None`` stands for the function's docstring."""
     if name != "evaluate.py":
         return None
     others = [f"{name} {other}, {COMMANDS[other].summary}" for other in BESIDE_MATCHES]

@@ -28,21 +28,21 @@ _STYLES = {"doubtful": "yellow", "error": "red", "blunder": "bold red", "unclear
 
 
 class AnalyseConfig(Config):
-    """Analyses a record, a position, a hand dealt from a seed, or a stored game of a player; without any of these, the player's last one.
+    """Analyses a record, a position, a hand dealt from a seed, or a player's stored game; by default the player's last game.
 
     Attributes:
         subject: the file of a record, or a position (gin1 ...).
-        game: number of one of the player's records, as 'records' at the table lists them.
+        game: number of one of the player's records, as listed by 'records' at the table.
         hand: number of a hand in the game or the record, from 1; all that have ended when left out.
-        mistakes: list the player's mistakes over all games; analyses what has not been analysed yet.
-        kind: of the mistakes: draw, discard, knock too early, knock too late, spread or lay-off (default: all).
-        player: whose games; who played last when left out.
+        mistakes: list the player's mistakes over all games, after analysing hands not analysed yet.
+        kind: kind of mistake to list: draw, discard, knock too early, knock too late, spread or lay-off (default: all).
+        player: whose games to use; those of whoever played last when left out.
         home: directory of the store; $GINENV_HOME if that is set.
-        seed: analyse the hand that two players play with the cards of this seed.
-        players: of that hand, by their names.
-        rules: of that hand: a preset, and changes to it.
-        worlds: in which each decision is judged.
-        as_json: print JSON instead of tables: everything that was found, the candidates and beliefs too.
+        seed: analyse a hand dealt from this seed and played by two players.
+        players: names of the players of that hand.
+        rules: rules of that hand: a preset, and changes to it.
+        worlds: number of worlds in which each decision is judged.
+        as_json: print JSON instead of tables, with everything that was found, including candidates and beliefs.
     """
 
     subject: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[SUBJECT ...]")] = ()
@@ -64,7 +64,7 @@ def analyse(config: AnalyseConfig) -> None:
     chosen = [bool(config.subject), config.seed is not None, config.game is not None, config.mistakes]
     if sum(chosen) > 1:
         raise GinError("a record or position, --seed, --game and --mistakes name different things; give one of them")
-    # Progress goes beside the answer, which may be JSON for another program.
+    # Progress goes to stderr, since the answer may be JSON for another program.
     answer, beside = plain_console(), plain_console(stderr=True)
     analyst = Analyst(config.worlds)
     if config.mistakes:
@@ -106,7 +106,7 @@ def _hands(config: AnalyseConfig, analyst: Analyst, beside: Console) -> tuple[tu
 
 
 def _home(config: AnalyseConfig) -> Home:
-    # To look for games makes no directory for them; whose home is not known, the store says.
+    # Looking for games must not create the directory. If the user's home is unknown, the store says so.
     with suppress(RuntimeError):
         if not config.home.expanduser().exists():
             raise GinError(f"nobody has played yet in {config.home}; name a record's file, a position or a --seed")
@@ -133,7 +133,7 @@ def _ticking(numbers: list[int], tick: Any) -> Iterator[int]:
 
 
 def hand_table(found: HandAnalysis, names: tuple[str, str]) -> Table:
-    """The decisions of a hand in which there was something to choose, one in a row."""
+    """A table of the hand's decisions that offered a choice, one per row."""
     title = f"hand {found.number}, {names[0]} {found.score[0]}, {names[1]} {found.score[1]}, {found.rules}"
     table = Table(title=title, title_justify="left", box=box.SIMPLE, pad_edge=False)
     for heading in ("move", "", "hand", "played", "best", "cost", ""):
@@ -162,7 +162,7 @@ def hand_table(found: HandAnalysis, names: tuple[str, str]) -> Table:
 
 
 def side_lines(found: HandAnalysis, names: tuple[str, str]) -> list[str]:
-    """What both sides lost by decisions and won by luck, in words."""
+    """For each side a line on what it lost by its decisions and won by luck."""
     factor, unit = (100, " % of the game") if found.unit == GAME else (1, " points")
     lines = []
     for name, side in zip(names, found.sides, strict=True):
@@ -175,7 +175,7 @@ def side_lines(found: HandAnalysis, names: tuple[str, str]) -> list[str]:
 def _list_mistakes(config: AnalyseConfig, analyst: Analyst, answer: Console, beside: Console) -> None:
     home = _home(config)
     player = _player(home, config.player)
-    # Checked before the work.
+    # Called first to check the arguments before the work.
     mistakes(home, player, config.kind)
     with progress_bar(beside, sum(game.hands for game in home.games(player)), "hands") as tick:
         analyse_games(home, player, analyst, lambda done, _: tick(done))
@@ -193,7 +193,7 @@ def _list_mistakes(config: AnalyseConfig, analyst: Analyst, answer: Console, bes
 
 
 def mistake_table(kind: str, rows: list[Mistake], numbers: dict[int, int]) -> Table:
-    """Mistakes of one kind; ``numbers`` are the games' among the player's records."""
+    """A table of mistakes of one kind; ``numbers`` maps a game's id to its number among the player's records."""
     table = Table(title=f"{kind} ({len(rows)})", title_justify="left", box=box.SIMPLE, pad_edge=False)
     for heading in ("game", "hand", "move", "against", "played", "best", "cost", ""):
         numeric = heading in ("game", "hand", "move", "cost")

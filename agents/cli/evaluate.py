@@ -38,20 +38,20 @@ class MatchConfig(Config):
     Attributes:
         players: names, checkpoint directories, or cmd:"PROGRAM ARGUMENTS" for a program that speaks the line protocol.
         rules: a preset, one with changes (``eaai,target=200``), or rules as JSON.
-        games: how many games to play (rounded up to pairs); 2000 where nothing is said.
+        games: number of games to play (rounded up to pairs); 2000 when neither games nor hands is given.
         hands: play this many single hands (rounded up to pairs) instead of games.
-        seed: of deals and players; the same seed gives the same result. Where a program plays, the same seed and salt do.
-        salt: of an earlier match with a program, as its results file has it, to play on the same deals; a new one when left empty.
-        workers: processes.
-        batch: games at once in each process; changes the speed and the memory, never the result.
-        forfeit: what a program from outside loses when it fails: the whole game, or the hand.
-        seconds: what a program from outside is allowed for each line of questions, and at least for getting ready.
-        luck: measure the luck with the cards and show estimates without it, too.
-        until_significant: stop as soon as the question who is better is answered.
+        seed: seed of deals and players; the same seed gives the same result (with an outside program, the same seed and salt do).
+        salt: salt of an earlier match with an outside program, from its results file, to replay its deals; a new one when left empty.
+        workers: number of processes.
+        batch: games played at once in each process; affects speed and memory, never the result.
+        forfeit: what an outside program loses when it fails: the whole game, or the hand.
+        seconds: time limit of an outside program for each line of questions, and the least it gets for getting ready.
+        luck: measure the luck of the cards, and also show estimates without it.
+        until_significant: stop as soon as the question of who is better is answered.
         margin: smallest difference of the share from one half that until_significant looks for.
-        alpha: chance to call equal players different.
-        beta: chance to miss a difference of the margin.
-        out: where the results go, as JSON.
+        alpha: chance of calling equal players different.
+        beta: chance of missing a difference of the margin.
+        out: JSON file for the results.
     """
 
     players: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="PLAYER [PLAYER]")]
@@ -73,7 +73,7 @@ class MatchConfig(Config):
 
     @property
     def settings(self) -> MatchSettings:
-        """What every match of it is."""
+        """The settings that all its matches share."""
         return MatchSettings(
             parse_rules(self.rules),
             unit="hands" if self.hands else "games",
@@ -90,7 +90,7 @@ class MatchConfig(Config):
 def evaluate(config: MatchConfig) -> int | None:
     """Plays two players against each other on mirrored deals, or one against the panel: random, easy, simple, formula.
 
-    After Ctrl-C or SIGTERM what was finished is written and shown, and the status is 130.
+    After Ctrl-C or SIGTERM, what was finished is written and shown, and the exit status is 130.
     """
     if not 1 <= len(config.players) <= 2:
         raise GinError(f"{len(config.players)} players were named; name one (it meets the panel) or two")
@@ -109,7 +109,7 @@ def evaluate(config: MatchConfig) -> int | None:
             with writing(config.out):
                 write_json(config.out, results_document(results))
         finally:
-            # Of a disk that is full the figures are all that is left.
+            # If the disk is full, the figures shown here are all that is left.
             for table in match_tables(results[0]) if len(config.players) == 2 else [panel_table(results)]:
                 console.print(table)
     console.print(f"results: {config.out}", markup=False, soft_wrap=True)
@@ -118,7 +118,7 @@ def evaluate(config: MatchConfig) -> int | None:
 
 
 def _play(config: MatchConfig, settings: MatchSettings, pairs: int, console: Console) -> tuple[list[MatchResult], bool]:
-    """The matches, as far as they came before an interrupt, and whether they are all that was asked for.
+    """Plays the matches; returns the results up to an interrupt, and whether they are all that was asked for.
 
     Raises:
         KeyboardInterrupt: if nothing was finished.

@@ -34,17 +34,17 @@ def play(
     expert: str = "",
     out: Path = Path("runs/games.parquet"),
 ) -> str:
-    """Plays games between two players, who change seats from one to the next, and writes every decision.
+    """Plays games between two players, who swap seats after each, and writes every decision.
 
     Args:
         player: name of a player.
         other: name of the other; the same one for play against itself.
-        games: how many; 1000 where nothing is said.
-        hands: this many single hands instead of games.
+        games: number of games; 1000 when neither games nor hands is given.
+        hands: play this many single hands instead of games.
         rules: a preset, one with changes (``eaai,target=200``), or rules as JSON.
-        seed: of deals and players.
-        expert: a player whose action is written beside every decision; of a search (``search:worlds=64``) its values, too.
-        out: the file; its card is written beside it.
+        seed: seed of deals and players.
+        expert: a player whose action is written beside every decision; a search (``search:worlds=64``) adds its values.
+        out: file to write; its card is written beside it.
     """
     count = how_many(games, hands, USUAL_GAMES)
     if count < 1:
@@ -77,10 +77,10 @@ def read(
     """Reads records of hands or games, such as those of another program, and writes every decision.
 
     Args:
-        records: files in the form of ``ginenv.records``.
-        out: the file; its card is written beside it.
+        records: files in the format of ``ginenv.records``.
+        out: file to write; its card is written beside it.
         expert: as for ``play``.
-        seed: of the expert's choices.
+        seed: seed of the expert's choices.
     """
     if not records:
         raise GinError("no record is named; name at least one file")
@@ -125,7 +125,7 @@ def games(arguments: Sequence[str]) -> None:
     """Runs a command line and prints its answer.
 
     Raises:
-        GinError: if something cannot be read, written or played; of a file that ends early for it, that says what the file holds.
-        KeyboardInterrupt: after an interrupt; that says the same.
+        GinError: if something cannot be read, written or played; if the file ends early for it, the message says what the file holds.
+        KeyboardInterrupt: after an interrupt; its message says the same.
     """
     print(app.cli(args=arguments, prog="gin games", description="Games as tables of decisions, in Parquet."))

@@ -32,7 +32,7 @@ from ginenv.errors import GinError, UnknownNameError, check_whole, quoted, unkno
 
 app = SubcommandApp()
 
-# What the usage line calls an argument.
+# Arguments, with the names that the usage line gives them.
 LevelName = Annotated[str, Positional, arg(metavar="LEVEL")]
 Network = Annotated[str, Positional, arg(metavar="SOURCE")]
 Source = Annotated[Path, Positional, arg(metavar="SOURCE")]
@@ -44,7 +44,7 @@ def show(level: Annotated[str | None, Positional, arg(metavar="[LEVEL]")] = None
     """What a level is, as JSON.
 
     Args:
-        level: name or directory; all installed ones when left out.
+        level: name or directory; all installed levels when left out.
     """
     shown = []
     for name in NAMES if level is None else [level]:
@@ -56,13 +56,13 @@ def show(level: Annotated[str | None, Positional, arg(metavar="[LEVEL]")] = None
 
 @app.command
 def learned(level: LevelName, home: Path | None = None, opponent: str | None = None, as_json: bool = False) -> str:
-    """What a level has learned: what it believes of its opponents, the evidence, and what it now does differently.
+    """What a level has learned: what it believes about its opponents, the evidence, and what it now does differently.
 
     Args:
         level: name or directory.
-        home: directory that holds what levels learned; $GINENV_HOME, or that of gin play, when left out.
+        home: directory with what levels have learned; $GINENV_HOME, or the directory of gin play, when left out.
         opponent: name of one opponent that it has met; all when left out.
-        as_json: as JSON, one object for each opponent.
+        as_json: print JSON, one object for each opponent.
     """
     home, found = _home(home), load_level(level)
     if opponent == "":
@@ -75,7 +75,7 @@ def learned(level: LevelName, home: Path | None = None, opponent: str | None = N
 
 
 def _home(named: Path | None) -> Path:
-    """Where what levels learned is: a directory that was named must be there; the usual one may be made yet."""
+    """The directory with what levels have learned: one that was named must exist; the default one may not exist yet."""
     home = default_home() if named is None else named
     check_directory("home", home)
     if named is not None and not named.is_dir():
@@ -94,13 +94,13 @@ def _check_known(opponent: str, home: Path, level: Level) -> None:
 
 @app.command
 def reset(level: LevelName, home: Path | None = None) -> str:
-    """Puts a level back to how it was installed.
+    """Resets a level to how it was installed.
 
-    What a level of your own has learned is kept by what the level is made of: a copy with the same bytes is reset with it.
+    What a level of your own has learned is filed under its content: a copy with the same bytes is reset with it.
 
     Args:
         level: name or directory.
-        home: directory that holds what levels learned; $GINENV_HOME, or that of gin play, when left out.
+        home: directory with what levels have learned; $GINENV_HOME, or the directory of gin play, when left out.
     """
     return reset_level(_home(home), load_level(level))
 
@@ -111,7 +111,7 @@ def export(level: LevelName, to: Target) -> str:
 
     Args:
         level: name or directory.
-        to: directory to write; or a file, whose name ends in .zip.
+        to: directory to write, or a file whose name ends in .zip.
     """
     found = export_level(level, to)
     if to.is_dir():
@@ -138,9 +138,9 @@ def variety(level: LevelName, deals: int = 100, plays: int = 1000, hands: int = 
 
     Args:
         level: name or directory.
-        deals: how many.
-        plays: of each deal.
-        hands: for the cost, 20 or more.
+        deals: number of deals.
+        plays: how often each deal is played.
+        hands: number of hands that measure the cost, 20 or more.
     """
     for name, count, least in (("deals", deals, 1), ("plays", plays, 1), ("hands", hands, 20)):
         check_whole(name, count, least)
@@ -157,25 +157,25 @@ def variety(level: LevelName, deals: int = 100, plays: int = 1000, hands: int = 
 
 @app.command
 def rate(results: Annotated[Path, Positional, arg(metavar="RESULTS")]) -> str:
-    """Writes the ratings of the installed levels by a tournament beside them.
+    """Writes the ratings that a tournament gave the installed levels beside them.
 
     Args:
-        results: of ``gin tournament configs/levels_tournament.yaml``.
+        results: results.json of ``gin tournament configs/levels_tournament.yaml``.
     """
     return "\n".join(rate_levels(results))
 
 
 @app.command
 def build(source: Network, out: Path, like: str = "", set: tuple[str, ...] = (), replace: bool = False) -> str:
-    """Makes a level of a training run or of any checkpoint.
+    """Makes a level from a training run or from any checkpoint.
 
     Args:
         source: directory of the run, whose best checkpoint is taken, or of the checkpoint; ``network`` for the network that ships.
-        out: directory of the level, which is called after it.
-        like: name or directory of a level whose settings and answers it gets; when left out the default settings, and it learns nothing
-            until ``gin levels fit`` finds answers.
+        out: directory of the level, which also names it.
+        like: name or directory of a level whose settings and answers it gets; when left out, it gets the default settings and learns
+            nothing until ``gin levels fit`` finds answers.
         set: settings that differ from these, as key=value (``temperature=2 early_knock=3``).
-        replace: take the place of a level that is in the directory already; what is in it is gone then.
+        replace: replace a level that is already in the directory; what is in it is lost.
     """
     settings = read_settings(out.name, like, set)
     before = load_level(out).digest if (out / LEVEL).is_file() else ""
@@ -190,7 +190,7 @@ def build(source: Network, out: Path, like: str = "", set: tuple[str, ...] = (),
 
 @app.command
 def fit(level: LevelName, set: tuple[str, ...] = ()) -> str:
-    """Finds how a level best answers what it knows of its opponents, and writes that into its directory.
+    """Finds a level's best answers to what it knows about its opponents, and writes them into its directory.
 
     Args:
         level: its directory (``gin levels build`` or ``export`` makes one).
@@ -200,7 +200,7 @@ def fit(level: LevelName, set: tuple[str, ...] = ()) -> str:
         raise GinError(
             f"{level} is installed; gin levels export {level} DIRECTORY makes a copy whose answers can be fitted"
         )
-    # The answers that it has may be what is to be made anew.
+    # Its present answers are not loaded: they may be what has to be made anew.
     found, console = load_level(level, with_answers=False), plain_console(stderr=True)
     check_writable(found.directory / ANSWERS)
     config: FitConfig = parse_config(override({}, set), FitConfig, "gin levels fit")

@@ -15,7 +15,7 @@ from agents.reports.terminal import counted, match_tables, plain_console, progre
 def exploit(config: ExploitConfig) -> int | None:
     """Trains best responses against a frozen player and prints how much the best of them wins; a better one may exist.
 
-    After Ctrl-C or SIGTERM what was measured is written and shown, if anything was, and the status is 130.
+    After Ctrl-C or SIGTERM, what was measured, if anything, is written and shown, and the exit status is 130.
     """
     from agents.learning.exploit import exploit as train_and_measure
 
@@ -41,14 +41,14 @@ def exploit(config: ExploitConfig) -> int | None:
         markup=False,
     )
     console.print(f"results: {config.out}", markup=False, soft_wrap=True)
-    # The second of the two matches is left out where one of them was interrupted.
+    # If one of the two matches was interrupted, the second is left out.
     return INTERRUPTED if began is None else None
 
 
 def adaptation(config: AdaptationConfig) -> None:
     """Measures what a level gains by learning from its opponents.
 
-    After Ctrl-C or SIGTERM what was played is kept for the same command to continue with, and the status is 130.
+    After Ctrl-C or SIGTERM, what was played is kept, the same command continues with it, and the exit status is 130.
     """
     check_writable(config.out / "results.json")
     console = plain_console()

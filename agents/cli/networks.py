@@ -1,4 +1,4 @@
-"""``gin export`` and ``gin card``: networks for other programs, and what is to be known about them."""
+"""``gin export`` and ``gin card``: networks for other programs, and their cards."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def export(
     Args:
         network: ``network`` for the one that ships, a level's name, or a directory of a checkpoint or level.
         out: directory to write, new or empty.
-        onnx: as ONNX, which onnxruntime plays without torch.
+        onnx: write it as ONNX, which onnxruntime plays without torch.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise GinError(f"{out} is there already and is not an empty directory; name another one")
@@ -49,7 +49,7 @@ def export(
             shutil.copytree(source, out, dirs_exist_ok=True)
         write_card(out)
     except BaseException:
-        # Half of a network, which would be in the way of the next try.
+        # Half a network would be in the way of the next try.
         shutil.rmtree(out, ignore_errors=True)
         raise
     print(f"{out}: a copy of {network} with its card")
@@ -63,7 +63,7 @@ def card(
 
     Args:
         checkpoint: its directory; ``network`` for the network that ships.
-        results: results files of ``gin evaluate`` with the checkpoint as first player, whose figures the checkpoint keeps from then on.
+        results: results files of ``gin evaluate`` with the checkpoint as first player; the checkpoint keeps their figures.
     """
     checkpoint = network_directory(checkpoint)
     write_card(checkpoint, results)

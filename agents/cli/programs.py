@@ -1,4 +1,4 @@
-"""``gin conform`` and ``gin stress``: programs that speak the line protocol, put to the test."""
+"""``gin conform`` and ``gin stress``: tests of programs that speak the line protocol."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class ConformConfig(Config):
     Attributes:
         program: the program and its arguments, with or without cmd: in front.
         hands: hands in each stage of the check.
-        rules: a preset, one with changes, or rules as JSON, to play these alone; every phase of the protocol when left empty.
-        seconds: what it is allowed for getting ready and for each line.
+        rules: play these rules alone: a preset, one with changes, or rules as JSON; every phase of the protocol when left empty.
+        seconds: time limit for getting ready, and for each line.
     """
 
     program: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PROGRAM")]
@@ -41,8 +41,8 @@ class StressConfig(Config):
     """Matches against bad programs.
 
     Attributes:
-        bots: how many.
-        threads: matches at once.
+        bots: number of bad programs.
+        threads: number of matches at once.
     """
 
     bots: int = Field(1000, gt=0)
@@ -52,7 +52,7 @@ class StressConfig(Config):
 def conform(config: ConformConfig) -> None:
     """Plays a program through every phase of the line protocol and prints what is wrong."""
     command = config.program.removeprefix("cmd:")
-    # Before the first stage: what does not exist cannot conform.
+    # Checked before the first stage: a program that does not exist cannot conform.
     split_command(command)
     limits = BotLimits(start_seconds=config.seconds, seconds=config.seconds)
     console = plain_console()

@@ -33,7 +33,7 @@ _CHANGES = f"keys of it changed on the command line:{str(inspect.getdoc(Tourname
 
 
 def _rank() -> tuple[int, int]:
-    """This process's number and how many there are, as torchrun says them."""
+    """This process's rank and the number of processes, as torchrun sets them."""
     values = []
     for name, usual in (("RANK", "0"), ("WORLD_SIZE", "1")):
         text = os.environ.get(name, usual)
@@ -54,7 +54,7 @@ def tournament(
 ) -> int | None:
     """Plays the missing blocks of a tournament, everyone against everyone, and writes results and a report.
 
-    After Ctrl-C or SIGTERM those of the blocks that were played are written and shown, and the status is 130.
+    After Ctrl-C or SIGTERM, the blocks that were played are written and shown, and the exit status is 130.
 
     Args:
         config: YAML file of the tournament.

@@ -1,4 +1,4 @@
-"""``gin train``, the curves of its runs, and what makes checkpoints of checkpoints."""
+"""``gin train``, the curves of its runs, and commands that make checkpoints from checkpoints."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ def train(
 ) -> None:
     """Trains an agent by self-play, or continues a run.
 
-    The run's directory gets ``best`` and ``last``, checkpoints whose path is a player's name, each with its card. After Ctrl-C or
-    SIGTERM they hold what was learned, nothing is exported, the same command continues the run, and the status is 130.
+    The run's directory gets the checkpoints ``best`` and ``last``, each with its card; their paths serve as players' names. After Ctrl-C
+    or SIGTERM they hold what was learned, nothing is exported, and the exit status is 130.
+    The same command, without --fresh, continues the run.
 
     Args:
         config: YAML file with the settings of the run.
-        out: directory of the run; one with a resume file is continued.
+        out: directory of the run; if it has a resume file, the run continues.
         set: settings changed on the command line, as key=value.
-        start: checkpoint directory whose weights the run begins from; ``network`` for the network that ships.
-        fresh: begin anew even if there is a resume file.
+        start: checkpoint directory whose weights the run starts from; ``network`` for the network that ships.
+        fresh: start anew even if there is a resume file.
         export: copy the best checkpoint here at the end.
     """
     from agents.learning.run import TrainingRun
@@ -75,8 +76,8 @@ def curves(
     Args:
         runs: directories of runs or of checkpoints, or the JSON file in them that holds the curve.
         out: SVG to write.
-        names: what the runs are called in the legend, in their order; after their directories when left out.
-        title: of the picture.
+        names: names of the runs in the legend, in their order; those of their directories when left out.
+        title: title of the picture.
     """
     from agents.reports.charts import svg_file
     from agents.reports.curves import curves_figure, halves, read_curve
@@ -95,13 +96,13 @@ def curves(
 
 
 def average(checkpoints: Annotated[list[str], Positional, arg(metavar="CHECKPOINT CHECKPOINT ...")], out: Path) -> None:
-    """Averages the weights of checkpoints of one ancestry; the critic is the last one's.
+    """Averages the weights of checkpoints of one ancestry; the critic is that of the last one.
 
-    Whether they descend from each other is not checked; the mean of others is a network that nothing speaks for.
+    It does not check that they descend from each other. There is no reason to expect anything of the mean of unrelated checkpoints.
 
     Args:
         checkpoints: directories of networks, such as a run's ``last``.
-        out: directory to write; one in which the same command has written a mean is written anew.
+        out: directory to write; a mean that the same command wrote there is overwritten.
     """
     from agents.learning.average import average as write_average
     from agents.network.card import write_card
@@ -114,12 +115,12 @@ def average(checkpoints: Annotated[list[str], Positional, arg(metavar="CHECKPOIN
 def fit_hand_model(
     checkpoint: Annotated[str, Positional, arg(metavar="CHECKPOINT")], rounds: int = 24, seed: int = 1
 ) -> None:
-    """Trains the model of whole hands that the search samples worlds with.
+    """Trains the model of whole hands from which the search samples worlds.
 
     Args:
         checkpoint: directory of a network; the model is written into it.
-        rounds: how often everything is sampled anew and learned from.
-        seed: of hands and weights.
+        rounds: number of rounds, each of which samples everything anew and learns from it.
+        seed: seed of hands and weights.
     """
     from agents.learning.hand_model_fit import fit_and_save
 
@@ -129,10 +130,10 @@ def fit_hand_model(
 
 
 def convert(directory: Annotated[Path, Positional, arg(metavar="DIRECTORY")]) -> None:
-    """Converts a checkpoint or a level that an older version wrote to the present format.
+    """Converts a checkpoint or a level of an older version to the present format.
 
     Args:
-        directory: of the checkpoint or level; it is changed in place.
+        directory: directory of the checkpoint or level; it is changed in place.
     """
     from agents.levels.level import LEVEL
     from agents.levels.package import convert_level

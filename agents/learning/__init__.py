@@ -1,1 +1,1 @@
-"""How networks are trained: rollouts, losses, the loop, what a run resumes from and what it tells."""
+"""How networks are trained: rollouts, losses, the training loop, what a run resumes from and what it reports."""

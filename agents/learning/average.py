@@ -2,8 +2,8 @@
 
 gin average runs/long/last runs/next/last --out agents/data/network
 
-The critic is the last one's. Checkpoints that do not descend from each other have nothing in common to be averaged. Where some are told of
-their opponents and others are not, the mean is told, by weights that are as much smaller; it has a critic only if the last one is told.
+The critic is the last one's. Checkpoints that do not descend from each other have nothing in common to average. If some are told of their
+opponents and others are not, the mean is told, with accordingly smaller weights; it has a critic only if the last one is told.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ def average(directories: list[str], out: Path, command: str) -> None:
         command: how it was made, for its metadata.
 
     Raises:
-        CheckpointError: if one cannot be used, a checkpoint that something else made is where the mean is to be written, or their networks
-            differ in form.
+        CheckpointError: if one cannot be used, their networks differ in form, or ``out`` holds a checkpoint that something else made.
     """
     if any(
         (Path(directory) / METADATA).is_file() and Path(directory).resolve() == out.resolve()
@@ -47,7 +46,7 @@ def average(directories: list[str], out: Path, command: str) -> None:
         raise CheckpointError(f"{out} holds a checkpoint that something else made; name another directory")
     loaded = [load_checkpoint(directory) for directory in directories]
     most = max(made["context"] for _, made in loaded)
-    # A network that is told nothing goes with those that are.
+    # A network that is told nothing can be averaged with those that are told something.
     forms = {
         (tuple(made["widths"]), made["context"] or most, made["heuristic_features"], made["share_suits"])
         for _, made in loaded

@@ -1,4 +1,4 @@
-"""The networks' inputs for rows of a batch: the actor's first, then what only the critic sees, in one row of numbers."""
+"""The networks' inputs for rows of a batch, as one row of numbers: the actor's first, then what only the critic sees."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agents.network.nets import NUM_CONDITIONS, NUM_FUTURE
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.jit import kernel
 
-# Rows are padded to a multiple of this, since matrix products of odd widths take detours.
+# Rows are padded to a multiple of this, since matrix products of odd widths take slower paths.
 _ALIGNED = 16
 
 Stretches = tuple[slice, ...]
@@ -19,7 +19,7 @@ Stretches = tuple[slice, ...]
 
 @kernel
 def fill_inputs(batch, rows, committed, out):
-    """Writes the inputs ``float32[B, width]`` of ``int64[B]`` rows of a flat batch, or as if the movers were committed to gin."""
+    """Writes inputs ``float32[B, width]`` of ``int64[B]`` rows of a flat batch; ``committed``: as if the movers were committed to gin."""
     for i in range(rows.shape[0]):
         row = rows[i]
         step = batch.steps[row]
@@ -82,7 +82,7 @@ def read_columns(inputs: Tensor, columns: Stretches) -> Tensor:
 
 
 def spread_columns(weight: Tensor, columns: Stretches, width: int) -> Tensor:
-    """The inverse: a first layer's weights over all columns of the inputs, 0 where it does not read."""
+    """The inverse: a first layer's weights over all columns of the inputs, 0 where the layer does not read."""
     wide = torch.zeros((len(weight), width))
     parts = weight.split([stretch.stop - stretch.start for stretch in columns], 1)
     for stretch, part in zip(columns, parts, strict=True):

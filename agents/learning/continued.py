@@ -1,4 +1,4 @@
-"""What a run's directory holds, before it is continued: only the same run goes on there, so that what its checkpoints say is true."""
+"""Checks what a run's directory holds before it is continued: only the same run may go on there, so that its metadata stays true."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from agents.network.player import network_directory
 from ginenv.errors import GinError, reason_of
 
 CONFIG = "config.json"
-# Settings that a run may be continued with others of: how long it goes on, and what its learning does not depend on.
+# Settings that may differ when a run is continued: how long it goes on, how it is measured and saved, and what computes it. With another
+# number of threads new games are begun and sums are added in another order.
 _MAY_CHANGE = {"decisions", "minutes", "panel", "panel_games", "panel_every", "save_every", "threads", "device"}
 
 
@@ -22,7 +23,7 @@ class Held:
     """What a directory holds of a run that is continued.
 
     Attributes:
-        commands: that began it and went on with it, the last one of them last, but for the one that goes on now.
+        commands: that began and continued it, oldest first, without the one that continues it now.
         measured: decisions after which its last checkpoint was measured; 0 if it was not.
     """
 
@@ -31,22 +32,22 @@ class Held:
 
 
 def parent_of(start: str | None) -> dict[str, str | None]:
-    """What a checkpoint says of the one that its run began from."""
+    """What a checkpoint's metadata says of the checkpoint that its run began from."""
     weights = None if start is None else read_metadata(network_directory(start))["weights_sha256"]
     return {"parent": start, "parent_sha256": weights}
 
 
 def read_held(out: Path, config: TrainConfig, parent: dict[str, str | None], command: str) -> Held:
-    """Checks that a directory holds the run that is to go on there.
+    """Checks that a directory holds the run that is to be continued there.
 
     Args:
         out: the directory.
         config: of the run.
         parent: what it began from (``parent_of``).
-        command: that is to go on.
+        command: that continues it.
 
     Raises:
-        GinError: if it holds a run that learned by other settings, or began from another checkpoint.
+        GinError: if it holds a run that learned with other settings, or began from another checkpoint.
     """
     _check_settings(out, config)
     if not (out / "last" / WEIGHTS).exists():
@@ -64,7 +65,7 @@ def read_held(out: Path, config: TrainConfig, parent: dict[str, str | None], com
 def _check_settings(out: Path, config: TrainConfig) -> None:
     path = out / CONFIG
     if not path.exists():
-        # The resume file alone can be used too.
+        # A resume file without a configuration can be used too.
         return
     try:
         held = parse_config(read_json(path), source=str(path)).model_dump(mode="json")

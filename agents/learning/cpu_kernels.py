@@ -1,10 +1,10 @@
-"""Compiled parts of a gradient step on the CPU: the gradients of all losses by the networks' outputs.
+"""Compiled parts of a gradient step on the CPU: the gradients of all losses with respect to the networks' outputs.
 
-``agents.learning.losses`` has the same losses in torch, for other devices; a test compares both. Element-wise operations over 107
-actions, of which some ten are legal, cost as much there as the matrix products; these kernels visit only legal actions.
+``agents.learning.losses`` has the same losses in torch, for other devices; a test compares both. There, element-wise operations over
+107 actions, of which some ten are legal, cost as much as the matrix products; the kernels of the policy compute only with legal actions.
 
-Everywhere ``batch`` is a flat ``Batch``, ``rows`` (``int64[B]``) are indices into it, ``count`` is the number of rows in the whole
-minibatch, over which losses are averaged, ``gradient`` is written, and ``sums`` (``float64[7]``) is added to.
+Throughout, ``batch`` is a flat ``Batch`` and ``rows`` (``int64[B]``) are indices into it. ``count`` is the number of rows in the whole
+minibatch, over which losses are averaged. ``gradient`` is written, and ``sums`` (``float64[7]``) is added to.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _softmax(logits, found, choices, weight):
 
 @kernel
 def _action_slope(logp, step, weights, sums):
-    """The derivative of the policy's loss by the log-probability of the action taken."""
+    """The derivative of the policy's loss with respect to the log-probability of the action taken."""
     log_ratio = logp - step.logp
     ratio = np.exp(log_ratio)
     sums[KL] += ratio - 1 - log_ratio
@@ -66,8 +66,8 @@ def _action_slope(logp, step, weights, sums):
 def policy_gradient(batch, rows, logits, anchor, count, weights, gradient, sums):
     """The gradient ``float32[B, 107]`` of the clipped surrogate (or of imitation) and the other losses of the policy.
 
-    They are the entropy bonus, the knock decision's loss and, where ``weights.anchor`` is not 0, the divergence from the policy with the
-    logits ``anchor``, ``float32[B, 107]``.
+    The others are the entropy bonus, the knock decision's loss and, where ``weights.anchor`` is not 0, the divergence from the policy with
+    the logits ``anchor``, ``float32[B, 107]``.
     """
     held = np.empty(NUM_ACTIONS, np.float64)
     found = np.empty(NUM_ACTIONS, np.int64)
@@ -138,7 +138,8 @@ def guess_totals(batch, rows):
 def guess_gradient(batch, rows, guesses, belief, next_action, gradient, sums):
     """The gradient of the losses of guessing the opponent's cards and its next action.
 
-    ``guesses`` are logits ``float32[G, 52 + 107]`` and the gradient has their shape; ``belief`` weighs a card, ``next_action`` an action.
+    ``guesses`` are logits ``float32[G, 52 + 107]``, and the gradient has their shape. ``belief`` is the weight of a card, ``next_action``
+    that of an action.
     """
     for i in range(rows.shape[0]):
         step = batch.steps[rows[i]]
@@ -171,7 +172,7 @@ def guess_gradient(batch, rows, guesses, belief, next_action, gradient, sums):
 
 @kernel
 def value_gradient(batch, rows, values, count, gradient, sums):
-    """The gradient ``float32[B, 1]`` of the critic's loss: squared near its target, absolute beyond a distance of 1."""
+    """The gradient ``float32[B, 1]`` of the critic's loss, which is squared near the target and absolute beyond a distance of 1."""
     for i in range(rows.shape[0]):
         missed = values[i, 0] - batch.steps[rows[i]].returns
         far = abs(missed)

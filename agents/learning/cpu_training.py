@@ -1,8 +1,8 @@
 """Training on the CPU: forward and backward in chunks that stay in the cache, on several threads, without automatic differentiation.
 
-Compared with autograd on a whole minibatch, products of a few hundred rows run from the second-level cache at two to four times the
-speed, element-wise operations keep nothing (the losses' gradients come from ``agents.learning.cpu_kernels``), and threads that take
-their own rows scale better than threads that share each product.
+This has three advantages over autograd on a whole minibatch. Products of one chunk's rows run from the second-level cache at two to
+four times the speed. Element-wise operations keep no results (the losses' gradients come from ``agents.learning.cpu_kernels``). Threads
+that take their own rows scale better than threads that share each product.
 
 Threads take fixed chunks and their sums are added in a fixed order: a result depends on the number of threads, never on their timing.
 """
@@ -32,7 +32,7 @@ CHUNK = 1024
 
 
 def faster_in_bfloat16(device: torch.device) -> bool:
-    """Whether products of the size of a chunk take less time in bfloat16 than in float32 here: measured, in some milliseconds."""
+    """Whether products of a chunk's size are faster in bfloat16 than in float32: measured on a CPU, assumed elsewhere."""
     if device.type != "cpu":
         return True
     seconds = {}
@@ -48,7 +48,7 @@ def faster_in_bfloat16(device: torch.device) -> bool:
 
 
 def _stack(network: Actor | Critic, inputs: BatchInputs, kind: torch.dtype) -> Any:
-    """The layers of a network, its policy or value as the first group of heads."""
+    """The layers of a network, with its policy or value as the first group of heads."""
     actor = isinstance(network, Actor)
     heads: list[Any] = [[network.policy], [network.belief, network.next_action]] if actor else [[network.value]]
     if isinstance(network.trunk, SuitTrunk):
@@ -57,7 +57,7 @@ def _stack(network: Actor | Critic, inputs: BatchInputs, kind: torch.dtype) -> A
 
 
 class CpuBackend:
-    """Both networks on rows of a batch; ``torch_training.TorchBackend`` does the same on any device.
+    """Runs both networks on rows of a batch; ``torch_training.TorchBackend`` does the same on any device.
 
     Args:
         networks: those that learn, and the anchor.
@@ -110,7 +110,7 @@ class CpuBackend:
 
     @torch.no_grad()
     def logits(self, rows: np.ndarray, thread: int = 0) -> np.ndarray:
-        """The policy's logits ``float32[B, 107]``, computed in the calling thread, whose number is given."""
+        """The policy's logits ``float32[B, 107]``, computed in the calling thread, whose number is ``thread``."""
         found = np.empty((len(rows), NUM_ACTIONS), np.float32)
         for start in range(0, len(rows), CHUNK):
             part = slice(start, start + CHUNK)
@@ -119,7 +119,7 @@ class CpuBackend:
         return found
 
     def values(self, rows: np.ndarray, committed: bool = False) -> np.ndarray:
-        """The critic's values ``float32[B]``, with ``committed`` as if the movers were committed to gin."""
+        """The critic's values ``float32[B]``; with ``committed``, as if the movers were committed to gin."""
         found = np.empty(len(rows), np.float32)
 
         def work(thread: int, part: slice) -> None:

@@ -1,4 +1,4 @@
-"""Forward and backward through plain layers on the CPU (``suit_stack`` has those of layers that treat suits alike)."""
+"""Forward and backward passes through plain layers on the CPU (``suit_stack`` has those of layers that treat suits alike)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class DenseStack:
         return torch.addmm(self.biases[at], kept[-1][:count], self.weights[at].t()).float()
 
     def go_back(self, kept: list[Tensor], gradients: list[Tensor], sums: _Sums) -> None:
-        """Backpropagates the heads' gradients, the first of all rows and others of the first few, into the sums."""
+        """Backpropagates the heads' gradients into the sums: the first group's cover all rows, the others' only the first few."""
         back = None
         for layer, gradient in enumerate(gradients, self.depth):
             if not len(gradient):
@@ -71,7 +71,7 @@ class DenseStack:
         for layer, group in enumerate(self.groups):
             weight, bias = torch.zeros(self.weights[layer].shape), torch.zeros(self.biases[layer].shape)
             for sums in threads:
-                # With few rows, threads may have none.
+                # With few rows, some threads may have none.
                 if layer in sums:
                     weight += sums[layer][0]
                     bias += sums[layer][1]
@@ -92,14 +92,14 @@ def _add(sums: _Sums, layer: int, gradient: Tensor, inputs: Tensor) -> None:
 
 
 class DenseInputs:
-    """The inputs of both networks for rows of a batch, of up to ``rows`` for each thread, in dtype ``kind``."""
+    """The inputs of both networks for rows of a batch, up to ``rows`` of them for each thread, in dtype ``kind``."""
 
     def __init__(self, inputs: BatchInputs, rows: int, threads: int, kind: torch.dtype) -> None:
         self.batch, self.kind = inputs.batch, kind
         self.buffers = [torch.zeros((rows, inputs.width)) for _ in range(threads)]
 
     def read(self, thread: int, rows: np.ndarray, committed: bool = False) -> Tensor:
-        """Inputs for ``int64[B]`` rows, or as if the movers were committed to gin."""
+        """Inputs for ``int64[B]`` rows; with ``committed``, as if the movers were committed to gin."""
         inputs = self.buffers[thread][: len(rows)]
         fill_inputs(self.batch, rows, committed, inputs.numpy())
         return inputs.to(self.kind)

@@ -1,7 +1,7 @@
-"""TensorBoard's diagnostics of a run beside its strength: play, beliefs, and calibration of the critic.
+"""TensorBoard's diagnostics of a run besides its strength: play, beliefs, and calibration of the critic.
 
-Computed whenever the panel is measured, from the last batch and from hands that the averaged actor plays against itself; a run is the
-same with and without it.
+They are computed whenever the panel is measured, from the last batch and from hands that the averaged actor plays against itself. A run
+is the same with and without them.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def _some(rows: np.ndarray, seed: int) -> np.ndarray:
 
 @torch.no_grad()
 def entropies(learner: Learner) -> dict[str, float]:
-    """Entropy of the learner's choices in the last batch by phase, over the log of the number of legal actions.
+    """Entropy of the learner's choices in the last batch by phase, divided by the log of the number of legal actions.
 
-    ``knock`` is that of the choice whether to knock, in bits, where both are possible.
+    ``knock`` is the entropy of the choice whether to knock, in bits, where knocking and not knocking are both possible.
     """
     batch = learner.inputs.batch
     rows = _some(np.flatnonzero(learner.steps["learns"]), learner.batches)
@@ -81,7 +81,7 @@ def entropies(learner: Learner) -> dict[str, float]:
 def calibration(learner: Learner) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """The critic's values and the hands' actual results, grouped by value from low to high.
 
-    From half-moves of the batch's first quarter whose hand ended within the batch, so that hardly any long hands are missing.
+    It uses half-moves of the batch's first quarter whose hand ended within the batch, so that hardly any long hands are missing.
 
     Returns:
         Mean value, mean result (both to the mover, in rewards) and the result's standard error of each group; ``None`` if there is no
@@ -116,7 +116,7 @@ def play_one(player: Player, rules: Rules, seed: int, watch: Callable[[Hand], No
 
 
 def belief_maps(actor: FrozenActor, rules: Rules) -> np.ndarray:
-    """A picture of an actor's belief early, in the middle and late in one hand between bots, always the same one."""
+    """A picture of an actor's belief early, in the middle and late in one hand between bots, always the same hand."""
     seen: list[tuple[np.ndarray, int]] = []
 
     def keep(hand: Hand) -> None:

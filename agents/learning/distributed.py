@@ -2,7 +2,7 @@
 
 Started by ``torchrun``, every process plays its own games and computes gradients on its own minibatches; gradients are averaged, so
 all hold the same weights after every step. The number and size of the steps and the end of the loop must be the same everywhere, or
-processes wait for ever. With one process everything here is the identity.
+processes wait for ever. With one process nothing is exchanged and nothing changes.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from ginenv.errors import GinError, quoted
 
 
 def _device(name: str) -> torch.device:
-    """A device by its name; of several cards each process gets its own.
+    """A device by its name; with several GPUs each process gets its own.
 
     Raises:
-        GinError: if there is none of this name, or this machine has it not.
+        GinError: if there is no device of this name, or this machine does not have it.
     """
     try:
         device = torch.device(name)
         if device.type == "cuda" and device.index is None and "LOCAL_RANK" in os.environ:
             device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
             torch.cuda.set_device(device)
-        # Some are known, and found missing only when something is put there.
+        # Some devices have a known name and turn out to be missing only when something is put there.
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]
@@ -67,7 +67,7 @@ class Workers:
         return int(self._reduced([number], distributed.ReduceOp.MIN)[0])
 
     def any(self, wish: bool) -> bool:
-        """Whether it is true in some process."""
+        """Whether ``wish`` is true in any process."""
         return self._reduced([float(wish)], distributed.ReduceOp.MAX)[0] > 0
 
     def gather(self, numbers: Sequence[int]) -> list[list[int]]:

@@ -1,10 +1,10 @@
 """Deep Monte Carlo: the second learner, on the same games, networks and files as ``agents.learning.ppo``.
 
 The method of DouZero (Zha et al. 2021): a network predicts the hand's result for every action, plays mostly the best one, and is fitted
-to the actual results. No critic, no bootstrapping, no importance weights; only hands that ended within the batch count.
+to the actual results. There is no critic, no bootstrapping and no importance weight; only hands that ended within the batch count.
 
-The actor's logits are results divided by ``TEMPERATURE``, so that its softmax explores and checkpoints play as any other. During the
-first ``clone_decisions`` a teacher plays; its results are fitted and its choices imitated.
+The actor's logits are predicted results divided by ``TEMPERATURE``, so that its softmax explores and its checkpoints play like any
+others. During the first ``clone_decisions`` a teacher plays; its results are fitted and its choices imitated.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from agents.network.inputs import expand_legal
 
 # An action whose result is better by this much (in rewards; 2 points of a hand) is played e times as often.
 TEMPERATURE = 0.04
-# Weight of imitation beside the results while a teacher plays.
+# Weight of imitation relative to the results while a teacher plays.
 IMITATION = 0.1
 
 
 def train(learner: Learner, after_batch: AfterBatch) -> None:
-    """Trains until the decisions are spent or ``after_batch`` returns ``False`` in a process."""
+    """Trains until the decisions are spent or ``after_batch`` returns ``False`` in any process."""
     steps = learner.steps
     going = learner.decisions < learner.config.decisions
     while going:

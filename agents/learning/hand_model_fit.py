@@ -2,7 +2,7 @@
 
 gin fit-hand-model CHECKPOINT --rounds 24
 
-Every round plays new hands on training deals: the network against itself (60 %) and against built-in bots. For each position the true
+Every round plays new hands on training deals: the network against itself (59 %) and against built-in bots. For each position the true
 hand and 32 drawn ones are scored. The cross-entropy of the true hand among them is measured on separate hands.
 """
 
@@ -44,7 +44,7 @@ _SEED_OF_TEST = 1 << 20
 
 @kernel
 def _draw(views, decisions, turns, stream, hands, features):
-    """Draws hands beside the true ones in ``hands[:, 0]``, and writes the features of all."""
+    """Draws hands to go with the true ones in ``hands[:, 0]``, and writes the features of all."""
     for i in range(views.shape[0]):
         v, d = views[i], decisions[i]
         stream = draw_hands(v, d.belief, hands[i, 1:], stream)
@@ -69,7 +69,7 @@ class Samples:
 
 
 def positions(player: Player, opponent: Player, hands: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Views of one side in new hands at random scores, and the other's true hand in each."""
+    """Views of one side in new hands at random scores, and the other side's true hand in each."""
     rng = np.random.default_rng(seed)
     pairs = (hands + 1) // 2
     seen, held = [], []
@@ -113,7 +113,7 @@ def cross_entropy(model: HandModel, samples: Samples) -> float:
 
 
 def fit(checkpoint: str, rounds: int, seed: int, console: Console) -> tuple[HandModel, list[float]]:
-    """Trains a model; returns it and the cross-entropy after every fourth round."""
+    """Trains a model; returns it and the cross-entropy before the first round, after every fourth, and after the last."""
     torch.manual_seed(seed)
     model = HandModel()
     optimiser = torch.optim.AdamW(model.parameters(), lr=0.003, weight_decay=1e-4)

@@ -37,9 +37,9 @@ from ginenv.errors import GinError
 COLLAPSE_KL = 0.5
 # The part of a run over which the commitment to gin moves from its first to its last value.
 COMMITMENT_FADES = 0.1, 0.4
-# Batches between two copies of what was learned, to which a broken run goes back.
+# Batches between two copies of what was learned; a broken run goes back to the latest copy.
 _COPY_EVERY = 20
-# What ``state_dict`` holds under their own names.
+# What ``state_dict`` holds under its own name.
 _NETWORKS = ("actor", "critic", "average", "anchor")
 _COUNTERS = ("decisions", "batches", "seconds", "speed", "updates")
 AfterBatch = Callable[[dict[str, float]], bool]
@@ -70,7 +70,7 @@ class Learner:
         torch.manual_seed(config.seed)
         self.device = self.workers.device
         if self.device.type == "cpu":
-            # The pool's threads share the work; torch's own would wait between its operations on the cores that the pool needs.
+            # The pool's threads share the work. Torch's own would occupy the cores that the pool needs while they wait between operations.
             torch.set_num_threads(1)
         # Every thread of every process plays its own games.
         self.opponents = Opponents(config, self.threads)
@@ -83,7 +83,7 @@ class Learner:
             load_wider(self.actor, start)
         self.critic = Critic(config.network.critic, *extras).to(self.device)
         self.average = copy.deepcopy(self.actor)
-        # What the policy is held to is what it begins from.
+        # The policy is held to what it begins from.
         self.anchor = copy.deepcopy(self.actor).requires_grad_(False) if config.anchor else None
         self.optimisers = {
             name: torch.optim.AdamW(network.parameters(), lr=config.learning_rate, weight_decay=0, fused=True)
@@ -155,7 +155,7 @@ class Learner:
 
     @torch.no_grad()
     def _play_games(self, shaping: float, thread: int) -> tuple[float, float]:
-        """Plays one thread's games; kernels and products let the others run. Returns the seconds of the engine and of inference."""
+        """Plays one thread's games and returns the seconds of the engine and of inference; kernels and products let other threads run."""
         config, rollout = self.config, self.rollouts[thread]
         rollout.set_commitment(self.commitment())
         first, spent = np.arange(config.games)[self.columns[thread]][0], [0.0, 0.0]
@@ -215,7 +215,7 @@ class Learner:
     def minibatches(self, rows: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         """Every epoch's minibatches of some rows in random order, with the number of the epoch.
 
-        All processes take the same number of steps of the same size; surplus rows of some are dropped.
+        All processes take the same number of steps of the same size; surplus rows of a process are dropped.
 
         Raises:
             GinError: if there are too few rows for a step.
@@ -232,7 +232,7 @@ class Learner:
                 yield epoch, order[start : start + size]
 
     def descend(self, name: str) -> None:
-        """An optimiser step of ``actor`` or ``critic`` with the gradients that were set."""
+        """Takes an optimiser step of ``actor`` or ``critic`` with the gradients that were set."""
         parameters = [parameter for parameter in getattr(self, name).parameters() if parameter.grad is not None]
         self.workers.average_gradients(parameters)
         nn.utils.clip_grad_norm_(parameters, self.config.gradient_norm)

@@ -39,7 +39,7 @@ def log_probabilities(logits: Tensor, legal: Tensor) -> Tensor:
 
 
 def relative_entropy(logps: Tensor, legal: Tensor) -> Tensor:
-    """Entropy ``[B]`` of log-probabilities over the log of the number of legal actions."""
+    """Entropy ``[B]`` of log-probabilities, divided by the log of the number of legal actions."""
     return -(logps.exp() * logps).sum(1) / legal.sum(1).float().log()
 
 
@@ -51,9 +51,9 @@ def guessing_rows(count: int) -> int:
 def knock_decision_loss(logits: Tensor, legal: Tensor, waiting: Tensor) -> Tensor:
     """Pushes the choice between knocking and playing on for gin towards the better arm, with a force that does not fade.
 
-    The gradient of a softmax that always knocks vanishes, and every self-play run ends there. So the difference between both arms,
-    ``waiting`` (``[B]``, NaN where there is no choice), acts on the log-odds themselves (as in neural replicator dynamics, Hennes et al.
-    2020), within bounds. ``logits`` and ``legal`` are ``[B, 107]``.
+    The gradient of a softmax that always knocks vanishes, and every self-play run ends there. So the difference between the two arms,
+    ``waiting`` (``[B]``, NaN where there is no choice), acts within bounds on the log-odds themselves (as in neural replicator dynamics,
+    Hennes et al. 2020). ``logits`` and ``legal`` are ``[B, 107]``.
     """
     rows = torch.isfinite(waiting).nonzero().squeeze(1)
     kept = logits[rows].masked_fill(~legal[rows], ILLEGAL)
@@ -66,7 +66,7 @@ def knock_decision_loss(logits: Tensor, legal: Tensor, waiting: Tensor) -> Tenso
 def actor_loss(
     outputs: tuple[Tensor, Tensor, Tensor], part: dict[str, Tensor], weights: Weights
 ) -> tuple[Tensor, dict[str, Tensor]]:
-    """The actor's weighted loss over a minibatch ``part``, and its parts; ``outputs`` are ``Actor``'s logits."""
+    """The actor's weighted loss over a minibatch ``part``, and its terms; ``outputs`` are ``Actor``'s logits."""
     logits, belief, following = (output.float() for output in outputs)
     guesses, legal = len(belief), expand_legal(part["legal"])
     logps = log_probabilities(logits, legal)

@@ -17,12 +17,12 @@ from ginenv.players import Player, make_player
 
 
 def game_numbers(rollout: Rollout, slots: np.ndarray) -> np.ndarray:
-    """Numbers of the games in some slots, others for every game that follows there: so a population larger than the slots is met whole."""
+    """Numbers of the games in some slots; every new game gets another, so that a population larger than the slots is met whole."""
     return slots + rollout.games * rollout.slots["count"][slots]
 
 
 class Opponents:
-    """The players in training that do not learn, a set of them for each thread that plays.
+    """The players in training that do not learn, one set for each thread that plays.
 
     Args:
         config: of the run.
@@ -44,7 +44,7 @@ class Opponents:
     def shares(self, thread: int) -> list[float]:
         """Shares of a thread's games against each opponent: the pool's members, then earlier selves.
 
-        Every self plays in one thread alone, as long as there are enough of them: a network costs the less the more rows it has.
+        Every self plays in one thread alone, if there are enough of them: the more rows a network has, the less each costs.
         """
         weights = np.array([member.weight for member in self.config.pool], float)
         pool = list(self.config.pool_share * weights / weights.sum()) if len(weights) else []

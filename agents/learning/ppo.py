@@ -1,7 +1,7 @@
 """Self-play by proximal policy optimisation, in one process or several.
 
 ``train`` plays a batch of half-moves of thousands of games in lock-step, computes advantages with a critic that sees both hands and the
-stock, takes gradient steps and averages the weights. Particular to this game (LOG.md has the experiments behind it):
+stock, takes gradient steps and averages the weights. Specific to this game (LOG.md has the experiments behind it):
 
 * Both seats are one zero-sum sequence; the critic values every half-move.
 * Policies of gin rummy collapse into always knocking, since waiting one turn is worse than knocking at once. So declining a knock mostly
@@ -24,7 +24,7 @@ from ginenv.actions import KNOCK, STOCK
 
 
 def train(learner: Learner, after_batch: AfterBatch) -> None:
-    """Trains until the decisions are spent or ``after_batch`` returns ``False`` in a process."""
+    """Trains until the decisions are spent or ``after_batch`` returns ``False`` in any process."""
     going = learner.decisions < learner.config.decisions
     while going:
         began = time.perf_counter()
@@ -87,7 +87,7 @@ def learn(learner: Learner) -> dict[str, float]:
 
 
 def _teaching(learner: Learner, rows: np.ndarray) -> np.ndarray:
-    """The rows that are trained: all while a teacher is imitated, then those of large advantage and all knock decisions."""
+    """The rows to train on: all while a teacher is imitated, then those of large advantage and all knock decisions."""
     count = round(learner.config.rows * len(rows))
     if learner.cloning or count == len(rows):
         return rows
@@ -99,7 +99,7 @@ def _teaching(learner: Learner, rows: np.ndarray) -> np.ndarray:
 
 
 def _normalise(learner: Learner, rows: np.ndarray) -> None:
-    """Normalises advantages to mean 0 and deviation 1 over all processes' rows, and scales ``waiting`` alike."""
+    """Normalises advantages to mean 0 and standard deviation 1 over all processes' rows, and scales ``waiting`` alike."""
     steps = learner.steps.reshape(-1)
     chosen = steps["advantage"][rows].astype(np.float64)
     sums = float(chosen.sum()), float(np.square(chosen).sum())

@@ -1,4 +1,4 @@
-"""Resume files: what continues a training run bit for bit, the last three of each process, read without executing anything."""
+"""Resume files, which continue a training run bit for bit: the last three of each process, read without executing anything."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ResumeFiles:
         write_bytes(newest, made.getbuffer())
 
     def find(self) -> Path | None:
-        """The file to continue from: the newest, or with several processes that of the latest batch which all of them have.
+        """The file to continue from: the newest, or with several processes that of the latest batch that all of them have.
 
         Raises:
             GinError: if there are files but no batch is common to all processes.

@@ -104,7 +104,7 @@ class Deals(NamedTuple):
 
 
 class ContextSource(Protocol):
-    """Knows more about the seats to move than their views: ``width`` numbers for each."""
+    """A source of what the seats to move know besides their views: ``width`` numbers for each."""
 
     width: int
 
@@ -152,7 +152,7 @@ def _begin_games(states, slots, deals):
 
 @kernel
 def _begin_hand(s, slot, word, deals):
-    """Draws for each seat that learns whether it plays this hand for gin only."""
+    """Draws, for each seat that learns, whether it plays this hand for gin only."""
     for seat in range(2):
         word = mix(word + np.uint64(s.hand_no) + np.uint64(7))
         slot.gin_only[seat] = 1 if _learns(slot, seat) and _chance(word) < deals.gin_only else 0
@@ -173,7 +173,7 @@ def _resolve(s):
 
 @kernel
 def _potential(s):
-    """Deadwood of seat 1 less that of seat 0, per 100 points."""
+    """Deadwood of seat 1 minus that of seat 0, divided by 100."""
     return (deadwood(s.hands[1]) - deadwood(s.hands[0])) / 100.0
 
 
@@ -182,7 +182,7 @@ _copy_state = record_copy(STATE, "hands", STATE, "hands", "history")
 
 @kernel
 def _book_hand(s, rules, equity):
-    """Books a hand that is over and returns seat 0's reward: its points, or the change in the chance to win the game."""
+    """Books a hand that is over and returns seat 0's reward: its points, or the change in the chance of winning the game."""
     if equity.layout.shape[0] == 0 or s.rules.target == 0:
         # Where there is no game, points are all there is to win.
         score_hand(s)
@@ -281,7 +281,7 @@ def _advance(states, slots, steps, deals, shaping, equity, tally):
 
 @kernel
 def generalised_advantages(steps, decay):
-    """Writes advantages and returns of ``STEP[T + 1, N]``, zero-sum sequences, to each mover; ``decay`` is GAE's lambda."""
+    """Writes each mover's advantages and returns in ``STEP[T + 1, N]``, zero-sum sequences; ``decay`` is GAE's lambda."""
     ticks = steps.shape[0] - 1
     for i in range(steps.shape[1]):
         last = steps[ticks, i]
@@ -302,7 +302,7 @@ def generalised_advantages(steps, decay):
 
 @kernel
 def write_next_actions(steps):
-    """Writes for every half-move of ``STEP[T, N]`` the next action of the other seat within the hand and the batch, or -1."""
+    """Writes, for every half-move of ``STEP[T, N]``, the other seat's next action within the hand and the batch, or -1."""
     for i in range(steps.shape[1]):
         next0 = -1
         next1 = -1
@@ -325,7 +325,7 @@ def finished(done: np.ndarray) -> np.ndarray:
 
 
 def make_batch(config: TrainConfig, context: int = 0) -> Batch:
-    """An empty batch for a run whose networks read a context of so many numbers."""
+    """An empty batch for a run whose networks read a context of ``context`` numbers."""
     shape = config.ticks + 1, config.games
     features = NUM_HEURISTIC_FEATURES if config.network.heuristic_features else 0
     return Batch(
@@ -351,7 +351,7 @@ class Rollout:
 
     Args:
         config: of the run.
-        batch: written to; its second dimension tells the number of games.
+        batch: written to; its second dimension is the number of games.
         number: of this rollout among those of all threads and processes; each plays its own deals.
         context: source of the context, if there is one.
         opponents: shares of the games in which one seat is the k-th fixed opponent.
@@ -383,7 +383,7 @@ class Rollout:
         _begin_games(self.states, self.slots, self.deals)
 
     def set_opponents(self, shares: list[float]) -> None:
-        """Sets the shares of the games from now on in which one seat is the k-th fixed opponent."""
+        """Sets, for games that begin from now on, the shares in which one seat is the k-th fixed opponent."""
         self.deals = self.deals._replace(opponents=np.cumsum(np.array(shares or [0.0], float)))
 
     def set_commitment(self, chance: float) -> None:
@@ -406,7 +406,7 @@ class Rollout:
         return np.flatnonzero((self.slots["opponent"] == opponent) & (self.slots["seat"] != self.views["seat"]))
 
     def choosing(self, tick: int) -> np.ndarray:
-        """Indices of the games in which the learner is to choose among more than one action, once the tick was observed."""
+        """Indices of the games in which the learner chooses among more than one action, after the tick was observed."""
         return np.flatnonzero(self.steps["learns"][tick])
 
     def sample(self, tick: int, rows: np.ndarray, logits: np.ndarray) -> None:

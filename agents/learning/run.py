@@ -31,7 +31,7 @@ from ginenv.errors import GinError, reason_of
 from ginenv.players import make_player
 from ginenv.rules import get_rules
 
-# Figures of a batch that TensorBoard shows under ``losses``, as it does those named so; all others are under ``charts``.
+# Figures of a batch that TensorBoard shows under ``losses``, like those whose names end in ``_loss``; all others are under ``charts``.
 _LOSSES = ("entropy", "kl", "clip_fraction", "explained_variance")
 _LOOPS = {"ppo": ppo.train, "dmc": dmc.train}
 
@@ -50,7 +50,7 @@ def begin(config: TrainConfig, out: Path | None, start: str | None) -> Learner:
         start: directory of the checkpoint, or ``network``.
 
     Raises:
-        CheckpointError: if it cannot be used.
+        CheckpointError: if the checkpoint cannot be used.
     """
     if start is None:
         return Learner(config, out)
@@ -59,7 +59,7 @@ def begin(config: TrainConfig, out: Path | None, start: str | None) -> Learner:
     metadata = read_metadata(start)
     learner = Learner(config, out, load_checkpoint(start)[0])
     if (metadata.get("critic") or {}).get("widths") == list(config.network.critic):
-        # With a fresh critic the policy would unlearn. A critic of the other reward will do, since both have one scale.
+        # With a fresh critic the policy would unlearn. A critic of the other reward will do, since both have the same scale.
         load_wider(learner.critic, load_critic(start))
     return learner
 
@@ -68,7 +68,7 @@ def check_start(config: TrainConfig, start: str) -> None:
     """Checks that a run's network can begin from a checkpoint.
 
     Raises:
-        CheckpointError: if it cannot be read, has other widths, or has inputs that the network lacks.
+        CheckpointError: if it cannot be read, has other widths or layers, or has inputs that the network lacks.
     """
     found = read_metadata(network_directory(start))
     allowed = {
@@ -141,7 +141,7 @@ class TrainingRun:
         self.earlier = held.commands
         resumed = resume and self.learner.resume()
         self._check_decisions()
-        # Killed before it was measured, it has still to come to its end.
+        # A run that was killed before it was measured has not come to its end.
         self.is_finished = self.learner.decisions >= config.decisions and held.measured == self.learner.decisions
         self.curve: list[dict[str, Any]] = []
         if self.main and not self.is_finished:
@@ -166,7 +166,7 @@ class TrainingRun:
         """Trains to the end, or until Ctrl-C or a termination signal, then saves the state and exports the average.
 
         Returns:
-            Whether it came to its end, with the measurement that belongs to it.
+            Whether it came to its end and was measured there.
         """
         for stop in (signal.SIGINT, signal.SIGTERM):
             # A shell starts background jobs with interrupts ignored.
@@ -185,7 +185,7 @@ class TrainingRun:
             self._panel()
             is_whole = not self.stopping
             if self.stopping:
-                # Who asks for an end does not wait for a measurement.
+                # Whoever asks it to stop does not wait for a measurement.
                 about = self._about({"panel": {}})
                 for name in ("last",) if (self.out / "best").exists() else ("last", "best"):
                     self._export(name, about)
@@ -195,7 +195,7 @@ class TrainingRun:
         return is_whole
 
     def _end(self) -> bool:
-        """The end of a run that has nothing left to learn: what it measured and exported stays as it is."""
+        """Ends a run that has nothing left to learn; its measurements and exports stay as they are."""
         if self.main:
             self.console.print(
                 f"{self.out} came to its end at {self.learner.decisions:,} decisions; more of them (--set decisions=...) go on",
@@ -207,7 +207,7 @@ class TrainingRun:
         return True
 
     def _remove_earlier(self) -> None:
-        """Removes the run that was there, so that nothing of it is taken for this one's, wherever this one is killed."""
+        """Removes the earlier run, so that none of its files is taken for this run's, whenever this run is killed."""
         with writing(self.out):
             for path in self.out.glob("resume*.pt*"):
                 path.unlink()
@@ -216,7 +216,7 @@ class TrainingRun:
                     shutil.rmtree(self.out / name)
 
     def _check_decisions(self) -> None:
-        """Raises where fewer decisions are asked of a run than it has made, but for the batch in which it came to its end."""
+        """Raises if a run has made more decisions than it is asked for, not counting the batch in which it came to its end."""
         batch = self.config.games * self.config.ticks
         if self.learner.decisions >= self.config.decisions + batch * self.learner.workers.world:
             raise GinError(
@@ -279,7 +279,7 @@ class TrainingRun:
     def _panel(self) -> None:
         """Measures the averaged actor against the panel, extends the curve, and exports the best and the last checkpoint.
 
-        Who asks for the run's end breaks it off, without a point on the curve.
+        A request to stop breaks the measurement off, without a point on the curve.
         """
         learner, config = self.learner, self.config
         player = NetworkPlayer(FrozenActor(learner.average, learner.bfloat16), seed=7, temperature=PLAYED)
@@ -313,7 +313,7 @@ class TrainingRun:
         about = self._about(point)
         if point["mean"] >= max(entry["mean"] for entry in self.curve):
             self._export("best", about)
-        # Last: it is what says that the run came to its end.
+        # Last, since it shows that the run came to its end.
         self._export("last", about)
 
     def _export(self, name: str, about: dict[str, Any]) -> None:

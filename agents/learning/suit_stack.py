@@ -1,6 +1,6 @@
-"""Forward and backward through layers that treat the suits alike, on the CPU (``cpu_training`` has those of plain layers).
+"""Forward and backward passes through layers that treat the suits alike, on the CPU (``dense_stack`` has those of plain layers).
 
-Numbers of the suits stand in ``[4, B, S]``, suits first, so that one product serves all four.
+The suits' numbers have the shape ``[4, B, S]``, suits first, so that one product serves all four.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from agents.network.suits import NUM_RANKS, NUM_SUITS, SuitHead, SuitLayer, Suit
 from ginenv.encoding import PLANES
 from ginenv.jit import kernel
 
-# Rows are padded to a multiple of this, since matrix products of odd widths take detours.
+# Rows are padded to a multiple of this, since matrix products of odd widths take slower paths.
 _ALIGNED = 8
 
 # Float32 sums of the gradients of one thread's chunks by layer: of the suits' weights, of the pool's two parts, and of the biases.
@@ -30,7 +30,7 @@ def fill_suits(batch, rows, committed, suits, shared):
     """Writes inputs by suit of ``int64[B]`` rows of a flat batch: ``float32[4, B, S]`` and ``float32[B, K]``.
 
     Of a suit: planes, heuristic features, the opponent's hand. Of none: facts, heuristic feature, condition, context, and what only the
-    critic sees, the other's condition and the stock. With ``committed``, as if the movers were committed to gin.
+    critic sees: the other seat's condition and the stock. With ``committed``, as if the movers were committed to gin.
     """
     decks = batch.features.shape[1] // 52
     for i in range(rows.shape[0]):
@@ -69,7 +69,7 @@ def fill_suits(batch, rows, committed, suits, shared):
 
 @kernel
 def _join(suits, shared, decks, out):
-    """Writes a head's outputs ``float32[B, 52 * decks + single]`` from those of suits ``[4, B, 13 * decks]`` and of none."""
+    """Writes a head's outputs ``float32[B, 52 * decks + single]`` from those of the suits ``[4, B, 13 * decks]`` and of none."""
     cards = 13 * decks
     for i in range(out.shape[0]):
         for suit in range(4):
@@ -83,7 +83,7 @@ def _join(suits, shared, decks, out):
 
 @kernel
 def _part(gradient, decks, suits, shared):
-    """The reverse for gradients: writes those of the suits' products and of the others'."""
+    """The reverse of ``_join``, for gradients: writes those of the suits' products and of the others."""
     cards = 13 * decks
     for i in range(gradient.shape[0]):
         for k in range(cards):
@@ -100,7 +100,7 @@ def _part(gradient, decks, suits, shared):
 
 
 class _Values(NamedTuple):
-    """Inputs of a layer: of the suits ``[4, B, S]``, their sum ``[B, S]``, and of none ``[B, K]``."""
+    """Inputs of a layer: those of the suits ``[4, B, S]``, their sum ``[B, S]``, and those of no suit ``[B, K]``."""
 
     suits: Tensor
     total: Tensor
@@ -154,7 +154,7 @@ class _Layer:
         return suits.view(NUM_SUITS, len(pooled), self.out), pooled
 
     def add_gradients(self, sums: _Sums, key: object, x: _Values, of_suits: Tensor, of_pool: Tensor) -> None:
-        """Adds the gradients of the weights, given those of both products of the first rows, to the sums under ``key``."""
+        """Adds the gradients of the weights to the sums under ``key``, given those of both products for the first rows."""
         count = len(of_pool)
         suits = x.suits if count == x.suits.shape[1] else x.suits[:, :count].contiguous()
         new = (
@@ -233,7 +233,7 @@ class SuitStack:
         return found
 
     def go_back(self, kept: list[_Values], gradients: list[Tensor], sums: _Sums) -> None:
-        """Backpropagates the heads' gradients, the first of all rows and others of the first few, into the sums."""
+        """Backpropagates the heads' gradients into the sums: the first group's cover all rows, the others' only the first few."""
         back: tuple[Tensor, Tensor] | None = None
         for k, (layer, gradient) in enumerate(zip(self.heads, gradients, strict=True)):
             if not len(gradient):
@@ -272,7 +272,7 @@ class SuitStack:
 
 
 class SuitInputs:
-    """The inputs of both networks for rows of a flat batch, of up to ``rows`` for each thread, in dtype ``kind``."""
+    """The inputs of both networks for rows of a flat batch, up to ``rows`` of them for each thread, in dtype ``kind``."""
 
     def __init__(self, batch: Batch, rows: int, threads: int, kind: torch.dtype) -> None:
         self.batch, self.kind = batch, kind
@@ -286,7 +286,7 @@ class SuitInputs:
         ]
 
     def read(self, thread: int, rows: np.ndarray, committed: bool = False) -> _Values:
-        """Inputs for ``int64[B]`` rows, or as if the movers were committed to gin."""
+        """Inputs for ``int64[B]`` rows; with ``committed``, as if the movers were committed to gin."""
         count, width = len(rows), self.widths[0]
         suits = self.buffers[thread][0][: NUM_SUITS * count * width].view(NUM_SUITS, count, width)
         shared = self.buffers[thread][1][:count]

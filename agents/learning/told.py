@@ -1,4 +1,4 @@
-"""What a learner may be told of its opponents beside its view: the style of the one that it plays, as numbers.
+"""What a learner may be told of its opponent besides its view: the opponent's style, as numbers.
 
 A network that is told the truth shows what there is to win by knowing an opponent.
 """
@@ -20,7 +20,7 @@ class Told:
     """A context: the style of the opponent in games against a population (see ``ContextSource``), zeros elsewhere.
 
     Args:
-        opponents: of the run; the first of the pool that is a population is told of.
+        opponents: of the run; styles are those of the first population in the pool.
 
     Raises:
         GinError: if the pool has no population.
@@ -44,5 +44,5 @@ class Told:
 
 
 def told(vectors: np.ndarray) -> np.ndarray:
-    """The contexts of ``float32[n, W]`` numbers: a flag before them."""
+    """The contexts made of ``float32[n, W]`` numbers: a flag of 1, then the numbers."""
     return np.concatenate([np.ones((len(vectors), 1), np.float32), vectors], 1)

@@ -27,7 +27,7 @@ class Networks(NamedTuple):
 
 
 class TorchBackend:
-    """Networks, which are on ``device``, on rows of a batch; ``cpu_training.CpuBackend`` does the same on the CPU."""
+    """Runs networks, which are on ``device``, on rows of a batch; ``cpu_training.CpuBackend`` does the same on the CPU."""
 
     def __init__(self, networks: Networks, inputs: BatchInputs, bfloat16: bool, device: torch.device) -> None:
         self.actor, self.critic, self.anchor = networks
@@ -59,7 +59,7 @@ class TorchBackend:
 
     @torch.no_grad()
     def values(self, rows: np.ndarray, committed: bool = False) -> np.ndarray:
-        """The critic's values ``float32[B]``, with ``committed`` as if the movers were committed to gin."""
+        """The critic's values ``float32[B]``; with ``committed``, as if the movers were committed to gin."""
         values = np.empty(len(rows), np.float32)
         with self.autocast():
             for start in range(0, len(rows), _CHUNK):

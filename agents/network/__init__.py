@@ -1,1 +1,1 @@
-"""Networks that play: what they are, what they read, how their checkpoints lie on disk, and the player that asks them."""
+"""Networks that play: what they are, what they read, how their checkpoints are stored, and the players that use them."""

@@ -1,4 +1,4 @@
-"""The card beside a checkpoint: what the network is, how it was made, how strong it is, and what it is not; all from its JSON."""
+"""The card beside a checkpoint: what the network is, how it was made, how strong it is and what its limits are, all from its JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEVEL, _RATING = "level.json", "rating.json"
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """What a file beside the checkpoint holds; nothing where there is none."""
+    """What a JSON file beside the checkpoint holds; empty if there is none."""
     try:
         found = read_json(path)
     except FileNotFoundError:
@@ -29,7 +29,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def model_card(directory: str | Path, onnx: dict[str, Any] | None = None) -> str:
-    """The card of a checkpoint, or of what was exported of it, as Markdown.
+    """The card of a checkpoint, or of its export, as Markdown.
 
     Args:
         directory: of the checkpoint.
@@ -118,7 +118,7 @@ def _how(about: dict[str, Any]) -> list[str]:
 
 
 def _ancestors(parents: list[dict[str, Any]], depth: int = 1) -> list[str]:
-    """The checkpoints of a mean, and under each that is a mean itself those that it was made of."""
+    """The checkpoints that a mean was made of; under each that is itself a mean, those that it was made of."""
     lines: list[str] = []
     for parent in parents:
         made = parent.get("about") or {}
@@ -199,7 +199,7 @@ def write_card(directory: str | Path, results: list[Path] | None = None) -> str:
 
     Args:
         directory: of the checkpoint.
-        results: results files of ``gin evaluate`` in which it was the first player; their figures replace those that its JSON holds.
+        results: results files of ``gin evaluate`` in which it was the first player; their figures replace those in its JSON.
 
     Returns:
         The card.
@@ -231,7 +231,7 @@ def _matches(path: Path) -> list[dict[str, Any]]:
 
 
 def _check_played(match: dict[str, Any], directory: Path, metadata: dict[str, Any]) -> None:
-    """Refuses the results of another player than a checkpoint: of another name, or of other weights in another directory."""
+    """Refuses results of a player other than the checkpoint: of another name, or of other weights in another directory."""
     player = Path(match["players"][0])
     # A program may have any name.
     same = player.name == directory.resolve().name and not match["players"][0].startswith("cmd:")

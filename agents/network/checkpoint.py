@@ -1,7 +1,7 @@
-"""Checkpoints: a directory with weights (safetensors) and their metadata (JSON): what they are and how they were made.
+"""Checkpoints: directories of weights (safetensors) and metadata (JSON) that says what they are and how they were made.
 
-Nothing in a checkpoint can execute code. The metadata holds the hash of the weights, so a pair that does not belong together, a
-truncated file or a file of another version is refused with one sentence.
+Nothing in a checkpoint can execute code. The metadata holds the hash of the weights. Files that do not belong together, a truncated
+file and a file of another version are refused with one sentence.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def load_checkpoint(directory: str | Path) -> tuple[Actor, dict[str, Any]]:
     """The actor of a checkpoint, and its metadata.
 
     Raises:
-        CheckpointError: if a file is missing, truncated, of another version, or does not belong to the other.
+        CheckpointError: if a file is missing, truncated or of another version, or the files do not belong together.
     """
     metadata = read_metadata(directory)
     return load_weights(
@@ -167,7 +167,7 @@ def load_critic(directory: str | Path) -> Critic:
     """The critic of a checkpoint.
 
     Raises:
-        CheckpointError: if it has none, or a file is missing, truncated, or does not belong to the other.
+        CheckpointError: if it has no critic, a file is missing or truncated, or the files do not belong together.
     """
     metadata = read_metadata(directory)
     about = metadata.get("critic")
@@ -211,10 +211,10 @@ def load_weights(path: Path, described: str, about: dict[str, Any], make: Callab
 
 
 def drop_context(directory: str | Path) -> str:
-    """Converts the checkpoint of a network that read habits of its opponent by dropping their columns; it plays as before.
+    """Converts the checkpoint of a network that reads habits of its opponent: drops their columns. The network plays as before.
 
     Returns:
-        The hash of the weights before; empty where there was nothing to convert.
+        The hash of the weights before the conversion; empty if there was nothing to convert.
 
     Raises:
         GinError: if the checkpoint cannot be read or written.

@@ -1,6 +1,6 @@
 """Heuristic features: the best built-in bot's evaluation of a view, one draw ahead for every discard.
 
-A microsecond of arithmetic that a perceptron does not learn by itself.
+They take a microsecond of arithmetic, which a perceptron does not learn by itself.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The networks' inputs: an observation, whether the seat is committed to gin, a context, and heuristic features of the view.
 
-A context is a row of numbers that the seat knows beside its view; 0 means that nothing is known.
+A context is a row of numbers that the seat knows besides its view; 0 means that nothing is known.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ginenv.view import look
 
 _CARDS = torch.arange(52)
 
-# Inputs of the seat to move and of its critic beside the observation's bytes.
+# Inputs of the seat to move and of its critic besides the observation's bytes.
 SEEN_FIELDS = [
     ("legal", np.int64, (3,)),
     ("hidden", np.int64),  # the opponent's hand
@@ -35,7 +35,7 @@ SEEN = np.dtype(SEEN_FIELDS, align=True)
 
 @kernel
 def _deadwood_of_best(cards, size):
-    """Deadwood of approximately the best ``size`` of some cards: the best arrangement of all less the highest loose ones."""
+    """Approximate deadwood of the best ``size`` of some cards: the best arrangement of all, without the highest loose cards."""
     loose = cards & ~melded_cards(cards)
     spare = popcount(cards) - size
     left = points_of(loose)
@@ -52,8 +52,8 @@ def _deadwood_of_best(cards, size):
 def look_ahead(s, row):
     """Writes what the next cards of the stock will do to both hands: ``uint8[12]``.
 
-    That is the deadwood after 0 to 5 more turns if neither side takes an upcard and both keep their best cards, of the seat to move and
-    then of the other.
+    These are the deadwoods after 0 to 5 more turns if neither side takes an upcard and both keep their best cards: first the mover's, then
+    the other seat's.
     """
     seat = np.int64(s.turn)
     size = np.int64(s.rules.hand_size)
@@ -76,7 +76,7 @@ def observe_state(s, gin_only, v, observations, i, seen):
     Args:
         s: the state.
         gin_only: ``uint8[2]``, 1 for a seat that is committed to gin.
-        v: its view, written, without the knocks that a commitment rules out.
+        v: its view, which is written without the knocks that a commitment rules out.
         observations: ``uint8[n, 520]``, of which row ``i`` is written.
         i: the row.
         seen: a record with the fields of ``SEEN``, written.

@@ -22,12 +22,12 @@ from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE
 
 NUM_CONDITIONS = 1
 FEATURES_SCALE = 1 / 64
-# The critic reads what the next cards of the stock will do to both hands (``inputs.look_ahead``), in bytes of deadwood: luck that it
-# foresees is not noise in the advantages.
+# The critic reads what the next cards of the stock will do to both hands (``inputs.look_ahead``), as bytes of deadwood. Luck that it
+# foresees adds no noise to the advantages.
 NUM_FUTURE = 12
 FUTURE_SCALE = 1 / 32
-# Units of the critics' values: one point of a hand (results have a standard deviation of 25 to 30 points), or a whole game, whose chance
-# to be won a hand changes by some 0.2.
+# Scale of the critics' values: one point of a hand (results have a standard deviation of 25 to 30 points), or a whole game (one hand
+# changes the chance of winning it by some 0.2).
 POINT_REWARD = 1 / 50
 GAME_REWARD = 2.5
 # Far below any logit of a legal action, yet not so far that exp() meets denormal numbers, which are slow.
@@ -73,7 +73,7 @@ class Trunk(nn.Module):
 
 
 class _Reader(nn.Module):
-    """What actor and critic have in common: what they read, and their trunk.
+    """What actor and critic have in common: their inputs and their trunk.
 
     Args:
         widths: of the hidden layers.
@@ -110,7 +110,7 @@ class _Reader(nn.Module):
             self.trunk = Trunk(widths, scale)
 
     def head(self, decks: int, single: int, gain: float) -> nn.Linear | SuitHead:
-        """A head with some numbers for every card of a deck, and single ones."""
+        """A head with ``decks`` numbers for every card, and ``single`` numbers that belong to no card."""
         if self.share_suits:
             return SuitHead(self.widths[-1], decks, single, gain)
         head = nn.Linear(self.widths[-1], 52 * decks + single)
@@ -147,7 +147,7 @@ class Actor(_Reader):
 
         Args:
             inputs: ``[B, 521 + context + heuristic features]``, the observation's bytes first, as floats.
-            guesses: number of first rows for which to guess cards and next action (all by default).
+            guesses: for how many of the first rows to guess cards and next action (all by default).
         """
         x = self.trunk(inputs)
         first = _first(x, guesses)
@@ -159,7 +159,7 @@ class Actor(_Reader):
 
 
 class Critic(_Reader):
-    """The value of a hand to the seat to move, given both hands and what the stock will bring; arguments as of ``Actor``."""
+    """The value of a hand to the seat to move, given both hands and what the stock will bring; its arguments are ``Actor``'s."""
 
     def __init__(
         self, widths: Sequence[int], context: int = 0, heuristic_features: int = 0, share_suits: bool = False
@@ -169,7 +169,7 @@ class Critic(_Reader):
         self.value = self.head(0, 1, 0.1)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Values ``[B]`` of ``[B, 586 + context + heuristic features]``: observation, conditions, opponent's hand, stock, and those."""
+        """Values ``[B]`` of ``[B, 586 + context + heuristic features]``: observation, conditions, opponent's hand, stock, then these."""
         return self.value(self.trunk(inputs)).squeeze(-1)
 
 
@@ -177,11 +177,11 @@ Network = TypeVar("Network", Actor, Critic)
 
 
 def load_wider(network: Network, other: Network) -> None:
-    """Loads the weights of a network of the same layers with another context or fewer heuristic features; new inputs get weights of 0.
+    """Loads the weights of a network with the same layers but another context or fewer heuristic features; new inputs get weights of 0.
 
     Args:
         network: whose weights are set.
-        other: whose weights are taken; the first numbers of both contexts are the same.
+        other: whose weights are taken; both contexts begin with the same numbers.
     """
     weights = other.state_dict()
     name, after = "trunk.layers.0.pooled.weight", other.after_context

@@ -31,7 +31,7 @@ _TABLES, _TICKS = 64, 24
 
 
 class _Graph(nn.Module):
-    """An actor whose context is an input of its own."""
+    """An actor with the context as a separate input."""
 
     def __init__(self, actor: Actor) -> None:
         super().__init__()
@@ -53,14 +53,14 @@ def export_onnx(
     Args:
         source: the checkpoint.
         directory: where to; made if it does not exist.
-        bounds: memory and attention that its observations are blanked by (``agents.network.bounds``).
+        bounds: memory and attention by which its observations are blanked (``agents.network.bounds``).
 
     Returns:
         The description.
 
     Raises:
         CheckpointError: if the checkpoint cannot be used.
-        OnnxError: if onnxruntime does not compute what torch does; nothing is written then.
+        OnnxError: if onnxruntime does not compute what torch does; then nothing is written.
         FileError: if a file cannot be written.
     """
     actor, metadata = load_checkpoint(source)
@@ -98,7 +98,7 @@ def _graph_of(actor: Actor) -> bytes:
     if actor.context:
         inputs, names = (seen, torch.zeros(2, actor.context)), ["seen", "context"]
     rows = torch.export.Dim("rows", min=1)
-    # It warns of operators of packages that are not installed, which the network does not use.
+    # The exporter warns of operators of packages that are not installed; the network does not use them.
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
     with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -118,10 +118,10 @@ def _graph_of(actor: Actor) -> bytes:
 
 
 def _compare(actor: Actor, graph: bytes, about: dict[str, Any]) -> dict[str, Any]:
-    """How far onnxruntime is from torch on positions of a bot's play.
+    """How far onnxruntime's logits are from torch's on positions of a bot's play.
 
     Raises:
-        OnnxError: if that is too far.
+        OnnxError: if they are too far apart.
     """
     views = _some_views()
     with tempfile.TemporaryDirectory() as scratch:

@@ -1,8 +1,8 @@
 """Networks as ONNX: a directory with the graph and its description, played by onnxruntime, without torch.
 
-The graph reads ``seen``: the observation's bytes, whether the seat is committed to gin and the heuristic features, and where the
-network has one a second input, ``context``. It gives the logits of the ``policy``, of the opponent's cards (``belief``) and of its next
-action (``next``).
+The graph reads ``seen``: the observation's bytes, whether the seat is committed to gin, and the heuristic features. If the network has a
+context, it reads a second input, ``context``. It gives the logits of the ``policy``, of the opponent's cards (``belief``) and of its
+next action (``next``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ginenv.errors import GinError, reason_of
 from ginenv.state import MAX_PILE
 
 FORMAT_VERSION = 1
-# The file that makes a directory an ONNX network's.
+# The file that marks a directory as an ONNX network.
 DESCRIPTION = "onnx.json"
 GRAPH = "network.onnx"
 OUTPUTS = ("policy", "belief", "next")
@@ -42,7 +42,7 @@ class OnnxNetwork:
     """
 
     def __init__(self, path: str | Path, threads: int = 1) -> None:
-        # Imported so, since its module tells type checkers nothing of what it holds.
+        # Imported this way since the module tells type checkers nothing of its contents.
         onnxruntime: Any = importlib.import_module("onnxruntime")
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
@@ -68,7 +68,7 @@ class OnnxPlayer(PolicyPlayer):
     Args:
         network: the graph.
         about: its description.
-        seed: as for ``NetworkPlayer``, as the next three.
+        seed: as for ``NetworkPlayer``, like the next three.
         temperature: see there.
         commits: see there.
         name: see there.
@@ -84,7 +84,7 @@ class OnnxPlayer(PolicyPlayer):
         self.features = HeuristicFeatures([bounds]) if about["heuristic_features"] else None
 
     def seen(self, views: np.ndarray, observations: np.ndarray, conditions: np.ndarray) -> np.ndarray:
-        """The graph's first input; what the network's reader does not notice or remember is blanked."""
+        """The graph's first input; what the player does not notice or remember is blanked."""
         if self.bounds is not None:
             blank_all(views, np.broadcast_to(self.bounds, len(views)).copy(), observations)
         parts = [observations, conditions[:, None]]

@@ -16,12 +16,12 @@ SHIPPED = Path(__file__).resolve().parents[1] / "data" / "network"
 
 
 def network_directory(name: str) -> str:
-    """Where a network lies: ``network`` is the one that ships, everything else is its directory."""
+    """The directory of a network: ``network`` names the one that ships, any other name is a directory."""
     return str(SHIPPED) if name == "network" else name
 
 
 class NetworkPlayer(PolicyPlayer):
-    """Plays an actor's policy without memory: a function of the views and the seed.
+    """Plays an actor's policy without memory: actions depend only on the views and the seed.
 
     Args:
         actor: the network.
@@ -31,7 +31,7 @@ class NetworkPlayer(PolicyPlayer):
         name: shown in tables.
 
     Attributes:
-        contexts: what the actor is told beside the views, by slot, ``float32[slots, C]``; nothing by default.
+        contexts: what the actor is told besides the views, by slot, ``float32[slots, C]``; nothing by default.
 
     Raises:
         GinError: if the temperature is negative.

@@ -1,4 +1,4 @@
-"""A player that draws its actions from a policy's logits, whatever computes these."""
+"""A player that draws its actions from a policy's logits, whatever computes them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _arithmetic(views, actions):
 
 
 class PolicyPlayer(BasePlayer):
-    """Plays a policy without memory: a function of the views and the seed. Subclasses compute its logits.
+    """Plays a policy without memory: actions depend only on the views and the seed. Subclasses compute the policy's logits.
 
     Args:
         seed: of the draws from the policy.

@@ -26,7 +26,7 @@ def list_actions(legal, found):
 
 @kernel
 def sample_action(logits, legal, word, greedy):
-    """Draws one action from the softmax over the legal ones; a legal one also if no logit is a number, as of a destroyed network.
+    """Draws one action from the softmax over the legal ones; it is legal even if every logit is NaN, as of a broken network.
 
     Args:
         logits: ``float32[107]``.

@@ -1,7 +1,7 @@
 """Layers that treat the four suits alike: relabelling the suits of a position relabels the outputs, exactly.
 
-Every layer has as many numbers for each suit, and some that belong to no suit. A suit's own numbers are read by one matrix that all suits
-share; the sum over the suits, with what belongs to no suit, by another, whose outputs are added to every suit's.
+Every layer has equally many numbers for each suit, and some that belong to no suit. One matrix, which all suits share, reads a suit's own
+numbers. Another reads the sum over the suits, with what belongs to no suit; its outputs are added to every suit's.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class SuitLayer(nn.Module):
     """A linear layer that treats suits alike, ``BySuit`` to ``BySuit``.
 
     Args:
-        inputs: numbers of each suit, and shared ones.
-        outputs: the same of the results.
+        inputs: how many numbers each suit has, and how many are shared.
+        outputs: the same for the outputs.
         gain: of the orthogonal weights at the start.
     """
 
@@ -59,7 +59,7 @@ class SuitLayer(nn.Module):
 
 
 class SuitHead(nn.Module):
-    """A layer whose outputs are rows of numbers: for every card of a deck, some decks after each other, and then single ones.
+    """A layer whose outputs are rows of numbers: one for every card of a deck, deck after deck, and then single ones.
 
     Args:
         width: of the trunk's last layer.
@@ -90,7 +90,7 @@ class Columns(NamedTuple):
 
 
 def columns_by_suit(features: int | None, hidden: int | None, single: Sequence[int]) -> Columns:
-    """The columns of inputs that begin with an observation.
+    """The columns, by suit, of inputs that begin with an observation.
 
     Args:
         features: first column of the heuristic features, if there are any.

@@ -1,4 +1,4 @@
-"""The order in which a hand lies before its player, and the melds in it."""
+"""The order in which a player's hand lies, and the melds in it."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def sorted_cards(cards: Iterable[int], by: str, direction: str = "ascending") ->
 
 
 def shuffled_cards(cards: Iterable[int], word: int) -> list[int]:
-    """Cards in no order, always the same for a random word: a hand as it was picked up."""
+    """Cards shuffled by a random word, the same for the same word: a hand as it was picked up."""
     order = sorted(cards)
     random.Random(word).shuffle(order)
     return order
 
 
 def in_suits(cards: Iterable[int] | int) -> list[int]:
-    """Cards, or those of a mask, in the order in which a hand sorted by suit shows them."""
+    """Cards, or those of a mask, in the order of a hand sorted by suit."""
     return sorted_cards(cards_of(cards) if isinstance(cards, int) else cards, "suit")
 
 
@@ -45,21 +45,21 @@ def kept_order(order: list[int], hand: int) -> list[int]:
 
 
 def moved_card(order: list[int], card: int, place: int) -> list[int]:
-    """An order in which a card lies at another place (from 1)."""
+    """An order with one card moved to another place (from 1)."""
     rest = [other for other in order if other != card]
     rest.insert(place - 1, card)
     return rest
 
 
 def melds_of_view(view: Any) -> list[int]:
-    """The melds of a seat's hand (one record of ``VIEW``) at its least deadwood, the least to be laid off on; masks."""
+    """The melds, as masks, of a seat's hand (one record of ``VIEW``) at its least deadwood, with the least expected lay-offs."""
     if view["phase"] == PHASE_SPREAD:
         return melds_of_cards(int(view["hand"]))
     return [mask_of(cards) for _, cards in my_holding(view).melds]
 
 
 def melds_of_cards(cards: int) -> list[int]:
-    """The melds of cards (a mask) at their least deadwood; masks."""
+    """The melds, as masks, of cards (a mask) at their least deadwood."""
     return [int(meld) for meld in best_spread(cards, 0, 0, 0) if meld]
 
 

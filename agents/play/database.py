@@ -1,8 +1,8 @@
-"""The one SQLite file of the store: its schema, how it becomes a newer one, and transactions.
+"""The one SQLite file of the store: its schema, its migration to newer versions, and transactions.
 
-Every statement has its values beside it (``?``), never in its text. The file is in write-ahead mode: readers never wait, writers wait
-for one another, and a process that is killed at any moment loses nothing that was committed. A machine that loses its power may lose
-the last moments before, never half of a commit.
+Values go to statements as parameters (``?``), never in their text. The file is in write-ahead mode: readers never wait, writers wait
+for one another, and a process that is killed at any moment loses nothing that was committed. A power failure may lose the last moments
+before it, but never half of a commit.
 """
 
 from __future__ import annotations
@@ -98,18 +98,18 @@ _VERSION_1 = (
         FOREIGN KEY (game, hand, move) REFERENCES decision ON DELETE CASCADE
     ) WITHOUT ROWID""",
 )
-# What makes version n of version n - 1; a step that was ever released is not changed again.
+# The steps that make version n from version n - 1; a step that was ever released is not changed again.
 _STEPS = (_VERSION_1,)
 
 
 class Database:
-    """The file, open; threads may share it.
+    """The open file; threads may share it.
 
     Args:
-        path: the file; made when needed.
+        path: the file; created when needed.
 
     Raises:
-        FileError: if it cannot be written, is damaged, or of a later version of this program; it is left as it is.
+        FileError: if it cannot be written, is damaged, or is of a later version of this program; it is left as it is.
     """
 
     def __init__(self, path: Path) -> None:
@@ -157,21 +157,21 @@ class Database:
             return self._file.execute(statement, values).fetchall()
 
     def run(self, statement: str, *values: Any) -> int:
-        """Carries out a statement that changes something; returns the id of the row that an INSERT has added."""
+        """Runs a statement that changes something; returns the id of the row that an INSERT added."""
         with self._lock, self._told():
             return self._file.execute(statement, values).lastrowid or 0
 
     def run_all(self, statement: str, rows: list[tuple[Any, ...]]) -> None:
-        """Carries out a statement for each row of values."""
+        """Runs a statement for each row of values."""
         with self._lock, self._told():
             self._file.executemany(statement, rows)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """What is done within is done as a whole or not at all; one within another is part of it.
+        """Does what is inside as a whole or not at all; a nested transaction is part of the outer one.
 
         Raises:
-            FileError: if it cannot be written; nothing has changed then.
+            FileError: if it cannot be written; then nothing has changed.
         """
         with self._lock:
             with self._told():

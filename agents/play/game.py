@@ -46,16 +46,16 @@ class Game(Kept):
     """A game in play.
 
     Attributes:
-        match: hands, score and rules; on disk its record, which is played again and checked when it is read.
+        match: hands, score and rules; on disk it is a record, which is replayed and checked when it is read.
         opponent: the opponent's name in the registry, or a path.
         easy: whether the opponent plays the easy game.
-        seed: the opponent's.
+        seed: the opponent's seed.
         name: the game's own name, by which its record is found.
-        order: the person's cards as they lie.
-        play_to_gin: whether the person is not asked to knock in this hand any more.
+        order: the person's cards in the order in which they lie.
+        play_to_gin: whether the person is no longer asked to knock in this hand.
     """
 
-    # Files of earlier versions name the last card taken, which the record tells too.
+    # Files of earlier versions also name the last card taken, which the record has anyway.
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="ignore")
 
     match: _Record = Field(alias="record")
@@ -68,7 +68,7 @@ class Game(Kept):
 
     @classmethod
     def begin(cls, rules: Rules, opponent: str, easy: bool, seed: int | None = None) -> Game:
-        """A new game; with a seed always the same cards and the same opponent's luck."""
+        """A new game; a seed fixes the cards and the opponent's luck."""
         match = Match(rules, seed=secrets.randbits(63) if seed is None else seed)
         name = f"{datetime.datetime.now(datetime.UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
         seed = secrets.randbits(31) if seed is None else seed

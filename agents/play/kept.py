@@ -1,4 +1,4 @@
-"""Values that are kept on disk as JSON: checked when they are read, and refused in one sentence."""
+"""Values that are kept on disk as JSON: checked when they are read; bad ones are refused in one sentence."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ginenv.errors import GinError
 
 
 class Kept(BaseModel):
-    """Base of all of them: no other fields, and no values of another kind."""
+    """Base class of kept values; it accepts no unknown fields, and no values of another type."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     @classmethod
     def read(cls, values: Any) -> Self:
-        """The value of a JSON text (``str`` or ``bytes``), or of what such a text holds.
+        """Reads a value from a JSON text (``str`` or ``bytes``), or from parsed JSON.
 
         Raises:
-            GinError: if it is not such a text, or a field is missing, unknown or cannot have its value.
+            GinError: if the text is not JSON, or a field is missing, unknown or has a value that it cannot have.
         """
         try:
             return cls.model_validate(parse_json(values) if isinstance(values, str | bytes) else values)

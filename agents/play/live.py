@@ -1,4 +1,4 @@
-"""A game in play: the moves of both sides, the hand as it lies, and what is kept of it all. Nothing is shown or asked here."""
+"""A game in play: the moves of both sides, the order of the hand, and what is kept on disk. Nothing is shown or asked here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SLOTS = np.zeros(1, np.int64)
 
 
 class News(NamedTuple):
-    """A sentence for the person, with cards by letters (7C).
+    """A sentence for the person, with cards written in letters (7C).
 
     Attributes:
         words: the sentence.
@@ -39,8 +39,8 @@ class News(NamedTuple):
 class LiveGame:
     """A game in play; every action is on disk before the next can be made.
 
-    What goes wrong meanwhile (a full disk, a level that cannot learn) is a sentence in ``file.notices``. A method that refuses
-    raises ``GinError`` with one sentence, and has changed nothing.
+    Problems during play (a full disk, a level that cannot learn) become sentences in ``file.notices``. A method that refuses
+    raises ``GinError`` with one sentence, and changes nothing.
 
     Args:
         file: the player's file.
@@ -87,7 +87,7 @@ class LiveGame:
         return f"{what} by {'you' if seat == PERSON else self.names[1]}"
 
     def news(self) -> list[News]:
-        """What the person has not been told yet; the opponent's actions of a turn are one sentence."""
+        """Returns what the person has not been told yet; the opponent's actions of a turn form one sentence."""
         news, self._news = self._news, []
         return news
 
@@ -111,7 +111,7 @@ class LiveGame:
             self._lay_out()
         self.save()
         if hand.is_over:
-            # Once the hand is on disk: if killed in between, a level misses a hand rather than seeing one twice.
+            # Only once the hand is on disk: if the process is killed in between, a level misses a hand rather than seeing one twice.
             self._show_opponent()
 
     def _tell(self, before: Any, action: int) -> None:
@@ -138,7 +138,7 @@ class LiveGame:
             self._news.append(News(f"Both have passed: {who} from the stock."))
 
     def give_back(self) -> None:
-        """Undoes the person's taking of the upcard, as if it had never been (see ``Turn.gives_back``)."""
+        """Undoes that the person took the upcard, as if it had never happened (see ``Turn.gives_back``)."""
         self.match.hand = self.hand.after(len(self.hand.history) - 1)
         self._lay_out()
         self.save()
@@ -179,7 +179,7 @@ class LiveGame:
         self.file.save()
 
     def _lay_out(self, dealt: bool = False) -> None:
-        """Puts the person's cards in the order that the options ask for; a new card stays at the right in its turn."""
+        """Puts the person's cards in the order that the options ask for; a new card stays at the right during its turn."""
         options, view = self.file.options, self.view
         hand, new = int(view["hand"]), view["drawn"] != NO_CARD or view["taken"] != NO_CARD
         if dealt and options.sort == "none":
@@ -196,7 +196,7 @@ class LiveGame:
         return self.game.order[place - 1]
 
     def sort(self, by: str = "", direction: str = "") -> None:
-        """Sorts the person's hand now, as the options say where a word is left out; ``sort_when=always`` keeps it sorted so."""
+        """Sorts the person's hand now; a word left out follows the options. With ``sort_when=always`` it stays sorted this way."""
         options = self.file.options
         options = options.changed("sort", by or (options.sort if options.sort != "none" else "suit"))
         if direction:
@@ -209,7 +209,7 @@ class LiveGame:
 
     @property
     def sorting(self) -> str:
-        """How the person's hand lies: by ``suit`` or ``value``, as the options keep it or as it happens to lie; else ``none``."""
+        """How the person's hand is sorted, by the options or by chance: ``suit`` or ``value``, else ``none``."""
         options = self.file.options
         if options.sort_when == "always" or options.sort == "none":
             return options.sort

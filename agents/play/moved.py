@@ -1,7 +1,7 @@
-"""Files of earlier versions, a directory for each player, move into the store.
+"""Moves files of earlier versions, a directory for each player, into the store.
 
-What a directory holds is written in one transaction, then the directory goes to ``HOME/moved`` under its name: killed in between, the
-next start only has the second step left. A sentence, kept in the store, tells the player.
+What a directory holds is written in one transaction; then the directory goes to ``HOME/moved`` under its name. If the process is killed
+in between, the next start has only the second step left. A sentence, kept in the store, tells the player.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class _Content(Kept):
 def move_in(home: Path, database: Database) -> None:
     """Moves what earlier versions have left in a home into the store, player by player.
 
-    A player who is playing with an earlier version meanwhile stays until the next time.
+    A player who is playing with an earlier version at that moment stays until the next time.
 
     Raises:
-        FileError: if something cannot be written; what has not moved is as it was.
+        FileError: if something cannot be written; what was not moved is as it was.
     """
     directories = sorted(path for path in (home / "players").glob("*") if path.is_dir())
     for directory in directories:
@@ -113,6 +113,6 @@ def _put_away(home: Path, path: Path) -> None:
     with writing(kept):
         kept.parent.mkdir(exist_ok=True)
         if kept.exists():
-            # Killed in the middle of an earlier move, or files put back by hand.
+            # An earlier move was killed halfway, or files were put back by hand.
             kept = next(kept for n in range(2, 10_000) if not (kept := home / "moved" / f"{path.name}-{n}").exists())
         os.rename(path, kept)

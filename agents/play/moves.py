@@ -1,4 +1,4 @@
-"""What a person may do now, why not something else, and hints: all from a view, with cards by letters (7C)."""
+"""What a person may do now, why another move is refused, and hints: all from a view, with cards written in letters (7C)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def count(number: int, noun: str = "point") -> str:
 
 
 def action_words(action: int, view: Any) -> str:
-    """An action of the seat of a view (one record of ``VIEW``) as a clause without its subject, such as ``discards the 7C``."""
+    """An action by the seat of a view (one record of ``VIEW``), as a clause without a subject, such as ``discards the 7C``."""
     phase = PHASE_NAMES[int(view["phase"])]
     if action == PASS:
         return "is done laying off" if phase == "layoff" else f"passes on the {card_name(int(view['upcard']))}"
@@ -58,7 +58,7 @@ class Turn:
     Args:
         view: one record of ``VIEW``, of a seat that is to move.
         rules: the rules of the game.
-        to_gin: whether the person plays to gin: other knocks are neither offered nor asked about.
+        to_gin: whether the person plays to gin; then other knocks are neither offered nor asked about.
     """
 
     def __init__(self, view: Any, rules: Rules, to_gin: bool = False) -> None:
@@ -70,13 +70,13 @@ class Turn:
         self._cards, self._knocks, self._others = (int(mask) for mask in view["legal"])
 
     def left(self, card: int) -> int:
-        """Deadwood that is left after a card is discarded."""
+        """The deadwood that is left after a card is discarded."""
         return int(deadwood(self.hand & ~(1 << card)))
 
     def gives_back(self, card: int) -> bool:
         """Whether discarding a card means giving back the upcard just taken, which undoes the draw.
 
-        A table's courtesy under the ``gr`` presets: the engine, and so actions and records, know nothing of it.
+        Tables allow this as a courtesy under the ``gr`` presets; the engine, and so actions and records, know nothing of it.
         """
         taken = self.phase == "discard" and card == self.view["taken"] and not self._cards >> card & 1
         return bool(taken) and preset_of(variation(self.rules)) in GR
@@ -119,10 +119,10 @@ class Turn:
             choice: the card, or the number of the spread (from 1).
 
         Returns:
-            A legal action, or a knock above the limit where the rules make a discard of it.
+            A legal action, or a knock above the limit where the rules turn it into a discard.
 
         Raises:
-            GinError: if it is not possible now; says why.
+            GinError: if it is not possible now; the message says why.
         """
         if name in ("take", "stock", "pass", "done"):
             action = {"take": UPCARD, "stock": STOCK}.get(name, PASS)
@@ -147,7 +147,7 @@ class Turn:
         if not self.hand >> card & 1:
             raise GinError(f"you do not hold the {card_name(card)}")
         may_discard, may_knock = self._cards >> card & 1, self._knocks >> card & 1
-        # Where gin ends a hand by itself, discarding to gin goes gin.
+        # Where gin ends a hand by itself, a discard that leaves no deadwood goes gin.
         if may_knock and (knocks or not (may_discard or self.left(card))):
             return KNOCK + card
         if may_discard and not knocks:
@@ -168,7 +168,7 @@ class Turn:
         if not ways:
             least = min(self.left(card) for card in cards_of(self.hand))
             raise GinError(f"you cannot go gin: the best discard leaves {count(least)}")
-        # Which of several cards goes makes no difference to the score.
+        # Which of several cards is discarded makes no difference to the score.
         return KNOCK + max(ways, key=lambda card: card % 13)
 
     def may_knock(self, card: int) -> bool:

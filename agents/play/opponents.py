@@ -1,6 +1,6 @@
 """Opponents by name: any player, levels that remember their opponents, and the easy game that all of them can play.
 
-The modules of levels are imported when a level is played: a built-in bot does not load torch.
+The modules of levels are imported only when a level plays, so that a built-in bot does not load torch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ginenv.rules import Rules
 
 
 class EasyGame(BasePlayer):
-    """Any player, except that it always discards its highest card outside its melds; draws and knocks stay as they were.
+    """Any player, except that it always discards its highest card outside its melds; its draws and knocks are unchanged.
 
     Args:
         player: who plays.
@@ -32,7 +32,7 @@ class EasyGame(BasePlayer):
         super().__init__(seed)
         self.player = player
         self.name = player.name
-        # It knocks with gin only: whether to knock with more has been decided by the other player.
+        # It knocks with gin only: the wrapped player has already decided whether to knock with more.
         self._discards = StylePlayer(style("easy", knock=0, late=0), seed)
 
     def reset(self, seed: int = 0) -> None:
@@ -54,7 +54,7 @@ class EasyGame(BasePlayer):
         self.player.observe_hands(views, slots)
 
     def close(self) -> None:
-        """Ends the player's program, where it is one."""
+        """Ends the player's program, if it is one."""
         close_players([self.player])
 
 
@@ -64,7 +64,7 @@ def make_opponent(spec: str, easy: bool, seed: int, person: str, home: Path, lea
     Args:
         spec: a name in the registry, or a directory.
         easy: whether it plays the easy game.
-        seed: of its choices.
+        seed: seed of its choices.
         person: who plays against it; a level keeps what it learns under this name.
         home: directory in which levels keep what they learn.
         learns: whether a level learns; one that does not plays as installed.
@@ -134,7 +134,7 @@ def checked_level(level: str) -> str:
 
 
 def what_level_learned(level: str, person: str | None, home: Path) -> str:
-    """What a level has learned from a person (from everybody when left out) and as a whole, in words and numbers.
+    """What a level has learned, from a person (everybody when left out) and as a whole, in words and numbers.
 
     Raises:
         GinError: if there is no such level, or what it has learned cannot be read.

@@ -14,12 +14,12 @@ from ginenv.text import parse_rules, rules_text
 
 _SWITCH = ("on", "off")
 _SAME = {"yes": "on", "true": "on", "no": "off", "false": "off"}
-# Presets, with whatever changes, under which tables have rules of their own (see ``Turn.gives_back`` and ``Session.set_option``).
+# Presets, changed or not, under which tables have rules of their own (see ``Turn.gives_back`` and ``Session.set_option``).
 GR = ("gr", "gr-oklahoma")
 
 
 def variation(rules: Rules) -> str:
-    """Rules as the table and the statistics call them: a preset and what differs from it."""
+    """Rules as the table and the statistics call them: a preset and the rules that differ from it."""
     return rules_text(rules).partition("@")[0]
 
 
@@ -33,7 +33,7 @@ def _variation(text: str) -> str:
 
 
 class Options(Kept):
-    """What one player has chosen; takes effect at once, rules and opponent with the next game."""
+    """What one player has chosen; it takes effect at once, but rules, opponent, ``easy_game`` and ``learning`` with the next game."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -109,7 +109,7 @@ def choices(name: str) -> tuple[str, ...]:
 def opponent_name(spec: str, easy: bool) -> str:
     """An opponent as the table, the statistics and records call it."""
     path = Path(spec)
-    # Of a directory the end says enough; a record has a line for both names.
+    # The end of a directory's path says enough; in a record, both names share a line.
     name = "/".join(path.parts[-2:]) if len(path.parts) > 2 and path.is_dir() else spec
     name = " ".join(name.replace("|", "/").encode(errors="backslashreplace").decode().split())
     return f"{name} (easy game)" if easy else name

@@ -6,7 +6,7 @@
     for each in mistakes(home, "Ann", "discard"):       # and the position before it:
         home.record(each.game).hands[each.hand - 1].after(each.move - 1)
 
-Where a hand has been analysed with several settings, the list has the mistakes of the last analysis.
+If a hand has been analysed with several settings, the list has the mistakes of the last analysis.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ginenv.errors import check_choice
 
 @dataclass(frozen=True)
 class Mistake:
-    """A decision of a player that an analysis has marked.
+    """A player's decision that an analysis has marked.
 
     Attributes:
         game: id of the game.
@@ -60,14 +60,14 @@ class Mistake:
 
 
 def analysed(home: Home, game: int, number: int, analyst: Analyst, progress: Progress | None = None) -> HandAnalysis:
-    """The analysis of a stored hand: from the store, or made now and kept there.
+    """The analysis of a stored hand, from the store, or made now and kept there.
 
     Args:
         home: the store.
         game: id of the game.
-        number: the hand's in it, from 1; it has ended.
+        number: number of the hand in it, from 1; the hand has ended.
         analyst: who judges.
-        progress: is called after each decision, if it is made now.
+        progress: called after each decision, if the analysis is made now.
 
     Raises:
         GinError: if there is no such hand, or the analysis cannot be kept.
@@ -97,12 +97,12 @@ def analyse_games(home: Home, player: str, analyst: Analyst, progress: Progress 
 
     Args:
         home: the store.
-        player: whose games; those of others that the player has imported are left out.
+        player: whose games; imported games of others are left out.
         analyst: who judges.
-        progress: is called after each hand.
+        progress: called after each hand.
 
     Returns:
-        How many hands there were.
+        The number of these hands.
     """
     missing = home.database.rows(
         "SELECT hand.game, hand.number FROM hand JOIN game ON game.id = hand.game JOIN player ON player.id = game.player "
@@ -122,7 +122,7 @@ def mistakes(home: Home, player: str, kind: str = "") -> list[Mistake]:
 
     Args:
         home: the store.
-        player: whose.
+        player: whose mistakes.
         kind: only those of this kind; all when left out.
 
     Raises:

@@ -20,19 +20,19 @@ _DATED = re.compile(r"(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-")
 
 @dataclass(frozen=True)
 class StoredGame:
-    """A game of which at least a hand has ended, or an imported one, for lists.
+    """An entry for lists: a game of which at least one hand has ended, or an imported game.
 
     Attributes:
-        id: by which ``Home.record`` finds its record.
-        name: its own name among the games of its player.
+        id: the id by which ``Home.record`` finds its record.
+        name: its name among the games of its player.
         seat: the player's seat (always 0 at a table); None in an imported game of others.
         names: names of seats 0 and 1.
         rules: the variation, such as ``eaai,target=150``.
-        begun: when, in UTC (ISO 8601).
-        hands: how many have ended.
-        score: by seat, of the hands that have ended.
+        begun: when it began, in UTC (ISO 8601).
+        hands: how many hands have ended.
+        score: the score by seat, from the hands that have ended.
         over: whether the game has ended.
-        winner: seat that has won the game, or None.
+        winner: the seat that has won the game, or None.
     """
 
     id: int
@@ -48,7 +48,7 @@ class StoredGame:
 
 
 def as_json(value: Any) -> str | None:
-    """A value as the text of a column that may be empty."""
+    """A value as JSON text, for a column that may be empty."""
     return None if value is None else json.dumps(value)
 
 
@@ -63,7 +63,7 @@ def add_player(
 
 
 def read_games(database: Database, player: str | None = None, game: int | None = None) -> list[StoredGame]:
-    """The games of a player, or the one of an id, or all; the oldest first."""
+    """The games of a player, or the game with an id, or all; the oldest first."""
     rows = database.rows(
         "SELECT game.*, (SELECT count(*) FROM hand WHERE hand.game = game.id) AS hands FROM game JOIN player ON player.id = game.player "
         "WHERE (player.name = ?1 OR ?1 IS NULL) AND (game.id = ?2 OR ?2 IS NULL) ORDER BY begun, game.id",
@@ -88,14 +88,14 @@ def _stored(row: Any) -> StoredGame:
 
 
 def read_margins(database: Database, player: int, rules: str, opponent: str, most: int) -> list[int]:
-    """What each of a player's last hands of a variation against an opponent brought: points won less points lost, the oldest first.
+    """Points won less points lost in each of a player's last hands of a variation against an opponent, the oldest first.
 
     Args:
         database: the store's file.
         player: id of the player.
         rules: the variation.
         opponent: the opponent's name.
-        most: how many hands at most.
+        most: the largest number of hands.
     """
     rows = database.rows(
         "SELECT CASE hand.winner WHEN game.seat THEN hand.points WHEN 1 - game.seat THEN -hand.points ELSE 0 END AS margin "
@@ -108,7 +108,7 @@ def read_margins(database: Database, player: int, rules: str, opponent: str, mos
 
 
 def _begun(name: str) -> str:
-    """When a game of this name began: tables name them after that moment."""
+    """When a game of this name began: tables name games after that moment."""
     dated = _DATED.match(name)
     if dated:
         return "{}-{}-{}T{}:{}:{}".format(*dated.groups())
@@ -124,16 +124,16 @@ def write_game(
     seat: int | None = 0,
     text: str = "",
 ) -> int:
-    """Writes a game and its hands that have ended, in one transaction; what was known of it under this name is replaced.
+    """Writes a game and its ended hands in one transaction; of a game known by this name only what is new.
 
     Args:
         database: the store's file.
         player: id of the player whose game it is.
-        name: the game's, among those of the player.
+        name: the game's name among the player's games.
         played: the game, or a single hand.
         players: names of seats 0 and 1.
-        seat: the player's.
-        text: its record, where it stands in a file; written anew when left out.
+        seat: the player's seat.
+        text: its record, if it comes from a file; written anew when left out.
 
     Returns:
         The game's id.

@@ -28,14 +28,14 @@ _HIGHEST_TARGET = 500
 class Session:
     """Everything around a game.
 
-    A method that changes something returns the sentence to tell. One that refuses raises ``GinError`` with one sentence, and has
-    changed nothing.
+    A method that changes something returns a sentence for the person. One that refuses raises ``GinError`` with one sentence, and
+    changes nothing.
 
     Args:
-        home: where it is kept.
+        home: where everything is kept.
         file: the player's file.
-        seed: seed of the first new game; every game is another one when left out.
-        freeze: levels do not learn in this session, whatever the player's option says.
+        seed: seed of the first new game; when left out, every game is a different one.
+        freeze: levels do not learn in this session, whatever the player's option says, until the option is set.
 
     Attributes:
         game: the game in play, or None.
@@ -54,12 +54,12 @@ class Session:
         return self.file.options
 
     def notices(self) -> list[str]:
-        """Sentences that the person has to be shown and has not been shown yet."""
+        """Returns the sentences that the person has not been shown yet."""
         notices, self.file.notices = self.file.notices, []
         return notices
 
     def close(self) -> None:
-        """Ends the session; another process can have the player."""
+        """Ends the session; then another process can open the player."""
         self.leave_game()
         self.file.close()
 
@@ -81,7 +81,7 @@ class Session:
         return live
 
     def resume(self) -> LiveGame:
-        """Goes on with the unfinished game; a damaged one is set aside, as the error says."""
+        """Continues the unfinished game; a damaged one is set aside, as the error says."""
         if self.file.game is None:
             raise GinError("there is no unfinished game; 'new' begins one")
         return self._open(self._read_game())
@@ -101,7 +101,7 @@ class Session:
     def _open(self, game: Game) -> LiveGame:
         opponent = self._opponent(game.opponent, game.easy, game.seed)
         try:
-            # Before anything of the game is kept: an opponent that cannot play leaves no unfinished game behind.
+            # Before anything of the game is saved: an opponent that cannot play leaves no unfinished game behind.
             start_opponent(opponent, game.match.rules)
             self.game = LiveGame(self.file, game, opponent)
         except BaseException:
@@ -140,7 +140,7 @@ class Session:
         )
 
     def set_rule(self, name: str, value: str) -> str:
-        """Changes one rule of those that are chosen."""
+        """Changes one of the chosen rules."""
         name = name.strip().lower().replace("-", "_")
         others = [part for part in self.options.rules.split(",") if not part.startswith(f"{name}=")]
         return self.set_option("rules", ",".join([*others, f"{name}={value.strip().lower()}"]))
@@ -154,7 +154,7 @@ class Session:
         return "The statistics are reset."
 
     def other(self, name: str) -> str:
-        """The name, as it is spelled, of a player who exists and is not the one who plays now."""
+        """The exact spelling of the name of a player who exists and is not the one who plays now."""
         if not name:
             raise GinError("which player? 'players' lists them")
         known = self.home.known(name)
@@ -163,7 +163,7 @@ class Session:
         return known
 
     def switch(self, name: str, create: bool = False) -> None:
-        """Lets another player play, known or created now; a game in play is left as it is saved."""
+        """Lets another player play, known or created now; a game in play is left as saved."""
         file = self.home.create(name) if create else self.home.open(self.other(name))
         self.leave_game()
         self.file.close()
@@ -194,7 +194,7 @@ class Session:
         return game.name, self.home.record(game.id)
 
     def export_record(self, which: str, path: str) -> str:
-        """Writes the record of one of the player's games, by its number, to a new file; not that of the game in play."""
+        """Writes the record of one of the player's games, by its number, to a new file; refuses the game in play."""
         game, file = self.stored_game(which), Path(path).expanduser()
         text = self.file.record_text(game.id)
         if file.exists():
@@ -206,7 +206,7 @@ class Session:
     def import_record(self, path: str) -> str:
         """Adds the record of a file to the player's games."""
         file = Path(path).expanduser()
-        # Read as a record first, since that says in which line of which file something is wrong.
+        # Read as a record first, since its errors name the file and the line.
         read_record(file)
         game = self.file.import_record(file.stem, file.read_text(encoding="utf-8"))
         number = [each.id for each in self.file.games()].index(game.id) + 1

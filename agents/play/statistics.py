@@ -1,4 +1,4 @@
-"""What a player's hands and games add up to, by variation and opponent, for both sides."""
+"""Totals of a player's hands and games, by variation and opponent, for both sides."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Statistics(RootModel[list[Tally]]):
     root: list[Tally] = Field(default_factory=list)
 
     def tally(self, variation: str, opponent: str) -> Tally:
-        """The tally of a variation and an opponent, made when it is the first time."""
+        """The tally of a variation and an opponent; made at the first call."""
         for tally in self.root:
             if (tally.variation, tally.opponent) == (variation, opponent):
                 return tally

@@ -6,7 +6,7 @@
     HOME/damaged/           what could not be read: kept, never deleted
     HOME/moved/             files of earlier versions, once what they held is in the store
 
-A table uses it so:
+A table uses it like this:
 
     home = Home(default_home())
     file = home.open("Ann")              # or home.create("Ann"); refused while Ann plays in another process
@@ -17,9 +17,9 @@ A table uses it so:
     file.close()
     home.close()
 
-``Session`` and ``LiveGame`` do all that; a table calls only them. Everything of one ``save`` is one transaction: a process may be
-killed at any moment, and what was saved before is whole. Several processes may have the store open, for as many players as there
-are; threads may share a ``Home``. Notebooks may read the file with any SQLite library while games are played.
+``Session`` and ``LiveGame`` do all that; a table calls only them. Each ``save`` is one transaction: a process may be killed at any
+moment, and what was saved before is intact. Several processes may have the store open, each for a different player; threads may share a
+``Home``. Notebooks may read the file with any SQLite library while games are played.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class StoreError(GinError):
 
 
 def default_home() -> Path:
-    """``$GINENV_HOME``, or the place that the platform has for programs' data.
+    """``$GINENV_HOME``, or the platform's place for programs' data.
 
     Raises:
         StoreError: if the user has no home directory.
@@ -70,10 +70,10 @@ def default_home() -> Path:
 
 
 class Home:
-    """The directory in which everything is kept; what cannot be done with it raises ``GinError`` (or ``OSError``).
+    """The directory in which everything is kept; operations that fail raise ``GinError`` (or ``OSError``).
 
     Args:
-        path: the directory; made when needed. Files of earlier versions in it move into the store, and a sentence tells their player.
+        path: the directory; created when needed. Files of earlier versions in it move into the store, and a sentence tells their player.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -98,7 +98,7 @@ class Home:
         self.close()
 
     def close(self) -> None:
-        """Closes the file; a process that ends need not."""
+        """Closes the file; a process that is about to end need not call it."""
         self.database.close()
 
     def names(self) -> list[str]:
@@ -106,12 +106,12 @@ class Home:
         return [row["name"] for row in self.database.rows("SELECT name FROM player ORDER BY folded")]
 
     def find(self, name: str) -> str | None:
-        """A player's name as it is spelled, whatever the case of the letters; None where there is no such player."""
+        """The exact spelling of a player's name given in any case; None if there is no such player."""
         rows = self.database.rows("SELECT name FROM player WHERE folded = ?", folded(name))
         return rows[0]["name"] if rows else None
 
     def known(self, name: str) -> str:
-        """The same, where such a player has to exist."""
+        """Like ``find``, but the player has to exist."""
         known = self.find(name)
         if known is None:
             raise StoreError(unknown_name("player", name, self.names()))
@@ -124,7 +124,7 @@ class Home:
         return rows[0]["name"] if rows else None
 
     def create(self, name: str) -> PlayerFile:
-        """Creates a player, whose name is neither taken nor empty, too long or unprintable, and opens its part of the store."""
+        """Creates a player and opens its part of the store; the name must not be taken, empty, too long or unprintable."""
         name = check_name(name, "a player's", StoreError)
         with self.database.transaction():
             if (known := self.find(name)) is not None:
@@ -133,7 +133,7 @@ class Home:
         return self.open(name)
 
     def open(self, name: str) -> PlayerFile:
-        """Opens a player's part of the store: no other process can until it is closed."""
+        """Opens a player's part of the store; until it is closed, no other process can."""
         return PlayerFile(self, self.known(name))
 
     def remove(self, name: str) -> None:
@@ -144,7 +144,7 @@ class Home:
 
     @contextmanager
     def locked(self, name: str) -> Iterator[None]:
-        """Holds a player's lock meanwhile."""
+        """Holds a player's lock inside its block."""
         lock = self.lock(name)
         try:
             yield
@@ -152,7 +152,7 @@ class Home:
             lock.release()
 
     def lock(self, name: str) -> FileLock:
-        """Acquires a player's lock, which ends with this process however it ends."""
+        """Acquires a player's lock, which is released when this process ends, however it ends."""
         # "." and ".." mean something else to a file system.
         path = self.path / "locks" / quote(folded(name), safe=" ").replace(".", "%2E")
         # Shared by threads: the one that serves a table need not be the one that opened the file.
@@ -196,14 +196,14 @@ class Home:
 
 
 class PlayerFile:
-    """A player's part of the store, open; holds the player's lock until ``close``.
+    """A player's open part of the store; holds the player's lock until ``close``.
 
     Attributes:
         name: the player's name.
-        id: of the player's row.
+        id: id of the player's row.
         home: the store.
         options: what the player has chosen.
-        statistics: what the player's hands add up to.
+        statistics: totals of the player's hands and games.
         game: the unfinished game as plain values, or None.
         notices: sentences that the person should be shown: what could not be read, written or learned.
     """
@@ -260,7 +260,7 @@ class PlayerFile:
         return read_margins(self.home.database, self.id, tally.variation, tally.opponent, tally.hands)
 
     def write_record(self, name: str, match: Match, players: tuple[str, str]) -> None:
-        """Puts the hands of a game that have ended into the store, with the next ``save``."""
+        """Puts the ended hands of a game into the store with the next ``save``."""
         self._ended[name] = match.copy(), players
 
     def save(self) -> None:
@@ -288,11 +288,11 @@ class PlayerFile:
         """Adds a record to the player's games; the seat that bears the player's name is the player's.
 
         Args:
-            name: what the game is to be called; a number is added to it where there is such a game.
+            name: name for the game; a number is added to it if there is such a game.
             text: the record.
 
         Raises:
-            GinError: if it is not a record, or there already.
+            GinError: if it is not a record, or is there already.
         """
         record = parse_record(text)
         seats = [folded(seat) for seat in record.players]
@@ -306,17 +306,17 @@ class PlayerFile:
             return self.home.game(write_game(database, self.id, name, record.match or record.hand, names, seat, text))
 
     def record_text(self, game: int) -> str:
-        """The record of one of the player's games, by its id, as text to be given away.
+        """The record of one of the player's games, by its id, as text to pass on.
 
         Raises:
-            GinError: if there is no such game, or it is still in play: from its keys the cards of its next hands follow.
+            GinError: if there is no such game, or it is still in play: its keys determine the cards of its next hands.
         """
         if self.game is not None and self.home.game(game).name == self.game.get("name"):
             raise StoreError("this game is still in play; its record can be saved when it is over")
         return self.home.record_text(game)
 
     def close(self) -> None:
-        """Lets another process have the player."""
+        """Releases the player, whom another process can then open."""
         self._lock.release()
 
 

@@ -33,14 +33,14 @@ from ginenv.rules import Rules, get_rules
 
 @dataclass(frozen=True)
 class BotLimits:
-    """The limits of a program from outside.
+    """The limits of an outside program.
 
     Attributes:
-        start_seconds: until it is ready.
-        seconds: until it has answered a line, however many decisions that holds.
-        batch: decisions in one line at most.
-        restarts: how often it is started again in a match after it crashed, timed out or sent rubbish; then it forfeits the rest.
-        end_seconds: to end by itself after a ``bye``; then it is killed.
+        start_seconds: time until it is ready.
+        seconds: time until it has answered a line, however many decisions the line holds.
+        batch: most decisions in one line.
+        restarts: how often it is restarted in a match after it crashed, timed out or sent rubbish; then it forfeits the rest.
+        end_seconds: time to end by itself after a ``bye``; then it is killed.
     """
 
     start_seconds: float = 20.0
@@ -53,19 +53,19 @@ class BotLimits:
 class OutsidePlayer:
     """A program that plays over the line protocol.
 
-    It is started at the first decision. A fault of the program raises, and is kept for ``take_faults``; in a match it costs the hand
-    or the game instead (``FORFEIT``). A program that cannot go on is started again as often as the limits allow.
+    The program is started at the first decision. Its faults are kept for ``take_faults``. A fault also raises, except in a match, where
+    it costs the hand or the game (``FORFEIT``). A program that cannot go on is restarted as often as the limits allow.
 
     Args:
         command: the program and its arguments.
-        seed: the program gets a number that follows from it and from the salt.
-        limits: of time and restarts.
-        salt: the program's seed and the numbers of its slots are made with it; a new one when left out.
+        seed: the program gets a seed that follows from this one and from the salt.
+        limits: limits on time and restarts.
+        salt: the program's seed and its slot numbers are derived with it; a new one when left out.
 
     Attributes:
-        forfeits: whether it answers ``FORFEIT`` for what the program failed to answer; the arena sets this while it plays.
-        split: whether the program wants to be asked about discards and knocks one after the other.
-        asked: decisions by phase.
+        forfeits: whether ``act`` returns ``FORFEIT`` where the program failed to answer; the arena sets this while it plays.
+        split: whether the program wants to be asked about the discard first and about the knock after it.
+        asked: number of decisions by phase.
     """
 
     def __init__(self, command: str, seed: int = 0, limits: BotLimits | None = None, salt: str = ""):
@@ -96,13 +96,13 @@ class OutsidePlayer:
         self._known.clear()
 
     def forget(self, slots: np.ndarray) -> None:
-        """Forgets the hands in these slots, which other hands take the place of."""
+        """Forgets the hands in these slots, which other hands now take."""
         for slot, number in zip(slots.tolist(), self._numbers(slots), strict=True):
             self._tellers.pop(number, None)
             del self._known[slot]
 
     def _numbers(self, slots: np.ndarray) -> list[int]:
-        """The numbers that the program knows slots by. The slots themselves would tell which deals belong together."""
+        """The numbers by which the program knows the slots. The slots themselves would tell it which deals belong together."""
         known = self._known
         for slot in (asked := slots.tolist()):
             if slot not in known:
@@ -110,7 +110,7 @@ class OutsidePlayer:
         return [known[slot] for slot in asked]
 
     def close(self) -> None:
-        """Ends the program and everything that it started; the next decision starts it again, and tells it the hands in play."""
+        """Ends the program and everything that it started; the next decision starts it again and sends it the hands in play."""
         self._starts = 0
         if self._process is not None:
             process, self._process = self._process, None
@@ -128,7 +128,7 @@ class OutsidePlayer:
         return faults
 
     def _fail(self, fault: BotFault, forfeits: int, times: int = 1) -> None:
-        """Keeps a fault that left answers missing; raises where they cannot be forfeited."""
+        """Records a fault that left answers missing; raises if they cannot be forfeited."""
         self._blame(fault, forfeits if self.forfeits else 0, times)
         if not self.forfeits:
             raise GinError(f"player {self.name!r} cannot go on; {fault}")
@@ -142,10 +142,10 @@ class OutsidePlayer:
         self._last_fault = fault
 
     def start(self, rules: Rules) -> None:
-        """Starts the program now and not at the first decision.
+        """Starts the program now instead of at the first decision.
 
         Raises:
-            GinError: if it cannot be started, or does not speak the protocol.
+            GinError: if it cannot be started, or does not speak the protocol, unless faults are forfeits.
         """
         try:
             if self._process is None:
@@ -155,7 +155,7 @@ class OutsidePlayer:
             self._fail(fault, 0)
 
     def _drop(self) -> bool:
-        """Lets go of a program that failed; whether there was one."""
+        """Lets go of a program that failed; returns whether there was one."""
         process, self._process = self._process, None
         if process is not None:
             process.close()
@@ -205,7 +205,7 @@ class OutsidePlayer:
             GinError: if it failed and ``forfeits`` is not set.
         """
         numbers = self._numbers(np.arange(len(views)) if slots is None else slots)
-        # In the order of these numbers, since that of the slots would tell what the numbers do not.
+        # In the order of these numbers, since the order of the slots would tell what the numbers hide.
         order = sorted(range(len(views)), key=numbers.__getitem__)
         numbers = [numbers[i] for i in order]
         actions = np.full(len(views), FORFEIT, np.int64)
@@ -228,7 +228,7 @@ class OutsidePlayer:
                 actions[start:end] = self._ask(numbers[start:end], asked[start:end])
             except BotFault as fault:
                 dropped = self._drop()
-                # A program that never got ready has failed at no decision yet; the last start loses what it would have played.
+                # A program that never got ready has failed at no decision yet; after its last start the branch above forfeits the rest.
                 lost = end - start if dropped and fault.kind not in ("cannot start", "handshake", "rules") else 0
                 self._fail(fault, lost)
                 start += lost
@@ -239,7 +239,7 @@ class OutsidePlayer:
         return answers
 
     def _ask(self, slots: list[int], views: list[Seen]) -> list[int]:
-        """One line with the question of some games, and a second one about knocking for programs that split it."""
+        """Asks about some games in one line; programs that split get a second line about knocking."""
         split, tellers = self.split, self._tellers
         games = [question(slot, tellers[slot].news(), view, split) for slot, view in zip(slots, views, strict=True)]
         self.asked.update([PHASE_NAMES[view.phase] for view in views])
@@ -322,22 +322,22 @@ class OutsidePlayer:
             if self._process is not None:
                 self._closing.append(news(slot, told))
         if slots is not None:
-            # Numbers are kept while a hand is played; games come to an end without a word.
+            # Numbers are kept only while a hand is played, since nothing tells when a game ends.
             for slot in slots.tolist():
                 del self._known[slot]
 
 
-# The same hundred texts over and over.
+# Cached: the same hundred texts come over and over.
 _action = functools.lru_cache(256)(parse_action)
 
 
 def _games(kind: str, games: list[str], more: str = "") -> bytes:
-    """A line about games."""
+    """One line of the protocol, about these games."""
     return f'{{"type":"{kind}",{more}"games":[{",".join(games)}]}}'.encode()
 
 
 def _check_plays(named: Any, rules: Rules) -> None:
-    """Raises if the program names the rules that it plays, and these are not among them."""
+    """Raises if the program lists the rules that it plays and these are not among them."""
     if named is None:
         return
     if not isinstance(named, list) or not all(isinstance(text, str) for text in named):
@@ -351,7 +351,7 @@ def _check_plays(named: Any, rules: Rules) -> None:
 
 
 def _is_whole(value: Any) -> bool:
-    """Whether a value of JSON is a whole number; in Python true and false are numbers too."""
+    """Whether a JSON value is a whole number; in Python, true and false are numbers too."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 

@@ -1,6 +1,6 @@
-"""Programs in other processes: lines are exchanged with them under time limits and without trust.
+"""Programs in other processes: exchanges lines with them, under time limits and without trusting them.
 
-A program may crash, stall, flood its output or refuse to end; nothing of that blocks the caller, and no process is left behind.
+A program may crash, stall, flood its output or refuse to end. None of this blocks the caller, and no process is left behind.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from ginenv.errors import GinError, quoted, reason_of
 # The action of a player that cannot go on: in a match it loses the hand or the game.
 FORFEIT = -1
 
-# A full batch is answered in some 15 kB. A line longer than the first is a flood at once, longer than the second when time is up.
+# The answer to a full batch takes some 15 kB. A line over ``MAX_LINE`` is a flood at once, one over ``_LONG_LINE`` when time is up.
 MAX_LINE = 1_000_000
 _LONG_LINE = 65_536
-# A stack of a thousand calls, as Java prints it after the exception.
+# Room for a stack of a thousand calls, as Java prints it after the exception.
 _STDERR_KEPT = 200_000
-# How often a silent program is looked at: is it there at all?
+# How often to check whether a silent program is still there.
 _LOOK_SECONDS = 0.25
-# An environment variable that everything that the program starts inherits, by which those that left its process group are found.
+# An environment variable that all descendants of the program inherit; it finds those that left its process group.
 _MARK = "GINENV_BOT"
 
 
@@ -47,7 +47,7 @@ class BotFault(Exception):
         words: what happened, as a sentence; the end of a very long one is cut off.
     """
 
-    # A program can say a megabyte; the results hold no more of it than a reader wants.
+    # A program can say a megabyte; the results keep no more than a reader wants.
     LONGEST = 1000
     KINDS = (
         "cannot start",
@@ -85,7 +85,7 @@ def split_command(command: str) -> list[str]:
         else:
             return words
     except ValueError as error:
-        # shlex's words, such as "No closing quotation".
+        # shlex's message, such as "No closing quotation".
         why = str(error).lower()
     raise GinError(
         f"{quoted(command)} cannot be started: {why}; a command is a program and its arguments, as in a shell"
@@ -99,8 +99,8 @@ class LineProcess:
 
     Args:
         command: the program and its arguments (see ``split_command``).
-        farewell: the last line that it is sent if it was not closed.
-        seconds: how long it has to end then.
+        farewell: the last line that it is sent if it was never closed.
+        seconds: how long it then has to end.
 
     Raises:
         BotFault: if the program cannot be started.
@@ -143,7 +143,7 @@ class LineProcess:
         return self._process.pid
 
     def _read_errors(self) -> bool:
-        """Reads what there is of the error output; whether there was something."""
+        """Reads the error output that is there; returns whether there was any."""
         try:
             text = os.read(self._stderr, 65536)
         except BlockingIOError:
@@ -186,7 +186,7 @@ class LineProcess:
                     raise self._late(seconds, writing)
                 ready = self._poll.poll(min(left, _LOOK_SECONDS) * 1000)
                 if not ready and self._process.poll() is not None:
-                    # What it left behind may hold its output open, so no end of the output comes.
+                    # A process that it left behind may hold its output open, so that the output never ends.
                     raise self._crash()
                 for fd, _ in ready:
                     if fd == self._stdin:
@@ -270,19 +270,19 @@ def _end(process: subprocess.Popen[bytes], token: str, farewell: bytes, seconds:
 
 
 def _end_own(owner: int, process: subprocess.Popen[bytes], token: str, farewell: bytes, seconds: float) -> None:
-    """Ends a program that was never closed; a fork's copy of its parent's program is not the fork's to end."""
+    """Ends a program that was never closed, unless this process is a fork of the one that started it."""
     if os.getpid() == owner:
         _end(process, token, farewell, seconds)
 
 
-# A killed process is gone when the system has taken its memory back, which takes a moment.
+# A killed process is gone only when the system has reclaimed its memory, which takes a moment.
 _DYING_SECONDS = 5.0
 
 
 def marked(name: str, token: str) -> list[psutil.Process]:
-    """Processes that inherited this environment variable, whatever their parent is by now.
+    """Processes that inherited this environment variable with this value, whatever their parent is by now.
 
-    This process is not among them: what it sets itself was not there when it was started.
+    This process is not among them: a variable that it sets itself was not there when it was started.
     """
     found = []
     for process in psutil.process_iter():
@@ -303,14 +303,14 @@ def kill_marked(token: str) -> None:
         time.sleep(0.005)
 
 
-# What languages call it in the line that names an error; in Python that is the last line, in Java the stack follows.
+# Words with which languages mark the line that names an error. In Python it is the last line; in Java the stack follows it.
 _ERROR = re.compile(r"exception|error|panic|fatal|caused by", re.IGNORECASE)
 
 
 def last_words(text: str) -> str:
     """The line of an error output that says why a program ended: the last that names an error, else the last one.
 
-    Lines that are indented are a stack's.
+    Indented lines are taken to be a stack trace.
     """
     lines = [line for line in text.splitlines() if line.strip()]
     heads = [line for line in lines if not line[0].isspace()]
@@ -319,12 +319,12 @@ def last_words(text: str) -> str:
 
 
 class _Orphans:
-    """Processes that programs left behind and that dropped their session and their mark, so that nothing tells whose they are.
+    """Processes that programs left behind and that dropped their session and their mark, so that nothing shows whose they are.
 
     Attributes:
         lock: held while a program is started, and while orphans are ended.
         running: ids of the programs that run.
-        others: ids of children that were there before.
+        others: ids of the children that this process had before.
         adopted: whether orphans become children of this process.
     """
 
@@ -335,7 +335,7 @@ class _Orphans:
         self.adopted = False
 
     def ended(self, pid: int) -> None:
-        """Ends the orphans together with the last program, since they may belong to any of those that run."""
+        """Ends the orphans when the last program has ended; until then they may belong to one that still runs."""
         with self.lock:
             self.running.discard(pid)
             deadline = time.monotonic() + _DYING_SECONDS
@@ -359,13 +359,14 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 def adopt_orphans(adopt: bool = True) -> None:
-    """Makes sure that whatever programs leave behind ends with the last of them, even what dropped its session and environment.
+    """Makes sure that whatever programs leave behind ends with the last of them, even if it dropped its session and environment.
 
-    Linux then gives orphans to this process. It is for processes that do nothing but play, such as the command line's: every new child
-    in another session is taken for an orphan. On other systems nothing changes, and a process that hides so well survives its program.
+    Linux then makes orphans children of this process. Call it only in processes that do nothing but play, such as the command line's:
+    every new child in another session is taken for an orphan. On other systems it changes nothing, and a process that hides so well
+    survives its program.
 
     Args:
-        adopt: ``False`` ends it.
+        adopt: ``False`` ends the adoption.
     """
     if sys.platform == "linux":
         _orphans.others = {child.pid for child in psutil.Process().children()}

@@ -1,10 +1,10 @@
 """The line protocol for players in other processes: its messages as plain values (docs/protocol.md is the specification).
 
-Everything is derived from views, so a program sees exactly what any player may see: each new entry of the history becomes an
-event, and an own draw from the stock carries its card.
+Everything is derived from views, so a program sees exactly what any player may see. Each new entry of the history becomes an event;
+only the program's own draws from the stock carry their card.
 
-Events and questions are made as JSON text at once: they are the same few texts over and over, which are kept, and to encode them anew for
-every decision would take longer than all else that is done for a program.
+Events and questions are built directly as JSON text. The same few texts occur over and over and are cached: encoding them anew for every
+decision would take longer than everything else that is done for a program.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ from ginenv.rules import Rules
 VERSION = 1
 
 _CARDS = [card_name(card) for card in range(NUM_CARDS)]
-# The words before a card in the actions that have one.
+# The words before the card in the names of actions that have one.
 _DISCARD, _KNOCK, _LAY_OFF = (
     action_name(action, phase).removesuffix(_CARDS[0])
     for action, phase in ((0, PHASE_DISCARD), (KNOCK, PHASE_DISCARD), (0, PHASE_LAYOFF))
 )
 _SUIT = (1 << 13) - 1
-# The actions without a card, of a mask of three bits, and whether it is the lay-off phase.
+# Names of the actions without a card, by their mask of three bits and by whether it is the lay-off phase.
 _FIXED = {
     (mask, phase == PHASE_LAYOFF): [action_name(STOCK + k, phase) for k in range(3) if mask >> k & 1]
     for mask in range(8)
@@ -72,7 +72,7 @@ def card_names(mask: int, before: str = "") -> list[str]:
 
 
 class _SuitTexts(dict[int, str]):
-    """What names of cards of one suit are as JSON texts with a comma after each, by the mask of their ranks."""
+    """Names of cards of one suit as JSON texts, with a comma after each, by the mask of their ranks."""
 
     def __init__(self, suit: int, before: str):
         self.suit, self.before = suit, before
@@ -83,7 +83,7 @@ class _SuitTexts(dict[int, str]):
 
 
 def _texts(before: str = "") -> Callable[[int], str]:
-    """A function that gives what ``card_names`` does, with these words before each, as JSON texts with commas between them."""
+    """A function like ``card_names`` with these words before each card; it returns JSON texts with commas between them."""
     spades, clubs, diamonds, hearts = (_SuitTexts(suit, before) for suit in range(4))
 
     def texts(mask: int) -> str:
@@ -106,7 +106,7 @@ def _truth(value: bool | int) -> str:
 
 @functools.cache
 def _event(event: str, who: int, card: int = NO_CARD) -> str:
-    """An event of at most one card."""
+    """An event with at most one card."""
     return encode({"event": event, "who": _WHO[who]} | ({} if card == NO_CARD else {"card": _CARDS[card]}))
 
 
@@ -144,7 +144,7 @@ class Teller:
         self._deal(view)
 
     def _deal(self, view: Seen) -> None:
-        # Index 0 is the seat that is told.
+        # Index 0 is the seat that gets the events.
         starts = _WHO[0 if view.started else 1]
         self.events.append(
             f'{{"event":"deal","hand":{self.hand_no + 1},"seat":{view.seat},"starts":"{starts}","cards":[{_card_texts(self.hand)}],'
@@ -153,7 +153,7 @@ class Teller:
         )
 
     def continues(self, view: Seen) -> bool:
-        """Whether a view can be of this hand; one that was broken off is followed by another with the same number."""
+        """Whether a view can be of this hand; after a hand was broken off, another one follows with the same number."""
         history = view.history[: view.num_history]
         if view.hand_no != self.hand_no or self.seat != (view.seat, view.started):
             return False
@@ -248,7 +248,7 @@ class Teller:
 
 
 def _own_cards(view: Seen) -> int:
-    """A seat's cards, those that it has laid off included."""
+    """A seat's own cards, including those that it has laid off."""
     return view.hand | view.laid if view.knocker == 1 else view.hand
 
 
@@ -264,7 +264,7 @@ def legal_texts(view: Seen) -> list[str]:
 
 
 def may_play(view: Seen, action: int) -> bool:
-    """Whether an action is legal in a view (a knock above the limit included where that counts as a discard)."""
+    """Whether an action is legal in a view (including a knock above the limit where that counts as a discard)."""
     discards, knocks, others = view.discards, view.knocks, view.others
     if action >= KNOCK and view.phase == PHASE_DISCARD and view.lenient_knock:
         knocks |= discards
@@ -293,9 +293,9 @@ def question(slot: int, events: str, view: Seen, split: bool = False) -> str:
     """One game's part of an ``act`` message, as JSON.
 
     Args:
-        slot: the program's number of the slot.
-        events: what a ``Teller`` has to tell.
-        view: of the seat that is asked.
+        slot: the number by which the program knows the slot.
+        events: the unsent events (``Teller.news``).
+        view: the view of the seat that is asked.
         split: whether it is asked for a discard first, and about a knock after it.
     """
     phase = view.phase
@@ -307,5 +307,5 @@ def question(slot: int, events: str, view: Seen, split: bool = False) -> str:
 
 
 def news(slot: int, events: str) -> str:
-    """The part of an ``act`` message that asks for nothing, as JSON."""
+    """One game's part of a message that asks for nothing, as JSON."""
     return f'{{"slot":{slot},"events":{events}}}'

@@ -1,4 +1,4 @@
-"""Views as plain values: Python reads a tuple many times faster than a record of an array, field by field."""
+"""Views as plain values: Python reads the fields of a tuple many times faster than those of an array's record."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ _CODES = {"int64": "q", "int32": "i", "int16": "h", "uint8": "B"}
 class Seen(NamedTuple):
     """What the line protocol needs of one view (``ginenv.view.VIEW``), in the order of its fields there.
 
-    Of a pair the first is one's own, the other the opponent's. ``legal`` is three masks: ``discards`` (ids 0 to 51), ``knocks`` and
-    ``others``; ``spread`` is the knocker's melds, one field each; the last three before the history are rules.
+    In a pair the first value is the seat's own and the second the opponent's. ``legal`` becomes three masks: ``discards`` (ids 0 to 51),
+    ``knocks`` and ``others``. ``spread`` becomes one field for each of the knocker's melds. ``lenient_knock``, ``target`` and
+    ``max_drawn_hands`` are rules.
 
     Attributes:
-        history: the actions of the hand, one byte each: the first ``num_history``.
+        history: the actions of the hand, one byte each; only the first ``num_history`` count.
         moves: all moves of the hand (``ginenv.history.Move``), four bytes each.
     """
 
@@ -66,7 +67,7 @@ class Seen(NamedTuple):
 
 
 def _layout() -> struct.Struct:
-    """Reads the fields of ``Seen`` but the moves from the bytes of a view."""
+    """The struct that reads the fields of ``Seen``, except the moves, from the bytes of a view."""
     fields: dict[str, tuple[np.dtype, int]] = {name: VIEW.fields[name][:2] for name in VIEW.names}  # type: ignore
     rules, start = fields.pop("rules")
     fields |= {name: (rules[name], start + rules.fields[name][1]) for name in rules.names}  # type: ignore

@@ -31,7 +31,7 @@ from ginenv.hand import Hand
 WORLDS = 128
 _LONGEST_TEXT = 200_000
 _LONGEST_TRY = 200
-# What is found within this time is shown at once.
+# How long to wait, in seconds, for a result that can be shown at once.
 _PATIENCE = 0.4
 _loading = threading.Lock()
 
@@ -48,14 +48,14 @@ def analyst() -> Analyst:
 
 
 class _Hand:
-    """A hand that is looked at: one of a stored game, or of a text or a seed.
+    """The hand that is looked at, from a stored game, a text or a seed.
 
     Attributes:
-        address: of its page, without a move.
+        address: address of its page, without a move.
         hand: the hand.
-        number: of the hand in its game, from 1.
-        hands: how many there are.
-        names: of seats 0 and 1.
+        number: number of the hand in its game, from 1.
+        hands: how many hands there are.
+        names: names of seats 0 and 1.
         seat: the seat of the person, or None where it is not known.
     """
 
@@ -84,7 +84,7 @@ class _Hand:
         self.key = (self.address, asked.seat.name)
 
     def job(self, asked: Asked) -> Job:
-        """The work of analysing it."""
+        """The job that analyses it."""
         home = asked.house.home
         if self.game:
             return asked.app.state.jobs.job(
@@ -94,7 +94,7 @@ class _Hand:
 
 
 def analysis(asked: Asked) -> Response:
-    """A hand's analysis, how far it is, or the form that asks for one."""
+    """A hand's analysis, its progress, or the form that asks for one."""
     if asked.query.get("last"):
         name = asked.seat.live.game.name if asked.seat.enter() else None
         games = [game for game in asked.seat.session.file.games() if name in (None, game.name)]
@@ -146,7 +146,7 @@ def _value(value: float | None, unit_is_points: bool, sign: bool = False) -> str
 
 
 def _found(looked: _Hand, found: HandAnalysis, move: int) -> dict[str, Any]:
-    """What the page shows of an analysis at one of its decisions: the one asked for, else the costliest."""
+    """What the page shows of an analysis at one decision: the one asked for, else the costliest."""
     points = found.unit == "points"
     decisions = [each for each in found.decisions if each.played is not None or len(found.decisions) == 1]
     if not decisions:
@@ -221,7 +221,7 @@ def _before(looked: _Hand, move: int) -> Hand:
 
 
 def _picture(looked: _Hand, decision: Decision) -> Markup:
-    """The position, as the seat that decides sees it; the other hand lies open once the hand is over."""
+    """The position as the seat that decides sees it; once the hand is over, the opponent's cards lie open."""
     position = _before(looked, decision.move)
     opened = position.view(1 - decision.seat)[0] if looked.hand.is_over else None
     names = looked.names
@@ -234,7 +234,7 @@ def _belief(looked: _Hand, decision: Decision) -> Markup:
 
 
 def _luck_chart(found: HandAnalysis, points: bool) -> Markup:
-    """The luck of every draw as a bar, up for luck, by move: the first seat's dark, the second's hatched light."""
+    """The luck of every draw as a bar, up for luck, by move: the first seat's filled, the second's outlined."""
     if not found.draws:
         return Markup("")
     top = max(abs(draw.luck) for draw in found.draws) or 1.0
@@ -260,7 +260,7 @@ def _subject(asked: Asked, subject: Subject) -> Response:
 
 
 def analyse_text(asked: Asked) -> Response:
-    """Analyses a record or a position whose text was sent; a bad one is explained beside its text."""
+    """Analyses a record or a position sent as text; an error is explained beside the text."""
     text = asked.form.get("text", "").replace("\r\n", "\n").strip()[:_LONGEST_TEXT]
     try:
         if not text.startswith(("gin1 ", "ginrecord ")):
@@ -273,7 +273,7 @@ def analyse_text(asked: Asked) -> Response:
 
 
 def analyse_seed(asked: Asked) -> Response:
-    """Analyses the hand that two agents play with the cards of a seed; what cannot be is explained beside what was chosen."""
+    """Analyses the hand that two agents play with the cards of a seed; an error is explained beside the choices."""
     form = asked.form
     players = form.get("first", "").strip(), form.get("second", "").strip()
     try:
@@ -289,7 +289,7 @@ def analyse_seed(asked: Asked) -> Response:
 
 
 def other_move(asked: Asked) -> Response:
-    """Another move tried from a position, and play on from there against ``formula``, with both hands open."""
+    """Tries another move from a position and plays on from there against ``formula``, with both hands open."""
     looked = _Hand(asked)
     if not looked.hand.is_over:
         raise GinError("moves can be tried once the hand is over")
@@ -332,7 +332,7 @@ def _pushed(position: Hand, action: int, names: tuple[str, str]) -> str:
 
 
 def _analysed(job: Job | None) -> str:
-    """What analysing everything has come to, in words."""
+    """The result of analysing everything, in words."""
     if job is None or job.result is None:
         return ""
     return f"{count(job.result, 'hand')} analysed." if job.result else "All of your hands were analysed already."
@@ -348,7 +348,7 @@ def mistakes_page(asked: Asked) -> Response:
         "analysed": _analysed(job),
     }
     if asked.htmx:
-        # What is asked for again and again while it works; the list itself is there once it is done.
+        # The page asks for this part again and again while the job works; the list itself follows once it is done.
         return (
             asked.go("/mistakes") if job is None or job.over else HTMLResponse(page("analysing_part.html", **progress))
         )
@@ -371,7 +371,7 @@ def mistakes_page(asked: Asked) -> Response:
 
 
 def analyse_all(asked: Asked) -> Response:
-    """Begins to analyse whatever of the player's hands has not been analysed yet."""
+    """Begins to analyse those of the player's hands that have not been analysed yet."""
     home, name = asked.house.home, asked.seat.name
     jobs = asked.app.state.jobs
     known = jobs.known(("all", name))

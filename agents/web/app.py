@@ -29,12 +29,12 @@ class Arguments:
     """Gin rummy in the browser: one process on this machine, nothing fetched from anywhere.
 
     Attributes:
-        host: what to listen on. Anything but this machine's own address lets others in who have the printed address with its token.
-        port: where to listen; 0 takes any that is free.
+        host: address to listen on; any but this machine's own also lets in others who have the printed address with its token.
+        port: port to listen on; 0 takes any that is free.
         browser: open the page in a browser.
         home: directory of players, games and records; $GINENV_HOME if that is set.
         runs: folder whose training runs and reports are shown.
-        freeze: levels do not learn from you as long as this runs.
+        freeze: levels do not learn from you while this runs.
     """
 
     host: str = "127.0.0.1"
@@ -82,7 +82,7 @@ def run(arguments: Sequence[str], program: str = "gin web") -> None:
     app.state.ready = Job(make_ready)
     if chosen.browser:
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-    # Paths and forms hold nothing secret, but a token must not stand in a log.
+    # No access log: paths and forms hold nothing secret, but a token must not appear in a log.
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2
     )

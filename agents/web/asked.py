@@ -24,14 +24,14 @@ class Asked:
 
     Args:
         app: the application that is asked.
-        path: of the address.
-        query: what follows it.
-        form: the fields of a form that was sent.
-        params: parts of the path.
-        htmx: whether a part of the page is wanted and not the whole.
+        path: path of the address.
+        query: query of the address.
+        form: fields of the form that was sent.
+        params: parameters in the path.
+        htmx: whether a part of the page is wanted instead of the whole.
 
     Attributes:
-        seat: of the player who asks.
+        seat: seat of the player who asks.
         who: the name of the player who asks; empty where there is no player yet.
     """
 
@@ -69,15 +69,15 @@ class Asked:
         self._seat = seat
 
     def number(self, name: str, default: int = 0) -> int:
-        """A whole number of the address.
+        """A whole number from the query.
 
         Raises:
-            GinError: if it is none.
+            GinError: if it is not a whole number.
         """
         return whole(self.query, name, default)
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
-        """A page with the frame around it, and what is to be said once."""
+        """A page with the frame around it, and the sentences that are to be shown once."""
         seat = self._seat
         values = {
             "here": self.path,
@@ -88,20 +88,20 @@ class Asked:
         return HTMLResponse(page(template, **values), status)
 
     def problem(self, status: int, heading: str, words: str) -> Response:
-        """A page that says what is not possible; where a part of a page was asked for, the sentence alone, which the page shows."""
+        """A page that says what is not possible; if only a part was asked for, the sentence alone, which the page then shows."""
         if self.htmx:
             return PlainTextResponse(words, status)
         return self.page("problem.html", status, heading=heading, words=words)
 
     def go(self, path: str) -> Response:
-        """On to another page as a whole, wherever the request came from."""
+        """Redirects to another whole page, even if only a part was asked for."""
         return Response(status_code=204, headers={"HX-Redirect": path}) if self.htmx else RedirectResponse(path, 303)
 
     def go_as(self, seat: Seat) -> Response:
-        """On to the lobby, as a player whom this browser remembers."""
+        """Redirects to the lobby as a player, whom this browser then remembers."""
         return self.remembering(RedirectResponse("/", 303), seat)
 
     def remembering(self, answer: Response, seat: Seat) -> Response:
-        """An answer after which this browser is a player's."""
+        """The answer with a cookie that makes this browser remember the player."""
         answer.set_cookie(PLAYER_COOKIE, quote(seat.name), max_age=_YEAR, httponly=True, samesite="strict")
         return answer

@@ -10,16 +10,16 @@ from markupsafe import Markup
 from ginenv.card_art import suit_svg
 from ginenv.cards import RANKS, card_name
 
-# As wide as the column of a phone that is 390 pixels wide: there the drawing's units are pixels.
+# The drawing is as wide as the column of a phone 390 pixels wide, where its units are pixels.
 _CELL_W, _CELL_H, _LEFT, _TOP = 25, 24, 19, 17
 
 
 def belief_map(view: Any, chances: np.ndarray, held: int | None = None) -> Markup:
-    """The map as an SVG element: the chance in per cent in every cell that is unseen, the darker the likelier.
+    """The map as an SVG element: the chance in per cent in the cell of every card that it may hold, darker where it is likelier.
 
     Args:
-        view: a ``VIEW`` record, of the seat that believes.
-        chances: ``[52]`` that the opponent holds each card.
+        view: a ``VIEW`` record of the seat that believes.
+        chances: the chance that the opponent holds each card, ``[52]``.
         held: the opponent's true hand, whose cells are framed; None where it may not be shown.
     """
     unseen, known = int(view["unseen"]), int(view["known"][1]) | int(view["shown"])

@@ -1,4 +1,4 @@
-"""Numbers among the words that somebody has sent, in a form or in an address."""
+"""Numbers that were sent as text, in a form or in an address."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _LONGEST_SEED = 18
 
 
 def whole(values: Mapping[str, str], name: str, default: int | None = None) -> int:
-    """A whole number among values that somebody has sent.
+    """A whole number among values that were sent.
 
     Raises:
-        GinError: if it is none, or missing where there is no default.
+        GinError: if it is not a whole number, or is missing and has no default.
     """
     text = values.get(name) or ("" if default is None else str(default))
     if not (text.isdecimal() and len(text) <= _LONGEST_NUMBER):
@@ -23,10 +23,10 @@ def whole(values: Mapping[str, str], name: str, default: int | None = None) -> i
 
 
 def seed_of(form: Mapping[str, str]) -> int | None:
-    """The seed in a form, None where the field is empty.
+    """The seed in a form, or None if the field is empty.
 
     Raises:
-        GinError: if it is no seed.
+        GinError: if it is not a seed.
     """
     text = form.get("seed", "").strip()
     if text and not (text.isdecimal() and len(text) <= _LONGEST_SEED):

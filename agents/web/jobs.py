@@ -1,4 +1,4 @@
-"""Work that takes seconds, in a thread of its own: a page asks how far it is until it is done."""
+"""Work that takes seconds, in a thread of its own; a page asks for its progress until it is done."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Job:
         done: how much of it is done.
         total: how much there is; 0 before that is known.
         result: what came of it, once it is over.
-        error: why nothing came of it, or nothing.
+        error: why nothing came of it; empty if there was no error.
         over: whether it is over.
     """
 
@@ -52,20 +52,20 @@ class Job:
         return time.monotonic() - self._began
 
     def wait(self, seconds: float) -> bool:
-        """Waits until it is over; returns whether it is."""
+        """Waits at most this long for it to be over; returns whether it is."""
         self._thread.join(seconds)
         return self.over
 
 
 class Jobs:
-    """Work by what it is about, so that asking again does not begin it again."""
+    """Jobs by key, so that asking again does not begin the same work again."""
 
     def __init__(self) -> None:
         self._jobs: OrderedDict[Hashable, Job] = OrderedDict()
         self._lock = threading.Lock()
 
     def job(self, key: Hashable, work: Callable[[Callable[[int, int], None]], Any]) -> Job:
-        """The job of a key, begun when it is the first time; its ``work`` gets what it tells its progress to."""
+        """The job of a key, begun at the first call; ``work`` gets a function to which it reports its progress."""
         with self._lock:
             if key not in self._jobs:
                 self._jobs[key] = Job(work)
@@ -79,6 +79,6 @@ class Jobs:
         return self._jobs.get(key)
 
     def forget(self, key: Hashable) -> None:
-        """Has the next call begin it anew."""
+        """Makes the next call begin the job anew."""
         with self._lock:
             self._jobs.pop(key, None)

@@ -1,4 +1,4 @@
-"""What a level has learned about the player: what it believes of the player's habits, what it does differently, what it gains."""
+"""What a level has learned about the player: its beliefs about the player's habits, what it does differently, what it gains."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from agents.play.options import opponent_name
 from agents.play.store import PlayerFile
 from agents.web.asked import Asked
 
-# A gain is told from this many hands in each half on.
+# A gain is shown only with at least this many hands in each half.
 _FEWEST = 5
 
 
 def _gain(file: PlayerFile, level: str) -> dict[str, Any] | None:
-    """What a level won from the player in the earlier and in the later half of their hands, by the variation with the most of them."""
+    """What a level won from the player in the earlier and the later half of their hands, in the variation with the most hands."""
     tallies = [tally for tally in file.statistics.root if tally.opponent == opponent_name(level, easy=False)]
     if not tallies:
         return None
@@ -48,7 +48,7 @@ def _beliefs(beliefs: list[dict[str, Any]]) -> list[dict[str, Any]]:
         {
             "words": belief["words"],
             "distance": abs(belief["distance"]),
-            # What is left of the spread that a stranger's habits have.
+            # The part that is left of the spread of a stranger's habits.
             "half": Z95 * (1 - belief["certainty"]),
             "certainty": belief["certainty"],
         }
@@ -80,7 +80,7 @@ def learned(asked: Asked) -> Response:
 
 
 def reset(asked: Asked) -> Response:
-    """Resets a level to how it was installed, if the form says that it is meant."""
+    """Resets a level to how it was installed, if the form confirms it."""
     name = checked_level(asked.form.get("level", ""))
     with asked.seat.explained():
         if asked.form.get("sure"):

@@ -16,15 +16,15 @@ from ginenv.rule_texts import PRESET_TEXTS, RULE_TEXTS
 from ginenv.rules import CHOICES, PRESETS, RANGES
 from ginenv.text import parse_rules
 
-# What a form's "back" may be: nobody is sent anywhere else.
+# The values allowed for a form's "back"; nobody is sent anywhere else.
 _BACK = ("/rules", "/options", "/table")
-# Options that are shown as what they look like.
+# Options that are shown as swatches of what they look like.
 _SWATCHES = ("cloth", "card_back")
-# For the eye: a run, and an ace.
+# Decoration: a run, and an ace.
 _FAN = (48, 49, 50, 51, 0)
 
 
-# What is said of opponents; others have their names alone.
+# Descriptions of opponents; others are shown by name only.
 _OPPONENT_TEXTS = {
     "level-1": "a beginner",
     "level-2": "an intermediate player",
@@ -46,7 +46,7 @@ _OPPONENT_TEXTS = {
 
 
 def opponents() -> list[str]:
-    """Names that can be chosen as they are, those with a description first."""
+    """Names that can be chosen without options, those with a description first."""
     names = [name for name in player_names() if name not in ("level", "style")]
     return [name for name in _OPPONENT_TEXTS if name in names] + [name for name in names if name not in _OPPONENT_TEXTS]
 
@@ -72,7 +72,7 @@ def ready(asked: Asked) -> Response:
 
 
 def new(asked: Asked) -> Response:
-    """Begins a game; an unfinished one is lost, if the form says so."""
+    """Begins a game; an unfinished one is lost, if the form confirms it."""
     seat = asked.seat
     if seat.session.file.game is not None and not asked.form.get("sure"):
         seat.say(
@@ -92,7 +92,7 @@ def players(asked: Asked) -> Response:
 
 
 def change_player(asked: Asked) -> Response:
-    """Takes another seat, makes or removes a player, or leaves the table to the terminal."""
+    """Takes another seat, creates or removes a player, or frees a player's seat for the terminal."""
     house, name, do = asked.house, asked.form.get("name", ""), asked.form.get("do", "")
     if do == "create":
         return asked.go_as(house.create(name))
@@ -141,7 +141,7 @@ def rules(asked: Asked) -> Response:
 
 
 def change_rules(asked: Asked) -> Response:
-    """Takes the rules of a form: a preset, and a value for each rule."""
+    """Takes the rules from a form: a preset, and a value for each rule."""
     with asked.seat.explained():
         preset = asked.form.get("preset", "")
         if preset not in PRESETS:
@@ -163,7 +163,7 @@ def options(asked: Asked) -> Response:
 
 
 def change_options(asked: Asked) -> Response:
-    """Takes options of a form; at the first that cannot be, the others stay as they were."""
+    """Takes options from a form; if one is refused, none of them changes."""
     seat = asked.seat
     back = asked.form.get("back", "/options")
     with seat.explained():

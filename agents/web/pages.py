@@ -1,4 +1,4 @@
-"""Pages of templates beside this file, and the cards in them."""
+"""Pages made from the templates beside this file, and the cards in them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def static_file(name: str) -> bytes:
 
 @cache
 def static_link(name: str) -> str:
-    """Its address, another one whenever its content is another."""
+    """The address of such a file; it changes with the file's content."""
     return f"/static/{name}?{hashlib.sha256(static_file(name)).hexdigest()[:12]}"
 
 
@@ -48,7 +48,7 @@ def card_words(card: int) -> str:
 
 
 def card_image(card: int | str, label: str = "", extra: str = "") -> Markup:
-    """A card as a picture: a card's number, or the name of a back; without a label it is there for the eye only."""
+    """A card, by number, or a back, by name, as a picture; without a label it is hidden from screen readers."""
     name = card if isinstance(card, str) else card_name(card)
     said = Markup('role="img" aria-label="{}"').format(label) if label else Markup('aria-hidden="true"')
     return Markup('<svg class="face {}" viewBox="0 0 100 140" {}><use href="{}#{}"/></svg>').format(
@@ -57,13 +57,13 @@ def card_image(card: int | str, label: str = "", extra: str = "") -> Markup:
 
 
 def table_picture(view: Any, opponent: str, opened: Any, me: str) -> Markup:
-    """A position in both widths; the style shows the one that fits the screen."""
+    """A position drawn in two widths; the style sheet shows the one that fits the screen."""
     drawn = (to_svg(view, opponent, opened, me, narrow) for narrow in (False, True))
     return Markup('<div class="pictures">{}</div>').format(Markup("").join(Markup(each) for each in drawn))
 
 
 def with_symbols(text: str) -> Markup:
-    """A sentence in which cards stand by letters (7C), with their symbols, red ones red."""
+    """A sentence with its cards, written in letters (7C), replaced by symbols, red ones in red."""
 
     def symbol(match: re.Match[str]) -> str:
         card = parse_card(match[0])
@@ -82,5 +82,5 @@ def _templates() -> Environment:
 
 
 def page(template: str, **values: Any) -> str:
-    """A page of a template; values are escaped but for those marked as markup."""
+    """A page made from a template; values are escaped unless they are marked as markup."""
     return _templates().get_template(template).render(**values)

@@ -1,6 +1,6 @@
-"""Makes ready what the first game needs, while the first page is read.
+"""Prepares what the first game needs, while the person reads the first page.
 
-Compiled code is loaded in a second or two. After an installation it has to be compiled first, once, which takes a minute or so.
+Compiled code loads in a second or two. After an installation it first has to be compiled, once, which takes a minute or so.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from agents.web.seat import House, Seat
 from agents.web.show import table_values
 from ginenv.players import make_player
 
-# Melds spread and cards laid off by the program, and by hand.
+# One preset where the program spreads melds and lays off cards, and one where this is done by hand.
 _RULES = ("dg-standard", "ht1")
-# The first page is asked for as soon as the server listens, and has this machine to itself.
+# A delay, so that the first page, asked for as soon as the server listens, has this machine to itself.
 _WAIT = 0.5
 
 
@@ -26,7 +26,7 @@ def make_ready(tell: Callable[[int, int], None]) -> None:
     """Plays hands in a store that is thrown away, and draws the table after every action.
 
     Args:
-        tell: is called with how many hands are done, and how many there are.
+        tell: called with how many hands are done, and how many there are.
     """
     time.sleep(_WAIT)
     with tempfile.TemporaryDirectory(prefix="gin-") as folder, Home(folder) as home:

@@ -1,4 +1,4 @@
-"""Training runs and reports that lie in a folder: learning curves drawn anew, reports as they are."""
+"""Training runs and reports in a folder: learning curves are drawn anew, reports are shown as they are."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from ginenv.errors import GinError
 
 _MOST = 200
 _MOST_CURVES = 6
-# A report brings its own styles and nothing else; no script of it runs.
+# A report brings its own styles and nothing else; no script in it runs.
 _REPORT_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def _found(folder: Path, pattern: str) -> list[str]:
-    """Files of a name under a folder, as paths from there, the newest first."""
+    """Files that match a pattern under a folder, as paths relative to it, the newest first."""
     files = sorted(folder.glob(f"**/{pattern}"), key=lambda path: -path.stat().st_mtime)[:_MOST]
     return [path.relative_to(folder).as_posix() for path in files]
 
 
 def results(asked: Asked) -> Response:
-    """What there is, and the curves of some runs."""
+    """The runs and reports that there are, and the curves of some runs."""
     folder: Path = asked.app.state.runs
     runs = [path.rpartition("/")[0] or "." for path in _found(folder, "curve.json")]
     wanted = [run for run in asked.query.getlist("run") if run in runs][:_MOST_CURVES]
@@ -40,7 +40,7 @@ def results(asked: Asked) -> Response:
 
 
 def report(asked: Asked) -> Response:
-    """A report as it lies there."""
+    """A report, unchanged."""
     folder: Path = asked.app.state.runs
     name = asked.query.get("file", "")
     if name not in _found(folder, "report.html"):

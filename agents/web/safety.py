@@ -1,7 +1,7 @@
 """Who may ask: this machine alone, or whoever has the token; never another site's page.
 
-A page of another site can make a browser send requests here. Its requests carry its ``Origin``; and where it had its own name resolve
-to this machine, its name as ``Host``. Both are refused.
+A page of another site can make a browser send requests here. Such requests carry that site's ``Origin``; if the site made its own name
+resolve to this machine, they carry that name as ``Host``. Both are refused.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _COOKIE = "gin_token"
-# Nothing is fetched from anywhere else, and no other page may show these in a frame. Charts carry their styles in attributes.
+# Pages fetch nothing from elsewhere, and no other page may show them in a frame. Charts carry their styles in attributes.
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -38,7 +38,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _is_ours(host: str, bound: str) -> bool:
-    """Whether a ``Host`` is a name of this machine: an address cannot be resolved to another, and a name has to be known."""
+    """Whether a ``Host`` names this machine: an address cannot be made to resolve to another, but a name has to be known."""
     try:
         name = urlsplit(f"//{host}").hostname or ""
     except ValueError:
@@ -58,7 +58,7 @@ class Guard:
     Args:
         app: what is guarded.
         host: what the server listens on.
-        token: what a request has to bring, in its address once or in a cookie; none where the server listens on loopback only.
+        token: what a request has to bring, once in its address or in a cookie; None where the server listens on loopback only.
     """
 
     def __init__(self, app: ASGIApp, host: str, token: str | None = None) -> None:
@@ -67,7 +67,7 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request, or lets the application do it."""
         if scope["type"] != "http":
-            # Neither web sockets nor anything else is spoken here.
+            # No web sockets, and no other protocol.
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
             return
@@ -107,7 +107,7 @@ class Guard:
         if any(
             name == "token" and secrets.compare_digest(value.encode(), self.token.encode()) for name, value in query
         ):
-            # From the address into a cookie, so that it stands in no link and no history.
+            # Moved from the address into a cookie, so that it appears in no link and no history.
             rest = urlencode([pair for pair in query if pair[0] != "token"])
             answer = RedirectResponse(scope["path"] + (f"?{rest}" if rest else ""), 303)
             answer.set_cookie(_COOKIE, self.token, httponly=True, samesite="strict")

@@ -1,4 +1,4 @@
-"""One player's seat at the table in the browser: the session, the game in play, and what is to be said; one request at a time."""
+"""One player's seat at the table in the browser: the session, the game in play, and messages to show; one request at a time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ginenv.actions import KNOCK, STOCK
 from ginenv.cards import card_name, parse_card
 from ginenv.errors import GinError
 
-# What changes the game, and so has to be said of the position that it was meant for.
+# Commands that change the game, and so have to name the position that they were meant for.
 _MOVES = (
     "card",
     "take",
@@ -39,15 +39,15 @@ class Seat:
     """A player at the table.
 
     Args:
-        session: the player's.
+        session: the player's session.
 
     Attributes:
         lock: held by the request that is being answered.
         told: what both sides did since the person's last move.
-        said: sentences to show once: pairs of a kind (``warning`` or ``plain``) and words.
-        asked: the card at whose discard the person is asked whether to knock, or None.
+        said: sentences to show once, as pairs of a kind (``warning`` or ``plain``) and words.
+        asked: the card about whose discard the person is asked whether to knock instead, or None.
         hint: the action of a hint and its words, or None.
-        trouble: why the opponent cannot play, or nothing.
+        trouble: why the opponent cannot play; empty if it can.
     """
 
     def __init__(self, session: Session) -> None:
@@ -59,7 +59,7 @@ class Seat:
     def _clear(self) -> None:
         self.told: list[News] = []
         self.asked: int | None = None
-        # The card with which a knock is no knock, and where: the person has been told so.
+        # The position and the card where the person was told that a knock would be a plain discard.
         self.no_knock: tuple[str, int] | None = None
         self.hint: tuple[int, str] | None = None
         self.trouble = ""
@@ -82,7 +82,7 @@ class Seat:
 
     @property
     def mark(self) -> str:
-        """The position of the game in play: the same exactly while nothing has been played."""
+        """An id of the position of the game in play; it changes whenever something is played, and only then."""
         live = self.live
         return f"{live.game.name}.{len(live.match.played)}.{len(live.hand.history)}"
 
@@ -92,7 +92,7 @@ class Seat:
             self.said.append((kind, words))
 
     def take_said(self) -> list[tuple[str, str]]:
-        """What is to be shown once, notices of the session included."""
+        """Returns what is to be shown once, including the session's notices."""
         for notice in self.session.notices():
             self.say(notice, "warning")
         said, self.said = self.said, []
@@ -100,14 +100,14 @@ class Seat:
 
     @contextmanager
     def explained(self) -> Iterator[None]:
-        """What is refused within is a sentence to show."""
+        """Turns a refusal inside its block into a sentence to show."""
         try:
             yield
         except (GinError, OSError) as error:
             self.say(str(error), "warning")
 
     def enter(self) -> bool:
-        """Takes the seat: goes on with an unfinished game; returns whether there is a game to show."""
+        """Takes the seat and continues an unfinished game; returns whether there is a game to show."""
         if self.session.game is None and self.session.file.game is not None:
             with self.explained():
                 self.session.resume()
@@ -128,7 +128,7 @@ class Seat:
         self._clear()
 
     def _go_on(self) -> None:
-        """Has the opponent play until it is the person's turn; what goes wrong with it is ``trouble``."""
+        """Lets the opponent play until it is the person's turn; a failure of the opponent goes to ``trouble``."""
         live = self.live
         self.trouble = ""
         while not live.hand.is_over and live.hand.turn != PERSON:
@@ -143,7 +143,7 @@ class Seat:
         self.told += live.news()
 
     def _play(self, action: int) -> None:
-        # What the opponent did in its turn is shown until the person's turn ends.
+        # The opponent's actions in its turn are shown until the person's turn ends.
         still = [news for news in self.told if news.kind in ("opponent", "take")] if action >= STOCK else []
         self._clear()
         self.told = still
@@ -151,11 +151,11 @@ class Seat:
         self._go_on()
 
     def command(self, do: str, values: Mapping[str, str]) -> None:
-        """Carries out a command at the table; what is refused is a sentence to show, and has changed nothing.
+        """Carries out a command at the table; a refused one changes nothing and becomes a sentence to show.
 
         Args:
-            do: the command, as in the terminal; ``card`` is what a card alone means now, ``gin later`` a discard and play to gin.
-            values: ``at`` (see ``mark``), and by command ``card``, ``place``, ``number``, ``by``.
+            do: the command, as in the terminal; ``card`` is what a card alone means now, ``gin later`` a discard, then play to gin.
+            values: ``at`` (see ``mark``), and, depending on the command, ``card``, ``place``, ``number``, ``by``.
         """
         with self.explained():
             live = self.live
@@ -181,7 +181,7 @@ class Seat:
                 raise GinError(f"there is no command {do!r} at the table")
 
     def _action(self, do: str, values: Mapping[str, str]) -> int | None:
-        """The action of a command, or None where the person has to be asked first or the draw was undone."""
+        """The action of a command, or None if the person has to be asked first or the draw was undone."""
         live, turn = self.live, self.live.turn
         if live.hand.is_over:
             raise GinError("this hand is over; deal the next one")
@@ -239,7 +239,7 @@ class Seat:
         live.save()
 
     def _again(self) -> None:
-        """Lets an opponent that failed try again: its program is started anew."""
+        """Lets an opponent that failed try again, by starting its program anew."""
         self.session.leave_game()
         self.session.resume()
         self._go_on()
@@ -253,11 +253,11 @@ class Seat:
 
 
 class House:
-    """The seats of all players who are at this server.
+    """The seats of all players at this server.
 
     Args:
         home: where everything is kept.
-        freeze: levels do not learn as long as this server runs.
+        freeze: whether levels do not learn while this server runs.
     """
 
     def __init__(self, home: Home, freeze: bool = False) -> None:
@@ -267,10 +267,10 @@ class House:
         self._lock = threading.RLock()
 
     def seat(self, name: str) -> Seat:
-        """The seat of a player who exists, opened when it is the first time.
+        """The seat of an existing player, opened at the first call.
 
         Raises:
-            GinError: if there is no such player, or it is at another table.
+            GinError: if there is no such player, or the player is at another table.
         """
         with self._lock:
             known = self.home.known(name)
@@ -279,7 +279,7 @@ class House:
             return self._seats[known]
 
     def create(self, name: str) -> Seat:
-        """Creates a player and opens its seat."""
+        """Creates a player and opens the player's seat."""
         with self._lock:
             file = self.home.create(name)
             seat = self._seats[file.name] = Seat(Session(self.home, file, freeze=self.freeze))

@@ -1,4 +1,4 @@
-"""The application: addresses, who asks, and what is answered. The work is done in threads, one request of a player at a time."""
+"""The application: addresses, who asks, and what is answered. Threads do the work, one request of a player at a time."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from ginenv.errors import GinError
 
 _MOST_FIELDS = 100
 Handler = Callable[[Asked], Response]
-# Of each address: what answers it, as "module:function". Modules are loaded when they are asked for, so that the server listens
-# at once: some of them need torch or matplotlib.
+# For each address and method, the handler as "module:function". Modules are loaded when they are first needed, so that the server
+# listens at once: some of them need torch or matplotlib.
 _PAGES = {
     "/": {"GET": "lobby:lobby"},
     "/ready": {"GET": "lobby:ready"},
@@ -51,13 +51,13 @@ _PAGES = {
     "/results/report": {"GET": "results:report"},
 }
 _PLAIN_WORDS = {404: "This address leads nowhere.", 405: "This address is for a button or a form of another page."}
-# Who comes here need not have a seat yet.
+# Addresses for which one need not have a seat yet.
 _FOR_ALL = ("/players",)
 
 
 def _answer(asked: Asked, name: str, cookie: str | None) -> Response:
     handler, home = _handler(name), asked.house.home
-    # Who asks is whoever the browser's cookie names, or who played last.
+    # The one who asks is the player named by the browser's cookie, else whoever played last.
     asked.who = (home.find(unquote(cookie)) if cookie else None) or home.last_player or ""
     if asked.path not in _FOR_ALL:
         try:
@@ -71,7 +71,7 @@ def _answer(asked: Asked, name: str, cookie: str | None) -> Response:
             return asked.go("/players")
         with seat.lock:
             answer = _handled(asked, handler)
-        # From now on this browser is this player's, whoever else plays in another one.
+        # From now on this browser belongs to this player, whoever else plays in another one.
         return answer if cookie else asked.remembering(answer, seat)
     return _handled(asked, handler)
 
@@ -84,7 +84,7 @@ def _handled(asked: Asked, handler: Handler) -> Response:
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """The fields of a form, texts alone.
+    """The text fields of a form.
 
     Raises:
         HTTPException: if it cannot be read, or is too long.
@@ -98,7 +98,7 @@ async def _form(request: Request) -> dict[str, str]:
         if read > LONGEST_BODY:
             raise HTTPException(413, f"The form is too long; at most {LONGEST_BODY} bytes are read.")
         body += chunk
-    # The stream is spent; the parser gets what was read.
+    # The stream is used up, so the parser gets what was read.
     request._body = bytes(body)
     async with request.form(max_files=0, max_fields=_MOST_FIELDS, max_part_size=LONGEST_BODY) as form:
         return {name: value for name, value in form.multi_items() if isinstance(value, str)}
@@ -143,7 +143,7 @@ def make_app(house: House, host: str = "127.0.0.1", token: str | None = None, ru
 
     Args:
         house: the seats; closed when the application ends.
-        host: what it will listen on.
+        host: what the server will listen on.
         token: what every request has to bring, or None.
         runs: the folder whose training runs and reports are shown.
     """

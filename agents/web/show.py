@@ -1,4 +1,4 @@
-"""What the page of the table shows, as plain values for its template: all from the person's view and from what was said."""
+"""What the page of the table shows, as plain values for its template, all from the person's view and the messages to show."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ginenv.sheet import ScoreSheet
 
 
 def _cards(order: list[int], melds: list[int], fresh: int = NO_CARD, hinted: int = NO_CARD) -> list[dict[str, Any]]:
-    """Cards as they lie, each with the meld that it belongs to."""
+    """Cards in the order in which they lie, each with the meld that it belongs to."""
     kinds = {card: name for meld, name in zip(melds, meld_names(melds), strict=True) for card in cards_of(meld)}
     shown = []
     for place, card in enumerate(order, 1):
@@ -56,7 +56,7 @@ def _spread_groups(cards: int, melds: list[int], laid: int = 0) -> list[dict[str
 
 
 def _ended(view: Any, names: tuple[str, str]) -> list[dict[str, Any]]:
-    """Both hands at the end of a knocked hand, the knocker's first; nothing of a drawn one."""
+    """Both hands at the end of a knocked hand, the knocker's first; nothing for a drawn hand."""
     knocker = int(view["knocker"])
     if knocker not in (0, 1):
         return []
@@ -121,7 +121,7 @@ def _primary(buttons: list[dict[str, str]], hint: tuple[int, str] | None, phase:
         hinted = "knock" if action >= KNOCK else "discard"
     commands = [button["do"] for button in buttons]
     if hinted == "discard" and hinted not in commands:
-        # Asked whether to knock, whoever follows the hint does not.
+        # The person is being asked whether to knock: a hint to discard means no.
         hinted = "just discard"
     return hinted if hinted in commands else commands[0] if commands else ""
 
@@ -181,7 +181,7 @@ def _verdict(live: LiveGame) -> str:
 
 
 def back_of(seat: Seat) -> str:
-    """The back of the cards: the player's, or another one for every hand."""
+    """The back of the cards: the player's choice, or another one for every hand."""
     options = seat.session.options
     if not options.change_back or seat.session.game is None:
         return options.card_back
@@ -189,7 +189,7 @@ def back_of(seat: Seat) -> str:
 
 
 def table_values(seat: Seat) -> dict[str, Any]:
-    """Everything that the table's template shows; ``seat.enter`` has said that there is a game."""
+    """Everything that the table's template shows; there has to be a game (``seat.enter``)."""
     live, options = seat.live, seat.session.options
     over = live.hand.is_over
     view = live.match.played[-1].view(PERSON)[0] if over else live.view

@@ -1,4 +1,4 @@
-"""The statistics of what was played at the table, with plots."""
+"""Statistics of the games played at the table, with plots."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agents.reports.charts import ACCENT, INK, LINE, SOFT, drawing, svg_of_page
 from agents.reports.pages import shorten
 from agents.web.asked import Asked
 
-# Over time: the hands that a point is the mean of, and how many variations and opponents have a line, told apart by its form.
+# In the plot over time: the number of hands in each mean, the most lines (one per variation and opponent), and their styles.
 _LAST = 20
 _MOST_LINES = 6
 _LINES = ("-", "--", ":", "-.")
@@ -40,7 +40,7 @@ def _bars(tallies: list[Tally], label: str, pairs: list[tuple[float, float]]) ->
 
 
 def _over_time(tallies: list[Tally], margins: list[list[int]]) -> Markup:
-    """Points per hand, the player's less the opponent's, as a mean of the last hands: a line for each tally, by hand."""
+    """Points per hand, the player's less the opponent's, averaged over the last hands: by hand, one line for each tally."""
     label = f"points per hand over time: yours less the opponent's, in the last {_LAST} hands"
     with drawing(9.5, 3.4) as (figure, (axes,)):
         axes.axhline(0, color=LINE, linewidth=1)
@@ -60,7 +60,7 @@ def _over_time(tallies: list[Tally], margins: list[list[int]]) -> Markup:
 
 
 def statistics(asked: Asked) -> Response:
-    """What the player's hands add up to."""
+    """The totals of the player's hands."""
     file = asked.seat.session.file
     tallies = list(file.statistics.root)
     charts = []
@@ -77,7 +77,7 @@ def statistics(asked: Asked) -> Response:
 
 
 def reset_statistics(asked: Asked) -> Response:
-    """Resets statistics, if the form says that it is meant."""
+    """Resets statistics, if the form confirms it."""
     with asked.seat.explained():
         if asked.form.get("sure"):
             asked.seat.say(asked.seat.session.reset_statistics(asked.form.get("which", "")))

@@ -1,4 +1,4 @@
-"""Games that are looked at step by step with both hands open: two agents that play while they are watched, and records."""
+"""Games viewed step by step with both hands open: two agents that play while they are watched, and records."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ginenv.records import Record
 from ginenv.rules import Rules
 
 _SLOTS = np.zeros(1, np.int64)
-# Games that are kept while they are watched; the one that was looked at longest ago goes first.
+# The number of games kept while they are watched; the one viewed longest ago is dropped first.
 _MOST_WATCHED = 8
-# No game has as many steps.
+# No game has this many steps.
 _FURTHEST = 1_000_000
 
 
@@ -27,9 +27,9 @@ class Moment(NamedTuple):
     """A moment of a game.
 
     Attributes:
-        at: its number from the deal of the first hand, from 0.
-        number: of the hand, from 1.
-        hand: the hand then.
+        at: its number in the game, from 0 at the deal of the first hand.
+        number: number of the hand, from 1.
+        hand: the hand at that moment.
         action: what is played next, or None at the end of a hand and where nothing further is known.
         last: whether nothing follows.
     """
@@ -46,8 +46,8 @@ class Steps:
 
     Args:
         hands: its hands in order.
-        names: of seats 0 and 1.
-        match: the game, where it is one.
+        names: names of seats 0 and 1.
+        match: the game, if it is one and not a single hand.
     """
 
     def __init__(self, hands: Sequence[Hand], names: tuple[str, str], match: Match | None = None) -> None:
@@ -60,9 +60,9 @@ class Steps:
         return False
 
     def moment(self, at: int) -> Moment:
-        """A moment by its number; the last one where there are fewer."""
+        """A moment by its number; the last one if there are fewer."""
         at = min(max(at, 0), _FURTHEST)
-        # One further, so that the next action is known.
+        # One moment further, so that the next action is known.
         while self._count() <= at + 1 and self.more():
             pass
         at = min(at, self._count() - 1)
@@ -78,7 +78,7 @@ class Steps:
         return sum(len(hand.history) + 1 for hand in self.hands)
 
     def start_of(self, number: int) -> int:
-        """The moment at which a hand is dealt; the last moment where there is no such hand."""
+        """The moment at which a hand is dealt; the last moment if there is no such hand."""
         while len(self.hands) < number <= _FURTHEST and self.more():
             pass
         if number > len(self.hands):
@@ -96,12 +96,12 @@ def steps_of_record(record: Record) -> Steps:
 
 
 class WatchedGame(Steps):
-    """A game of two agents, who play on when somebody looks further.
+    """A game of two agents, who play on when somebody steps further.
 
     Args:
         specs: their names in the registry.
-        rules: of the game.
-        seed: of deals and choices; another game every time where it is None.
+        rules: rules of the game.
+        seed: seed of deals and choices; if it is None, every game is a different one.
 
     Raises:
         GinError: if one of them cannot play.
@@ -123,7 +123,7 @@ class WatchedGame(Steps):
             raise
 
     def more(self) -> bool:
-        """Has whoever is to move play, or deals the next hand."""
+        """Lets the agent that is to move play, or deals the next hand."""
         match = self.match
         assert match is not None
         if not match.hand.is_over:
@@ -140,12 +140,12 @@ class WatchedGame(Steps):
         return True
 
     def close(self) -> None:
-        """Ends the agents' programs, where they are any."""
+        """Ends the agents' programs, if they have any."""
         close_players(self.players)
 
 
 class Watched:
-    """Games that are looked at and not stored, by their numbers; the lock is held by whoever moves one on."""
+    """Games that are viewed but not stored, by number; whoever advances one holds the lock."""
 
     def __init__(self) -> None:
         self._games: OrderedDict[int, Any] = OrderedDict()

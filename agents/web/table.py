@@ -10,7 +10,7 @@ from agents.web.show import table_values
 
 
 def show(asked: Asked) -> Response:
-    """The table, or the lobby where nothing is played; nothing new where the caller shows the position already."""
+    """The table, or the lobby if there is no game; an empty answer if the caller already shows the position."""
     seat = asked.seat
     if not seat.enter():
         return asked.go("/")
@@ -31,12 +31,12 @@ def play(asked: Asked) -> Response:
     seat, form = asked.seat, asked.form
     if not seat.enter():
         return asked.go("/")
-    # A button that says no command is a card, a spread or an order.
+    # A button that names no command is a card, a spread or a sort order.
     do = form.get("do") or next(
         (command for field, command in (("card", "card"), ("number", "spread"), ("by", "sort")) if form.get(field)), ""
     )
     seat.command(do, {**form, "card": form.get("card") or form.get("picked", "")})
     if seat.session.game is None:
-        # An opponent that could not even begin again has left the table; the lobby says why, and the game is kept.
+        # An opponent that could not even start again has left the table; the lobby says why, and the game is kept.
         return asked.go("/")
     return _part(asked) if asked.htmx else asked.go("/table")

@@ -1,4 +1,4 @@
-"""Pages on which a game is looked at: two agents that play, and records."""
+"""Pages that show a game step by step: two agents that play, and records."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _network() -> Any:
 
 
 def _beliefs(moment: Moment, names: tuple[str, str]) -> list[dict[str, Any]]:
-    """What the installed network infers in either seat, beside the true hand."""
+    """What the installed network infers from each seat about the other hand, beside the true hand."""
     if moment.hand.is_over:
         return []
     views = np.concatenate([moment.hand.view(seat) for seat in (0, 1)])
@@ -111,7 +111,7 @@ def _watch_form(asked: Asked, chosen: Mapping[str, str], status: int = 200, **va
 
 
 def begin(asked: Asked) -> Response:
-    """Begins a game of two agents; what cannot be is explained beside what was chosen."""
+    """Begins a game of two agents; an error is explained beside the choices."""
     form = asked.form
     specs = form.get("first", "").strip(), form.get("second", "").strip()
     try:
@@ -133,14 +133,14 @@ def _records(asked: Asked, text: str = "", status: int = 200) -> Response:
 
 
 def save_record(asked: Asked) -> Response:
-    """A record as a file, but for that of the game in play."""
+    """A record as a file; that of the game in play is refused."""
     session = asked.seat.session
     text = session.file.record_text(session.stored_game(str(asked.params["number"])).id)
     return Response(text.encode(), media_type="text/plain; charset=utf-8")
 
 
 def import_record(asked: Asked) -> Response:
-    """Adds a record whose text was sent to the player's games; a bad one is explained beside its text."""
+    """Adds a record sent as text to the player's games; an error is explained beside the text."""
     text = asked.form.get("text", "").replace("\r\n", "\n")
     try:
         game = asked.seat.session.file.import_record("imported", text)
@@ -152,7 +152,7 @@ def import_record(asked: Asked) -> Response:
 
 
 def replay(asked: Asked) -> Response:
-    """One of the player's records, or one whose text was sent."""
+    """One of the player's records, or one sent as text."""
     if asked.query.get("game"):
         number = asked.number("game")
         watched: Watched = asked.app.state.watched
@@ -171,7 +171,7 @@ def _replayed(asked: Asked, steps: Steps, address: str) -> Response:
 
 
 def replay_text(asked: Asked) -> Response:
-    """Steps through a record whose text was sent; one that cannot be played again is explained beside the text."""
+    """Steps through a record sent as text; if it cannot be played again, the reason is shown beside the text."""
     text = asked.form.get("text", "").replace("\r\n", "\n")
     try:
         steps = steps_of_record(parse_record(text))

@@ -64,7 +64,7 @@ def _player(terminal: Terminal, home: Home, name: str | None, may_create: bool) 
 
 
 def _play(terminal: Terminal, home: Home, chosen: Arguments) -> None:
-    # Whoever has written a name wrongly is told so before anything is asked.
+    # A misspelled name is reported before anything is asked.
     if chosen.opponent is not None:
         parse_player(chosen.opponent)
     if chosen.rules is not None:

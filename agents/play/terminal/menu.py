@@ -32,7 +32,7 @@ class Menu:
 
     Args:
         terminal: where it is shown.
-        session: whose it is.
+        session: the person's session.
     """
 
     def __init__(self, terminal: Terminal, session: Session) -> None:
@@ -75,7 +75,7 @@ class Menu:
         """Carries out a command that is not about the cards.
 
         Raises:
-            GinError: if it cannot be carried out; nothing has changed then.
+            GinError: if it cannot be carried out; then nothing has changed.
             MenuError: if it has to wait until the table is left.
             LeaveError: when the person leaves.
         """
@@ -234,7 +234,7 @@ def _statistics_table(statistics: Statistics, player: str) -> Grid:
     for tally in statistics.root:
         average = "{:.1f} | {:.1f}".format(*tally.average)
         points, won, best = (f"{mine} | {theirs}" for mine, theirs in (tally.points, tally.won, tally.best))
-        # With blanks, so that a narrow column breaks between rules.
+        # With spaces, so that a narrow column breaks between rules.
         variation = tally.variation.replace(",", ", ")
         grid.add_row(variation, tally.opponent, str(tally.hands), points, average, won, best)
     return grid

@@ -1,4 +1,4 @@
-"""Stepping through a record at the terminal: both hands lie open, every action in words."""
+"""Stepping through a record at the terminal, with both hands open and every action in words."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _lines(face: Face, step: Step, names: tuple[str, str], place: str) -> list[T
 
 
 def replay(terminal: Terminal, name: str, record: Record) -> None:
-    """Steps through a record, called by a name, until the person leaves it."""
+    """Steps through a record, shown under a name, until the person leaves it."""
     names = (record.players[0] or "seat 0", record.players[1] or "seat 1")
     steps, at, face = steps_of(record), 0, Face(terminal.symbols)
     terminal.say(f"{name}: {names[0]} against {names[1]}.", *_KEYS)

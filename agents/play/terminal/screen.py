@@ -36,7 +36,7 @@ class Terminal:
 
     Args:
         console: where lines go; standard output when left out.
-        read: is called with a prompt and returns a line, or raises ``EOFError``; ``input`` when left out.
+        read: called with a prompt; returns a line, or raises ``EOFError``; ``input`` when left out.
     """
 
     def __init__(self, console: Console | None = None, read: Callable[[str], str] | None = None) -> None:
@@ -45,7 +45,7 @@ class Terminal:
 
     @property
     def symbols(self) -> bool:
-        """Whether suits can be shown as symbols; as letters otherwise."""
+        """Whether suits can be shown as symbols; otherwise they are shown as letters."""
         return (self.console.encoding or "").lower().startswith("utf")
 
     def say(self, *lines: Any, style: str | None = None, hang: int = 0) -> None:
@@ -53,8 +53,8 @@ class Terminal:
 
         Args:
             lines: the lines.
-            style: of all of them.
-            hang: where long texts go on, broken between words: this many columns to the right.
+            style: the style of all of them.
+            hang: indent, in columns, of the further rows of long texts, which are broken between words.
         """
         for line in lines:
             for row in self._rows(line, hang) if isinstance(line, str | Text) and hang else [line]:
@@ -73,7 +73,7 @@ class Terminal:
         return rows
 
     def say_whole(self, line: str) -> None:
-        """Shows a line that one may want to copy, such as a path, in one piece however long it is."""
+        """Shows a line that the person may want to copy, such as a path, in one piece however long it is."""
         self.console.print(line, markup=False, soft_wrap=True)
 
     def warn(self, *lines: object) -> None:
@@ -82,7 +82,7 @@ class Terminal:
             self.say(f"! {line}", style="bold yellow", hang=2)
 
     def ask(self, prompt: str) -> str:
-        """A line without outer blanks.
+        """Asks for a line; returns it without outer blanks.
 
         Raises:
             LeaveError: at the end of input.
@@ -95,11 +95,11 @@ class Terminal:
             raise LeaveError from None
 
     def confirm(self, question: str) -> bool:
-        """A question that is answered with yes or no."""
+        """Asks a question that is answered with yes or no; returns whether it was yes."""
         return self.choose(f"{question} (yes/no)", "yes", "no") == "yes"
 
     def choose(self, question: str, *answers: str) -> str:
-        """A question with a few answers, for each of which its first letter will do."""
+        """Asks a question with a few answers; the first letter of an answer will do."""
         while True:
             typed = self.ask(f"{question} ").lower()
             for answer in answers:

@@ -28,12 +28,12 @@ class Face:
     """How cards look on this terminal.
 
     Args:
-        symbols: suits as symbols; as letters otherwise.
+        symbols: whether suits are shown as symbols; otherwise they are letters.
     """
 
     def __init__(self, symbols: bool) -> None:
         self.symbols = symbols
-        # What stands between the parts of a line, and what a line across the screen is made of.
+        # The separator between the parts of a line, and the character that a line across the screen is made of.
         self.bar, self.rule = (" │ ", "─") if symbols else (" | ", "-")
 
     def name(self, card: int) -> str:
@@ -41,11 +41,11 @@ class Face:
         return card_name(card, self.symbols)
 
     def names(self, cards: Sequence[int] | int) -> str:
-        """Names of cards in their order, or of a mask as a hand sorted by suit shows it."""
+        """Names of cards in their order; those of a mask in the order of a hand sorted by suit."""
         return " ".join(self.name(card) for card in (in_suits(cards) if isinstance(cards, int) else cards))
 
     def text(self, text: str) -> str:
-        """A sentence in which cards stand by letters (7C), with cards as they look here."""
+        """A sentence with cards written in letters (7C), rewritten with the cards as they look here."""
         return _CARD.sub(lambda match: self.name(parse_card(match[0])), text) if self.symbols else text
 
     def card(self, card: int) -> Text:
@@ -116,11 +116,11 @@ class Face:
         return Text(line if len(line) <= _WIDTH else f"{parts[0]}\n{self.bar.join(parts[1:])}", "reverse")
 
     def ended(self, view: Any, names: tuple[str, str]) -> list[Text]:
-        """Both hands at the end of a knocked hand, the knocker's first; of a drawn hand nothing is shown.
+        """Both hands at the end of a knocked hand, the knocker's first; for a drawn hand nothing is shown.
 
         Args:
             view: the final view of a seat, ``VIEW``.
-            names: who looks, and the opponent.
+            names: names of the seat that looks and of its opponent.
         """
         knocker = int(view["knocker"])
         if knocker not in (0, 1):

@@ -30,7 +30,7 @@ class Table:
         terminal: where it is played.
         session: whose game it is.
         live: the game.
-        command: carries out a command that is not about the cards; is called with its name and what follows it.
+        command: carries out a command that is not about the cards; called with its name and what follows it.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Table:
             if news.kind == "warning":
                 self.terminal.warn(words)
             else:
-                # That the opponent takes a card from the pile is what one has to see.
+                # The person has to notice that the opponent takes a card from the pile.
                 self.terminal.say(Text(words, LAID_STYLE if news.kind == "take" else "cyan"))
 
     def _show(self, hinted: int = NO_CARD) -> None:
@@ -169,7 +169,7 @@ class Table:
         self._play(lambda: self.live.play(action))
 
     def _action(self, name: str, rest: str) -> int | None:
-        """The action of a command, or None where it was not an action (and has been carried out)."""
+        """The action of a command, or None if it was not an action (it has then been carried out)."""
         live, turn = self.live, self.live.turn
         if name == "card":
             name = {"layoff": "lay off", "spread": "spread"}.get(turn.phase, "discard")
@@ -232,7 +232,7 @@ class Table:
             self.command(name, rest)
 
     def _card(self, text: str) -> int:
-        """The card of a name, or of its number in the hand."""
+        """The card with a name, or with a number in the hand."""
         if not text:
             raise GinError("which card? give its name, as in 7C, or its number")
         return self.live.card_at(int(text)) if text.isdecimal() else parse_card(text)

@@ -1,11 +1,11 @@
-// The table's hands: picking cards up, dragging them, keys. Everything else is forms and links, which htmx sends.
+// Hands at the table: picking cards up, dragging them, keys. Everything else is forms and links, which htmx sends.
 "use strict";
 (() => {
   const table = () => document.getElementById("table");
   const cards = () => [...document.querySelectorAll("#hand .card")];
   const nameOf = (card) => card.id.slice("card-".length);
 
-  // One request at a time: what is clicked meanwhile was meant for a table that is about to change.
+  // One request at a time: a click made meanwhile was meant for a table that is about to change.
   let busy = false;
 
   function send(values) {
@@ -29,10 +29,10 @@
   });
   document.addEventListener("htmx:afterRequest", (event) => { if (event.detail.target?.id === "table") busy = false; });
 
-  // The second click of a double click would press what the first one has put in the same place.
+  // The second click of a double click would press whatever the first one has put in the same place.
   document.addEventListener("click", (event) => {
     if (event.detail < 2 || !event.target.closest?.("#table button, #table .button")) return;
-    // Only a card that is picked up by one click and discarded by the next is meant.
+    // The exception: one click picks a card up, and the next discards it.
     if (event.target.closest("#hand [aria-pressed]")) return;
     event.preventDefault();
     event.stopImmediatePropagation();
@@ -54,7 +54,7 @@
     else pick(card);
   }, true);
 
-  // In a discard the pile takes the card that is picked up.
+  // When a discard is due, a click on the pile discards the card that is picked up.
   document.addEventListener("click", (event) => {
     const pile = event.target.closest?.("[data-drop=pile]");
     if (!pile || table().dataset.phase !== "discard") return;
@@ -96,7 +96,7 @@
     }
   });
 
-  // Dragging: to the pile, to another place of the hand, or to the knocker's melds.
+  // Dragging: to the pile, to another place in the hand, or to the knocker's melds.
   let held = null;
   let dragged = false;
 
@@ -107,7 +107,7 @@
     if (card && event.button === 0 && event.isPrimary) held = { card, x: event.clientX, y: event.clientY, ghost: null };
   });
 
-  // Puts the card back: also when the button was released where no event comes from, or the table has changed meanwhile.
+  // Puts the card back, also if the button was released where no event is sent, or if the table has changed meanwhile.
   function letGo() {
     held?.card.classList.remove("lifted");
     held?.ghost?.remove();
@@ -139,7 +139,7 @@
     const { card, ghost } = held;
     letGo();
     if (!ghost) return;
-    // The click that follows is not one.
+    // The click event that follows a drag does not count as a click.
     setTimeout(() => { dragged = false; }, 0);
     if (event.type === "pointercancel" || !card.isConnected) return;
     const under = document.elementFromPoint(event.clientX, event.clientY);
@@ -162,7 +162,7 @@
   document.addEventListener("pointercancel", drop);
   document.addEventListener("dragstart", (event) => { if (event.target.closest?.("#hand")) event.preventDefault(); });
 
-  // After an answer the focus stays with who uses keys, and what happened is read out.
+  // After an answer, keyboard users keep their focus, and screen readers read out what happened.
   let focused = null;
   let scrolled = 0;
   document.addEventListener("htmx:beforeSwap", () => {
@@ -173,7 +173,7 @@
   document.addEventListener("htmx:afterSettle", () => {
     const said = ["said", "outcome", "decision"].map((id) => document.getElementById(id)?.textContent ?? "").join(" ").trim();
     if (said) document.getElementById("live").textContent = said;
-    // A picture wider than the screen stays where it was moved to.
+    // A picture wider than the screen keeps its scroll position.
     document.querySelector(".pan")?.scrollTo(scrolled, 0);
     if (focused === null) return;
     const next = document.getElementById(focused);
@@ -181,7 +181,7 @@
     else (document.querySelector("#hand .fresh .card, #hand .fits .card, #hand .card") ?? document.querySelector("#outcome"))?.focus();
   });
 
-  // What cannot be answered is said on the page, which stays as it was.
+  // If a request fails, the page says so and otherwise stays as it was.
   function trouble(words) {
     const said = document.getElementById("trouble");
     said.hidden = !words;
@@ -191,7 +191,7 @@
   document.addEventListener("htmx:responseError", (event) => trouble(event.detail.xhr.responseText));
   document.addEventListener("htmx:afterOnLoad", (event) => { if (event.detail.xhr.status < 400) trouble(""); });
 
-  // Another window may have played on.
+  // The game may have gone on in another window.
   function lookAgain() {
     const shown = table();
     if (shown && document.visibilityState === "visible" && !held) {
@@ -199,6 +199,6 @@
     }
   }
   document.addEventListener("visibilitychange", lookAgain);
-  // A page that the back button brings up again is as old as it was left.
+  // A page restored by the back button shows the game as it was when the page was left.
   window.addEventListener("pageshow", (event) => { if (event.persisted) lookAgain(); });
 })();
