@@ -1,1 +1,1 @@
-"""Players of gin rummy, and how they learn, compete and are searched for."""
+"""Players of gin rummy, and how they learn, search and compete."""

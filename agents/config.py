@@ -1,4 +1,4 @@
-"""Configurations: a pydantic model, a YAML file, and overrides of the command line."""
+"""Configurations: a pydantic model, a YAML file, and overrides from the command line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pydantic import (
 from agents.files import parse_path
 from ginenv.errors import GinError, must_be, quoted, unknown_name
 
-# In a clone this is a link to the directory at the top; a package holds the files themselves.
+# In a clone this is a link to the top-level directory; a package holds the files themselves.
 SHIPPED = Path(__file__).parent / "configs"
 
 
@@ -30,7 +30,7 @@ class ConfigError(GinError):
 
 
 class Config(BaseModel):
-    """Base of all configurations: unknown keys are refused, and numbers that are not finite."""
+    """Base of all configurations: refuses unknown keys and numbers that are not finite."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -44,7 +44,7 @@ class Config(BaseModel):
     @classmethod
     def _path_is_not_empty(cls, value: Any, field: ValidationInfo) -> Any:
         is_path = field.field_name in cls.model_fields and cls.model_fields[field.field_name].annotation is Path
-        # YAML reads nothing as None.
+        # YAML reads an empty value as None.
         return parse_path(value or "") if is_path and (value is None or isinstance(value, str)) else value
 
 
@@ -58,8 +58,8 @@ class NetworkConfig(Config):
         actor: widths of the actor's hidden layers.
         critic: widths of the critic's hidden layers.
         heuristic_features: whether both read the best built-in bot's evaluation (``agents.network.inputs``).
-        share_suits: whether their layers treat suits alike (``agents.network.suits``); a width then counts the numbers of each suit, and
-            as many that belong to none.
+        share_suits: whether their layers treat suits alike (``agents.network.suits``); a width then counts the numbers of each suit, with
+            as many again that belong to no suit.
     """
 
     actor: Annotated[tuple[_Width, ...], Field(min_length=1)] = (256, 256)
@@ -84,8 +84,8 @@ class Bounds(Config):
     """What the players of some games notice and remember.
 
     Attributes:
-        memory: number of the last cards of the pile that are remembered (32: all).
-        notices: 0 none of the opponent's choices, 1 the cards it took, 2 all.
+        memory: how many of the discard pile's last cards are remembered (32: all).
+        notices: 0 none of the opponent's choices, 1 the cards it took and discarded, 2 also those it refused.
         share: of the games.
     """
 
@@ -105,29 +105,29 @@ class TrainConfig(Config):
     Attributes:
         algorithm: ``ppo``, or ``dmc`` (Deep Monte Carlo; use it with long batches).
         seed: seeds the deals, the network and the sampling.
-        decisions: the learner's decisions in all.
+        decisions: total number of the learner's decisions.
         minutes: time limit (0: none).
         games: games played in lock-step.
         ticks: half-moves of every game in one batch.
         rules: presets and their shares of the games.
-        network: sizes.
+        network: sizes of the networks.
         bounds: what the learner notices and remembers, by shares of the games (default: everything).
-        learning_rate: of Adam at the start; from there it follows the target divergence.
+        learning_rate: Adam's at the start; from there it follows the target divergence.
         learning_rate_end: fraction of the learning rate that is left at the end of the run.
         target_kl: divergence per batch (Schulman's k3 estimate) to which the learning rate is adapted.
         clip: PPO's clip range.
         epochs: passes over each batch.
-        rows: share of a batch's decisions that are trained, those of the largest advantages (all while a teacher is imitated).
+        rows: share of a batch's decisions that are trained on: those of the largest advantages, and all knocks (all while imitating).
         minibatch: decisions in one gradient step.
-        gae_lambda: of generalised advantage estimation over all half-moves.
+        gae_lambda: lambda of generalised advantage estimation over all half-moves.
         entropy: weight of the entropy bonus at the start (entropy is divided by the log of the number of legal actions).
         entropy_end: the same at the end.
         knock: weight of the knock decision's loss (knocking or playing on for gin).
         belief: weight of the loss of the head that guesses the opponent's hand.
         next_action: weight of the loss of the head that guesses the opponent's next action.
-        anchor: weight of the divergence from the policy that the run began from (0: none).
+        anchor: weight of the divergence from the policy that the run started from (0: none).
         settle_decisions: decisions at the start in which only the critic learns, until it knows the reward and the opponents.
-        gradient_norm: clip of the gradient's norm.
+        gradient_norm: the gradient's norm is clipped to this.
         average: decay per gradient step of the averaged weights, which are evaluated and exported.
         reward: ``points`` of a hand / 50, or the change in the chance to win the ``game``.
         shaping: weight of the deadwood potential (a full hand of deadwood is worth about 1) at the start.
@@ -139,17 +139,17 @@ class TrainConfig(Config):
         commit: chance that declining a knock commits the seat to gin for the rest of the hand.
         commit_end: the same at the end of the run (default: as at the start); the knock decision's loss fades with it.
         pool: fixed opponents.
-        told: what the networks are told of them: ``nothing`` or their ``style`` (see ``agents.learning.told``).
+        told: what the networks are told of the fixed opponents: ``nothing`` or their ``style`` (see ``agents.learning.told``).
         pool_share: share of games in which one seat is a fixed opponent.
         selves_share: share of games in which one seat is an earlier self.
         selves: number of earlier selves to keep.
         selves_every: batches between two snapshots.
-        panel: players that measure progress.
+        panel: players against which progress is measured.
         panel_games: games against each of them per measurement.
         panel_every: minutes between two measurements.
         save_every: minutes between two resume files.
-        threads: number of threads that play and multiply (0: torch's default).
-        bfloat16: matrix products in bfloat16 (``auto``: if that is quicker, as measured at the start and kept when the run is resumed).
+        threads: number of threads for play and matrix products (0: torch's default).
+        bfloat16: matrix products in bfloat16 (``auto``: if that is faster, as measured at the start and kept when the run is resumed).
         device: torch device of the networks.
     """
 
@@ -213,10 +213,10 @@ class TrainConfig(Config):
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML's own reader, of which the last of several equal keys would count."""
+    """YAML's own reader, but refusing duplicate keys, of which the last would count."""
 
     def compose_mapping_node(self, anchor: Any) -> Any:
-        # Here, where each mapping is seen once, before those that it is merged with (<<) are put in front.
+        # Checked here, where each mapping is seen once, before the mappings merged into it (<<) are put in front.
         node = super().compose_mapping_node(anchor)
         seen = set()
         for key, _ in node.value:
@@ -237,7 +237,7 @@ def _parse_yaml(text: str, what: str) -> Any:
         mark = error.problem_mark or error.context_mark
         where = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         raise ConfigError(f"{what} is not YAML: {error.problem}{where}") from None
-    # YAML's reader does not catch dates that do not exist and numbers of thousands of digits.
+    # YAML's reader does not catch dates that do not exist, or numbers of thousands of digits.
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         words = " ".join(str(error).replace(' in "<unicode string>",', " at").split())
         raise ConfigError(f"{what} is not YAML: {words}") from None
@@ -248,7 +248,7 @@ def _sentence(error: ValidationError, model: type[BaseModel]) -> str:
     where = ".".join(str(part) for part in first["loc"])
     own = first.get("ctx", {}).get("error")
     if own is not None:
-        # A check of a model's own, or the sentence of a configuration within this one.
+        # The model's own check, or the message of a nested configuration.
         return f"{where}: {own}" if where else str(own)
     if first["type"] == "extra_forbidden":
         return unknown_name("key", where, model.model_fields)
@@ -276,7 +276,7 @@ def _find(path: Path) -> Path:
 
 
 def _is_of(file: Path, model: type[Config]) -> bool:
-    """Whether a configuration that ships is of this kind: that of a tournament is none of a training run."""
+    """Whether a shipped configuration is of this kind: a tournament's is not a training run's."""
     try:
         load_config(file, (), model)
     except ConfigError:
@@ -287,7 +287,7 @@ def _is_of(file: Path, model: type[Config]) -> bool:
 def load_config(path: str | Path, overrides: Sequence[str] = (), model: type[Config] = TrainConfig) -> Any:
     """A configuration from a YAML file, changed by ``key=value`` overrides (``network.actor=[512,512]``).
 
-    ``configs/NAME.yaml`` is the one that comes with the package where the current directory has no such file.
+    ``configs/NAME.yaml`` is the one that comes with the package if the current directory has no such file.
 
     Raises:
         ConfigError: if the file cannot be read, or a key or value does not exist.
@@ -311,7 +311,7 @@ def override(values: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]
     """Plain values changed by ``key=value`` overrides, in place.
 
     Raises:
-        ConfigError: if an override is not written so, its value is not YAML, or its key is given twice.
+        ConfigError: if an override is not written ``key=value``, its value is not YAML, or its key is given twice.
     """
     given = set()
     for text in overrides:

@@ -1,10 +1,10 @@
 """Where deals come from: one stream of keys for each purpose, and no key in two of them.
 
-Results are believed only when they were measured on deals that nothing was tuned on. So the top four bits of every key
-name its purpose, and the streams of two purposes cannot meet, whatever the seeds.
+Results can be trusted only if they were measured on deals that nothing was tuned on. So the top four bits of every key
+name its purpose, and the streams of two purposes cannot overlap, whatever the seeds.
 
-Seeds are small numbers, and whoever knows these lines can try them all and compare the decks with its own cards. So where programs from
-outside play, a seed is mixed with a *salt* of 128 random bits that they are never told.
+Seeds are small numbers: a program that knows this code can try them all and compare the decks with its own cards. So where outside programs
+play, a seed is mixed with a *salt* of 128 random bits that they are never told.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from ginenv.errors import GinError
 from ginenv.jit import kernel, mix
 
 _DOMAIN_BITS = 4
-# A seed and an index are mixed one after the other and each with a salt of its own (digits of pi): the deal of seed 3 with number 5
-# has nothing to do with that of seed 5 with number 3. The players' luck has another salt than the decks.
+# A seed and an index are mixed one after the other, each with a salt of its own (digits of pi): the deal of seed 3 with number 5
+# has nothing to do with that of seed 5 with number 3. The players' luck and the decks have different salts.
 _DECKS = 0x243F6A8885A308D3
 _LUCK = 0x13198A2E03707344
 _INDEX = np.uint64(0xA4093822299F31D0)
@@ -46,7 +46,7 @@ def _fill(out, base, top, first):
 
 def _words(domain: Domain, seed: int, salt: int, first: int, count: int) -> np.ndarray:
     words = np.zeros(count, np.uint64)
-    # Mixed twice, and an index once.
+    # The seed is mixed twice, an index once.
     base = mix(mix(np.uint64(int(seed) & _MASK)) ^ np.uint64(salt))
     _fill(words, np.uint64(base), np.uint64(int(domain) << (64 - _DOMAIN_BITS)), first)
     return words
@@ -60,7 +60,7 @@ def deal_keys(domain: Domain, seed: int, start: int, count: int) -> np.ndarray:
 def luck_words(domain: Domain, seed: int, start: int, count: int) -> np.ndarray:
     """Private randomness of both seats of games ``start`` to ``start + count``: ``uint64[count, 2]``, for ``STATE["luck"]``.
 
-    Independent of the deals: no player can learn anything of the cards from it.
+    Independent of the deals: no player can learn anything about the cards from it.
     """
     return _words(domain, seed, _LUCK, 2 * start, 2 * count).reshape(count, 2)
 
@@ -71,16 +71,16 @@ def new_salt() -> str:
 
 
 def salted(salt: str, purpose: str, number: int, bits: int = 64) -> int:
-    """A number that says nothing about the salt or about the number that it was made of.
+    """A number that says nothing about the salt or about the number that it was made from.
 
     Args:
         salt: as ``new_salt`` makes them.
-        purpose: other purposes, other numbers.
+        purpose: different purposes give different numbers.
         number: a seed, for instance.
         bits: of the result.
 
     Raises:
-        GinError: if the salt is none.
+        GinError: if ``salt`` is not written so.
     """
     if not re.fullmatch("[0-9a-f]{32}", salt):
         raise GinError(f"salt is {salt!r}; it must be 32 hexadecimal digits, as in a results file")

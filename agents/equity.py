@@ -1,9 +1,9 @@
 """The chance to win a game from a score: what points are worth.
 
-A table is solved once per rules by backward induction over scores (and hands won, where boxes or shut-outs count): the next hand
-brings one side a number of points with the frequencies of ``data/hand_points.json``, which ``python -m benchmarks.hand_points``
-measures by play between the built-in styles under every preset. Sides are taken as equal, and who starts a hand is not part of the
-state. Hands without a score change nothing and are left out.
+For each set of rules a table is solved once, by backward induction over scores (and hands won, where boxes or shut-outs count). The next
+hand brings one side a number of points, with the frequencies of ``data/hand_points.json``, which ``python -m benchmarks.hand_points``
+measures by play between the built-in styles under every preset. The sides are taken as equally strong, and who starts a hand is not part
+of the state. Hands without a score change nothing and are left out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SCORING = "deals_eleven knock_limit oklahoma spade_doubles undercut_on_tie gin_
 
 
 class EquityBank(NamedTuple):
-    """Tables of several rules in one array, for kernels whose games differ in their rules.
+    """Tables of several sets of rules in one array, for kernels whose games differ in their rules.
 
     Attributes:
         values: ``float32[...]`` all tables, one after the other.
@@ -61,7 +61,7 @@ def chance_to_win(bank, index, s, seat):
 
 @kernel
 def _after(scratch, score, boxes, points, winner, bank):
-    """Chance of side 0 after a hand that brings ``winner`` some points; the score sheet itself is the engine's."""
+    """Side 0's chance after a hand that brings ``winner`` some points; the engine's own code does the scoring."""
     s = scratch[0]
     for side in range(2):
         s.score[side] = score[side]
@@ -76,7 +76,7 @@ def _after(scratch, score, boxes, points, winner, bank):
 
 @kernel
 def _solve(scratch, points, weights, chances, bank):
-    """Fills a bank's only table, ``chances``, from the scores nearest the target down; every hand adds at least one point."""
+    """Fills a bank's only table, ``chances``, downwards from the scores nearest the target; every hand adds at least one point."""
     target, _, tops, _ = chances.shape
     for total in range(2 * target - 2, -1, -1):
         for a in range(max(0, total - target + 1), min(target, total + 1)):
@@ -92,7 +92,7 @@ def _solve(scratch, points, weights, chances, bank):
 
 
 def point_frequencies(rules: Rules) -> tuple[np.ndarray, np.ndarray]:
-    """Points of a scored hand and their frequencies under the preset whose hands are most alike."""
+    """Points of a scored hand and their frequencies, under the preset whose scoring is most like these rules'."""
     try:
         measured = json.loads(DATA.read_text(encoding="utf-8"))["points"]
     except OSError as error:
@@ -114,8 +114,8 @@ def equity_table(rules: Rules) -> np.ndarray:
     """The chances to win under some rules, solved on first use (a second or less) and cached.
 
     Returns:
-        ``float32[T, T, H, H]`` by my score, the opponent's, hands won by me, by the opponent, before the next hand; T is the target,
-        and H is 1 where hands won do not matter.
+        ``float32[T, T, H, H]`` by my score, the opponent's score, hands I won, hands the opponent won, before the next hand; T is the
+        target, and H is 1 where hands won do not matter.
     """
     target = max(1, rules.target)
     boxes_count = rules.winner == "total" and (rules.box_bonus > 0 or rules.shutout != "none")

@@ -1,4 +1,4 @@
-"""Files that survive: written beside the old one, flushed, and renamed over it; and the one reader of JSON from outside."""
+"""Files that survive: written beside the old file, flushed, and renamed over it; and the only reader of JSON from outside."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class FileError(GinError):
 
 
 class JsonError(GinError):
-    """A text that is not JSON, or beyond the limits of what is read; the message is the reason alone."""
+    """A text that is not JSON, or exceeds the limits of what is read; the message is the reason alone."""
 
 
 # The largest file of JSON that this project writes is some megabytes, its deepest value some ten lists and objects deep, and its
@@ -33,17 +33,17 @@ class JsonError(GinError):
 MOST_BYTES = 64 << 20
 MOST_DEPTH = 64
 MOST_DIGITS = 40
-# No file takes as long to write.
+# No file takes this long to write.
 LEFT_OVER_SECONDS = 3600.0
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """The content of a file; a pipe, which might never end, is refused as one that is too large.
+    """The content of a file. A pipe, which might never end, is refused, as is a file that is too large.
 
     Raises:
         OSError: if it cannot be read, is not a regular file, or is larger than ``MOST_BYTES``.
     """
-    # Without the flag the opening of a pipe waits until somebody writes into it.
+    # Without O_NONBLOCK, opening a pipe would wait until somebody writes into it.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:
         about = os.fstat(descriptor)
@@ -59,10 +59,10 @@ def read_bytes(path: str | Path) -> bytes:
 def parse_json(text: str | bytes) -> Any:
     """The value of a JSON text (UTF-8), within limits of depth and of digits.
 
-    What the value must look like is its schema's business, which is checked where the value is used.
+    What the value must look like is not checked here, but by its schema where the value is used.
 
     Raises:
-        JsonError: if it is not JSON, not text, or beyond the limits.
+        JsonError: if it is not JSON, not text, or exceeds the limits.
     """
     try:
         text = text.decode() if isinstance(text, bytes) else text
@@ -73,7 +73,7 @@ def parse_json(text: str | bytes) -> Any:
         raise JsonError(f"not UTF-8 text: {error.reason} at byte {error.start}") from None
     except json.JSONDecodeError as error:
         raise JsonError(str(error)) from None
-    # What is no escape has been seen by the decoder, or is in a text that was given.
+    # A lone surrogate comes from an escape, or from a text that was given as ``str``; UTF-8 bytes cannot hold one.
     escaped = "\\u" in text or not (text.isascii() or is_text(text))
     level = [value]
     for _ in range(MOST_DEPTH):
@@ -110,7 +110,7 @@ def read_json(path: str | Path) -> Any:
 
     Raises:
         OSError: if the file cannot be read.
-        JsonError: if it does not hold JSON, or JSON beyond the limits.
+        JsonError: if it does not hold JSON, or the JSON exceeds the limits.
     """
     return parse_json(read_bytes(path))
 
@@ -120,7 +120,7 @@ def read_json_object(path: Path, source: str) -> dict[str, Any]:
 
     Args:
         path: of the file.
-        source: whose it is, for what an error says.
+        source: whose file it is, for error messages.
 
     Raises:
         GinError: if the file cannot be read or holds anything else.
@@ -137,13 +137,13 @@ def read_json_object(path: Path, source: str) -> dict[str, Any]:
 
 
 def write_atomic(path: str | Path, write: Callable[[str], None]) -> None:
-    """Writes a file so that a reader, or a machine that stops in between, sees the old one or the new one, never a half.
+    """Writes a file so that readers find the old or the new one, never half of one, even if the machine stops in between.
 
     Args:
         path: the file's final place.
-        write: is called with the name of a temporary file in the same directory, which it writes.
+        write: called with the name of a temporary file in the same directory, which it writes.
     """
-    # Of a link the file that it leads to is replaced.
+    # For a link, the file that it points to is replaced.
     path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     _drop_left_over(path)
@@ -161,7 +161,7 @@ def write_atomic(path: str | Path, write: Callable[[str], None]) -> None:
 
 
 def _drop_left_over(path: Path) -> None:
-    """Removes what writers of a file that were killed have left beside it; one that is at work has a younger file."""
+    """Removes temporary files that killed writers left beside a file; a writer at work has a younger one."""
     oldest = time.time() - LEFT_OVER_SECONDS
     name = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}")
     with contextlib.suppress(OSError), os.scandir(path.parent) as entries:
@@ -172,7 +172,7 @@ def _drop_left_over(path: Path) -> None:
 
 @contextmanager
 def writing(path: str | Path) -> Iterator[None]:
-    """Says in one sentence what could not be written, in programs that can only end then.
+    """Says in one sentence what could not be written, for programs that can then only end.
 
     Raises:
         FileError: in place of any ``OSError`` within.
@@ -180,10 +180,10 @@ def writing(path: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        # Of a directory that was copied it is a list of what failed.
+        # For a copied directory, the error holds a list of what failed.
         reason = error.args[0][0][-1] if isinstance(error, shutil.Error) else reason_of(error)
         if isinstance(error, FileExistsError | NotADirectoryError):
-            # A file on the way, of which the system says only that it exists.
+            # A file is in the way, of which the system says only that it exists.
             places = [place for place in (Path(path), *Path(path).parents) if os.path.isfile(place)]
             if places:
                 named = "it" if places[0] == Path(path) else f"{places[0]}"
@@ -192,10 +192,10 @@ def writing(path: str | Path) -> Iterator[None]:
 
 
 def parse_path(text: str) -> Path:
-    """A path as somebody wrote it; an empty one is refused, which to a file system is the current directory.
+    """A path as somebody wrote it; an empty one, which a file system takes for the current directory, is refused.
 
     Raises:
-        FileError: if it is empty; whoever knows what it is the path of says so.
+        FileError: if it is empty; the caller adds what it is the path of.
     """
     if not text:
         raise FileError("must be the path of a directory or a file, not empty")
@@ -203,22 +203,22 @@ def parse_path(text: str) -> Path:
 
 
 def check_directory(name: str, path: Path) -> None:
-    """Refuses a file where a directory is needed, which may be one that has to be made yet.
+    """Refuses a file where a directory is needed; the directory need not exist yet.
 
     Args:
         name: what the directory is, for the message.
-        path: of it.
+        path: of the directory.
 
     Raises:
         FileError: if something else is there.
     """
-    # Of a place that may not be looked at, what is made there says why it cannot be.
+    # If the place may not be looked at, whatever is made there later says why it cannot be made.
     if os.path.exists(path) and not os.path.isdir(path):
         raise FileError(f"{name} {path} is a file; it must be a directory, which may be a new one")
 
 
 def check_writable(path: str | Path) -> None:
-    """Refuses a place for a file before the work whose result it is to hold; makes the directories that lead there.
+    """Checks that a file can be written, before the work whose result it is to hold; makes the directories that lead there.
 
     Raises:
         FileError: if a file cannot be written there.
@@ -234,17 +234,17 @@ def check_writable(path: str | Path) -> None:
 
 
 def check_own(directory: Path, what: str, *marks: str) -> None:
-    """Refuses a directory that holds something, but nothing that marks it as one to write into.
+    """Refuses a directory that holds files, but none that marks it as one to write into.
 
     Args:
-        directory: to write into; one that is not there, or empty, will do.
-        what: what it is marked as.
-        marks: names of files of which one is enough; ``*`` stands for anything. The first is the one that errors tell of.
+        directory: to write into; a missing or an empty one will do.
+        what: what the marks mark it as.
+        marks: names of files, of which one is enough; ``*`` stands for anything. Errors name the first.
 
     Raises:
         FileError: if it holds other files.
     """
-    # One look, and at half-written files too: another process may be writing the first one.
+    # The names are listed once, and half-written files count too: another process may be writing the first file.
     names = os.listdir(directory) if directory.is_dir() else []
     marked = [name for name in names for mark in marks if fnmatch(name, mark) or fnmatch(name, f".{mark}.*")]
     if names and not marked:
@@ -254,7 +254,7 @@ def check_own(directory: Path, what: str, *marks: str) -> None:
 
 
 def write_bytes(path: str | Path, content: bytes | memoryview) -> None:
-    """Writes a file atomically whose content a library has made; most libraries' own errors do not say that a disk is full."""
+    """Atomically writes content that a library has made; most libraries' own errors do not say that a disk is full."""
 
     def write(temporary: str) -> None:
         Path(temporary).write_bytes(content)
@@ -263,7 +263,7 @@ def write_bytes(path: str | Path, content: bytes | memoryview) -> None:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Writes a text file atomically; half a character, as in the name of a file that is not UTF-8, is written as its number."""
+    """Writes a text file atomically; a lone surrogate, as in a file name that is not UTF-8, is written as its number."""
 
     def write(temporary: str) -> None:
         Path(temporary).write_text(text, encoding="utf-8", errors="backslashreplace")

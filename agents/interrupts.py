@@ -1,7 +1,7 @@
-"""Interrupts where results are at stake: they wait, except where somebody is ready for one.
+"""Interrupts where results are at stake: they wait until the program is ready for one.
 
-A match holds interrupts, so that none falls between what was played and what is written of it, and releases them while it plays. The
-command that writes the match holds them around both.
+A match holds interrupts, so that none falls between playing and recording what was played; it releases them while it plays. The command
+that writes the match holds them around both.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Any
 
 from ginenv.jit import interrupt, take_interrupt
 
-# Those that would raise KeyboardInterrupt; others, such as a training run's, are what they are.
+# Handlers that would raise KeyboardInterrupt; others, such as a training run's, are left alone.
 _RAISING = (signal.default_int_handler, interrupt)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Held:
-    """What is known of interrupts while they are held.
+    """The state of interrupts while they are held.
 
     Attributes:
-        asked: whether there was one that nobody has been told of.
+        asked: whether there was one that has not been raised yet.
     """
 
     def __init__(self) -> None:
@@ -32,11 +32,11 @@ class Held:
         self.before: dict[int, Any] = {}
 
     def note(self, number: int, frame: FrameType | None) -> None:
-        """The handler meanwhile."""
+        """The handler while interrupts are held."""
         self.asked = True
 
     def hold(self) -> None:
-        """From now on they are noted."""
+        """From now on interrupts are noted."""
         for number in _SIGNALS:
             handler = signal.getsignal(number)
             if handler in _RAISING:
@@ -45,7 +45,7 @@ class Held:
         self.asked = take_interrupt() or self.asked
 
     def release(self) -> None:
-        """From now on they are raised."""
+        """From now on interrupts are raised."""
         for number, handler in self.before.items():
             signal.signal(number, handler)
 
@@ -55,9 +55,9 @@ _held: Held | None = None
 
 @contextmanager
 def held() -> Iterator[Held]:
-    """Within it, an interrupt is noted, and raised where interrupts are ``released``; one within another is part of it.
+    """Within this context an interrupt is noted, and raised where interrupts are ``released``; a nested context is part of the outer one.
 
-    Signals reach the main thread alone, so that in others this does nothing.
+    Signals reach the main thread alone, so in other threads this does nothing.
     """
     global _held
     if _held is not None or threading.current_thread() is not threading.main_thread():
@@ -74,7 +74,7 @@ def held() -> Iterator[Held]:
 
 @contextmanager
 def released() -> Iterator[None]:
-    """Within it, an interrupt raises ``KeyboardInterrupt``, as does one that was noted before."""
+    """Within this context an interrupt raises ``KeyboardInterrupt``, as does one that was noted before."""
     if _held is None or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -90,7 +90,7 @@ def released() -> Iterator[None]:
 
 @contextmanager
 def born_deaf() -> Iterator[None]:
-    """Processes that are started within it hear no Ctrl-C, which a terminal sends to all of a program's, until they unblock it."""
+    """Processes started within this context get no Ctrl-C, which a terminal sends to all processes of a program, until they unblock it."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

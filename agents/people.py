@@ -1,4 +1,4 @@
-"""Names of people: what they may be; the case of letters and needless blanks tell nobody apart."""
+"""Names of people: which are allowed; letter case and extra blanks tell nobody apart."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _LONGEST = 20
 
 
 def folded(name: str) -> str:
-    """A name without the case of its letters: the same for every way to write it."""
+    """A name without its letter case: the same for every way to write it."""
     return name.casefold()
 
 
 def tidied(name: str) -> str:
-    """A name without blanks around it, and with one between its words."""
+    """A name without surrounding blanks, and with one blank between words."""
     return " ".join(name.split())
 
 
@@ -25,11 +25,11 @@ def check_name(name: str, whose: str, error: type[GinError] = GinError) -> str:
 
     Args:
         name: as it was given.
-        whose: what it is the name of, for the message.
-        error: what is raised.
+        whose: whose name it is, for the message.
+        error: the exception to raise.
 
     Raises:
-        GinError: (or the error given) if it is empty, too long or unprintable.
+        GinError: (or the error given) if it is empty, too long or unprintable, or has a ``|``.
     """
     name = tidied(name)
     if not name or len(name) > _LONGEST or not name.isprintable() or "|" in name:
@@ -38,7 +38,7 @@ def check_name(name: str, whose: str, error: type[GinError] = GinError) -> str:
 
 
 def spelled(name: str, known: Iterable[str]) -> str:
-    """A name as it is spelled among those known, whatever the case of its letters; tidied where it is not among them."""
+    """A name as it is spelled among those known, in any letter case; tidied if it is not among them."""
     known = list(known)
     if name in known:
         return name

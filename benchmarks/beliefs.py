@@ -1,4 +1,4 @@
-"""What a network knows of its opponent's hand beyond what counting cards tells anybody (``agents.reports.beliefs``).
+"""What a network knows about its opponent's hand beyond what anyone learns by counting cards (``agents.reports.beliefs``).
 
 python -m benchmarks.beliefs agents/data/network
 """
@@ -22,7 +22,7 @@ from agents.reports.beliefs import NUM_TURNS, BeliefMeter, measure_belief
 from ginenv.errors import GinError
 from ginenv.rules import get_rules
 
-# The bar: this much below counting, by this turn.
+# The bar: this far below counting, in this turn.
 BAR, BAR_TURN = 0.05, 6
 
 
@@ -32,11 +32,11 @@ class Arguments:
 
     Attributes:
         checkpoint: directory of the network.
-        out: JSON to write.
-        opponents: styles, beside itself; the first two stand in the pools of most training runs, the last in none.
+        out: JSON file to write.
+        opponents: styles, besides itself; the table says which were met in training.
         rules: preset.
-        pairs: deals, each played twice.
-        seed: of the deals.
+        pairs: number of deals, each played twice.
+        seed: seed of the deals.
     """
 
     checkpoint: tyro.conf.Positional[Path]

@@ -1,10 +1,10 @@
-"""What there is to win by knowing whom one plays: a network that is told its opponent's style against the held-out opponents.
+"""What knowing the opponent is worth: a network that is told its opponent's style, against the held-out opponents.
 
 python -m benchmarks.ceiling runs/teacher/last
 
-Opponent by opponent, on the same deals: told the truth, told what is typical (the mean of all styles), told nothing, told the style of
-another of them, and the network that the teacher began from. The opponents are those held out that are styles; of kinds that are none
-there is no truth to tell. Points a hand; intervals are by series of deals, against these opponents, of one training.
+For each opponent, on the same deals: the teacher told the truth, the typical style (the mean of all styles), nothing, or the style of
+another of them; and the network that the teacher began from. The opponents are the held-out ones that are styles; for the other kinds
+there is no style to tell. In points a hand; intervals are by series of deals, against these opponents, for one training.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from agents.network.player import load_network, network_directory
 from ginenv.errors import GinError, must_be
 from ginenv.players import Player, make_player
 
-# Hands of a series, one after the other.
+# Hands in a series, one after the other.
 _EACH = 10
-# Whose style it is told in place of the opponent's: that of the third next one.
+# Instead of the opponent's style it is told that of the opponent three places further on.
 _ANOTHER = -3
 _COMPARED = (("truth", "start"), ("truth", "typical"), ("another", "typical"))
 
@@ -46,9 +46,9 @@ class Arguments:
     Attributes:
         teacher: checkpoint of a network that is told styles.
         start: the network that it began from, ``network`` or a checkpoint.
-        hands: against each opponent, in each way.
-        seed: of the deals.
-        out: JSON to write.
+        hands: hands against each opponent, for each thing told.
+        seed: seed of the deals.
+        out: JSON file to write.
     """
 
     teacher: Annotated[str, tyro.conf.Positional]
@@ -59,13 +59,13 @@ class Arguments:
 
 
 def _truths() -> tuple[list[str], np.ndarray]:
-    """The held-out opponents that are styles, and what is true of each: ``float32[opponents, C]``."""
+    """The held-out opponents that are styles, and the true context of each: ``float32[opponents, C]``."""
     styles = {name: player.styles for name in held_out_names() if isinstance(player := held_out(name), StylePlayer)}
     return list(styles), told(style_vectors(np.concatenate(list(styles.values()))))
 
 
 def _play(player: Player, names: list[str], asked: Arguments) -> np.ndarray:
-    """Points a hand of every series, ``[opponents, series]``, all opponents at once."""
+    """The player's points a hand in every series, ``[opponents, series]``; all opponents are played at once."""
     series = asked.hands // _EACH
     opponents = PlayersBySeries([held_out(name) for name in names], series)
     points = play_series(
@@ -84,7 +84,7 @@ def main() -> None:
     if asked.hands < 2 * _EACH or asked.hands % _EACH:
         raise GinError(must_be("hands", f"a multiple of {_EACH}, {2 * _EACH} or more", asked.hands))
     check_writable(asked.out)
-    # Read before it is played, since a run that goes on writes another.
+    # Read before playing, because a run still in progress replaces the checkpoint.
     taught, teacher, start = read_metadata(asked.teacher), load_network(asked.teacher), make_player(asked.start)
     began = read_metadata(network_directory(asked.start))
     names, truths = _truths()

@@ -1,9 +1,9 @@
-"""Random hands per second, one core: this engine beside OpenSpiel's Python loop and RLCard, in one run.
+"""Random hands per second on one core: this engine beside OpenSpiel's Python loop and RLCard, in one run.
 
 `python -m benchmarks.engine_speed` (after `make peers`) prints hands, decisions and ratios, and writes them to
-`benchmarks/results/engine_speed.json`. The measurements take turns (see `benchmarks.throughput`), so the ratios hold where
-single figures do not. Uniform random play under the `openspiel` preset and under `eaai`, complete rules, exact spreads and
-lay-offs. The environments' steps are measured by `benchmarks.env_speed`.
+`benchmarks/results/engine_speed.json`. The measurements take turns (see `benchmarks.throughput`), so the ratios are reliable even
+where single figures are not. Play is uniformly random, under the `openspiel` preset and under `eaai`, with complete rules and exact
+spreads and lay-offs. `benchmarks.env_speed` measures the environments' steps.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HANDS_A_CALL = 2000
 
 
 def random_hands(rules: str, seconds: float, seed: int = 0) -> Throughput:
-    """Hands of the compiled engine, one after the other in one record, uniformly at random."""
+    """Uniformly random hands of the compiled engine, one after the other in one state record."""
     states = np.zeros(1, STATE)
     states["rules"] = PRESETS[rules].block
     counts = np.zeros(16, np.int64)
@@ -43,7 +43,7 @@ def random_hands(rules: str, seconds: float, seed: int = 0) -> Throughput:
 
 
 def measurements(seconds: float) -> list[Callable[..., Throughput]]:
-    """What is measured: the engine first, what it is divided by last."""
+    """The measurements: the engine first, the one that the ratios divide by last."""
     return [
         partial(random_hands, "openspiel", seconds),
         partial(random_hands, "eaai", seconds),

@@ -1,8 +1,8 @@
 """Steps a second of the environments, beside OpenSpiel's decisions with observation and mask, on one core.
 
-Run with `python -m benchmarks.env_speed`, after `make peers`. The learner plays uniformly at random, by a compiled
-function that is part of what is measured; its opponent is `random` and moves inside the step, so each of the learner's steps
-holds about two decisions. Printed are the learner's steps, and the ratio of these to OpenSpiel's decisions.
+Run with `python -m benchmarks.env_speed`, after `make peers`. The learner plays uniformly at random; the compiled function that
+chooses its actions is part of the measured time. Its opponent is `random` and moves inside the step, so each of the learner's steps
+holds about two decisions. The output is the learner's steps and their ratio to OpenSpiel's decisions.
 """
 
 import argparse
@@ -22,18 +22,19 @@ from ginenv.jit import below, kernel, mix, popcount, row_record
 NUM_ENVS = 1024
 STEPS = 100
 RULES = "eaai"
-# Processor time of each measurement in each round. A shared machine is undisturbed for a quarter of a second more often than for three.
+# Processor time of each measurement in each round. On a shared machine, an undisturbed quarter of a second is more frequent than three
+# undisturbed seconds.
 SECONDS, ROUNDS = 0.25, 24
 RESULTS = Path(__file__).parent / "results" / "env_speed.json"
 
 
-# The 107 bytes of a mask as words, so that eight actions are counted at once.
+# The 107 bytes of an action mask as words, so that eight actions are counted at once.
 _words_of = row_record(np.dtype([("words", np.uint64, (13,)), ("last", np.uint8, (3,))]))
 
 
 @kernel
 def _choose(masks, actions, seed):
-    """A legal action for every row of masks, evenly."""
+    """Writes a uniformly random legal action for every row of masks."""
     for i in range(masks.shape[0]):
         mask = _words_of(masks, i)
         words = mask.words
@@ -59,7 +60,7 @@ def _choose(masks, actions, seed):
 
 
 class _Player:
-    """Steps environments at random; every call goes on where the last one stopped."""
+    """Steps environments at random; every call continues where the last one stopped."""
 
     def __init__(self, num_envs: int) -> None:
         self.actions = np.zeros(num_envs, np.int64)

@@ -1,8 +1,8 @@
-"""What the first start of an environment with a bot costs: time with an empty cache, time with a full one, and which kernels take it.
+"""What the first start of an environment with a bot costs: time with an empty cache and with a full one, and which kernels take it.
 
-`python -m benchmarks.first_use` starts two fresh interpreters with a cache directory of their own. Each imports the package, makes
-`Gin/Hand-v0` against `simple` and plays a hand. Printed are seconds by the clock and of the processor, then the kernels that Python
-calls, each with all that it calls in turn, and the parts that took longest by themselves.
+`python -m benchmarks.first_use` starts two new interpreters that share a new cache directory. Each imports the package, makes
+`Gin/Hand-v0` against `simple` and plays a hand. The output is wall-clock and processor seconds, then the kernels that Python calls,
+each including everything it calls, and the parts that took longest by themselves.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SHOWN = 20
 
 
 class _Clock(event.Listener):
-    """Listens to Numba's compilations, which are nested: a kernel's parts are compiled while it is."""
+    """Listens to Numba's compilations, which are nested: a kernel's parts are compiled during its own compilation."""
 
     def __init__(self) -> None:
         self.open: list[list[float]] = []
@@ -35,7 +35,7 @@ class _Clock(event.Listener):
         self.open.append([time.process_time(), 0.0])
 
     def on_end(self, event: Any) -> None:
-        """The last one that began is over."""
+        """The compilation that began last is over."""
         began, within = self.open.pop()
         took = time.process_time() - began
         function = event.data["dispatcher"].py_func
@@ -49,7 +49,7 @@ class _Clock(event.Listener):
 
 
 def start() -> None:
-    """One start, in this process; that the interpreter and Numba are loaded is not counted by the clock."""
+    """One start, in this process; wall-clock time leaves out the loading of the interpreter and of Numba."""
     began = time.perf_counter()
     clock = _Clock()
     event.register("numba:compile", clock)
@@ -72,7 +72,7 @@ def start() -> None:
 
 
 def main() -> None:
-    """Both starts, each in a process of its own."""
+    """Runs both starts, each in its own process."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.parse_args()
     with tempfile.TemporaryDirectory() as cache:

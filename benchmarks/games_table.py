@@ -1,8 +1,8 @@
-"""How long a table of a hundred thousand hands takes, how large it is, and whether it is read back equal.
+"""How long a table of a hundred thousand hands takes, how large it is, and whether it reads back the same.
 
 `python -m benchmarks.games_table` plays `network` against `formula` in one process, writes every decision as Parquet, reads the
-file back, plays every hand again and compares all columns. Figures go to `benchmarks/results/games_table.json`; the table itself to
-`--table`, which is removed unless `--keep` is given. With fewer `--hands` name another `--out`.
+file back, replays every hand and compares all columns. Figures go to `benchmarks/results/games_table.json`. The table itself goes to
+`--table` and is removed unless `--keep` is given. With fewer `--hands`, name another `--out`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ PLAYERS = ("network", "formula")
 
 
 def measure(hands: int, table: Path) -> dict[str, Any]:
-    """Writes and checks a table; seconds are by the clock, those of the processor beside them.
+    """Writes and checks a table; gives both wall-clock and processor seconds.
 
     Raises:
-        GinError: if it ended early, or is not read back equal.
+        GinError: if the table ended early, or does not read back the same.
     """
     found: dict[str, Any] = {"players": PLAYERS, "hands": hands}
     began = time.perf_counter(), time.process_time()

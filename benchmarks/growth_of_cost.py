@@ -1,7 +1,7 @@
-"""What more costs: games in a vector environment, processes, worlds of the search, workers of the arena.
+"""How costs grow with games in a vector environment, processes, worlds of the search, and workers of the arena.
 
-`python -m benchmarks.growth_of_cost`, on an idle machine. What depends on games and on worlds is of processor time, on one core; what
-several processes and workers do is of the clock. Costs should be flat or linear; where they are not, `docs/how_it_works.md` says why.
+Run `python -m benchmarks.growth_of_cost` on an idle machine. Figures by games and by worlds are in processor time on one core; figures
+by processes and by workers are in wall-clock time. Costs should be flat or linear; where they are not, `docs/how_it_works.md` says why.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _steps_by_the_clock(barrier: Barrier, found: Queue[float]) -> None:
 
 
 def steps_of_processes(number: int) -> float:
-    """Steps a second of so many processes together, each with 1,024 games."""
+    """Steps a second of this many processes together, each with 1,024 games."""
     context = multiprocessing.get_context("spawn")
     barrier, found = context.Barrier(number), context.Queue()
     processes = [context.Process(target=_steps_by_the_clock, args=(barrier, found)) for _ in range(number)]
@@ -48,7 +48,7 @@ def steps_of_processes(number: int) -> float:
 
 
 def games_of_workers(number: int) -> float:
-    """Games a second of a match between bots, the start of the workers included."""
+    """Games a second of a match between bots, including the start of the workers."""
     began = time.perf_counter()
     play_match("formula", "knocker", pairs=_PAIRS, seed=1, workers=number)
     return 2 * _PAIRS / (time.perf_counter() - began)

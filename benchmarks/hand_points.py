@@ -1,4 +1,4 @@
-"""Measures how many points a hand brings under every preset, for the chances to win a game (``agents.equity``): takes minutes.
+"""Measures how many points hands score under every preset, for the chances to win a game (``agents.equity``). Takes minutes.
 
 python -m benchmarks.hand_points
 """
@@ -20,7 +20,7 @@ PAIRS = 2000
 
 
 def hand_points(rules: str, pairs: int) -> dict[str, int]:
-    """How often a scored hand between the built-in styles, each against each, brought how many points."""
+    """Counts of scored hands by their points, between the built-in styles, each against each."""
     counts = np.zeros(1024, np.int64)
     for a, b in combinations_with_replacement(STYLES, 2):
         settings = MatchSettings(get_rules(rules), unit="hands", domain=Domain.TRAIN)

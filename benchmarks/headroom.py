@@ -1,14 +1,14 @@
-"""What a search could add to the network at most: the gain of a decision by play-outs to the end of the hand.
+"""The most that a search could add to the network: the gain of one decision, by rollouts to the end of the hand.
 
 python -m benchmarks.headroom
 python -m benchmarks.headroom --positions 400 --opponent formula
 
-Positions come from hands between the network and an opponent, one decision of each hand, whatever could be chosen there. Each of the
-policy's candidates is played out from the true state many times by the two players themselves: the hidden hand is the true one, what
-remains of the stock is shuffled anew, and the same shuffle serves all candidates. Half of the play-outs choose, the other half tell what
-the choice is worth, and the other way round: so the gain of choosing by the true hand, which no player may know, is not flattered by
-chance. Beside it, on the same play-outs, the gain of the search, which knows only the view. In points a decision and, by what a point is
-worth at 0:0, in games; intervals by hand.
+Positions come from hands between the network and an opponent: one decision of each hand, whatever its kind. Each of the
+candidates, the search's choice too, is played out many times from the true state by the two players themselves. The hidden hand is the
+true one, the rest of the stock is reshuffled, and all candidates share each shuffle. Half of the rollouts choose and the other half
+measure what the choice is worth, and then the other way round. So the gain of choosing by the true hand, which no player may know, is not
+inflated by chance. The gain of the search, which knows only the view, is measured on the same rollouts. Gains are in points a decision
+and, by what a point is worth at 0:0, in games; intervals are by hand.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from ginenv.rules import get_rules
 from ginenv.view import VIEW, action_masks, make_views
 
 RULES = "eaai"
-# Candidates of a decision, and how probable they must be.
+# Most candidates of a decision, and least probability of each.
 _MOST, _LEAST = 5, 0.002
 
 
@@ -49,13 +49,13 @@ class Arguments:
     """Command line.
 
     Attributes:
-        positions: how many.
-        playouts: of each candidate, half for choosing.
-        worlds: of the search that is measured beside.
-        opponent: who sits on the other side.
+        positions: number of positions.
+        playouts: rollouts of each candidate, half of them for choosing.
+        worlds: worlds of the search that is measured on the same rollouts.
+        opponent: the opponent.
         network: checkpoint; the shipped one when left out.
-        seed: of the deals.
-        out: JSON to write.
+        seed: seed of the deals.
+        out: JSON file to write.
     """
 
     positions: int = 1500
@@ -81,7 +81,7 @@ def _apply_all(states, rows, actions):
 
 @kernel
 def _shuffle_stocks(states, words):
-    """Shuffles what remains of each stock; equal words shuffle equally."""
+    """Shuffles the rest of each stock; equal words give equal shuffles."""
     for i in range(states.shape[0]):
         s = states[i]
         word = words[i]
@@ -99,7 +99,7 @@ def _points(states, seats, out):
 
 
 def _tick(states: np.ndarray, players: tuple[Player, Player], seats: np.ndarray, luck: np.random.Generator) -> bool:
-    """One half-move of every hand that is not over; player 0 sits in ``seats``. Returns whether any was left."""
+    """Plays one action in every hand that is not over; player 0 sits in ``seats``. Returns whether any such hand was left."""
     rows = np.flatnonzero(states["phase"] != PHASE_OVER)
     if not rows.size:
         return False
@@ -115,7 +115,7 @@ def _tick(states: np.ndarray, players: tuple[Player, Player], seats: np.ndarray,
 
 
 def positions(players: tuple[Player, Player], count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """A decision of player 0 from each of ``count`` hands: ``STATE[count]`` and its seats ``int64[count]``."""
+    """One decision of player 0 from each of ``count`` hands: ``STATE[count]`` and player 0's seats ``int64[count]``."""
     luck = np.random.default_rng(seed)
     states, seats = np.zeros(count, STATE), np.arange(count, dtype=np.int64) % 2
     states["rules"] = get_rules(RULES).block
@@ -127,7 +127,7 @@ def positions(players: tuple[Player, Player], count: int, seed: int) -> tuple[np
         rows = np.flatnonzero((states["phase"] <= PHASE_DISCARD) & (states["turn"] == seats))
         legal = make_views(states[rows], seats[rows])["legal"]
         rows = rows[np.bitwise_count(legal.astype(np.uint64)).sum(1) > 1]
-        # Reservoir sampling: every decision of a hand is as likely.
+        # Reservoir sampling: every decision of a hand is equally likely.
         seen[rows] += 1
         rows = rows[luck.random(len(rows)) * seen[rows] < 1]
         found[rows] = states[rows]
@@ -146,7 +146,7 @@ def _chances(player: NetworkPlayer, views: np.ndarray) -> np.ndarray:
 def play_out(
     state: np.ndarray, seat: int, actions: np.ndarray, count: int, players: tuple[Player, Player], seed: int
 ) -> np.ndarray:
-    """Points to the mover of play-outs after each action: ``float64[actions, count]``."""
+    """The mover's points in rollouts after each action: ``float64[actions, count]``."""
     states = np.repeat(state, len(actions) * count)
     words = np.random.default_rng(seed).integers(1, 2**63, count, np.uint64)
     _shuffle_stocks(states, np.tile(words, len(actions)))
@@ -160,7 +160,7 @@ def play_out(
 
 
 def measure(asked: Arguments) -> dict[str, Any]:
-    """All figures."""
+    """Measures all figures."""
     network = load_network(asked.network) if asked.network else make_network()
     opponent = network if asked.opponent == "network" else make_player(asked.opponent, 1)
     search = make_search(worlds=asked.worlds, network=asked.network)

@@ -1,11 +1,11 @@
-"""Draws the opponents that are kept aside from all training, and measures how much they lose to a player.
+"""Draws the held-out opponents, which are kept out of all training, and measures how much they lose to a player.
 
 python -m benchmarks.held_out draw
 python -m benchmarks.held_out measure
 
-Ten styles of the population's generator, from a seed of their own, and the two players of ``agents.levels.bench.kinds``. ``draw`` tries
-styles in the order in which they are drawn and leaves out those that lose too much in a short match; it is done once, before anything is
-trained. ``measure`` plays all twelve at length. Both write ``agents/levels/bench/held_out.json``.
+They are ten styles from the population's generator, with a seed of their own, and the two players of ``agents.levels.bench.kinds``.
+``draw`` tries styles in the order drawn and leaves out those that lose too much in a short match; it is done once, before anything is
+trained. ``measure`` plays long matches against all twelve. Both write ``agents/levels/bench/held_out.json``.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from agents.levels.bench.opponents import HELD_OUT, PlayersBySeries, held_out, h
 from ginenv.players import Player, make_player
 
 SEED, STYLES = 1414, 10
-# Points a hand that a held-out opponent may lose: from hopeless ones nothing is learned about adaptation.
+# Most points a hand that a held-out opponent may lose: hopeless opponents say nothing about adaptation.
 MOST_LOST = 12.0
-# Styles that are tried at a time, and hands of each.
+# Styles tried at a time, and hands of each.
 _AT_A_TIME, _TRIED = 12, 500
-# Hands of a lane, one after the other, and lanes of each opponent at a time.
+# Hands in a lane, one after the other, and lanes of each opponent at a time.
 _EACH, _LANES = 10, 400
 
 
@@ -46,8 +46,8 @@ class Arguments:
 
     Attributes:
         what: draw or measure.
-        hands: of each opponent, to measure.
-        player: that they lose to.
+        hands: hands against each opponent, to measure.
+        player: the player that they lose to.
     """
 
     what: tyro.conf.Positional[Literal["draw", "measure"]]
@@ -56,7 +56,7 @@ class Arguments:
 
 
 def lost(player: str, opponents: list[Player], hands: int, seed: int) -> np.ndarray:
-    """Points of every hand that opponents lose: ``[opponents, hands]``."""
+    """Points that opponents lose in every hand: ``[opponents, hands]``."""
     lanes = hands // _EACH
     parts = []
     for first in range(0, lanes, _LANES):
@@ -73,7 +73,7 @@ def _row(points: np.ndarray) -> dict[str, Any]:
 
 
 def draw(player: str) -> dict[str, Any]:
-    """The styles, and those left out."""
+    """Draws the styles; returns them and those left out."""
     styles: dict[str, Any] = {}
     left_out: dict[str, float] = {}
     first = 0
@@ -91,14 +91,14 @@ def draw(player: str) -> dict[str, Any]:
 
 
 def measure(player: str, hands: int) -> dict[str, Any]:
-    """What every held-out opponent loses."""
+    """Measures what every held-out opponent loses."""
     names = held_out_names()
     points = lost(player, [held_out(name, k) for k, name in enumerate(names)], hands, SEED + 1_000_000)
     return {"points_lost_to": player, "points_lost": {name: _row(points[k]) for k, name in enumerate(names)}}
 
 
 def show(player: str, rows: dict[str, dict[str, Any]]) -> None:
-    """Prints the table; ends with an error if one opponent loses too much."""
+    """Prints the table; exits with an error if an opponent loses too much."""
     table = Table(title=f"Points a hand lost to {player}", title_justify="left")
     table.add_column("opponent")
     table.add_column("points a hand", justify="right")
@@ -111,7 +111,7 @@ def show(player: str, rows: dict[str, dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    """Does what is asked."""
+    """Draws or measures."""
     asked = tyro.cli(Arguments)
     torch.set_num_threads(1)
     if asked.what == "draw":

@@ -1,10 +1,11 @@
-"""Ctrl-C and SIGTERM at random moments of train, evaluate, tournament and adaptation: nothing may be lost, left behind, or a traceback.
+"""Ctrl-C and SIGTERM at random moments of train, evaluate, tournament and adaptation: no lost results, leftovers or tracebacks allowed.
 
-`python -m benchmarks.interrupts --rounds 40` (`--only train evaluate` for some of them). Each command is run once undisturbed, on a few
-seconds' work, and then again and again with a signal at a random moment from when it listens until it would have ended. Half of the
-signals are Ctrl-C, to all of the program's processes as a terminal sends it, half SIGTERM, to the program alone; every second match and
-tournament is played by two workers. Training, tournament and adaptation are then started again with the same words, and must end with the
-same result; a match must have written what it has and said so, or said that nothing was finished.
+`python -m benchmarks.interrupts --rounds 40` (`--only train evaluate` for some of them). Each command is run undisturbed first, on a few
+seconds' work. Then it is run again and again with a signal at a random moment, from when it handles signals until it would have ended.
+Half of the signals are Ctrl-C, sent to all of the program's processes as a terminal does, and half are SIGTERM, sent to the program
+alone. Every second match and tournament is played by two workers. Training, tournament and adaptation are then started again with the
+same arguments and must end with the same result. A match must have written its finished part and said so, or said that nothing was
+finished.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ from agents.files import read_json, write_json
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "interrupts.json"
-# Longer than any of these runs takes; only a program that hangs gets there.
+# Longer than any of these runs takes; only a program that hangs reaches it.
 _PATIENCE = 300.0
 # How long processes may take to notice that their program has ended.
 _GRACE = 5.0
-# What no program may say, whatever happens to it.
+# What no program may print, whatever happens to it.
 _UGLY = ("Traceback", "Exception ignored", "leaked", "Fatal")
-# Keys of results that are different in every run.
+# Keys of results that differ from run to run.
 _TIMES = ("elapsed_seconds", "seconds", "ms_per_decision", "minutes", "command", "out", "workers")
 _SMALL = {
     "games": 64,
@@ -65,7 +66,7 @@ class Ended(NamedTuple):
 
 
 def listens(pid: int) -> bool:
-    """Whether a process has a handler of its own for SIGTERM: before, Ctrl-C and SIGTERM end the interpreter in its own way."""
+    """Whether a process has its own SIGTERM handler; until then, Ctrl-C and SIGTERM end the interpreter in the default way."""
     try:
         caught = re.search(r"SigCgt:\s*(\w+)", Path(f"/proc/{pid}/status").read_text())
     except OSError:
@@ -74,7 +75,7 @@ def listens(pid: int) -> bool:
 
 
 def run(words: list[str], moment: float | None = None, ctrl_c: bool = True) -> Ended:
-    """Runs a command in a session of its own, with a signal at a moment after it has begun to listen."""
+    """Runs a command in its own session; sends it a signal ``moment`` seconds after it has begun to handle signals."""
     began = time.monotonic()
     with tempfile.TemporaryFile("w+") as output:
         process = subprocess.Popen(
@@ -96,7 +97,7 @@ def run(words: list[str], moment: float | None = None, ctrl_c: bool = True) -> E
         except subprocess.TimeoutExpired:
             status = -1
         ended = time.monotonic()
-        # Those of the library that starts workers notice only by and by that the program has ended.
+        # The helper processes of the library that starts workers notice only after a while that the program has ended.
         while (left := _left(process.pid)) and time.monotonic() - ended < _GRACE:
             time.sleep(0.05)
         if left:
@@ -106,7 +107,7 @@ def run(words: list[str], moment: float | None = None, ctrl_c: bool = True) -> E
 
 
 def _left(session: int) -> list[str]:
-    """Processes of a session, in words."""
+    """Descriptions of the processes of a session."""
     found = []
     for process in psutil.process_iter():
         try:
@@ -127,9 +128,9 @@ class Command(NamedTuple):
     """A command that is interrupted.
 
     Attributes:
-        words: of a run in a directory, by the number of workers.
-        result: what a finished run in that directory came to.
-        resumes: whether the same words continue it.
+        words: arguments of a run, from its directory and the number of workers.
+        result: the result of a finished run in that directory.
+        resumes: whether the same arguments continue an interrupted run.
     """
 
     words: Callable[[Path, int], list[str]]
@@ -191,7 +192,7 @@ COMMANDS = {
 
 
 def _problems(ended: Ended, out: Path) -> list[str]:
-    """What is wrong whatever was interrupted."""
+    """Problems that can occur with any command."""
     found = [f"said {word!r}" for word in _UGLY if word in ended.said]
     found += [f"left a process: {each}" for each in ended.left]
     found += [
@@ -203,7 +204,7 @@ def _problems(ended: Ended, out: Path) -> list[str]:
 
 
 def _match_is_sound(out: Path, ended: Ended) -> list[str]:
-    """Whether an interrupted match holds exactly the first of its pairs, and said how many."""
+    """Checks that an interrupted match holds exactly its first pairs and said how many; returns what is wrong."""
     if not (out / "match.json").exists():
         fine = ended.status == 130 and ended.said.rstrip().endswith("interrupted before anything was finished")
         return [] if fine else ["wrote nothing, and did not say so"]
@@ -217,7 +218,7 @@ def _match_is_sound(out: Path, ended: Ended) -> list[str]:
 
 
 def interrupt(name: str, rounds: int, rng: np.random.Generator, keep: Path) -> dict[str, Any]:
-    """Interrupts one command in so many rounds; returns what happened."""
+    """Interrupts one command in this many rounds; returns what happened."""
     command = COMMANDS[name]
     run(command.words(keep / "warm", 1))
     whole = run(command.words(keep / "whole", 1))
@@ -256,7 +257,7 @@ def interrupt(name: str, rounds: int, rng: np.random.Generator, keep: Path) -> d
 
 
 def main() -> None:
-    """Writes the results."""
+    """Interrupts the commands and writes the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=40, help="of each command")
     parser.add_argument("--only", nargs="+", choices=COMMANDS, default=list(COMMANDS))

@@ -1,4 +1,4 @@
-"""When it can knock, how often does a player? A player in the trap of always knocking shows 100 per cent everywhere.
+"""How often a player knocks when it can. A player in the trap of always knocking shows 100 per cent everywhere.
 
 python -m benchmarks.knocks network
 """
@@ -30,11 +30,11 @@ class Arguments:
 
     Attributes:
         player: name of the player, or a checkpoint's directory.
-        opponent: who sits across; the player itself when left out.
-        out: JSON to write.
+        opponent: the opponent; the player itself when left out.
+        out: JSON file to write.
         rules: preset.
-        pairs: deals, each played twice.
-        seed: of the deals.
+        pairs: number of deals, each played twice.
+        seed: seed of the deals.
     """
 
     player: tyro.conf.Positional[str]

@@ -1,14 +1,14 @@
-"""What there is to win by knowing whom one plays: a response trained against one opponent, beside one trained against all of them.
+"""What knowing the opponent is worth: a response trained against one opponent, compared with one trained against all of them.
 
 python -m benchmarks.known_opponents                                   half an hour on two cores
 python -m benchmarks.known_opponents --common 20k --dedicated 20k --hands 400 --runs runs/try --out runs/try/known_opponents.json
 
-One response learns against the twelve held-out opponents in equal parts, as if they were one. From it go on twelve that meet one
-opponent each, and for comparison one that goes on against all, each for as many decisions. On the same fresh deals: what a dedicated
-response wins from its opponent, less what the one that went on against all wins from it. That is what knowing the opponent is worth to
-this learner, and what twelve times the practice against it is worth besides; a longer training may find more. Intervals are by series of
-fresh deals, of one training each: another seed of a training would give other figures. Opponents kept aside are met here in training, so
-nothing of it ships. Responses that are there already are not trained again.
+One response learns against the twelve held-out opponents in equal parts, as if they were one. Training then continues from it in twelve
+dedicated responses, which meet one opponent each, and for comparison in one against all, each for the same number of decisions. The
+measure is what a dedicated response wins from its opponent, less what the one against all wins from it, on the same fresh deals. It is
+what knowing the opponent is worth to this learner, plus what twelve times the practice against it is worth; longer training may find
+more. Intervals are by series of fresh deals, for one training each: another training seed would give other figures. Because held-out
+opponents are met in training here, nothing of it ships. Responses that exist already are not trained again.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from agents.network.player import load_network, network_directory
 from ginenv.errors import GinError, must_be
 
 RULES = "eaai"
-# Hands of a series, one after the other.
+# Hands in a series, one after the other.
 _EACH = 10
 
 
@@ -46,13 +46,13 @@ class Arguments:
 
     Attributes:
         start: checkpoint that the response to all begins from; the shipped network when left out.
-        common: decisions against all opponents.
-        dedicated: decisions that each response takes after that.
-        hands: against each opponent, by each of the players that are compared.
-        seed: of trainings and deals.
-        base: configuration that they learn by.
+        common: training decisions against all opponents.
+        dedicated: further training decisions of each response.
+        hands: hands against each opponent, by each of the players compared.
+        seed: seed of training and deals.
+        base: training configuration.
         runs: directory of the responses.
-        out: JSON to write.
+        out: JSON file to write.
     """
 
     start: str = "network"
@@ -68,7 +68,7 @@ class Arguments:
 def _respond(
     asked: Arguments, progress: Progress, start: str, decisions: str, names: list[str], out: Path, seed: int
 ) -> str:
-    """The directory of a response to some held-out opponents, which is trained if it is not there."""
+    """The directory of a response to some held-out opponents; the response is trained if it does not exist."""
     base: TrainConfig = load_config(asked.base)
     settings = {
         "start": read_metadata(start)["weights_sha256"],
@@ -80,7 +80,7 @@ def _respond(
     if (out / METADATA).exists() and read_metadata(out)["about"] == settings:
         return str(out)
     total = parse_count(decisions)
-    # The pool's names are placeholders: opponents kept aside have none that a training could ask for.
+    # The pool's names are placeholders: held-out opponents have no names that a training could use.
     learner = begin_response(base, start, total, seed, RULES, ["easy"] * len(names))
     learner.opponents.pool = [[held_out(name, thread) for name in names] for thread in range(learner.threads)]
     task = progress.add_task(f"response to {names[0] if len(names) == 1 else 'all'}", total=total)
@@ -100,7 +100,7 @@ def _respond(
 
 
 def _won(player: str, opponent: str, hands: int, seed: int) -> np.ndarray:
-    """Points a hand of every series of a checkpoint against a held-out opponent."""
+    """A checkpoint's points a hand in every series against a held-out opponent."""
     points = play_series(
         load_network(player),
         held_out(opponent),
@@ -124,7 +124,7 @@ def main() -> None:
     start = network_directory(asked.start)
     if asked.hands < 2 * _EACH or asked.hands % _EACH:
         raise GinError(must_be("hands", f"a multiple of {_EACH}, {2 * _EACH} or more", asked.hands))
-    # Deals of their own for what goes on.
+    # The continued trainings get deals of their own.
     again = asked.seed + 1
     rows, gains = {}, []
     with Progress(console=Console(), transient=True) as progress:

@@ -1,4 +1,4 @@
-"""The tables of ``docs/results.md`` about the levels: strength, what they gain by whose history, and what there is to gain."""
+"""The tables of ``docs/results.md`` about the levels: their strength, what each history gains them, and what could be gained."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _ladder(name: str, row: dict[str, Any]) -> list[str]:
 
 
 def _who(name: str) -> str:
-    """The level of a row, and with what it chose where it has a search."""
+    """The level of a row, and whether it chose by its search or by its network alone."""
     level = name.split()[1]
     return f"`{level}`" + (
         " with its search" if name.endswith("search") else ", network alone" if level == "level-4" else ""
@@ -29,7 +29,7 @@ def _who(name: str) -> str:
 
 
 def _windows(row: dict[str, Any]) -> list[str]:
-    """The windows of hands of an adaptation, the earliest first."""
+    """The windows of hands in an adaptation row, the earliest first."""
     return sorted(row["specific_gain"], key=lambda window: int(window.split("_")[0]))
 
 
@@ -101,7 +101,7 @@ LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[st
 
 
 def ratings_table() -> list[str]:
-    """What the cards of the levels say."""
+    """The ratings and styles on the levels' cards."""
     rows = []
     for name in LEVEL_NAMES:
         card = read_rating(load_level(name))
@@ -133,7 +133,7 @@ def levels_table() -> list[str]:
 
 
 def histories_table() -> list[str]:
-    """What each level gains by its opponent's own history, by a mixture of the others', and by a wrong one's."""
+    """What each level gains from its opponent's own history, from a mixture of the other opponents' histories, and from a wrong one's."""
     measured = json.loads((RESULTS / "levels.json").read_text(encoding="utf-8"))["rows"]
     rows = [row for name in LEVEL_NAMES if (row := measured.get(f"adaptation {name}")) is not None]
     windows = _windows(rows[0])
@@ -169,7 +169,7 @@ one training."""
 
 
 def told_table() -> list[str]:
-    """What a network wins that is told its opponent's style."""
+    """What a network wins when it is told its opponent's style."""
     document = json.loads((RESULTS / "ceiling.json").read_text(encoding="utf-8"))
     settings, gains = document["settings"], document["summary"]
     keys = ("truth_less_start", "truth_less_typical", "another_less_typical")
@@ -201,7 +201,7 @@ more. The common one began from `benchmarks/checkpoints/level-base`. Intervals b
 
 
 def known_table() -> list[str]:
-    """What dedicated responses win more than a common one."""
+    """How much more dedicated responses win than a common one."""
     document = json.loads((RESULTS / "known_opponents.json").read_text(encoding="utf-8"))
     settings = document["settings"]
     rows = [

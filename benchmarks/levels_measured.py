@@ -1,12 +1,12 @@
-"""The levels, measured: the ladder, what they gain by learning, whether they grow, and how they vary.
+"""Measures the levels: the ladder, what they gain by learning, whether they grow, and how their play varies.
 
 python -m benchmarks.levels_measured                          everything
 python -m benchmarks.levels_measured --series 300 --parts adaptation --levels level-1
 
-Results are kept after every row in ``benchmarks/results/levels.json`` with the counts that were asked for; a row with these counts is
-not played again, rows of other weights or settings than the installed ones are dropped. Level 4 stands on the ladder with its search,
-adapts and grows by its network alone, and adapts with its search in fewer and shorter series besides, half of them on each of two
-processes; what one of them has finished is kept in ``runs/levels_measured`` until the row is written.
+Results are saved after every row in ``benchmarks/results/levels.json`` with the counts asked for. A row with the same counts is not
+played again; rows of weights or settings other than the installed ones are dropped. Level 4 plays on the ladder with its search, and
+adapts and grows with its network alone. It also adapts with its search, in fewer and shorter series, half of them in each of two
+processes. Their finished parts are kept in ``runs/levels_measured`` until the row is written.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ LADDER = (
 )  # fmt: skip
 # A strong player that no answers were found against.
 STRONG = "benchmarks/checkpoints/stages"
-# Series against the opponents that must do no harm, at most.
+# Most series against the opponents against which learning must do no harm.
 HARM_SERIES = 25
-# Series against each opponent, and hands, of a level that searches: some thirty hands a second.
+# Series against each opponent, and hands in each, of a level that searches: some thirty hands a second.
 SEARCH_SERIES, SEARCH_HANDS = 12, 300
 # Processes that share the series of a level that searches, and how far their seeds are apart.
 PROCESSES, _APART = 2, 1000
-# Rules beside eaai under which some levels adapt too, and in how many series at most.
+# Rules besides eaai, the levels that also adapt under them, and the most series in which they do.
 OTHER_RULES, ADAPT_THERE, OTHER_SERIES = ("dg-standard", "gc"), ("level-2", "level-4"), 12
 PARTS = ("ladder", "adaptation", "rules", "search", "growth", "variety")
 
@@ -68,20 +68,20 @@ def ladder(one: str, other: str, games: int) -> dict[str, Any]:
 
 
 def adaptation(name: str, series: int, hands: int = 500, rules: str = "eaai", worlds: int = 0) -> dict[str, Any]:
-    """What a level gains against opponents held back, and that it loses nothing against others."""
+    """What a level gains against held-out opponents, and that it loses nothing against others."""
     asked = {"level": name, "series": series, "hands": hands, "rules": rules, "worlds": worlds, "strong": STRONG}
     return run_adaptation(parse_config(asked | {"harm_series": min(series, HARM_SERIES)}, AdaptationConfig))
 
 
 def adaptation_by_search(name: str, series: int, hands: int, worlds: int) -> dict[str, Any]:
-    """The same of a level that searches, under ``eaai``."""
+    """The same for a level that searches, under ``eaai``."""
     asked = {"level": name, "series": series, "hands": hands, "worlds": worlds, "strong": STRONG}
     config = parse_config(asked, AdaptationConfig)
     shares = [
         config.model_copy(update={"series": series // PROCESSES, "seed": _APART * k, "out": KEPT})
         for k in range(PROCESSES)
     ]
-    # Threads of torch beside processes would only wait for each other.
+    # With several processes, torch's threads would only wait for each other.
     with ProcessPoolExecutor(PROCESSES, get_context("spawn"), torch.set_num_threads, (1,)) as pool:
         measured = joined(list(pool.map(_share, shares)))
     found = results(config, level_of(config), measured)
@@ -96,7 +96,7 @@ def _share(config: AdaptationConfig) -> Measured:
 
 
 def growth(name: str, histories: int) -> dict[str, Any]:
-    """What experience brings against opponents not met before."""
+    """What experience gains against opponents not met before."""
     found = measure_growth(load_level(name).with_settings(worlds=0), histories)
     return {
         "histories": histories,
@@ -118,12 +118,12 @@ def variety(name: str, deals: int, hands: int, worlds: int = 0) -> dict[str, Any
 
 
 def kept() -> dict[str, Any]:
-    """What was measured of the levels, of the network that level 4 searches with and by such a search, as they are now."""
+    """The rows measured with the current levels, the network that level 4 searches with, and the search's settings."""
     document = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {"players": {}, "rows": {}}
     players = {name: load_level(name).digest for name in NAMES} | {"network": read_metadata(SHIPPED)["weights_sha256"]}
     players |= {f"{name} as installed": digest_of(load_level(name).directory, FILES) for name in NAMES}
     players |= {f"{name} without search": _without_search(load_level(name)) for name in NAMES}
-    # What a level does not set of its search is the search's own.
+    # Search settings that a level does not set are the search's defaults.
     players["search"] = SearchConfig().model_dump_json()  # pyright: ignore[reportCallIssue]
     changed = {name for name in players if document["players"].get(name) != players[name]}
     rows = {name: row for name, row in document["rows"].items() if not changed & _players_of(name)}
@@ -131,16 +131,16 @@ def kept() -> dict[str, Any]:
 
 
 def _without_search(level: Level) -> str:
-    """What a level's play depends on where it learns and its network plays alone."""
+    """What a level's play depends on when it learns and plays by its network alone."""
     settings = level.settings.model_dump_json(exclude={"title", "worlds", "slack"})
     return f"{digest_of(level.directory, (WEIGHTS, ANSWERS))} {settings}"
 
 
 def _players_of(row: str) -> set[str]:
-    """Whose play a row tells of: ``ladder level-4 network``, ``variety level-4 search``."""
+    """The players that a row depends on, from names such as ``ladder level-4 network`` and ``variety level-4 search``."""
     kind, *names = row.split()
     searches = "level-4" in names and (kind == "ladder" or "search" in names)
-    # On the ladder and for its variety a level learns nothing: how it answers opponents does not matter.
+    # On the ladder and for variety a level does not learn, so its answers to opponents do not matter.
     learns = kind not in ("ladder", "variety")
     which = ("" if searches else " without search") if learns else " as installed"
     levels = {f"{name}{which}" for name in names if name in NAMES}
@@ -190,7 +190,7 @@ def main() -> None:
         if kept()["rows"].get(name, {}).get("counts") == counts:
             continue
         found = job(**counts) | {"counts": counts}
-        # Read again, since another part may have been measured meanwhile.
+        # Read again, because another part may have been measured meanwhile.
         document = kept()
         document["rows"][name] = found
         document["rows"] = dict(sorted(document["rows"].items()))

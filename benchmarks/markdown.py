@@ -1,4 +1,4 @@
-"""Tables as Markdown writes them, and figures with their intervals."""
+"""Tables in Markdown, and figures with their intervals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def table(headings: list[str], rows: Iterable[list[str]]) -> list[str]:
-    """The lines of a table, and the empty line after it."""
+    """The lines of a table and the empty line after it."""
     return [f"| {' | '.join(cells)} |" for cells in (headings, ["---"] * len(headings), *rows)] + [""]
 
 

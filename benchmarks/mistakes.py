@@ -1,19 +1,19 @@
-"""Do mistakes mean something? The mean loss per decision of players of known strength, and blunders looked at again.
+"""Do mistakes mean something? Measures the mean loss per decision of players of known strength, and judges blunders again.
 
 python -m benchmarks.mistakes                       500 hands of each player, 200 games of every two of them
 python -m benchmarks.mistakes --hands 40 --pairs 10 --confirm 10 --out runs/mistakes --results runs/mistakes/results.json
 
-Every player plays the same deals against the same opponent under ``eaai``, from 0 : 0 with the game to 100 points before it; all its
-decisions are judged as ``gin analyse`` judges them. The order of the players by loss is compared with their ratings in a tournament
-among themselves (Spearman's rank correlation). Then blunders are drawn at random and judged again in 16 times the worlds, from another
-seed: that tells how many are mere noise of the worlds, not whether the critic that judges all of them is right.
+Every player plays the same deals against the same opponent under ``eaai``, from 0 : 0 with the game to 100 points ahead. All its
+decisions are judged as by ``gin analyse``. The order of the players by loss is compared with their ratings in a tournament among
+themselves (Spearman's rank correlation). Then blunders are drawn at random and judged again in 16 times the worlds, from another seed.
+That shows how many are mere noise of the worlds, not whether the critic that judges all of them is right.
 
-The marks are calibrated on levels 1 to 3: of every decision its loss is kept, and a table says how many marks a hand of each level
-would have at half the thresholds, at those of ``agents.analysis.marks``, and at twice as much. Thresholds serve if every mark is rarer
-from level to level, if a blunder is no every hand's matter even for level 1, and if it is still there in more worlds.
+The marks are calibrated on levels 1 to 3. The loss of every decision is kept, and a table shows how many marks a hand of each level
+would have at half the thresholds, at those of ``agents.analysis.marks``, and at twice the thresholds. The thresholds are useful if every
+mark gets rarer from level to level, if even level 1 does not blunder in every hand, and if blunders are still found in more worlds.
 
-What was found is written to ``--out`` after every tenth hand; the same command goes on where it was stopped, and with larger counts
-plays what is missing. How much is done and what time is left is shown meanwhile (without a terminal: a line a minute).
+Results are written to ``--out`` after every tenth hand. The same command continues where it was stopped, and with larger counts plays
+what is missing. Progress and time left are shown meanwhile (without a terminal: a line a minute).
 """
 
 from __future__ import annotations
@@ -52,20 +52,20 @@ RULES = "eaai"
 # Hands between two writes.
 EVERY = 10
 ALL = (*MARKS, UNCLEAR, "")
-# Losses below this (of the game) are not kept one by one.
+# Losses below this (a fraction of the game) are not kept one by one.
 LEAST_KEPT = 0.0025
-# On whom marks are calibrated, and by what their thresholds are multiplied beside.
+# The players on which marks are calibrated, and the factors by which thresholds are multiplied.
 CALIBRATED_ON, TRIED = NAMES[:3], (0.5, 1.0, 2.0)
-# The bars: rank correlation, and the part of the blunders that are mistakes in this many times the worlds, too.
+# The bars: rank correlation, and the fraction of blunders that are still blunders in this many times the worlds.
 SPEARMAN, CONFIRMED, TIMES = 0.9, 0.8, 16
 
 
 class Kept:
-    """What has been judged, on disk; of other settings or weights it is begun anew.
+    """The judgements kept on disk; with other settings or weights they start afresh.
 
     Args:
         path: the file.
-        asked: what it depends on.
+        asked: the settings and weights that the judgements depend on.
     """
 
     def __init__(self, path: Path, asked: dict[str, Any]) -> None:
@@ -77,12 +77,12 @@ class Kept:
                 self.found = known
 
     def write(self) -> None:
-        """Writes it."""
+        """Writes the file."""
         write_json(self.path, self.found)
 
 
 def judge_hands(name: str, kept: Kept, analyst: Analyst, opponent: str, hands: int, console: Console) -> None:
-    """Plays and judges the hands of a player that are missing: of each its decisions, their losses, and what was marked."""
+    """Plays and judges a player's missing hands; keeps for each its decisions, their losses, and what was marked."""
     rows: list[dict[str, Any]] = kept.found["players"].setdefault(name, [])
     if len(rows) >= hands:
         return
@@ -132,7 +132,7 @@ def _judge_missing(
 
 
 def confirm(name: str, kept: Kept, worlds: int, count: int, console: Console) -> None:
-    """Judges blunders of a player again in more worlds: of each the mark there, and both losses."""
+    """Judges blunders of a player again in more worlds; keeps for each the new mark and both losses."""
     rows = kept.found["players"][name]
     places = [(n, *mark) for n, row in enumerate(rows) for mark in row["marked"] if mark[1] == "blunder"]
     done: dict[str, Any] = kept.found["confirmed"].setdefault(name, {})
@@ -157,20 +157,20 @@ def spearman(one: list[float], other: list[float]) -> float:
 
 
 def loss_per_decision(rows: list[dict[str, Any]]) -> tuple[float, float]:
-    """The mean loss per decision, and the half-width of its 95 % interval by hands (a ratio's, linearised)."""
+    """The mean loss per decision, and the half-width of its 95 % interval by hands (of a ratio, linearised)."""
     losses, counts = (np.array([row[key] for row in rows], np.float64) for key in ("loss", "decisions"))
     found = ratio(losses, counts)
     return found.mean, found.half
 
 
 def calibration(kept: Kept) -> tuple[dict[str, Any], Table]:
-    """Marks a hand of levels 1 to 3 at the thresholds and at others: ``{factor: {mark: {level: marks a hand}}}``, and the table of them."""
+    """Marks a hand of levels 1 to 3 by factor of the thresholds: ``{factor: {mark: {level: marks a hand}}}``, and the table of them."""
     table = Table(title="marks a hand, by what the thresholds are multiplied by", box=box.SIMPLE)
     for heading in ("", "loss from", *CALIBRATED_ON, "rarer from level to level"):
         table.add_column(heading, justify="right" if heading else "left")
     found: dict[str, Any] = {}
     for factor in TRIED:
-        # From the least; what is at the next threshold or above has that mark.
+        # From the smallest threshold; a loss at or above the next one has the next mark.
         steps = [(mark, factor * least) for mark, least in THRESHOLDS[::-1]]
         ends = [least for _, least in steps[1:]] + [float("inf")]
         for (mark, least), end in zip(steps, ends, strict=True):
@@ -187,7 +187,7 @@ def calibration(kept: Kept) -> tuple[dict[str, Any], Table]:
 
 
 def report(kept: Kept, ratings: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
-    """What follows from what was found, and what is to be shown of it."""
+    """The summary of the findings, and what is shown of it."""
     table = Table(
         title="loss per decision in percent of the game, and the part of decisions with each mark", box=box.SIMPLE
     )

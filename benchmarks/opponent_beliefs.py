@@ -1,4 +1,4 @@
-"""What a choice model adds to the belief about the opponent's cards: log-loss a card at one turn of many hands."""
+"""What a choice model adds to the belief about the opponent's cards: log-loss per card at one turn of many hands."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ from ginenv.engine import STATE, apply, deal, next_word
 from ginenv.jit import below, kernel, mix, popcount
 from ginenv.view import VIEW, look
 
-# Own discards before the view that is looked at: it is the sixth turn.
+# Own discards before the measured view, which is that of the sixth turn.
 _BEFORE = 5
 _DRAWN = 512
-# Factors on the log-likelihood that are tried.
+# Factors of the log-likelihood to try.
 TRUSTS = (0.25, 0.5, 1.0)
 
 
 @kernel
 def weigh_hands(v, weights, stranger, hands, space, logs, stream):
-    """Log-likelihood of the opponent's choices so far in a hand, for each hand that it may hold, less that of a stranger's choices.
+    """Log-likelihood of the opponent's choices so far, for each hand that it may hold, less that under a stranger's weights.
 
-    Along one random history for each hand: what came from the stock is drawn evenly. For an opponent of whom nothing is known all are 0.
+    It is taken along one random history of each hand, in which the cards from the stock are drawn uniformly. For an opponent about which
+    nothing is known, all values are 0.
 
     Args:
         v: the view.
-        weights: ``float64[NUM_WEIGHTS]``, the opponent's.
-        stranger: the population's.
+        weights: ``float64[NUM_WEIGHTS]``, the opponent's weights.
+        stranger: the population's weights.
         hands: ``int64[P]``.
         space: a ``WORKSPACE``.
         logs: ``float64[P]``, written.
@@ -72,7 +73,7 @@ def weigh_hands(v, weights, stranger, hands, space, logs, stream):
 
 @kernel
 def _views_at(finals, decks, views, hidden, found, state):
-    """Plays finished hands again up to the sixth discard of the seat that watched; writes its views and the hands hidden from it."""
+    """Replays finished hands up to the sixth discard of the observing seat; writes its views and the hands hidden from it."""
     s = state[0]
     for i in range(finals.shape[0]):
         v = finals[i]
@@ -107,15 +108,15 @@ def _weigh(v, weights, stranger, hands, space, logs, stream):
 
 
 def measure_beliefs(hands: Hands, known: dict[str, np.ndarray], stranger: np.ndarray) -> dict[str, np.ndarray]:
-    """Log-loss a card in the sixth turn, nats, by style and by what is known.
+    """Log-loss per card in the sixth turn, in nats, by style and by what is known.
 
     Args:
         hands: finished hands.
         known: the styles' weights ``[styles, NUM_WEIGHTS]`` by name.
-        stranger: the population's.
+        stranger: the population's weights.
 
     Returns:
-        ``float64[styles]`` for counting cards, for the hand model, and for the hand model with each of the weights, less the hand model.
+        ``float64[styles]`` for counting cards and for the hand model; and for the hand model with each of ``known``, less the hand model.
     """
     flat, styles = hands.flat(), hands.rows
     views, hidden = np.zeros(len(styles), VIEW), np.zeros(len(styles), np.int64)

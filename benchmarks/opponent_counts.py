@@ -1,7 +1,7 @@
-"""Habits counted and shrunk to the population's, as a forecast of choices: what the choice model is compared with.
+"""Predicts choices from counted habits, shrunk towards the population's: the baseline for the choice model.
 
-A habit is a kind of card thrown, of upcard taken, or of knock: how often it was seen, against how often a stranger would have done so.
-The ratio of the two, each with some imagined cases added, corrects what a stranger's probabilities are.
+A habit is a kind of card thrown, of upcard taken, or of knock. The number of times it was seen is compared with how often a stranger
+would have done so. The ratio of the two, each with some imagined cases added, corrects the probabilities of a stranger.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from agents.opponent_model.fit import Choices, true_choices
 from agents.opponent_model.posterior import ModelPrior
 from benchmarks.opponent_hands import Hands
 
-# Imagined cases of every habit, chosen on styles of the third seed.
+# Imagined cases added for every habit, chosen on styles of the third seed.
 _IMAGINED = 5.0
 
 
 def _kinds_of_cards(choices: Choices) -> np.ndarray:
-    """Which habits throwing each card would be: ``bool[n, cards, habits]``."""
+    """Which habits each card, if thrown, would count for: ``bool[n, cards, habits]``."""
     rows = choices.records["rows"]
     points, ways, danger = rows[:, :, 6], rows[:, :, 2], rows[:, :, 9] + rows[:, :, 10]
     turn = np.where(points > 0, rows[:, :, 7] / np.maximum(points, 1e-6), 0)
@@ -27,7 +27,7 @@ def _kinds_of_cards(choices: Choices) -> np.ndarray:
 
 
 def _cells(choices: Choices) -> np.ndarray:
-    """The number of the habit that a draw or a knock would be: ``int64[n]``; 0 for discards."""
+    """The number of the habit that a draw or a knock would count for: ``int64[n]``; 0 for discards."""
     rows = choices.records["rows"][:, 0]
     draw = np.select(
         [rows[:, 1] > 0, rows[:, 6] > 0, rows[:, 3] > 0, rows[:, 4] > 0, rows[:, 5] > 0], [1, 2, 3, 4, 5], 6
@@ -37,10 +37,10 @@ def _cells(choices: Choices) -> np.ndarray:
 
 
 class Counts:
-    """What was counted of every style.
+    """The counted habits of every style.
 
     Args:
-        prior: whose mean is a stranger.
+        prior: the prior, whose mean stands for a stranger.
         history: hands of every style.
     """
 
@@ -68,7 +68,7 @@ class Counts:
         return choices.chances(np.broadcast_to(self.prior.mean, (len(choices.hand), len(self.prior.mean))))
 
     def gains(self, fresh: Hands) -> np.ndarray:
-        """Nats a hand by which fresh hands are foretold better than a stranger's: ``float64[styles]``."""
+        """By how many nats a hand fresh hands are predicted better than with a stranger's weights: ``float64[styles]``."""
         flat = fresh.flat()
         choices = true_choices(flat.views, flat.decks, flat.positions)
         style = fresh.rows[choices.hand]

@@ -1,4 +1,4 @@
-"""Hands of many styles against one player, kept with all their cards: for fitting and measuring what is known of opponents."""
+"""Hands of many styles against one player, kept with all cards: for fitting opponent models and measuring what they know."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Hands(NamedTuple):
     Attributes:
         views: final ``VIEW`` of the player that the styles met.
         decks: ``uint8[..., 52]``, the cards in the order dealt.
-        positions: ``int64``, next card of the stock at the end.
+        positions: ``int64``, index of the next stock card at the end.
     """
 
     views: np.ndarray
@@ -50,7 +50,7 @@ class _Keeper(Observer):
 def play_hands(
     styles: np.ndarray, hands: int, seed: int, player: str = "network", rules: str = "eaai", lanes: int = 1
 ) -> Hands:
-    """Plays ``hands`` hands of each style; with ``lanes`` at a time of each style, which is faster."""
+    """Plays ``hands`` hands of each style; ``lanes`` of them at a time, which is faster."""
     count = len(styles)
     jobs = np.zeros(count * lanes, SLOT)
     jobs["job"] = np.arange(len(jobs))

@@ -1,11 +1,11 @@
-"""Fits what strangers are like, and measures what is known of opponents after some of their hands.
+"""Fits the prior for unknown opponents, and measures what is known about opponents after some of their hands.
 
 python -m benchmarks.opponent_model fit
 python -m benchmarks.opponent_model compare
 python -m benchmarks.opponent_model belief
 
-``fit`` writes the prior that ships, from styles of the training population. ``compare`` measures how well the choices of styles never
-trained on are foretold after 5, 20 and 100 hands, by the choice model and by counts; ``belief`` how well their cards are.
+``fit`` writes the prior that ships, from styles of the training population. ``compare`` measures how well the choice model and counts
+predict the choices of styles never trained on, after 5, 20 and 100 hands. ``belief`` does the same for their cards, after 20 and 100.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from benchmarks.opponent_hands import Hands, play_hands
 
 OUT = Path("benchmarks/results/opponent_model.json")
 HISTORIES = (5, 20, 100)
-# Hands of each style on which it is measured what is known of it; they come after its longest history.
+# Hands of each style on which knowledge of it is measured; they come after its longest history.
 FRESH = 60
 # Chosen on styles of the third seed (LOG.md).
 TEMPERED = 0.3
@@ -43,10 +43,10 @@ class Arguments:
 
     Attributes:
         what: fit, compare or belief.
-        styles: how many styles are drawn.
-        hands: of each style, to fit.
-        seed: with which styles are drawn: 1 is the training population's, 3 that on which things are chosen.
-        out: JSON of results.
+        styles: number of styles to draw.
+        hands: hands of each style, to fit.
+        seed: seed for drawing styles: 1 is the training population's, 3 that of the styles used to choose settings.
+        out: JSON file of results.
     """
 
     what: tyro.conf.Positional[Literal["fit", "compare", "belief"]]
@@ -57,7 +57,7 @@ class Arguments:
 
 
 def mean_of(values: np.ndarray) -> dict[str, float]:
-    """Mean of one value per style, with its interval over styles."""
+    """Mean of one value for each style, with its interval over styles."""
     return ratio(values, np.ones(len(values))).to_dict()
 
 
@@ -72,7 +72,7 @@ def fit(asked: Arguments) -> None:
 
 
 def losses(weights: np.ndarray, hands: Hands) -> np.ndarray:
-    """Log-loss a hand of every style's choices, under weights ``[styles, NUM_WEIGHTS]``: ``float64[styles]``, in nats."""
+    """Log-loss per hand of every style's choices, under weights ``[styles, NUM_WEIGHTS]``: ``float64[styles]``, in nats."""
     flat = hands.flat()
     found = true_choices(flat.views, flat.decks, flat.positions)
     per_hand = found.losses(weights[hands.rows[found.hand]])
@@ -80,7 +80,7 @@ def losses(weights: np.ndarray, hands: Hands) -> np.ndarray:
 
 
 def histories(hands: Hands, prior: ModelPrior) -> dict[int, np.ndarray]:
-    """The weights that the choice model knows after each length of history: ``float64[styles, NUM_WEIGHTS]``."""
+    """The choice model's weights after each length of history: ``float64[styles, NUM_WEIGHTS]``."""
     count = len(hands.views)
     knowledge, rows, done, found = Knowledge(count, prior), np.arange(count), 0, {}
     for length in HISTORIES:
@@ -91,12 +91,12 @@ def histories(hands: Hands, prior: ModelPrior) -> dict[int, np.ndarray]:
 
 
 def part(hands: Hands, begin: int, end: int) -> Hands:
-    """Some hands of every style."""
+    """Hands ``begin`` to ``end`` of every style."""
     return Hands(*(np.ascontiguousarray(array[:, begin:end]) for array in hands))
 
 
 def compare(hands: Hands) -> dict[str, Any]:
-    """Nats a hand below a stranger's, by length of history, of the choice model and of counts."""
+    """How far the losses of the choice model and of counts are below a stranger's, in nats a hand, by length of history."""
     prior = shipped_prior()
     fresh = part(hands, max(HISTORIES), hands.views.shape[1])
     stranger = np.repeat(prior.mean[None], len(hands.views), 0)
@@ -114,7 +114,7 @@ def compare(hands: Hands) -> dict[str, Any]:
 
 
 def beliefs(hands: Hands) -> dict[str, Any]:
-    """Log-loss a card of the opponent's hand, with and without its choice model."""
+    """Log-loss per card of the opponent's hand, with and without its choice model."""
     prior, start = shipped_prior(), max(HISTORIES)
     known = {f"after {n} hands": weights for n, weights in histories(hands, prior).items() if n >= 20}
     found = measure_beliefs(part(hands, start, hands.views.shape[1]), known, prior.mean)
@@ -123,7 +123,7 @@ def beliefs(hands: Hands) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Does what is asked."""
+    """Fits or measures."""
     asked = tyro.cli(Arguments)
     if asked.what == "fit":
         fit(asked)

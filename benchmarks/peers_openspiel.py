@@ -1,8 +1,8 @@
-"""Random hands by OpenSpiel's gin rummy, driven from Python as its own examples drive it.
+"""Random hands of OpenSpiel's gin rummy, driven from Python as in its own examples.
 
 Run with `python -m benchmarks.peers_openspiel`, after `make peers`. The rules are OpenSpiel's defaults: one hand to a
-game, knocks at 10, melds and lay-offs chosen by hand. So a hand has more decisions than where a knock settles itself
-(see `decisions` beside `hands`), and a uniform policy seldom knocks: most hands run to the end of the stock.
+game, knocks at 10, melds and lay-offs chosen by hand. So a hand has more decisions than where knocks are settled automatically
+(see `decisions` beside `hands`). A uniform policy seldom knocks, so most hands run to the end of the stock.
 """
 
 import random
@@ -16,8 +16,8 @@ from benchmarks.throughput import Throughput, compare, measure
 def play_out(state: pyspiel.State, rng: random.Random) -> int:
     """Play a hand to its end, uniformly at random; return the number of decisions.
 
-    Every chance outcome of this game is equally likely and `legal_actions` lists them, which spares OpenSpiel the
-    slower `chance_outcomes`.
+    All chance outcomes of this game are equally likely and `legal_actions` lists them, so the slower `chance_outcomes` is not
+    needed.
     """
     decisions = 0
     while not state.is_terminal():
@@ -28,7 +28,7 @@ def play_out(state: pyspiel.State, rng: random.Random) -> int:
 
 
 def play_out_observed(state: pyspiel.State, rng: random.Random) -> int:
-    """As `play_out`, and before every decision ask for what a learner needs: observation and mask."""
+    """Like `play_out`, but before every decision ask for what a learner needs: observation and mask."""
     decisions = 0
     while not state.is_terminal():
         if state.is_chance_node():
@@ -67,8 +67,8 @@ def random_hands_observed(seconds: float = 3.0, seed: int = 0) -> Throughput:
 def random_hands_cloned(seconds: float = 3.0, seed: int = 0) -> Throughput:
     """The plain loop from copies of one fresh state.
 
-    A fresh state builds two tables of melds, which is more work than the hand that follows; a copy does not. This is
-    the fastest loop that OpenSpiel's interface for Python allows, so the ratio that flatters this project least.
+    A new state builds two tables of melds, which is more work than the hand that follows; a copy does not. This is the fastest
+    loop that OpenSpiel's Python interface allows, so its ratio flatters this project least.
     """
     root = pyspiel.load_game("gin_rummy").new_initial_state()
     return _measure("random hands from a cloned root", root.clone, play_out, seconds, seed)

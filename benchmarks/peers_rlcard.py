@@ -1,7 +1,7 @@
-"""Random hands by RLCard's gin rummy.
+"""Random hands of RLCard's gin rummy.
 
-Run with `python -m benchmarks.peers_rlcard`, after `make peers`. Knocks at 10, no lay-offs. Two forced actions that
-count the score end every hand; they are among the decisions, as RLCard asks the players for them.
+Run with `python -m benchmarks.peers_rlcard`, after `make peers`. Knocks at 10, no lay-offs. Every hand ends with two forced
+actions that score it. They count as decisions, because RLCard asks the players for them.
 """
 
 import random
@@ -13,7 +13,7 @@ from benchmarks.throughput import Throughput, compare, measure
 
 
 def play_out_game(game: Any, rng: random.Random) -> int:
-    """Play a hand with the game object, below the environment, at random; return the number of decisions."""
+    """Play a random hand with the game object, without the environment; return the number of decisions."""
     game.init_game()
     decisions = 0
     while not game.is_over():
@@ -23,7 +23,7 @@ def play_out_game(game: Any, rng: random.Random) -> int:
 
 
 def play_out_observed(env: Any, rng: random.Random) -> int:
-    """As `play_out_game`, with the environment: each step also builds a 5 × 52 observation and the legal actions."""
+    """Like `play_out_game`, with the environment: each step also builds a 5 × 52 observation and the legal actions."""
     state, _ = env.reset()
     decisions = 0
     while not env.is_over():

@@ -1,10 +1,9 @@
-"""Decisions per second of a program from outside, in processor time of the arena's process and the program's together.
+"""Decisions per second of an outside program, in processor time of the arena's process and the program together.
 
 `python -m benchmarks.program_speed "./build/cpp-bot"` (after the first lines of docs/bots.md) or, for 64 games at once,
 `--batch 64 "java -cp host.jar:THEIRS.jar Host their.Player"`. It prints a line for each round of games against `simple`:
-processor time, not time on the clock, of the arena's process (engine, opponent, protocol) and of the program (its start and
-a Java machine's compiler included), for each decision of the program.
-The best round is the one that was disturbed least.
+processor time (not wall-clock time) per decision of the program, of the arena's process (engine, opponent, protocol) and of
+the program (including its start and a Java machine's compiler). The best round is the one that was disturbed least.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from ginenv.errors import GinError
 
 
 def _seconds() -> tuple[float, float]:
-    """Processor time so far: of this process, and of those it started that have ended."""
+    """Processor time so far: of this process, and of its child processes that have ended."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time(), ended.ru_utime + ended.ru_stime
 
 
 def measure(command: str, games: int, batch: int) -> tuple[int, float, float]:
-    """Plays games against ``simple``; returns the program's decisions and both processes' seconds.
+    """Plays games against ``simple``; returns the program's decisions and the seconds of both processes.
 
     Raises:
         GinError: if the program fails.
@@ -48,7 +47,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=2048, help="games at once")
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
-    # Compiles the kernels, and fills what is kept of texts.
+    # Compiles the kernels and fills the text caches.
     measure(arguments.command, 100, arguments.batch)
     best = 0.0
     for _ in range(arguments.rounds):

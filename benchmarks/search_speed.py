@@ -3,7 +3,7 @@
 python -m benchmarks.search_speed            measure on benchmarks/data/search_positions.txt
 python -m benchmarks.search_speed --make     write that file anew
 
-One thread; wall-clock and processor time are both given, because only the second means much while other programs run.
+One thread. Both wall-clock and processor time are given, because only processor time means much while other programs run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PLAYERS = ("simple", "knocker", "formula", "camper")
 
 
 def make_positions(count: int) -> list[str]:
-    """One position with a choice from each of ``count`` hands, at a random turn of it, as lines of text."""
+    """One position with a choice from each of ``count`` hands, at a random decision of the hand, as lines of text."""
     rng = np.random.default_rng(1)
     players = [make_player(name) for name in _PLAYERS]
     states = np.zeros(count, STATE)
@@ -58,7 +58,7 @@ def make_positions(count: int) -> list[str]:
 
 
 def measure(views: np.ndarray, **options: Any) -> dict[str, float]:
-    """Mean and percentiles in milliseconds, one decision at a time; the first twenty only warm up."""
+    """Mean and percentile in milliseconds, one decision at a time, after twenty decisions of warm-up."""
     player = make_search(0, **options)
     wall, processor = np.zeros(len(views)), np.zeros(len(views))
     for i in range(20):

@@ -1,10 +1,10 @@
-"""What the search is worth: strength over its budget, and without the weight of its policy.
+"""What the search is worth: its strength by budget, and without its policy weight.
 
 python -m benchmarks.search_strength --games 400                          all rows, against simple and the network
 python -m benchmarks.search_strength --games 2000 --only "128 worlds"     one of them
 
-Games under ``eaai`` on mirrored deals that nothing was tuned on; the same deals for all rows. Results are kept after every
-row; a row that is there already is not played again, rows of another network than the one that ships are dropped.
+Games are played under ``eaai`` on mirrored deals that nothing was tuned on, the same deals for all rows. Results are saved after
+every row. A row that exists already is not played again; rows of a network other than the one that ships are dropped.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Everything that runs for long, for long: do memory, descriptors, temporary files or processes grow?
+"""Long runs of everything that people leave running: do memory, descriptors, temporary files or processes grow?
 
-`python -m benchmarks.soak --minutes 30`. One process does in turn what people leave running: a vector environment whose opponent is a level
-that learns, matches with two workers (of bots, and of a program from outside), and the table in the terminal, played by a script against
-the level. It samples itself after every turn; the first sixth of the samples is for caches to fill. What is compared with the end are
-medians of a sixth of them. Files of games and of what was learned grow as they should, and are no part of it.
+`python -m benchmarks.soak --minutes 30`. One process takes turns at a vector environment whose opponent is a level that learns, matches
+with two workers (of bots, and of an outside program), and the table in the terminal, played by a script against the level. It samples
+itself after every round. The first sixth of the samples lets caches fill. The median of the next sixth is compared with that of the last
+sixth. Files of games and of what was learned are meant to grow, and are not measured.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "soak.json"
 LEVEL = "level-1"
 _TABLES, _STEPS = 64, 500
-# The program of the protocol's page, which plays like a simple bot.
+# The example program of the protocol's documentation, which plays like a simple bot.
 _PROGRAM = f"cmd:{shlex.join([sys.executable, str(ROOT / 'examples' / 'template_bot.py')])}"
-# A few turns at the table, and then the menu, which is left again.
+# Turns at the table before the script goes back to the menu and leaves it.
 _TURNS = 60
-# What may grow, and by how much of what it was.
+# What is measured, and by what fraction it may grow.
 MOST_GROWTH = 0.02
 MEASURED = ("memory", "descriptors", "threads", "temporary_files", "children", "zombies")
 
 
 def play_vector(envs: HandVectorEnv, rng: np.random.Generator) -> int:
-    """Some hundred steps at all tables; returns how many hands ended."""
+    """Plays some hundred steps at all tables; returns how many hands ended."""
     ended = 0
     _, infos = envs.reset()
     for _ in range(_STEPS):
@@ -58,7 +58,7 @@ def play_vector(envs: HandVectorEnv, rng: np.random.Generator) -> int:
 
 
 def play_matches(number: int) -> int:
-    """Matches with workers, of which one plays a program from outside; returns how many games were played."""
+    """Plays matches with workers, one of them against an outside program; returns how many games were played."""
     games = 0
     for other, pairs in (("formula", 500), (_PROGRAM, 4)):
         result = play_match("simple", other, pairs=pairs, seed=number, workers=2)
@@ -68,7 +68,7 @@ def play_matches(number: int) -> int:
 
 
 class Script:
-    """Somebody at the table in the terminal who takes hints, and leaves after some turns."""
+    """A scripted player at the table in the terminal that follows hints and leaves after some turns."""
 
     def __init__(self) -> None:
         self.screen = io.StringIO()
@@ -96,7 +96,7 @@ class Script:
 
 
 def play_table(home: Path, number: int) -> int:
-    """A visit to the table: opens the store, plays some turns against the level, and leaves; returns how many turns."""
+    """One visit to the table: opens the store, plays some turns against the level, and leaves; returns the number of turns."""
     script = Script()
     with Home(home) as store:
         session = Session(store, store.open("Ann") if store.find("Ann") else store.create("Ann"), seed=number)
@@ -111,7 +111,7 @@ def play_table(home: Path, number: int) -> int:
 
 
 def sample(folder: Path, began: float) -> dict[str, float]:
-    """What this process holds now."""
+    """The resources that this process holds now."""
     process = psutil.Process()
     children = process.children(recursive=True)
     dead = [child for child in children if child.status() == psutil.STATUS_ZOMBIE]
@@ -127,7 +127,7 @@ def sample(folder: Path, began: float) -> dict[str, float]:
 
 
 def growth(samples: list[dict[str, float]]) -> dict[str, dict[str, float]]:
-    """Medians after the first part and at the end, and by how much of it each has grown."""
+    """Medians after the first part and at the end, and the relative growth of each."""
     part = max(1, len(samples) // 6)
     found = {}
     for name in MEASURED:
@@ -153,7 +153,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         folder, home = Path(place) / "tmp", Path(place) / "home"
         folder.mkdir()
-        # Of this process and of all that it starts.
+        # For this process and all that it starts.
         os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
         envs = HandVectorEnv(_TABLES, LEVEL, "eaai", opponent_memory="env")
         envs.reset(seed=0)

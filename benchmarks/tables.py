@@ -1,7 +1,7 @@
-"""The documentation's figures, from the results files that the commands beside them wrote, and its picture of a hand.
+"""Writes the documentation's figures from the results files of the benchmarks, and its picture of a hand.
 
-`python -m benchmarks.tables` writes docs/results.md and puts a summary between the two marks in README.md; with `--check` it writes
-nothing and fails where one of the two says something else. With `--picture` it draws docs/hand.png.
+`python -m benchmarks.tables` writes docs/results.md and puts summaries between the marks in README.md; with `--check` it writes
+nothing and fails if one of the two pages differs. With `--picture` it draws docs/hand.png.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ PICTURE = ROOT / "docs" / "hand.png"
 RESULTS = ROOT / "benchmarks" / "results"
 BEGIN, END = "<!-- results -->\n", "<!-- end of results -->\n"
 HISTORIES = ("<!-- histories -->\n", "<!-- end of histories -->\n")
-# Opponents that stood in the training pool; the others were kept aside.
+# Opponents in the training pool; the others were kept out of training.
 SEEN = ("simple", "formula", "camper", "knocker", "easy")
-# Turns of which the tables tell what is believed.
+# Turns for which the tables show the belief.
 BELIEF_TURNS = (1, 3, 6, 9)
 # Opponents of the network in the README.
 IN_SHORT = ("simple", "formula", "knocker", "camper", "style-base-camper-danger-0", "benchmarks-checkpoints-stages")
 
-# What the checkpoints of runs are.
+# Descriptions of checkpoints.
 _LEARNERS = {
     "benchmarks/checkpoints/stages": "a network that shipped earlier (`benchmarks/checkpoints/stages`)",
     "benchmarks/checkpoints/level-base": "the network that shipped before, of the same recipe (`benchmarks/checkpoints/level-base`)",
@@ -78,7 +78,7 @@ def network_table() -> list[str]:
 
 
 def exploit_table() -> list[str]:
-    """What the best of some trained responses wins from a frozen player."""
+    """What the best of several trained responses wins from a frozen player."""
     rows = []
     for path in sorted(RESULTS.glob("exploit-*.json")):
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -98,7 +98,7 @@ def exploit_table() -> list[str]:
 
 
 def belief_table() -> list[str]:
-    """How much better than by counting the shipped network guesses the opponent's cards."""
+    """How much better than counting the shipped network predicts the opponent's cards."""
     rows = []
     for file, seen in (("belief.json", "met in training"), ("belief-aside.json", "kept aside")):
         document = json.loads((RESULTS / file).read_text(encoding="utf-8"))
@@ -191,7 +191,7 @@ def search_table() -> list[str]:
     for key, match in measured.items():
         player, opponent = key.split(" – ")[:2]
         if not set(parse_player(player).options) <= set(SearchConfig.model_fields):
-            # A row of an earlier search, kept in the file.
+            # A row from an earlier version of the search, kept in the file.
             continue
         matches.append([f"`{player}`", f"`{opponent}`", f"{match['jobs']:,}", share(match), points(match)])
     speed = json.loads((RESULTS / "search_speed.json").read_text(encoding="utf-8"))
@@ -213,7 +213,7 @@ def search_table() -> list[str]:
 
 
 def headroom_table() -> list[str]:
-    """What a better choice of one decision is worth: by the true hand, which nobody may know, and by the search."""
+    """What choosing better at one decision is worth: by the true hand, which no player may know, and by the search."""
     document = json.loads((RESULTS / "headroom.json").read_text(encoding="utf-8"))
     who = [key for key in document["gain"]["all"] if key != "decisions"]
     rows = [
@@ -271,7 +271,7 @@ levels gain is clustered by series or history. `make results` plays the network'
 
 
 def summary() -> str:
-    """What is strong, in the README's few lines."""
+    """The README's short summary of strength."""
     search = json.loads((RESULTS / "search_strength.json").read_text(encoding="utf-8"))
     ladder = json.loads((RESULTS / "levels.json").read_text(encoding="utf-8"))["rows"]
     rows = [
@@ -304,7 +304,7 @@ def summary() -> str:
 
 
 def readme() -> str:
-    """The README with the figures that the results files give."""
+    """The README with the figures from the results files."""
     text = README.read_text(encoding="utf-8")
     for begin, end, words in ((BEGIN, END, summary()), (*HISTORIES, "\n".join(histories_table()))):
         before, _, rest = text.partition(begin)
@@ -314,7 +314,7 @@ def readme() -> str:
 
 
 def write_picture(path: Path) -> None:
-    """The table in the middle of a hand as the environment renders it, seen by the seat to move."""
+    """Draws the table in the middle of a hand, as the environment renders it for the seat to move."""
     env = HandEnv("formula", rules="eaai", render_mode="rgb_array")
     env.reset(seed=5)
     player = make_player("formula")
@@ -326,7 +326,7 @@ def write_picture(path: Path) -> None:
 
 
 def main() -> None:
-    """Writes what is asked for, or compares."""
+    """Writes the pages or the picture, or compares the pages."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; fail where a page says something else")
     parser.add_argument("--picture", action="store_true", help="draw docs/hand.png instead")

@@ -1,7 +1,7 @@
-"""How many hands and decisions a second something plays, on one core.
+"""How many hands and decisions a second a program plays, on one core.
 
-Figures from two machines, or from two hours of one machine, cannot be compared. So everything that is to be divided by
-something else goes through `measure` in one run.
+Figures from two machines, or from different hours on one machine, cannot be compared. So all figures of a ratio are measured with
+`measure` in one run.
 """
 
 import datetime
@@ -24,7 +24,7 @@ class Throughput:
 
     Attributes:
         name: What was measured, in a few words.
-        hands: Finished hands; of several measurements put together, no whole number.
+        hands: Finished hands; not a whole number when several measurements are combined.
         decisions: Actions chosen by players, forced ones included; chance moves are not decisions.
         seconds: Processor time, in seconds.
     """
@@ -51,18 +51,18 @@ class Throughput:
 
 
 def measure(name: str, play: Callable[[], tuple[int, int]], seconds: float = 3.0) -> Throughput:
-    """Call `play` again and again until `seconds` have been spent.
+    """Call `play` repeatedly until `seconds` have been spent.
 
-    The clock is the processor time of this process, all threads added up. So the figure is one of a single core, and
-    waiting for other programs is not counted; that they share caches and clock speed still shows (see `compare`).
+    The clock is the processor time of this process, summed over all threads. So the figure is for a single core, and waiting for
+    other programs is not counted; their effect on caches and clock speed still is (see `compare`).
 
     Args:
         name: What is measured, in a few words.
         play: Plays at least one hand to its end; returns how many hands it finished and how many decisions it took.
-        seconds: Processor time to spend, beside one call before that pays for caches and compilation.
+        seconds: Processor time to spend, after one extra call that fills caches and compiles.
 
     Returns:
-        The totals; the last call is counted whole.
+        The totals, including all of the last call.
     """
     play()
     hands = decisions = 0
@@ -75,18 +75,18 @@ def measure(name: str, play: Callable[[], tuple[int, int]], seconds: float = 3.0
 
 
 def compare(measurements: Sequence[Callable[..., Throughput]], rounds: int = 3) -> list[Throughput]:
-    """Measures several things in turn, several times over, and keeps the fastest of each.
+    """Runs several measurements in turn, several times over, and keeps the fastest of each.
 
-    A busy machine only ever slows things down, by a factor of two within minutes on a shared one. Taking turns spreads
-    that over all; the fastest round is the one least disturbed.
+    A busy machine only ever slows things down; on a shared machine, by a factor of two within minutes. Taking turns spreads that
+    over all measurements, and the fastest round is the one least disturbed.
 
     Args:
-        measurements: Each runs one measurement, of the same thing at every call, on other hands by its argument ``seed``.
+        measurements: Each call measures the same thing, on different hands for a different argument ``seed``.
         rounds: How often each is called.
 
     Returns:
-        For each of `measurements`, in their order, its fastest round by decisions per second. How many hands that makes is by
-        the mean length of the hands of all rounds, since those of one round may happen to be short.
+        For each of `measurements`, in order, its fastest round by decisions per second. Its number of hands is computed from the
+        mean length of the hands in all rounds, because those of one round may happen to be short.
     """
     results = [[measurement(seed=seed) for measurement in measurements] for seed in range(rounds)]
     fastest = []
@@ -105,11 +105,11 @@ def _version(name: str) -> str:
 
 
 def write_results(path: Path, command: str, figures: dict[str, Any]) -> None:
-    """Writes figures with what is needed to repeat them, whole or not at all.
+    """Writes figures with what is needed to repeat them, atomically.
 
     Args:
         path: The JSON file.
-        command: Repeats the measurement.
+        command: The command that repeats the measurement.
         figures: What was measured.
     """
     peers = ("ginenv", "numpy", "numba", "open_spiel", "rlcard")

@@ -1,7 +1,7 @@
-"""Training on several threads and processes: decisions a second of the same recipe, the same number of games in all.
+"""Training on several threads and processes: decisions a second of the same recipe, with the same number of games in all.
 
-Run with `python -m benchmarks.training_scaling` on a machine that does nothing else. Processes are started by `torchrun`; each has its
-share of the games and of a minibatch, so that a gradient step is over as many decisions everywhere. Configurations take turns, and the
+Run with `python -m benchmarks.training_scaling` on an otherwise idle machine. Processes are started by `torchrun`. Each has its share of
+the games and of a minibatch, so that a gradient step covers the same number of decisions in every layout. Layouts take turns, and the
 fastest round of each counts.
 """
 
@@ -24,7 +24,7 @@ from agents.network.nets import has_bfloat16_units
 from benchmarks.throughput import write_results
 
 CONFIG = "configs/strong.yaml"
-# Processes and threads of each.
+# Number of processes, and threads in each.
 LAYOUTS = ((1, 1), (1, 2), (2, 1))
 # The first batches compile and fill caches.
 WARM_UP, BATCHES, ROUNDS = 2, 8, 3
@@ -32,7 +32,7 @@ RESULTS = Path(__file__).parent / "results" / "training_scaling.json"
 
 
 def train_share(threads: int, out: Path) -> None:
-    """One process: trains some batches, and writes how many decisions all processes together made in how many seconds."""
+    """One process: trains some batches, and writes the number of decisions of all processes together and the seconds they took."""
     world = int(os.environ.get("WORLD_SIZE", "1"))
     whole = load_config(CONFIG, [])
     changes = {"games": whole.games // world, "minibatch": whole.minibatch // world, "threads": threads}

@@ -1,13 +1,13 @@
 """Training end to end, in decisions a second, beside sb3-contrib's MaskablePPO on an environment that costs nothing.
 
-Run with `python -m benchmarks.training_speed` on a machine that does nothing else, with sb3-contrib installed. All measurements take
-turns within one run, since figures of two hours cannot be compared. Wall-clock time, two threads, and for each the fastest round.
+Run with `python -m benchmarks.training_speed` on an otherwise idle machine, with sb3-contrib installed. All measurements take turns
+within one run, because figures from different hours cannot be compared. Wall-clock time, two threads, the fastest round of each.
 
-* *With the same network and epochs*: actor and critic 2 × 256 with nothing in common, three passes over the batch, 4,096 decisions a
-  gradient step, 520 numbers observed, 107 actions. This project's side plays gin rummy, counts only decisions of the learner between
-  two or more actions, and has its auxiliary losses and opponents switched on as in `configs/strong.yaml`. MaskablePPO's environment
-  returns the same arrays at every step.
-* *The recipe*: `configs/strong.yaml` as it is, with plain layers of 2 × 256, and with the network of `configs/quick.yaml`.
+* *With the same network and epochs*: separate actor and critic of 2 × 256, three passes over the batch, 4,096 decisions per gradient
+  step, 520 numbers observed, 107 actions. This project's side plays gin rummy, counts only the learner's decisions between two or more
+  actions, and keeps the auxiliary losses and opponents of `configs/strong.yaml`. MaskablePPO's environment returns the same arrays at
+  every step.
+* *The recipe*: `configs/strong.yaml` without imitation, also with plain layers of 2 × 256, and with the network of `configs/quick.yaml`.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ GAMES, TICKS = 1024, 48
 ROUNDS = 2
 # A uniform policy chooses among about this many actions.
 _LEGAL_SHARE = 0.07
-# Measured when the project was planned, with PettingZoo 1.26, which cannot be installed beside the version that the adapters use:
-# MaskablePPO did so many decisions a second on nothing, and so many on PettingZoo's gin rummy with a random opponent.
+# MaskablePPO's decisions a second on an environment that costs nothing, and on PettingZoo's gin rummy with a random opponent. Measured
+# when the project was planned, with PettingZoo 1.26, which cannot be installed beside the version that the adapters use.
 RECORDED_NOTHING, RECORDED_PETTINGZOO = 13_600, 1_600
 
 
@@ -69,10 +69,10 @@ class FreeEnvs(VecEnv):
         return self.observations
 
     def step_async(self, actions: np.ndarray) -> None:
-        """Nothing is done with actions."""
+        """Ignores the actions."""
 
     def step_wait(self) -> Any:
-        """The same as ever."""
+        """The same arrays at every step."""
         return self.observations, self.rewards, self.done, self.infos
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> Any:
@@ -80,10 +80,10 @@ class FreeEnvs(VecEnv):
         return self.masks
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing."""
 
     def has_attr(self, attr_name: str) -> bool:
-        """Masks are what is asked for."""
+        """Whether the attribute is the one that MaskablePPO asks for: the masks."""
         return attr_name == "action_masks"
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
@@ -91,15 +91,15 @@ class FreeEnvs(VecEnv):
         return [None] * self.num_envs
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Nothing is kept."""
+        """Ignores the value."""
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """Whether rewards are monitored; they need not be."""
+        """Says that rewards are monitored; they need not be."""
         return [True] * self.num_envs
 
 
 class _Clock(BaseCallback):
-    """Notes when each batch begins."""
+    """Records when each batch begins."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -113,7 +113,7 @@ class _Clock(BaseCallback):
 
 
 def maskable_ppo(batches: int) -> dict[str, float]:
-    """MaskablePPO's decisions a second from the start of its second batch on."""
+    """MaskablePPO's decisions a second, from the start of its second batch on."""
     model = MaskablePPO(
         "MlpPolicy",
         FreeEnvs(GAMES),
@@ -139,12 +139,12 @@ class Ours:
         self.play(2)  # compiles, and fills caches
 
     def play(self, batches: int) -> None:
-        """Some batches."""
+        """Trains for some batches."""
         target = self.learner.batches + batches
         ppo.train(self.learner, lambda figures: self.learner.batches < target)
 
     def __call__(self) -> dict[str, float]:
-        """Decisions a second of some batches, and what the time went into."""
+        """Decisions a second over some batches, and how the time was spent."""
         learner = self.learner
         before, decisions = dict(learner.budget), learner.decisions
         began = time.perf_counter()

@@ -1,11 +1,11 @@
-"""How long does the table in the browser take? The server's start, the first page, a click, and the analysis of a hand.
+"""How long play in the browser takes: the server's start, the first page, a click, and the analysis of a hand.
 
 python -m benchmarks.web_speed                          400 clicks against each opponent, 20 hands, in some minutes
 python -m benchmarks.web_speed --clicks 40 --hands 4 --starts 1 --results runs/web_speed.json
 
-``gin web`` runs in a process of its own with a store of its own; a client on this machine sends what a browser would send (the forms of
-the table, as htmx does) and reads each answer to its end. What a browser takes to draw it is not in the times. Wall-clock time is what the
-bars are about; the server's processor time stands beside it, since only that means much while other programs run (Linux alone can tell it).
+``gin web`` runs in its own process with its own store. A client on this machine sends what a browser would send (the forms of the table,
+as htmx does) and reads each answer to its end. The times do not include the browser's drawing. The bars are for wall-clock time. The
+server's processor time is given too, because only it means much while other programs run (it is available on Linux only).
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from agents.reports.terminal import progress_bar
 
 RESULTS = Path(__file__).parent / "results" / "web_speed.json"
 _PROGRAM = "import sys; sys.argv[0] = 'gin'; from agents.cli import main; main()"
-# Opponents and the bar of a click's median against them, in milliseconds.
+# The bar for the median time of a click against each opponent, in milliseconds.
 CLICK_BARS = {"formula": 100.0, "level-4": 400.0}
 KINDS = ("all clicks", "clicks that it answered")
-# Of each time that there is a bar for: what of it has to be below the bar.
+# For each time that has a bar: which statistic must not exceed the bar, and the bar.
 BARS = {
     "listens, s": ("most", 10.0),
     "first page, ms": ("most", 300.0),
@@ -48,19 +48,19 @@ BARS = {
 }
 RULES = "eaai"
 _RANKS = "A23456789TJQK"
-# Compiling after an installation, on a machine that does other work as well.
+# Enough for compiling after an installation, on a machine that does other work as well.
 _PATIENCE = 900.0
 
 
 class Server:
-    """``gin web`` in a process of its own.
+    """``gin web`` in its own process.
 
     Args:
-        home: of its store.
+        home: directory of its store.
 
     Attributes:
         listen: seconds from its start until it said where it listens.
-        processor: processor time of the same.
+        processor: processor time over the same period.
     """
 
     def __init__(self, home: str) -> None:
@@ -83,15 +83,15 @@ class Server:
         self._process.wait()
 
     def used(self) -> float | None:
-        """Processor time of the process until now, in seconds; None where the system does not tell."""
+        """Processor time of the process so far, in seconds; None where the system does not provide it."""
         try:
-            # The clock of another process, as clock_getcpuclockid(3) names it.
+            # The CPU clock of another process, with the id that clock_getcpuclockid(3) gives it.
             return time.clock_gettime((~self._process.pid << 3) | 2)
         except OSError:
             return None
 
     def ask(self, path: str, fields: dict[str, str] | None = None, part: bool = False) -> str:
-        """A page, or with ``part`` what a page asks for to replace a part of itself."""
+        """Fetches a page or, with ``part``, what a page asks for to replace a part of itself."""
         headers = {"HX-Request": "true"} if part else {}
         if fields is None:
             self._line.request("GET", path, headers=headers)
@@ -105,14 +105,14 @@ class Server:
         return text
 
     def timed(self, path: str, fields: dict[str, str] | None = None, part: bool = False) -> tuple[str, float, float]:
-        """The same with milliseconds by the clock and of the processor (nan where that is not told)."""
+        """The same, with wall-clock and processor milliseconds (nan where processor time is not available)."""
         used, began = self.used(), time.perf_counter()
         text = self.ask(path, fields, part)
         wall, now = time.perf_counter() - began, self.used()
         return text, 1000 * wall, float("nan") if used is None or now is None else 1000 * (now - used)
 
     def wait_until_ready(self) -> None:
-        """Waits until compiled code is loaded."""
+        """Waits until the compiled code is loaded."""
         until = time.monotonic() + _PATIENCE
         while "hx-get" in self.ask("/ready", part=True):
             if time.monotonic() > until:
@@ -121,14 +121,14 @@ class Server:
 
 
 def _position(shown: str) -> tuple[str, int]:
-    """The hand that the table shows, and how many actions have been played in it."""
+    """The name of the hand on the table, and how many actions have been played in it."""
     found = re.search(r'data-at="([^"]*)\.(\d+)"', shown)
     assert found is not None, shown[:300]
     return found[1], int(found[2])
 
 
 def _click(shown: str) -> dict[str, str] | None:
-    """What somebody who plays plainly clicks next: the highest card outside of melds goes; None when the game is over."""
+    """The next click of a simple player, which discards its highest card outside melds; None when the game is over."""
     phase = re.search(r'data-phase="(\w+)"', shown)
     assert phase is not None
     fields = {"at": ".".join(map(str, _position(shown)))}
@@ -152,7 +152,7 @@ def _click(shown: str) -> dict[str, str] | None:
 
 
 def play(server: Server, opponent: str, clicks: int, tick: Callable[[int], None]) -> np.ndarray:
-    """Plays games against an opponent: of every click its milliseconds, those of the processor, and whether the opponent moved."""
+    """Plays games against an opponent; returns each click's wall-clock and processor milliseconds, and whether the opponent moved."""
     server.ask("/options", {"rules": RULES, "opponent": opponent})
     rows: list[tuple[float, float, bool]] = []
     while len(rows) < clicks:
@@ -163,14 +163,14 @@ def play(server: Server, opponent: str, clicks: int, tick: Callable[[int], None]
             shown, wall, processor = server.timed("/table", fields, part=True)
             now, count = _position(shown)
             assert (now, count) != (hand, played) or 'id="do-just-discard"' in shown, "a click that did nothing"
-            # The end of a hand counts it among those played, so that its name has changed.
+            # A hand that has ended counts as played, so its name has changed.
             rows.append((wall, processor, count > played + 1))
             tick(len(rows))
     return np.array(rows)
 
 
 def analyse(server: Server, hands: int, tick: Callable[[int], None]) -> np.ndarray:
-    """Has the hands that were played analysed: of each its seconds, and those of the processor."""
+    """Has the played hands analysed; returns for each its wall-clock and processor seconds."""
     pattern = r'<td>(\d+)</td><td>[\d |]+</td>\s*<td class="text">.*?/analysis\?game=(\d+)'
     played = [(int(game), int(ended)) for ended, game in re.findall(pattern, server.ask("/records"), re.DOTALL)]
     rows: list[tuple[float, float]] = []
@@ -185,7 +185,7 @@ def analyse(server: Server, hands: int, tick: Callable[[int], None]) -> np.ndarr
 
 
 def _numbers(values: np.ndarray) -> dict[str, Any]:
-    """Median, 95 % and the longest of times; None where they are not known."""
+    """Median, 95th percentile and maximum of times; None where the times are not known."""
     if np.isnan(values).any():
         return {"median": None, "p95": None, "most": None}
     found = np.median(values), np.percentile(values, 95), values.max()
@@ -216,7 +216,7 @@ def measure(asked: argparse.Namespace, console: Console) -> dict[str, Any]:
                     rows = play(server, opponent, asked.clicks, tick)
                 for kind, chosen in zip(KINDS, (rows, rows[rows[:, 2] > 0]), strict=True):
                     found[f"{opponent}: {kind}, ms"] = _times(chosen)
-        # In a process that has not loaded the network yet.
+        # In a new process, which has not loaded the network yet.
         with Server(home) as server, progress_bar(console, asked.hands, "hands analysed") as tick:
             hands = analyse(server, asked.hands, tick)
     found |= {"listens, s": _times(np.array(starts)), "first page, ms": _times(np.array(pages))}

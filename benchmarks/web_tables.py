@@ -1,4 +1,4 @@
-"""The tables of ``docs/results.md`` about the table in the browser: how quick it is, and what mistakes mean."""
+"""The tables of ``docs/results.md`` about play in the browser: how fast it is, and what mistakes mean."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def mistakes_table() -> list[str]:
     for name, each in sorted(summary["players"].items(), key=lambda item: found["ratings"][item[0]]["rating"]):
         marks = [f"{100 * each['marks'][mark]:.2f}" for mark in MARKS]
         loss = f"{100 * each['loss']:.3f} ± {100 * each['half']:.3f}"
-        # A level or a network that has changed since was another one.
+        # If a level or a network has changed since, an earlier one was measured.
         earlier = "" if found["asked"]["weights"].get(name) == now.get(name) else ", an earlier one"
         rows.append(
             [f"`{name}`{earlier}", f"{found['ratings'][name]['rating']:+.0f}", str(each["hands"]), loss, *marks]
@@ -74,5 +74,5 @@ SECTIONS: tuple[tuple[str, Section], ...] = (
 
 
 def sections() -> list[Section]:
-    """Those whose results are there."""
+    """The sections whose results files exist."""
     return [section for name, section in SECTIONS if (RESULTS / name).exists()]

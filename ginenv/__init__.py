@@ -1,6 +1,6 @@
 """Gin rummy for learning and benchmarking: an exact, fast engine behind Gymnasium environments.
 
-Importing this registers ``Gin/Hand-v0`` and ``Gin/Game-v0``. Names below are imported when first used.
+Importing the package registers ``Gin/Hand-v0`` and ``Gin/Game-v0``. The names below are imported on first use.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 | 52-103 | knock, discarding card ``id - 52`` |
 | 104 | draw from the stock |
 | 105 | take the upcard |
-| 106 | pass; in the lay-off phase done |
+| 106 | pass; in the lay-off phase, done |
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _PARSED = {"draw stock": STOCK, "stock": STOCK, "draw": STOCK, "take": UPCARD, "
 
 
 def action_name(action: int, phase: int = PHASE_DISCARD) -> str:
-    """The action as words: ``discard 7C``, ``knock 7C``, ``draw stock``, ``take``, ``pass``.
+    """An action in words: ``discard 7C``, ``knock 7C``, ``draw stock``, ``take``, ``pass``.
 
-    In the lay-off phase ``lay off 7C`` and ``done``; in the spread phase ``spread 3`` (arrangements count from 0).
+    In the lay-off phase, ``lay off 7C`` and ``done``; in the spread phase, ``spread 3`` (arrangements count from 0).
     """
     action = int(action)
     if action == PASS and phase == PHASE_LAYOFF:
@@ -54,7 +54,7 @@ def action_name(action: int, phase: int = PHASE_DISCARD) -> str:
 
 
 def parse_action(text: str) -> int:
-    """The action of words as ``action_name`` writes them; case and extra blanks do not matter.
+    """The action that words name, as ``action_name`` writes them; case and extra spaces do not matter.
 
     Raises:
         IllegalActionError: if the text is not an action.
@@ -81,7 +81,7 @@ def parse_action(text: str) -> int:
 
 
 def actions_of(legal: Sequence[int] | np.ndarray) -> list[int]:
-    """The actions of three masks as ``engine.legal`` and views hold them, ascending.
+    """The actions in the three masks of ``engine.legal`` and of views, in ascending order.
 
     Args:
         legal: cards for ids 0-51, cards for ids 52-103, and bits for 104-106.

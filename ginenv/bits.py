@@ -1,4 +1,4 @@
-"""Which bit of a mask is its n-th: by the processor's own instruction where it has a fast one, else by a table."""
+"""Finds the n-th set bit of a mask: with the processor's own instruction if it has a fast one, else with a table."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _HIGH_BITS = 0x8080808080808080
 def nth_bit_by_words(mask, n):
     """``nth_bit`` on any processor.
 
-    Without a loop, whose length no processor can predict: counts per byte, added up by one multiplication, find the byte, and
+    It has no loop, whose length no processor could predict. Counts per byte, added up by one multiplication, find the byte, and
     a table finds the bit in it (broadword selection, Vigna 2008).
     """
     word = np.uint64(mask)
     counts = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     counts = (counts & np.uint64(0x3333333333333333)) + ((counts >> np.uint64(2)) & np.uint64(0x3333333333333333))
     counts = ((counts + (counts >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)) * np.uint64(_BYTES)
-    # Bytes whose running count is at most n lie below the one that is sought.
+    # Bytes whose running count is at most n lie below the byte that is sought.
     below_or_at = ((np.uint64(n) * np.uint64(_BYTES)) | np.uint64(_HIGH_BITS)) - counts
     start = popcount(np.int64(below_or_at & np.uint64(_HIGH_BITS))) * 8
     before = np.int64(((counts << np.uint64(8)) >> np.uint64(start)) & np.uint64(0xFF))
@@ -61,12 +61,12 @@ def _nth_bit_by_deposit(mask, n):
     return ctz(_deposit(np.int64(1) << n, mask))
 
 
-# Processors that deposit bits in microcode, more slowly than a table finds them.
+# Processors that deposit bits in microcode, which is slower than the table.
 _MICROCODED = ("bdver4", "znver1", "znver2")
 
 
 def _deposits_fast() -> bool:
-    """Whether the processor has an instruction that deposits bits, and a fast one."""
+    """Whether the processor has a fast instruction that deposits bits."""
     return bool(binding.get_host_cpu_features().get("bmi2")) and binding.get_host_cpu_name() not in _MICROCODED
 
 

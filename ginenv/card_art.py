@@ -12,7 +12,7 @@ PAPER, BLACK, RED = "#fdfbf4", "#20222a", "#b8242f"
 _GOLD, _GOLD_LINE, _SKIN, _HAIR = "#e5b94e", "#8a6414", "#f6dfc4", "#7b5331"
 _FONT = "Georgia, 'Times New Roman', 'DejaVu Serif', serif"
 
-# Suits around (0, 0), about one high in each direction. M moves, L draws a line, C a curve by three points.
+# Suits around (0, 0), extending about one in each direction. M moves, L draws a line, C a curve by three points.
 SUIT_CURVES = (
     "M0 -1 C.25 -.62 .95 -.2 .95 .3 C.95 .62 .7 .78 .48 .78 C.3 .78 .15 .68 .06 .52 C.1 .75 .2 .9 .36 1 L-.36 1 "
     "C-.2 .9 -.1 .75 -.06 .52 C-.15 .68 -.3 .78 -.48 .78 C-.7 .78 -.95 .62 -.95 .3 C-.95 -.2 -.25 -.62 0 -1",
@@ -24,7 +24,7 @@ SUIT_CURVES = (
     "M0 1 C-.25 .62 -1 .12 -1 -.4 C-1 -.78 -.72 -.98 -.48 -.98 C-.25 -.98 -.07 -.85 0 -.6 C.07 -.85 .25 -.98 .48 -.98 "
     "C.72 -.98 1 -.78 1 -.4 C1 .12 .25 .62 0 1",
 )
-# Where the pips of two to ten stand: columns, and rows from the top; those below the middle are upside down.
+# The positions of the pips of two to ten: columns, and rows from the top. Pips below the middle are upside down.
 _LEFT, _MIDDLE, _RIGHT = 36, 50, 64
 _ENDS, _THREE, _FOUR = (32, 108), (32, 70, 108), (32, 57.3, 82.7, 108)
 _PIPS: dict[int, Sequence[tuple[float, float]]] = {
@@ -46,7 +46,7 @@ _FACE = (
 )
 _SASH = f'<path d="M44 56.5 L50 66 L56 56.5 L54 56 L50 61 L46 56Z" fill="{_GOLD}"/>'
 _GILT = f'fill="{_GOLD}" stroke="{_GOLD_LINE}" stroke-width=".8" stroke-linejoin="round"'
-# The upper half of a figure; the lower one is the same, turned.
+# The upper half of a figure; the lower half is the same, turned.
 _FIGURES = {
     "J": (
         f'<path d="M40 46 C38 56 41 57 42 56 L42 44Z M60 46 C62 56 59 57 58 56 L58 44Z" fill="{_HAIR}"/>'
@@ -90,7 +90,7 @@ def ink_of(card: int) -> str:
 
 
 def suit_svg(suit: int, x: float, y: float, r: float, fill: str, turned: bool = False) -> str:
-    """A suit around a point."""
+    """A suit symbol centred on a point."""
     size = f"{-r:g}" if turned else f"{r:g}"
     return f'<path transform="translate({x:g} {y:g}) scale({size})" d="{SUIT_CURVES[suit]}" fill="{fill}"/>'
 
@@ -150,7 +150,7 @@ def _rings() -> str:
     )
 
 
-# Of each back: its colour, the colour of its edge, and what is drawn on it.
+# For each back: its colour, the colour of its edge, and what is drawn on it.
 _BACKS = {
     "lattice": ("#31508f", "#1d3263", _lattice),
     "waves": ("#8f2f2f", "#5e1a1a", _waves),
@@ -177,7 +177,7 @@ def back_svg(name: str = BACKS[0]) -> str:
 
 @cache
 def card_sheet() -> str:
-    """Every card and every back as symbols of one SVG file, for ``<use href="cards.svg#7C">``: names of cards, and of backs."""
+    """All cards and backs as symbols of one SVG file, for ``<use href="cards.svg#7C">``; the ids are the names of cards and backs."""
     symbols = {card_name(card): face_svg(card) for card in range(13 * len(SUITS))} | {
         back: back_svg(back) for back in BACKS
     }

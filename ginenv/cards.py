@@ -33,7 +33,7 @@ def card_name(card: int, symbols: bool = False) -> str:
 
 
 def parse_card(text: str) -> int:
-    """The card of a name such as ``7C``, ``TD``, ``10d`` or ``Q♥``; case does not matter.
+    """The card with a name such as ``7C``, ``TD``, ``10d`` or ``Q♥``; case does not matter.
 
     Raises:
         CardError: if the text is not the name of a card.
@@ -75,7 +75,7 @@ def format_cards(cards: Iterable[int] | int, symbols: bool = False, separator: s
 
 
 def parse_cards(text: str) -> list[int]:
-    """Cards of a text such as ``"7C 8C TD"`` or ``"7C8CTD"``, in the order written.
+    """The cards in a text such as ``"7C 8C TD"`` or ``"7C8CTD"``, in the order written.
 
     Raises:
         CardError: if a part of the text is not the name of a card.

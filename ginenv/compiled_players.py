@@ -1,12 +1,12 @@
-"""Compiled players inside compiled loops: a decision costs nanoseconds instead of a call through Python.
+"""Compiled players inside compiled loops: a decision costs nanoseconds instead of a Python call.
 
 A player whose decisions are one kernel has an attribute ``compiled``, a pair of
 
-* ``decide(view, options, seed)``: a ``ginenv.jit.kernel`` of a ``VIEW`` record, an options record and a ``uint64``, which
-  returns an action (``int64``);
+* ``decide(view, options, seed)``: a ``ginenv.jit.kernel`` that takes a ``VIEW`` record, an options record and a ``uint64``,
+  and returns an action (``int64``);
 * ``options``: a structured array ``[m]``; the game in slot ``i`` is played with options ``i % m``.
 
-It sees what every player sees, a view; ``act`` must give the same actions.
+Like every player, it sees only a view. Its ``act`` must return the same actions.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def write_opponent(player: Any, seed: int, listens: bool, record: np.void) -> ob
     """Writes a player (``ginenv.players.Player``) into an ``OPPONENT`` record.
 
     Returns:
-        What must stay alive as long as the record is used: addresses in it point there.
+        The objects that must stay alive as long as the record is used, since addresses in it point to them.
     """
     record["seed"] = seed
     record["listens"] = listens
@@ -61,7 +61,7 @@ def write_opponent(player: Any, seed: int, listens: bool, record: np.void) -> ob
 @intrinsic
 def _ask(typingctx: Any, decide: Any, view: Any, options: Any, seed: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        # Numba's own convention: a status is returned; result and exception go through pointers. Kernels raise nothing.
+        # Numba's calling convention: a status is returned; result and exception go through pointers. Kernels raise nothing.
         word = ir.IntType(64)
         pointer = ir.IntType(8).as_pointer()
         result = cgutils.alloca_once(builder, word)

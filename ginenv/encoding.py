@@ -5,7 +5,7 @@ and 1, in the order of ``PLANES``; plane 9 holds one small number per cell, in t
 
 ``flat``: ``float32[520]``, the same bytes in the same order, multiplied by ``FLAT_SCALE`` so that most values lie in [0, 1].
 
-"I" is the seat that looks. Every element is computed from a view alone. Training keeps the bytes and folds the scale into the
+"I" is the observing seat. Every element is computed from a view alone. Training keeps the bytes and folds the scale into the
 first layer.
 """
 
@@ -75,14 +75,14 @@ FACTS: tuple[tuple[str, float], ...] = (
     ("the upcard just taken may be discarded", 1),
     ("the defender's melds are fixed before the lay-off", 1),
     ("the first discard will set the limit", 1),
-    ("the opponent has taken an upcard in this hand", 1),
+    ("the opponent holds an upcard that it took in this hand", 1),
     ("drawn hands in a row", 1 / 4),
     ("turns of this hand in which I could have knocked and did not", 1 / 4),
 )
 NUM_PLANES = len(PLANES) + 1
 NUM_CELLS = 52
 OBSERVATION_SIZE = NUM_PLANES * NUM_CELLS
-# One row of a batch as a record: a record is a pointer to compiled code, while an array costs some thirty nanoseconds a call.
+# One row of a batch as a record: compiled code takes a record as a pointer, while an array costs some thirty nanoseconds a call.
 ROW = np.dtype([("cells", np.uint8, (OBSERVATION_SIZE,))])
 row_of = row_record(ROW)
 PLANES_SHAPE = (NUM_PLANES, 4, 13)
@@ -109,13 +109,13 @@ def _least_knock(v):
 
 @kernel
 def _joins(cards, bit):
-    """Whether a card of a hand is in any meld of it; most are not, which spares the search for an arrangement."""
+    """Whether a card of a hand fits any meld of that hand. Most do not, which saves the search for an arrangement."""
     return (run_cards(cards) | set_ranks(cards) * RANK_COLUMN) & bit != 0
 
 
 @kernel
 def _encode_rules(v, row):
-    """The facts that follow from the rules alone, but for the last: whether the limit is still to be set."""
+    """Writes the facts that follow from the rules alone, and last whether the first discard will set the limit."""
     out = row.cells
     f = _FACTS_AT
     r = v.rules
@@ -213,11 +213,11 @@ def _encode_all(views, out):
 
 
 def encode_views(views: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """The bytes of a batch of views.
+    """Encodes a batch of views as bytes.
 
     Args:
         views: ``VIEW[n]``.
-        out: ``uint8[n, 520]`` to write into, C-contiguous; made when left out.
+        out: ``uint8[n, 520]`` to write into, C-contiguous; allocated if omitted.
 
     Returns:
         ``uint8[n, 520]``; ``reshape(n, *PLANES_SHAPE)`` gives planes, ``* FLAT_SCALE`` the flat encoding.

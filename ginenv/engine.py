@@ -1,11 +1,11 @@
 """One hand of gin rummy as a state machine over a record of plain numbers.
 
-A hand in play is one record of ``STATE``: everything, the whole stock order included, so that cloning, saving and sending
-are copies of bytes. Rules stand in the record too, so hands under different rules share a batch. Only this module (with
-``state`` for the deal, ``melds`` for the arithmetic and ``game`` for the score sheet) knows the rules; players never see a state
-but a view. It also exports the names of ``state`` that are needed to play a hand.
+A hand in play is one ``STATE`` record, which holds everything, including the order of the stock. Cloning, saving and sending
+therefore copy bytes. The record also holds the rules, so hands under different rules share a batch. Only this module (with
+``state`` for the deal, ``melds`` for the arithmetic and ``game`` for the score sheet) knows the rules. Players never see a state,
+only a view. This module also exports the names of ``state`` that are needed to play a hand.
 
-Kernels trust their input: callers check an action against ``legal`` first.
+Kernels trust their input: callers first check an action against ``legal``.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def is_first_discard(s):
 
 @kernel
 def limit_with(s, card):
-    """The limit for a knock that discards a card; only an Oklahoma eleven/ten deal's first discard sets its own."""
+    """The limit for a knock that discards ``card``; only the first discard of an Oklahoma eleven/ten deal sets its own limit."""
     if s.rules.first_discard_limit and s.num_history == 0:
         return oklahoma_limit(s, card)
     return np.int64(s.limit)
@@ -85,7 +85,7 @@ def limit_with(s, card):
 
 @kernel
 def _first_knocks(s, cards):
-    """Cards that the starter of an eleven/ten deal may knock with at once."""
+    """Cards that the starter of an eleven/ten deal may discard to knock at once."""
     knocks = np.int64(0)
     if s.rules.first_turn_knock:
         rest = knock_discards(cards, np.int64(s.rules.knock_limit))
@@ -111,7 +111,7 @@ def _without_gin(cards, knocks):
 
 @kernel
 def layable(s, cards):
-    """Cards of a mask that fit one of the melds spread out."""
+    """Cards of a mask that can be laid off on one of the knocker's melds."""
     found = np.int64(0)
     while cards:
         card = ctz(cards)
@@ -142,7 +142,7 @@ def _legal_discards(s):
 
 @kernel
 def _legal_rare(s):
-    """``legal`` in the phases that come at most a few times in a hand."""
+    """``legal`` in the phases that occur at most a few times in a hand."""
     none = np.int64(0)
     cards = s.hands[s.turn]
     phase = s.phase
@@ -165,7 +165,7 @@ def _legal_rare(s):
 
 @kernel
 def legal(s):
-    """What the seat to move may do, as three masks: cards for ids 0-51, for ids 52-103, and bits for 104, 105, 106."""
+    """The legal actions of the seat to move as three masks: cards for ids 0-51, cards for ids 52-103, bits for 104, 105, 106."""
     if s.phase == PHASE_DISCARD:
         discards, knocks = _legal_discards(s)
         return discards, knocks, np.int64(0)
@@ -176,7 +176,7 @@ def legal(s):
 
 @kernel
 def among(action, discards, knocks, others):
-    """Whether an action is among those of three masks, as ``legal`` gives them and views hold them."""
+    """Whether an action is in three masks such as those of ``legal`` and of views."""
     if action < 0:
         return False
     if action < KNOCK:
@@ -252,7 +252,7 @@ def _score(s):
 
 @kernel
 def _lay_off(s, seat, card):
-    """Puts a card of the defender's on the spread; on a run rather than on a set, since a run can go on."""
+    """Lays off a card of the defender; on a run rather than on a set, since a run can be continued."""
     bit = np.int64(1) << card
     target = -1
     for k in range(3):
@@ -287,7 +287,7 @@ def _defend(s):
         else:
             laid, left = deadwood_layoff(cards, s.spread[0], s.spread[1], s.spread[2])
         while laid:
-            # A run takes its cards one after the other, so what fits now goes first.
+            # A run takes its cards one after the other, so a card that fits now goes first.
             card = ctz(layable(s, laid))
             _lay_off(s, other, card)
             laid &= ~(np.int64(1) << card)
@@ -297,7 +297,7 @@ def _defend(s):
 
 @kernel
 def unseen_by(s, seat):
-    """Cards that a seat cannot place: neither in its hand nor in the pile nor in the spread nor known to be the opponent's."""
+    """Cards that a seat cannot place: not in its hand, the pile or the spread, and not known to be in the opponent's hand."""
     in_play = np.int64(ALL_CARDS)
     if s.rules.ranks < 13 or s.rules.suits < 4:
         column = (np.int64(1) << s.rules.ranks) - 1
@@ -327,7 +327,7 @@ def _knock(s, seat):
 
 @kernel
 def _end_turn(s, seat):
-    """After a plain discard: the other moves, unless the stock is used up."""
+    """After a plain discard: the other seat moves, unless the stock is used up."""
     s.turn = 1 - seat
     s.phase = PHASE_DRAW
     if stock_count(s) <= STOCK_LEFT:
@@ -339,7 +339,7 @@ def _end_turn(s, seat):
 
 @kernel
 def _may_knock(s, seat, card, first):
-    """Whether a knock that was asked for stands; otherwise (under lenient rules) it is played as a discard, with a warning."""
+    """Whether a requested knock stands; otherwise (under lenient rules) it is played as a discard, with a warning."""
     left = deadwood(s.hands[seat] & ~(np.int64(1) << card))
     if left <= np.int64(s.limit) and (not first or s.rules.first_turn_knock):
         return True
@@ -368,7 +368,7 @@ def _discard(s, seat, card, knocks):
         set_limit(s, card)
     if knocks:
         knocks = _may_knock(s, seat, card, first)
-    # A knock above the limit is a discard to the history, so it counts as one.
+    # The history holds a knock above the limit as a discard, so it counts as one.
     if not knocks and not first and _could_knock(s, seat):
         s.declined[seat] += 1
     s.hands[seat] &= ~bit
@@ -392,7 +392,7 @@ def _discard(s, seat, card, knocks):
 
 @kernel
 def _apply_rare(s, seat, action):
-    """``apply`` in the phases that come at most a few times in a hand."""
+    """``apply`` in the phases that occur at most a few times in a hand."""
     phase = s.phase
     if phase == PHASE_UPCARD:
         if action == UPCARD:
@@ -401,7 +401,7 @@ def _apply_rare(s, seat, action):
         s.refused[seat] |= np.int64(1) << s.pile[s.num_pile - 1]
         s.turn = 1 - seat
         if seat != s.starter:
-            # Both have passed: the starter has no choice but the stock.
+            # Both have passed: the starter must draw from the stock.
             _draw_stock(s, np.int64(s.turn))
     elif phase == PHASE_SPREAD:
         _, a, b, c, d = nth_arrangement(s.hands[seat], np.int64(s.limit), action)
@@ -442,7 +442,7 @@ def apply(s, action):
         if s.num_pile:
             s.refused[seat] |= np.int64(1) << s.pile[s.num_pile - 1]
         if stock_count(s) <= STOCK_LEFT:
-            # Only where the last upcard may still be taken is there a turn here; drawing the stock ends the hand.
+            # This turn exists only if the last upcard may still be taken; drawing from the stock ends the hand.
             _finish(s, _STOCK, NOBODY, 0)
             return
         _draw_stock(s, seat)
@@ -452,10 +452,10 @@ def apply(s, action):
 
 @kernel
 def random_action(s, word):
-    """A legal action chosen evenly by a random 64-bit word."""
+    """A legal action, chosen uniformly by a random 64-bit word."""
     discards, knocks, others = legal(s)
     if others and not discards:
-        # The bits of 104 to 106 are always neighbours.
+        # The set bits of 104 to 106 are always neighbours.
         return STOCK + ctz(others) + below(word, popcount(others))
     if knocks == 0 and others == 0:
         return nth_bit(discards, below(word, popcount(discards)))

@@ -1,7 +1,7 @@
-"""``Gin/Hand-v0`` and ``Gin/Game-v0``: one learner at one table, an opponent inside.
+"""``Gin/Hand-v0`` and ``Gin/Game-v0``: one learner at one table, with the opponent inside the environment.
 
-Reset and step let the opponent move until the learner is to move or the episode is over, so a reward includes the opponent's
-reply. ``info`` is described in ``ginenv.info``, observations in ``ginenv.encoding``, actions in ``ginenv.actions``.
+``reset`` and ``step`` play the opponent's moves until it is the learner's turn or the episode is over, so a reward includes the
+opponent's reply. ``info`` is described in ``ginenv.info``, observations in ``ginenv.encoding``, actions in ``ginenv.actions``.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ METADATA: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 2}
 
 
 def observation_space(observation: str) -> spaces.Box:
-    """The space of an encoding by name: ``planes`` is ``uint8[10, 4, 13]``, ``flat`` is ``float32[520]``.
+    """The observation space of a named encoding: ``planes`` is ``uint8[10, 4, 13]``, ``flat`` is ``float32[520]``.
 
     Raises:
-        GinError: for another name.
+        GinError: for any other name.
     """
     if check_choice("observation", observation, OBSERVATIONS) == 0:
         return spaces.Box(0, 255, PLANES_SHAPE, np.uint8)
@@ -43,19 +43,19 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
     """What ``HandEnv`` and ``GameEnv`` share.
 
     Args:
-        opponent: the opponent: a registered name (``player_names()``), with options after a colon; a checkpoint's
+        opponent: a registered name (``player_names()``), which may have options after a colon; a checkpoint
             directory; ``cmd:PROGRAM``; or a ``Player``.
-        rules: a preset's name, ``Rules``, or a dictionary such as ``{"preset": "eaai", "knock_limit": 5}``.
+        rules: a preset name, ``Rules``, or a dictionary such as ``{"preset": "eaai", "knock_limit": 5}``.
         observation: ``"planes"`` or ``"flat"``.
         render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None.
-        seat: the learner's seat: 0, 1, ``"alternate"`` (by hands or games dealt) or ``"random"``, the default. Who starts follows
-            from the rules.
+        seat: the learner's seat: 0, 1, ``"alternate"`` (by hands or games dealt) or ``"random"`` (the default). The rules decide
+            who starts.
         reward: how the learner is rewarded; see the classes.
-        on_illegal: ``"terminate"``, the default: an illegal action ends the episode with a loss and ``info["illegal_action"]``;
-            ``"raise"``: it is an error that names the action and lists the legal ones, and nothing is lost.
-        opponent_memory: what an opponent that learns remembers: ``"env"``, the default, this environment (each one of a vector for
-            itself) until a reset with a seed; ``"profile"``, it never forgets; ``"level-2:profile=DIRECTORY,opponent=NAME"``
-            keeps that on disk. An option such as ``"level-2:learn=false"`` keeps an opponent from learning.
+        on_illegal: what an illegal action does. ``"terminate"`` (the default): it ends the episode with a loss and sets
+            ``info["illegal_action"]``. ``"raise"``: it raises an error that names it and lists the legal actions; nothing is lost.
+        opponent_memory: what a learning opponent remembers. ``"env"`` (the default): this environment (in a vector, each
+            sub-environment separately) until a reset with a seed. ``"profile"``: it never forgets; the opponent
+            ``"level-2:profile=DIRECTORY,opponent=NAME"`` keeps this memory on disk. ``"level-2:learn=false"`` does not learn.
 
     Raises:
         GinError: for an invalid argument; the message says what is allowed.
@@ -99,11 +99,11 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
 
     @property
     def hand(self) -> Hand:
-        """A copy of the hand in play with all cards open, the opponent's and the stock too: for tests and analysis, not for playing."""
+        """A copy of the hand in play with all cards open, even the opponent's and the stock: for tests and analysis, not for play."""
         return Hand(self._batch.states.copy(), self.rules)
 
     def set_opponent(self, opponent: str | Player) -> None:
-        """Changes the opponent, from the next reset on."""
+        """Changes the opponent from the next reset on."""
         self._batch.set_opponents([opponent])
 
     def action_masks(self) -> np.ndarray:
@@ -117,9 +117,9 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
 
         Args:
             seed: the same seed gives the same deals in every environment of this package.
-            options: ``deal``: the cards in the order dealt, as numbers or as text (the starter's, the other's, the upcard, the
-                stock); ``starter`` or ``dealer``: a seat; ``seat``: the learner's, for this episode. A hand that ends before the
-                learner's first move is dealt again, at the same seat; the deal and who starts are then new.
+            options: ``deal``: the cards in the order dealt, as numbers or as text (the starter's, the other seat's, the upcard,
+                the stock); ``starter`` or ``dealer``: a seat; ``seat``: the learner's seat for this episode. If the hand ends before
+                the learner's first move, another is dealt. It keeps that ``seat``, but the deal and the starter are new.
 
         Raises:
             GinError: for an unknown option or an invalid value.
@@ -136,7 +136,7 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
         """Plays an action and the opponent's reply.
 
         Raises:
-            IllegalActionError: for an illegal action where ``on_illegal`` is ``"raise"``.
+            IllegalActionError: for an illegal action if ``on_illegal`` is ``"raise"``, and always for what is not a whole number in range.
             ResetNeeded: before the first reset and after the end of an episode.
         """
         batch = self._batch
@@ -168,7 +168,7 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
         return draw(self.view, self._batch.name_at(0), self.render_mode)
 
     def close(self) -> None:
-        """Closes the opponents, such as programs that play."""
+        """Closes opponents that hold a resource, such as an external program."""
         close_players(self._batch.players)
 
 
@@ -179,22 +179,22 @@ def _buffers() -> tuple[np.ndarray, np.ndarray]:
 class HandEnv(TableEnv):
     """``Gin/Hand-v0``: an episode is one hand.
 
-    ``reward``, paid when the hand ends: ``"points"``, what it brought the learner (negative: the opponent); ``"scaled"``, a
-    hundredth of that; ``"win"``, 1, 0 or -1. An illegal action costs 100 points, or 1.
+    ``reward`` is paid when the hand ends: ``"points"``, the learner's points (negative: the opponent's); ``"scaled"``, a
+    hundredth of that; ``"win"``, 1, 0 or -1. An illegal action costs 100 with ``"points"`` and 1 otherwise.
 
-    A hand that ends before the learner's first move is dealt again and listed in ``info["skipped"]``: add these results to
-    the others when you measure a player.
+    If a hand ends before the learner's first move, it is listed in ``info["skipped"]`` (eight at most in a step) and another is
+    dealt. When you measure a player, add these results to the others.
     """
 
 
 class GameEnv(TableEnv):
     """``Gin/Game-v0``: an episode is a game to the rules' ``target``.
 
-    ``reward``: ``"points"``, each hand's points when it ends; ``"scaled"``, a hundredth of that; ``"win"``, the game's result
-    at its end as 1, 0 or -1; ``"win+points"``, both ``win`` and ``scaled``; ``"total"``, the difference of the final totals, bonuses
-    included, at the end. An illegal action ends the game and costs 100 (``points``, ``total``), or 1.
+    ``reward``: ``"points"``, the points of each hand when it ends; ``"scaled"``, a hundredth of that; ``"win"``, 1, 0 or -1 when
+    the game ends; ``"win+points"``, both ``win`` and ``scaled``; ``"total"``, the difference of the final totals, bonuses included,
+    when the game ends. An illegal action ends the game and costs 100 with ``"points"`` or ``"total"``, and 1 otherwise.
 
-    Hands that end before the learner could move in them count in the game as any other, and are listed in ``info["skipped"]``.
+    Hands that end before the learner could move count in the game like any other, and are listed in ``info["skipped"]``.
     """
 
     _is_game = True

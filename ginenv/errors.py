@@ -1,4 +1,4 @@
-"""The errors that bad input raises, and checks of values; each message is one sentence: what was expected, what was given."""
+"""The errors that bad input raises, and checks of values. Each message is one sentence: what was expected, what was given."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class GinError(ValueError):
-    """Base of every error that bad input raises."""
+    """Base class of every error that bad input raises."""
 
 
 class CardError(GinError):
@@ -32,18 +32,18 @@ class UnknownNameError(GinError):
     """A name that is not registered."""
 
 
-# Characters of a value in a message; whoever wrote a megabyte knows what it was.
+# The most characters of a value that a message quotes; whoever wrote a megabyte knows what it was.
 _SHOWN = 200
 
 
 def quoted(value: object) -> str:
-    """A value as a message quotes it: ``repr``, without the end of a long one."""
+    """A value as a message quotes it: its ``repr``, cut short if it is long."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text):,} characters)"
 
 
 def is_text(value: str) -> bool:
-    """Whether a value is text that can be written: no half of a character (a lone surrogate) is in it."""
+    """Whether a text can be written, that is, holds no half of a character (a lone surrogate)."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -52,19 +52,19 @@ def is_text(value: str) -> bool:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`` (did you mean 'x'?)`` for the nearest known name, or nothing when none is near."""
+    """`` (did you mean 'x'?)`` for the nearest known name, or an empty text if none is near."""
     near = difflib.get_close_matches(name[:_SHOWN], list(known), n=1, cutoff=0.5)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
-    """One sentence for an unknown name: what it is, the nearest one, and all that are allowed."""
+    """One sentence for an unknown name: what it is, the nearest known name, and all known names."""
     known = sorted(known)
     return f"unknown {kind} {quoted(name)}{did_you_mean(name, known)}; known: {', '.join(known) or 'none'}"
 
 
 def reason_of(error: Exception) -> str:
-    """Why something failed, for a message that names the file: of an error of the system without its number and the file's name."""
+    """Why something failed, for a message that names the file: a system error is given without its number and the file name."""
     return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
 
@@ -77,7 +77,7 @@ def check_choice(name: str, value: Any, allowed: Sequence[Any], error: type[GinE
     """The position of a value among those allowed.
 
     Raises:
-        GinError: (or the error given) if it is not one of them; the message lists them, and the nearest.
+        GinError: (or the error given) if it is not one of them; the message lists them and names the nearest.
     """
     if isinstance(value, str | Integral):
         for position, candidate in enumerate(allowed):

@@ -1,6 +1,6 @@
-"""Hands into a game: who starts, the running score, and the score sheet with boxes, game bonus and shut-out.
+"""From hands to a game: who starts, the running score, and the score sheet with boxes, game bonus and shut-out.
 
-Kernels work on the game's fields of a ``STATE`` record; ``Hand`` and ``Match`` in ``ginenv.hand`` are the Python classes on top of them.
+Kernels work on the game's fields of a ``STATE`` record. ``Hand`` and ``Match`` in ``ginenv.hand`` are the Python classes on top of them.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _ALTERNATE = CHOICES["next_starter"].index("alternate")
 _DOUBLE_BEFORE = CHOICES["shutout"].index("double-before-boxes")
 _DOUBLE_AFTER = CHOICES["shutout"].index("double-after-boxes")
 _SHUTOUT_BONUS = CHOICES["shutout"].index("bonus")
-# Set apart from the numbers of hands, so that the cut for the deal is independent of every deck.
+# Differs from the numbers of hands, so that the cut for the deal is independent of every deck.
 _CUT = np.uint64(0x5EED_0F_7E_C07)
 
 
 def set_keys(states: np.ndarray, rng: np.random.Generator) -> None:
-    """Gives games their key and their players' luck from a generator; in every environment the same seed gives the same deals.
+    """Sets the key and the players' luck of games from a generator; the same seed gives the same deals in every environment.
 
     Args:
         states: ``[n]`` records with a ``key`` and ``luck``, such as ``STATE[n]``; game ``i`` takes words ``3 i`` to ``3 i + 2``.
@@ -43,7 +43,7 @@ def first_starter(s):
 
 @kernel
 def next_starter(s):
-    """The seat that starts the hand after the one just ended; after a hand that scored nothing the same again."""
+    """The seat that starts the hand after the one just ended; after a hand that scored nothing, the same seat again."""
     if s.points == 0:
         return np.int64(s.starter)
     if s.rules.next_starter == _LOSER:
@@ -111,8 +111,8 @@ def _settle(s, ended):
 def score_hand(s):
     """Adds a finished hand to the score and boxes, and ends the game if it is decided. Call once per hand.
 
-    A game also ends after ``max_drawn_hands`` hands in a row without a score; then nobody reached the target, no bonus is
-    paid, and the higher score wins.
+    A game also ends after ``max_drawn_hands`` hands in a row without a score. Nobody has then reached the target, so no bonus
+    is paid and the higher score wins.
     """
     if s.winner == NOBODY:
         s.drawn_hands += 1

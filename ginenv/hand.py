@@ -1,7 +1,7 @@
-"""One hand, and a game of hands, as Python objects: one move at a time.
+"""One hand, or a game of hands, as a Python object that is played one move at a time.
 
-``Hand`` and ``Match`` take actions as numbers or words, check them, and explain what was wrong; for thousands of games at once use the
-kernels or the vector environments.
+``Hand`` and ``Match`` take actions as numbers or words, check them, and explain what was wrong. For thousands of games at once, use
+the kernels or the vector environments.
 
     >>> from ginenv.hand import Hand
     >>> hand = Hand.deal("eaai", seed=7)
@@ -39,11 +39,11 @@ from ginenv.rules import Rules, get_rules
 from ginenv.sheet import ScoreSheet, pair_of, score_sheet
 from ginenv.view import make_views
 
-# Fields of a state that belong to the game or to the players and not to the hand: a replay does not make them.
+# Fields of a state that belong to the game or the players, not to the hand: replaying a hand does not set them.
 _GAME_FIELDS = ("key", "luck", "score", "total", "hand_no", "boxes", "drawn_hands", "game_over", "game_winner")
 
 
-# From Python a call with an array costs a tenth of one with a record, so what is done often is one such call.
+# From Python, a call with an array costs a tenth of one with a record, so each frequent operation is one such call.
 
 
 @kernel
@@ -87,7 +87,7 @@ class Hand:
 
     Args:
         state: ``STATE[1]``, which the hand then owns.
-        rules: the rules that the state holds; found from the state when left out.
+        rules: the rules that the state holds; read from the state if omitted.
     """
 
     def __init__(self, state: np.ndarray, rules: Rules | None = None) -> None:
@@ -106,15 +106,15 @@ class Hand:
         """Deals a hand.
 
         Args:
-            rules: a preset's name, rules, or a dictionary of fields.
-            seed: seed of the deal and of the players' luck; another deal at every call when left out.
-            deck: the cards in the order dealt (the starter's, the other's, the upcard or 11th card, the stock), as numbers or
-                as a text; shuffled from the seed when left out.
-            starter: seat that begins; by the rules when left out (seat 0 with a given deck).
+            rules: a preset name, rules, or a dictionary of fields.
+            seed: seed of the deal and of the players' luck; if omitted, every call deals differently.
+            deck: the cards in the order dealt (the starter's, the other seat's, the upcard or 11th card, the stock), as numbers
+                or as text; shuffled from the seed if omitted.
+            starter: the seat that starts; if omitted, the rules decide (seat 0 with a given deck).
 
         Raises:
-            RulesError: for unknown or wrong rules.
-            CardError: if the deck is not each card in play once.
+            RulesError: for unknown or invalid rules.
+            CardError: if the deck does not hold each card in play exactly once.
             GinError: if the seed is negative or the starter is not a seat.
         """
         chosen = get_rules(rules)
@@ -162,7 +162,7 @@ class Hand:
 
     @property
     def warned(self) -> bool:
-        """Whether the last action was a knock above the limit, which was played as a discard."""
+        """Whether the last action was a knock that the rules do not allow, which was played as a discard."""
         return bool(self.state["warned"][0])
 
     def legal_actions(self) -> list[int]:
@@ -180,7 +180,7 @@ class Hand:
             action: a number, or words such as ``discard 7C``.
 
         Raises:
-            IllegalActionError: if it cannot be read or is not legal now; nothing has changed then.
+            IllegalActionError: if the action cannot be read or is not legal now; the hand is then unchanged.
         """
         number = parse_action(action) if isinstance(action, str) else _checked_action(action)
         if not 0 <= number <= PASS or not _push(self.state, number):
@@ -190,15 +190,15 @@ class Hand:
         """Plays actions in order.
 
         Args:
-            actions: their numbers.
+            actions: the numbers of the actions.
 
         Returns:
             The phase in which each was played.
 
         Raises:
-            IllegalActionError: at the first that is not legal; those before it stay played.
+            IllegalActionError: at the first action that is not legal; those before it stay played.
         """
-        # A number too large for the array is not an action either; 255 stands for it.
+        # A number too large for the array is not an action anyway; 255 replaces it.
         numbers = np.array([min(max(_checked_action(action), -1), 255) for action in actions], np.int64)
         phases = np.zeros(len(numbers), np.uint8)
         played = _push_all(self.state, numbers, phases)
@@ -212,7 +212,7 @@ class Hand:
         return f"seat {self.turn}: {illegal_action(action, _legal(self.state), self._phase)}"
 
     def view(self, seat: int | None = None) -> np.ndarray:
-        """What a seat may see, ``VIEW[1]``; the seat to move when left out."""
+        """What a seat, by default the seat to move, may see: ``VIEW[1]``."""
         return make_views(self.state, self.turn if seat is None else seat)
 
     def copy(self) -> Hand:
@@ -230,7 +230,7 @@ class Hand:
         return earlier
 
     def _repr_svg_(self) -> str:
-        """A notebook's picture: the table as the seat to move sees it."""
+        """The picture for notebooks: the table as the seat to move sees it."""
         return to_svg(self.view()[0])
 
     def __repr__(self) -> str:
@@ -242,13 +242,13 @@ class Match:
     """A game: hands until a seat has reached the target, with the score sheet.
 
     Args:
-        rules: a preset's name, rules, or a dictionary of fields.
-        seed: seed of all deals and of the players' luck; another one at every call when left out.
-        deck: the first hand's cards, as in ``Hand.deal``; later hands' go to ``next_hand``.
-        starter: seat that begins the first hand; by the rules when left out.
+        rules: a preset name, rules, or a dictionary of fields.
+        seed: seed of all deals and of the players' luck; if omitted, another one at every call.
+        deck: the cards of the first hand, as in ``Hand.deal``; ``next_hand`` takes those of later hands.
+        starter: the seat that starts the first hand; if omitted, the rules decide.
 
     Attributes:
-        hand: the hand in play. Play through the match (``push``), so that a finished hand is scored.
+        hand: the hand in play. Play it through the match's ``push``, which scores a finished hand.
         played: the hands that have ended, in order.
     """
 
@@ -265,10 +265,10 @@ class Match:
         self.played: list[Hand] = []
 
     def push(self, action: int | str) -> None:
-        """Plays an action of the seat to move; scores the hand when that ends it.
+        """Plays an action of the seat to move; if that ends the hand, scores it.
 
         Raises:
-            IllegalActionError: if the action is not legal now, or the hand is over and the next one not dealt.
+            IllegalActionError: if the action is not legal now, or the hand is over and the next one has not been dealt.
         """
         self.hand.push(action)
         if self.hand.is_over:
@@ -276,14 +276,14 @@ class Match:
             score_hand(self.hand.state[0])
 
     def next_hand(self, deck: Sequence[int] | str | None = None) -> None:
-        """Deals the next hand; the starter follows from the rules.
+        """Deals the next hand; the rules decide who starts.
 
         Args:
-            deck: its cards in the order dealt; shuffled from the game's key when left out.
+            deck: its cards in the order dealt; shuffled from the game's key if omitted.
 
         Raises:
             GinError: if the hand is still in play, or the game is over.
-            CardError: if the deck is not each card in play once.
+            CardError: if the deck does not hold each card in play exactly once.
         """
         if not self.hand.is_over:
             raise GinError("the next hand cannot be dealt: this one is still in play")

@@ -1,7 +1,7 @@
 """The public record of a hand: what both seats did, move by move, read from a view.
 
-A view holds the actions as numbers; what a number means (which card a seat took, whether ``7C`` was thrown or laid off) follows from those
-before it. ``moves`` is the one place that works it out, for compiled code as it is and for Python through ``read_moves``.
+A view holds the actions as numbers. What a number means (which card a seat took, whether ``7C`` was discarded or laid off) depends on
+the actions before it. Only ``moves`` works this out. Compiled code calls it directly, Python through ``read_moves``.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from ginenv.jit import kernel
 from ginenv.melds import nth_arrangement
 from ginenv.state import MAX_HISTORY, NO_CARD
 
-# What is done in a move. Where both passed the first upcard, the starter's draw is a move without an action of its own: FORCED_DRAW.
+# What is done in a move. After both passed the first upcard, the starter's draw is a move without an action of its own: M_FORCED_DRAW.
 (M_PASS, M_TAKE, M_DRAW, M_FORCED_DRAW, M_DISCARD, M_KNOCK, M_SPREAD, M_LAY_OFF, M_DONE) = range(9)
 
 
 class Move(NamedTuple):
     """One move of a hand.
 
-    A hand's last move may be a draw that brought no card: the one that reached the limit of upcards taken, or found the stock used up.
+    A hand's last move may be a draw that yields no card: one that reaches the limit of upcards taken, or finds the stock used up.
 
     Attributes:
-        seat: who moved: 0 the seat that looks, 1 its opponent.
+        seat: who moved: 0 the observing seat, 1 its opponent.
         kind: what was done, an ``M_`` constant.
-        card: the card taken, discarded (of a knock too) or laid off, or the number of the arrangement spread; otherwise ``NO_CARD``.
-        upcard: of a pass or a draw, the upcard that was on offer; otherwise, and where there was none, ``NO_CARD``.
+        card: the card taken, discarded (also by a knock) or laid off, or the number of the arrangement spread; otherwise ``NO_CARD``.
+        upcard: for a pass or a draw, the upcard that was available; otherwise, or if there was none, ``NO_CARD``.
     """
 
     seat: int
@@ -39,7 +39,7 @@ class Move(NamedTuple):
 
 @kernel
 def _chose_spread(v):
-    """Whether the knocker had several arrangements to choose among, so that the choice is in the record."""
+    """Whether the knocker had several arrangements to choose from, so that the choice is in the record."""
     if not v.rules.choose_spread:
         return False
     cards = v.hand if v.knocker == 0 else v.shown
@@ -94,15 +94,15 @@ def _fill(views, table, counts):
 
 
 def move_arrays(views: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The moves of many hands as arrays, which costs less than reading them one by one.
+    """The moves of many hands as arrays, which is cheaper than reading them one by one.
 
     Args:
         views: ``VIEW[n]``.
 
     Returns:
-        ``uint8[n, 193, 4]``, the fields of ``Move`` for each move, and ``int64[n]``, how many there are; the rest is undefined.
+        ``uint8[n, 193, 4]``, the fields of ``Move`` for each move, and ``int64[n]``, the number of moves; the rest is undefined.
     """
-    # One more than there can be actions: a forced draw has none.
+    # One more than the most actions, since a forced draw is a move without an action.
     table = np.empty((len(views), MAX_HISTORY + 1, len(Move._fields)), np.uint8)
     counts = np.zeros(len(views), np.int64)
     _fill(views, table, counts)

@@ -1,15 +1,15 @@
-"""The ``info`` of the environments: of one table as plain values, of a batch as arrays with ``_key`` masks.
+"""The ``info`` of the environments: plain values for one table, arrays with ``_key`` masks for a batch.
 
-Both are made from the same records (``table_kernels.INFO``), and the batch is in the form that Gymnasium gives to a list of single
+Both are made from the same records (``table_kernels.INFO``). The batch has the form that Gymnasium gives to the infos of single
 environments.
 
 | key | meaning |
 |---|---|
 | ``action_mask`` | ``int8[107]``, the legal actions; all ones once the episode is over |
 | ``seat`` | the learner's seat |
-| ``opponent`` | its opponent's name, with the options that it was given; a player from a directory has the name of its level, or that of its directory |
-| ``illegal_action`` | whether the episode ended by an illegal action |
-| ``skipped`` | hands that ended before the learner could move in them, each ``(how it ended, points)`` |
+| ``opponent`` | the opponent's name, including its options; a player loaded from a directory has the name of its level, or of the directory |
+| ``illegal_action`` | whether an illegal action ended the episode |
+| ``skipped`` | hands that ended before the learner could move, each as ``(how it ended, points)``; at most the first 8 of a step |
 | ``score`` | games only: points so far, the learner's first |
 | ``outcome`` | when a hand ended: ``end`` (an ``End`` in lower case), ``points`` (negative: the opponent's), ``won`` (1, 0, -1), ``knocker`` (0 the learner, 1 the opponent, 2 nobody), ``deadwood``, ``opponent_deadwood``, ``length`` (actions of both) |
 | ``game`` | when a game ended: ``won``, ``hands``, ``boxes``, ``opponent_boxes``, ``total``, ``opponent_total`` |
@@ -31,14 +31,14 @@ from ginenv.table_batch import TableBatch
 from ginenv.table_kernels import INFO, MAX_SKIPPED, copy_info
 
 END_NAMES = np.array([end.name.lower() for end in End], dtype=object)
-# The numbers that _fill_facts writes, in order: of the hand, how it ended, of the game.
+# The numbers that _fill_facts writes, in order: those of the hand, how it ended, those of the game.
 _OUTCOME = ("points", "won", "knocker", "deadwood", "opponent_deadwood", "length")
 _GAME = ("won", "hands", "boxes", "opponent_boxes", "total", "opponent_total")
 _END = len(_OUTCOME)
 _GAME_AT = _END + 1
 
 
-# What is always told of a table; the rest of INFO only where a hand ended.
+# The fields that are always reported for a table; the rest of INFO is reported only if a hand ended.
 _BRIEF = np.dtype(
     [
         ("opponent", np.int32),
@@ -55,7 +55,7 @@ _copy_row = record_copy(ROW, "cells", ROW, "cells", "cells")
 
 @kernel
 def _note(tables, notes):
-    """Copies what is always told of the tables; how many of them closed a hand."""
+    """Copies the fields that are always reported; returns how many tables closed a hand."""
     closed = 0
     for i in range(tables.shape[0]):
         t = tables[i]
@@ -81,7 +81,7 @@ def _note_closed(tables, records):
 
 @kernel
 def _keep(finals, final_rows, ended, kept, rows):
-    """Copies the finals of some tables: records and observations."""
+    """Copies the final records and observations of some tables."""
     for k in range(ended.shape[0]):
         _copy_final(kept[k], finals[ended[k]])
         _copy_row(row_of(rows, k), row_of(final_rows, ended[k]))
@@ -89,7 +89,7 @@ def _keep(finals, final_rows, ended, kept, rows):
 
 @kernel
 def _survey(records, slots, seats, illegal, closed, games):
-    """Seats and flags of some records; how many closed a hand, how many of these hands were skipped, ended games."""
+    """Writes seats and flags of some records; returns how many closed a hand, how many hands were skipped, and ended games."""
     num_closed = 0
     num_skipped = 0
     num_games = 0
@@ -130,7 +130,7 @@ def _fill_facts(records, closed, facts):
 
 
 def _facts_of(records: np.ndarray, closed: np.ndarray, is_game: bool) -> np.ndarray:
-    """The numbers of hands that ended (``int64[7, n]``), and of games (``[13, n]``); zeros where none did."""
+    """The numbers of ended hands (``int64[7, n]``; with those of games ``[13, n]``); zeros where no hand ended."""
     facts = np.zeros((_GAME_AT + len(_GAME) if is_game else _GAME_AT, len(records)), np.int64)
     _fill_facts(records, closed, facts)
     return facts
@@ -164,15 +164,15 @@ def info_of(tables: TableBatch, mask: np.ndarray) -> dict[str, Any]:
 
 
 class LazyInfo(dict[str, Any]):
-    """A dictionary of which a part is made when somebody reads it.
+    """A dictionary that makes some of its entries only when they are read.
 
-    A training loop reads ``action_mask`` at every step, asks whether there is a ``final_info``, and seldom more. Code that goes by the
-    exact type of a dictionary (trees of tensors, for one) needs ``dict(info)``.
+    A training loop reads ``action_mask`` at every step, checks for ``final_info``, and seldom reads more. Code that requires the
+    exact type ``dict`` (for trees of tensors, for example) needs ``dict(info)``.
 
     Args:
-        given: the entries that are there from the start.
-        names: the keys of the others.
-        make: makes the others, once.
+        given: the entries that exist from the start.
+        names: the keys of the other entries.
+        make: makes the other entries, once.
     """
 
     def __init__(self, given: dict[str, Any], names: frozenset[str], make: Callable[[], dict[str, Any]]) -> None:
@@ -183,7 +183,7 @@ class LazyInfo(dict[str, Any]):
     def _fill(self) -> None:
         make = self._make
         if make is not None:
-            # What breaks it off leaves it as it was, and another thread finds all or makes it too.
+            # An error or interrupt in make changes nothing; another thread either finds all entries or makes them too.
             for key, value in make().items():
                 super().setdefault(key, value)
             self._make = None
@@ -198,7 +198,7 @@ class LazyInfo(dict[str, Any]):
         return super().__contains__(key) or (self._make is not None and key in self._names) or super().__contains__(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The entry of a key, made if need be; ``default`` where there is none."""
+        """The entry of a key, made if necessary; ``default`` if there is none."""
         return self[key] if key in self else default
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -218,7 +218,7 @@ def _filled(name: str) -> Callable[..., Any]:
     return call
 
 
-# Whatever else looks at the keys, or takes one away. With its own __iter__, dict(info) and {**info} ask for the keys too.
+# All other methods that look at the keys or remove one. Since __iter__ is overridden, dict(info) and {**info} call keys too.
 for _name in (
     *("__delitem__", "__eq__", "__iter__", "__len__", "__ne__", "__or__", "__repr__", "__reversed__", "__ror__"),
     *("clear", "copy", "items", "keys", "pop", "popitem", "setdefault", "values"),
@@ -230,17 +230,17 @@ def _with_flags(*names: str) -> frozenset[str]:
     return frozenset((*names, *(f"_{name}" for name in names)))
 
 
-# Keys of a batch's info beside the mask: always, in games, where a hand ended, where a game did, and where an episode did.
+# Keys of a batch's info besides the mask: always present, in games, when a hand ended, when a game did, when an episode did.
 _ALWAYS = _with_flags("seat", "opponent", "illegal_action", "skipped")
 _IN_GAMES, _OF_HANDS, _OF_GAMES = _with_flags("score"), _with_flags("outcome"), _with_flags("game")
 _OF_FINALS = _with_flags("final_obs", "final_info")
 
 
 class Reporter:
-    """Writes the ``info`` of a batch.
+    """Makes the ``info`` of a batch.
 
-    What never changes (the mask of all tables, the name of a single opponent, empty lists of skipped hands) is one read-only array
-    for all steps.
+    Each value that never changes (the mask of all tables, the name of a single opponent, empty lists of skipped hands) is one
+    read-only array for all steps.
 
     Args:
         count: number of tables.
@@ -257,15 +257,15 @@ class Reporter:
     def report(
         self, batch: TableBatch, masks: np.ndarray, ended: np.ndarray, observe: Callable[[np.ndarray], np.ndarray]
     ) -> LazyInfo:
-        """The ``info`` of a step, in the form of Gymnasium's vector environments; it stays what it is when the tables play on.
+        """The ``info`` of a step, in the form of Gymnasium's vector environments; later steps do not change it.
 
         Args:
             batch: the tables.
-            masks: ``int8[n, 107]``, kept.
-            ended: ``[k]`` tables that began another episode in this step.
-            observe: makes observations of their final rows, ``uint8[k, 520]``.
+            masks: ``int8[n, 107]``; kept, not copied.
+            ended: ``[k]``, tables that began another episode in this step.
+            observe: turns their final rows, ``uint8[k, 520]``, into observations.
         """
-        # What the next step writes over.
+        # Copies of what the next step overwrites.
         notes = np.empty(self._count, _BRIEF)
         closed = np.empty(_note(batch.tables, notes), INFO)
         if len(closed):
@@ -295,7 +295,7 @@ class Reporter:
     def _final(
         self, finals: np.ndarray, observations: np.ndarray, names: np.ndarray, ended: np.ndarray
     ) -> dict[str, Any]:
-        """What belonged to the episodes that ended."""
+        """The final observations and infos of the episodes that ended."""
         count = self._count
         where = np.zeros(count, bool)
         where[ended] = True
@@ -304,7 +304,7 @@ class Reporter:
         final_obs = np.empty(count, object)
         for slot, observation in zip(ended.tolist(), observations, strict=True):
             final_obs[slot] = observation
-        # All ones once an episode is over, nothing elsewhere: one column seen as many.
+        # All ones where an episode ended, zeros elsewhere: one column, repeated by a stride of 0.
         masks = np.ndarray((count, NUM_ACTIONS), np.int8, where.copy(), strides=(1, 0))
         masks.flags.writeable = False
         final_info = self._info(records, masks, names, ended)
@@ -313,7 +313,7 @@ class Reporter:
     def _info(
         self, records: np.ndarray, masks: np.ndarray, names: np.ndarray, slots: np.ndarray | None = None
     ) -> dict[str, Any]:
-        """The ``info`` of ``INFO[n]`` records about some tables, all when left out."""
+        """The ``info`` of ``INFO[n]`` records for some tables (``slots``), or for all."""
         count = self._count
         where: Any = self._everywhere
         if slots is not None:
@@ -326,7 +326,7 @@ class Reporter:
         )
         opponents, skipped = self._opponents(records, names), self._unskipped
         if slots is not None:
-            # Of objects, nothing is None, as Gymnasium has it.
+            # In object arrays, None stands for no value, as in Gymnasium.
             opponents, skipped = _at(slots, opponents), _at(slots, skipped)
         if num_skipped:
             skipped = skipped.copy()

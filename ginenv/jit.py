@@ -42,7 +42,7 @@ _KEEP_SECONDS = 30 * 86400
 
 
 def _user_cache() -> Path:
-    """Where the platform keeps what programs can make again; not absolute for a user without a home."""
+    """The platform's directory for caches; not absolute for a user without a home directory."""
     home = Path(os.path.expanduser("~"))
     if sys.platform == "darwin":
         return home / "Library" / "Caches"
@@ -55,7 +55,7 @@ def cache_root() -> Path | None:
     chosen = os.environ.get("GINENV_CACHE_DIR")
     candidates = [Path(chosen).absolute()] if chosen else []
     with contextlib.suppress(OSError):
-        # It looks for a directory that can be written.
+        # gettempdir raises an error if it finds no directory that can be written.
         candidates = [*candidates, _user_cache() / "ginenv", Path(tempfile.gettempdir()) / f"ginenv-{os.getuid()}"]
     for candidate in candidates:
         try:
@@ -95,7 +95,7 @@ def sources_of(path: Path, root: Path) -> set[Path]:
 
 @cache
 def _cache_dir(path: Path) -> str | None:
-    """The directory of a module's compiled code; None where none can be made."""
+    """The directory of a module's compiled code; None if none can be made."""
     root = Path(__file__).resolve().parent.parent
     digest = hashlib.sha256(f"{sys.version} {numba.__version__} {np.__version__}".encode())
     for source in sorted(sources_of(path, root)):
@@ -117,36 +117,36 @@ def _cache_dir(path: Path) -> str | None:
 def _drop_unused(base: Path) -> None:
     oldest = time.time() - _KEEP_SECONDS
     for entry in base.iterdir():
-        # Another process may drop it at the same time.
+        # Another process may drop the entry at the same time.
         with contextlib.suppress(OSError):
             if entry.is_dir() and entry.stat().st_mtime < oldest:
                 shutil.rmtree(entry, ignore_errors=True)
 
 
 class _CacheImpl(CompileResultCacheImpl):
-    # Elsewhere, beside the sources, compiled code would outlive an edit of what it imports.
+    # In Numba's other locations, beside the sources, compiled code would outlive an edit of what it imports.
     _locator_classes: ClassVar[Any] = [UserProvidedCacheLocator]
 
 
 class _Cache(FunctionCache):
-    """Numba's cache, to which a file that is damaged and a disk that is full are a compilation, and nothing worse."""
+    """Numba's cache, except that a damaged file or a full disk costs a compilation and nothing worse."""
 
     _impl_class = _CacheImpl
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """What is kept of a signature, or None."""
+        """The cached code of a signature, or None."""
         try:
             loaded = super().load_overload(sig, target_context)
         except Exception:
-            # Pickle raises whatever the bytes happen to lead to. Without an index all is written anew.
+            # Damaged bytes can make pickle raise anything. Without an index, everything is written anew.
             with contextlib.suppress(OSError):
                 self.flush()
             return None
-        # Two processes that begin at once can give two signatures the same file.
+        # Two processes that start at the same time can give two signatures the same file.
         return loaded if loaded is None or tuple(loaded.signature.args) == tuple(sig) else None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keeps compiled code, if there is room for it."""
+        """Saves compiled code, if there is room for it."""
         try:
             super().save_overload(sig, data)
         except (OSError, EOFError, UnpicklingError) as error:
@@ -159,9 +159,9 @@ def _say_once(words: str) -> None:
 
 
 class _Compiling(event.Listener):
-    """Says once per process that compilation is under way, since the first one takes seconds; interrupts wait for its end.
+    """Says once per process that compilation is under way, since the first one takes seconds; interrupts wait until it ends.
 
-    The compiler is C++ code that calls Python back: an exception raised there is dropped, and leaves half a kernel.
+    The compiler is C++ code that calls back into Python. An exception raised there is dropped, and leaves half a kernel.
     """
 
     said = False
@@ -190,7 +190,7 @@ class _Compiling(event.Listener):
 
 
 def _in_main_thread() -> bool:
-    """Signals are handled there alone."""
+    """Whether this is the main thread, the only one that handles signals."""
     return threading.current_thread() is threading.main_thread()
 
 
@@ -198,16 +198,16 @@ _compiling = _Compiling()
 event.register("numba:compile", _compiling)
 
 
-# Where Python is called by code that drops an exception or makes another of it: the compiler, and libraries that are being loaded.
+# Here Python runs under code that drops an exception or turns it into another: the compiler, and libraries that are being loaded.
 _NOT_RAISED_IN = ("numba", "llvmlite", "_frozen_importlib", "importlib")
 
 
 def interrupt(signum: int, frame: FrameType | None) -> None:
-    """A handler of signals that raises ``KeyboardInterrupt``; while something is compiled or imported, as soon as it is."""
+    """A signal handler that raises ``KeyboardInterrupt``; during a compilation or an import, it waits until that is done."""
     while frame is not None:
         if frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_RAISED_IN:
             _compiling.interrupted = True
-            # Looks again, in case that this was no kernel, whose end would be told.
+            # Looks again later, in case this was not the compilation of a kernel, whose end is reported.
             signal.signal(signal.SIGALRM, interrupt)
             signal.setitimer(signal.ITIMER_REAL, 0.1)
             return
@@ -217,7 +217,7 @@ def interrupt(signum: int, frame: FrameType | None) -> None:
 
 
 def take_interrupt() -> bool:
-    """Whether an interrupt waits for the end of what is compiled or imported; whoever asks has it from then on."""
+    """Whether an interrupt waits for a compilation or an import to end; the caller takes it over."""
     waiting, _compiling.interrupted = _compiling.interrupted, False
     if waiting:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -225,14 +225,14 @@ def take_interrupt() -> bool:
 
 
 class _PartLibrary(JITCodeLibrary):
-    """Code that is only ever linked into that of callers: it is left as it was generated, without optimisation or machine code."""
+    """Code that is only ever linked into its callers: it stays as it was generated, without optimisation or machine code."""
 
     def add_llvm_module(self, ll_module: Any) -> None:
-        """Without the passes over single functions: those over the caller's whole module do the same."""
+        """Links without the passes over single functions, since the passes over the caller's whole module do the same."""
         self._final_module.link_in(ll_module)
 
     def _optimize_final_module(self) -> None:
-        """Nothing: the caller's module is optimised, and this with it."""
+        """Does nothing: this code is optimised with the caller's module."""
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
@@ -243,7 +243,7 @@ class _EntryCompiler(Compiler):
     """Compiles a function that Python calls."""
 
     def compile_extra(self, func: Any) -> Any:
-        """As usual, without looking for garbage meanwhile: the compiler's many objects live until it is done."""
+        """Compiles as usual, but without garbage collection: the compiler's many objects live until it is done."""
         collects = gc.isenabled()
         gc.disable()
         try:
@@ -257,7 +257,7 @@ class _PartCompiler(Compiler):
     """Compiles a function to be a part of its callers."""
 
     def compile_extra(self, func: Any) -> Any:
-        """As usual, but into a library of that kind; what compiled callers find it by has no code of its own."""
+        """Compiles as usual, but into a ``_PartLibrary``; the entry by which compiled callers find it has no code of its own."""
         state = self.state
         state.library = _PartLibrary(state.targetctx.codegen(), func.__qualname__)
         state.flags.no_compile = True
@@ -274,15 +274,15 @@ _PART_OPTIONS: Any = _OPTIONS | {"no_cpython_wrapper": True, "pipeline_class": _
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compiles a function for the machine, without bounds checks, with a cache that is never stale.
+    """Compiles a function to machine code, without bounds checks, with a cache that is never stale.
 
-    Callers validate first: a bad index inside a kernel is not an error but a corrupted process.
+    Callers validate first: a bad index inside a kernel raises no error but corrupts the process.
 
-    Numba by itself would make machine code of every function that a kernel calls, each time with all that it calls in turn, although
-    only what Python calls is ever run: for the hundred functions below an environment's step that takes most of the time. Here a
-    kernel that is called by another is a part of it, and optimised there once.
+    Numba by itself would make machine code of every function that a kernel calls, each time with everything that it calls in turn.
+    Only the code that Python calls is ever run, yet for the hundred functions below an environment's step this takes most of the
+    time. Here a kernel that another kernel calls becomes a part of it, and is optimised there once.
     """
-    # Numba cannot compile a caller of a generator that it took from its cache; callers hold a copy of it in theirs.
+    # Numba cannot compile a caller of a generator that it loaded from its cache; the callers' cached code holds a copy of it.
     cached = not inspect.isgeneratorfunction(function)
     called_by_python = numba.njit(**_ENTRY_OPTIONS)(function)  # type: ignore[call-overload]
     directory = _cache_dir(Path(function.__code__.co_filename).resolve()) if cached else None
@@ -297,7 +297,7 @@ def kernel(function: Callable[..., Any]) -> Any:
         finally:
             config.CACHE_DIR = before  # type: ignore[attr-defined]
     part = numba.njit(**_PART_OPTIONS)(function)
-    # What compiled callers ask of a function.
+    # The methods through which compiled callers find a function.
     called_by_python.get_call_template, called_by_python.get_overload = part.get_call_template, part.get_overload
     return called_by_python
 
@@ -313,7 +313,7 @@ def _ctz(typingctx: Any, value: Any) -> Any:
     return types.int64(types.int64), lambda context, builder, signature, args: builder.cttz(args[0], zero_is_defined)
 
 
-# What a caller sees takes one number; the type checker would see the compiler's own arguments.
+# Typed as Any: callers pass one number, but a type checker would see the compiler's own arguments.
 popcount: Any = _popcount  # the number of set bits of an int64
 ctz: Any = _ctz  # the index of the lowest set bit of an int64 (64 for 0)
 
@@ -324,7 +324,7 @@ def _store_cards(typingctx: Any, array: Any, offset: Any, cards: Any) -> Any:
         target = context.make_array(signature.args[0])(context, builder, args[0]).data
         byte, place_number = ir.IntType(8), ir.IntType(32)
         row_type = ir.VectorType(byte, 52)
-        # Every byte of the mask eight times, and of each one bit.
+        # Repeats every byte of the mask eight times, and tests one bit of each copy.
         parts = builder.bitcast(args[2], ir.VectorType(byte, 8))
         lanes = ir.Constant(ir.VectorType(place_number, 52), [card // 8 for card in range(52)])
         bits = ir.Constant(row_type, [1 << card % 8 for card in range(52)])
@@ -338,15 +338,15 @@ def _store_cards(typingctx: Any, array: Any, offset: Any, cards: Any) -> Any:
     return types.void(array, types.int64, types.int64), generate
 
 
-# store_cards(array, offset, cards): a mask as 52 bytes of 0 and 1 at a byte offset of a C-contiguous uint8 array. As one vector
-# operation it costs a nanosecond; a loop over the cards some twenty.
+# store_cards(array, offset, cards): writes a mask as 52 bytes of 0 and 1 at a byte offset of a C-contiguous uint8 array. As one
+# vector operation this costs a nanosecond; a loop over the cards costs some twenty.
 store_cards: Any = _store_cards
 
 
 def record_copy(target: np.dtype, target_field: str, source: np.dtype, source_field: str, last_field: str) -> Any:
-    """An intrinsic ``copy(target, source)`` that copies a stretch of fields between two records in one go.
+    """An intrinsic ``copy(target, source)`` that copies a stretch of fields between two records as one block.
 
-    Numba copies nested arrays element by element through generic code; where both records hold the same fields in the same
+    Numba copies nested arrays element by element through generic code. If both records hold the same fields in the same
     order, a block copy is some fifty nanoseconds faster.
 
     Args:
@@ -379,8 +379,8 @@ def record_copy(target: np.dtype, target_field: str, source: np.dtype, source_fi
     return copy
 
 
-# Records by place, for compiled loops. Compiled functions take a record as one pointer; an array is a structure of many words whose
-# references are counted at every call, which costs the helpers of hot loops some thirty nanoseconds.
+# Records by place, for compiled loops. Compiled functions take a record as one pointer. An array is a structure of many words, and
+# counting its references at every call costs the helpers of hot loops some thirty nanoseconds.
 
 
 def row_record(dtype: np.dtype) -> Any:
@@ -415,7 +415,7 @@ def record_at(dtype: np.dtype) -> Any:
     return at
 
 
-# 2**64 over the golden ratio: the step of Weyl sequences whose words are mixed.
+# 2**64 divided by the golden ratio: the step of the Weyl sequences whose words are mixed.
 _GOLDEN = 0x9E3779B97F4A7C15
 
 

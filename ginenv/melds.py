@@ -1,9 +1,9 @@
 """Deadwood, arrangements, spreads and lay-offs, exact and compiled.
 
-The most points that runs can save in one suit stand in a table of 8192 entries: for fixed sets, every stretch of
-three or more neighbours is melded. So an arrangement is fixed by what each rank with three or more cards does: no set, the
-set of all, or, with four, one of the four sets that leave a card to a run. At most three ranks of eleven cards can do so,
-and the exact optimum is a loop over at most 72 combinations, mostly one or two.
+A table of 8192 entries holds the most points that runs can save in one suit: once the sets are fixed, every stretch of
+three or more neighbours is melded. So an arrangement is determined by its sets. A rank with three or more cards forms no set,
+the set of all or, with four cards, one of the four sets that leave a card to a run. Eleven cards have at most three such ranks,
+so the exact optimum is a loop over at most 72 combinations, mostly one or two.
 
 Every function takes and returns plain integers: a hand or a meld is a mask (bit ``13 * suit + rank``).
 """
@@ -24,13 +24,13 @@ def _suit_tables() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     masks = np.arange(8192, dtype=np.uint16)
     held = masks[:, None] >> np.arange(13, dtype=np.uint16) & 1
     points = (held @ np.minimum(10, np.arange(13) + 1)).astype(np.uint8)
-    # The lowest cards of each three neighbours.
+    # The lowest card of every three neighbours.
     lows = masks & masks >> 1 & masks >> 2
     melded = lows | lows << 1 | lows << 2
     return points, melded, points[melded]
 
 
-# Points of a suit's cards; the cards of a suit that runs can meld; the points that this saves, and those that it leaves.
+# By the cards of a suit: their points, the cards that runs meld, the points that this saves, and those that it leaves.
 SUIT_POINTS, RUN_CARDS, RUN_SAVED = _suit_tables()
 RUN_LEFT = SUIT_POINTS - RUN_SAVED
 
@@ -95,7 +95,7 @@ def set_ranks(cards):
 
 @kernel
 def set_options(cards, ranks):
-    """In how many ways the lowest of some ranks can be used in a set: 1 (no rank), 2 (three cards) or 6 (four)."""
+    """The number of ways to use the lowest of some ranks in a set: 1 (no rank), 2 (three cards) or 6 (four)."""
     if ranks == 0:
         return 1
     if popcount(cards & (RANK_COLUMN << ctz(ranks))) == 4:
@@ -105,7 +105,7 @@ def set_options(cards, ranks):
 
 @kernel
 def set_choice(cards, ranks, option):
-    """Cards of the lowest of some ranks put into a set: 0 none, 1 all, 2 to 5 all of four but one."""
+    """Cards of the lowest of some ranks that an option puts into a set: 0 none, 1 all, 2 to 5 all of four but one."""
     if option == 0:
         return np.int64(0)
     column = cards & (RANK_COLUMN << ctz(ranks))
@@ -116,7 +116,7 @@ def set_choice(cards, ranks, option):
 
 @kernel
 def _best_sets(cards):
-    """Most points that an arrangement saves, and its sets (of several, the first: fewest sets of the lowest ranks)."""
+    """Most points that an arrangement saves, and its sets (of equals the first: fewest sets of the lowest ranks)."""
     best = run_savings(cards)
     chosen = np.int64(0)
     ranks0 = set_ranks(cards)
@@ -148,15 +148,15 @@ def deadwood(cards):
 
 @kernel
 def melded_cards(cards):
-    """Cards melded in an arrangement of least deadwood (of several, the first: fewest sets of the lowest ranks)."""
+    """Cards melded in an arrangement of least deadwood (of equals the first: fewest sets of the lowest ranks)."""
     sets = _best_sets(cards)[1]
     return sets | run_cards(cards & ~sets)
 
 
 @kernel
 def far_from_knocking(cards, limit):
-    """Whether it is plain that no discard of an eleven-card hand leaves at most ``limit`` points: a bound without any loop."""
-    # Runs and sets may share cards, and the discard is as large as can be.
+    """Whether a bound without loops shows that no discard of an eleven-card hand leaves at most ``limit`` points."""
+    # The bound lets runs and sets share cards, and assumes the largest possible discard.
     left = left_by_runs(cards) - 10
     if left <= limit:
         return False
@@ -166,7 +166,7 @@ def far_from_knocking(cards, limit):
 
 @kernel
 def knock_discards(cards, limit):
-    """Cards of an eleven-card hand after whose discard at most ``limit`` points are left."""
+    """Cards of an eleven-card hand whose discard leaves at most ``limit`` points."""
     return np.int64(0) if far_from_knocking(cards, limit) else _near_knock_discards(cards, limit)
 
 
@@ -181,7 +181,7 @@ def _near_knock_discards(cards, limit):
     while rest:
         card = ctz(rest)
         rest &= rest - 1
-        # Giving up a card saves its points at most, and exactly that when it is loose in a best arrangement.
+        # Discarding a card saves at most its points, and exactly that if it is loose in a best arrangement.
         after = whole - card_points(card)
         if after <= limit:
             bit = np.int64(1) << card
@@ -200,7 +200,7 @@ def is_run(meld):
 def melds_of(cards, sets0, sets1, sets2):
     """The melds of an arrangement with the given sets: up to four masks, sets first, then runs by suit.
 
-    Three melds are the most that ten cards hold; the fourth word is there for eleven and is always 0 for ten.
+    Three melds are the most that ten or eleven cards hold, so the fourth mask is 0 for them.
     """
     meld0 = meld1 = meld2 = meld3 = np.int64(0)
     for k in range(3):
@@ -211,7 +211,7 @@ def melds_of(cards, sets0, sets1, sets2):
     for suit in range(4):
         of_suit = runs & (np.int64(SUIT_BITS) << (13 * suit))
         while of_suit:
-            # Adding the lowest bit carries through the first stretch of neighbours: what changes is that stretch.
+            # Adding the lowest bit carries through the first stretch of neighbours, so the bits that it clears are that stretch.
             low = of_suit & -of_suit
             run = of_suit & ~(of_suit + low)
             of_suit &= ~run
@@ -225,8 +225,8 @@ def melds_of(cards, sets0, sets1, sets2):
 def arrangements(cards):
     """Every arrangement of a hand, each as the sets of its lowest ranks with three or more cards: three masks, 0 for none.
 
-    Of the lowest such rank no set comes first, then all, all but the spade, the club, the diamond, the heart; the last rank changes
-    fastest.
+    The options of a rank come in this order: no set, all, all but the spade, the club, the diamond, the heart. The last rank
+    changes fastest.
     """
     ranks0 = set_ranks(cards)
     ranks1 = ranks0 & (ranks0 - 1)
@@ -362,7 +362,7 @@ def _run_reach(meld, cards, down):
 
 @kernel
 def layoff_options(meld, cards):
-    """In how many ways cards of a mask can be laid off on one meld (nothing included)."""
+    """The number of ways to lay off cards of a mask on one meld (including none)."""
     if meld == 0:
         return 1
     if is_run(meld):
@@ -391,7 +391,7 @@ def layoff_choice(meld, cards, option):
 
 @kernel
 def best_layoff(cards, meld0, meld1, meld2):
-    """What the defender lays off on a spread so that least deadwood is left, own melds chosen together with it.
+    """The defender's lay-off that leaves the least deadwood, chosen together with the defender's own melds.
 
     Returns:
         The cards laid off (a mask) and the deadwood left.
@@ -418,7 +418,7 @@ def best_layoff(cards, meld0, meld1, meld2):
 
 @kernel
 def deadwood_layoff(cards, meld0, meld1, meld2):
-    """What the defender lays off when its own melds are fixed first at its lowest deadwood and only the rest may go.
+    """The defender's lay-off when its own melds are fixed first, at its least deadwood, and only the rest may be laid off.
 
     Returns:
         The cards laid off (a mask) and the deadwood left.

@@ -10,7 +10,7 @@ from ginenv.actions import PHASE_OVER
 from ginenv.cards import cards_of, format_cards
 from ginenv.engine import NOBODY, End
 
-# How a hand ended; who knocked, or went gin, is said with names.
+# How a hand ended. Knocks and gin are described with the players' names instead.
 END_WORDS = {
     End.UNDERCUT: "undercut",
     End.TIE: "equal deadwood, nobody scores",
@@ -29,8 +29,8 @@ class Outcome:
         winner: seat that scores, or None.
         knocker: seat that knocked or went gin, or None.
         points: points to the winner, doubling and bonus included.
-        deadwood: final deadwood of seats 0 and 1, lay-offs counted; (0, 0) where nobody knocked.
-        spread: the knocker's melds as tuples of cards, without what was laid off on them.
+        deadwood: final deadwood of seats 0 and 1, after lay-offs; (0, 0) if nobody knocked.
+        spread: the knocker's melds as tuples of cards, without the cards laid off on them.
         laid_off: cards that the defender laid off.
         doubled: whether the points counted twice (a spade turned in Oklahoma).
         starter: seat that began the hand.

@@ -1,6 +1,6 @@
-"""Golden counts: hands played at random and counted, as chess programs count positions ("perft") to prove their moves.
+"""Golden counts: hands played at random and counted, as chess programs count positions ("perft") to verify their moves.
 
-The counts of a preset and a seed are equal on every machine, in every run and at every batch size; any change of the rules,
+The counts of a preset and a seed are equal on every machine, in every run and at every batch size. Any change to the rules,
 the deal, the melds or the order of legal actions changes them. The same kernel is the benchmark of random hands per second.
 """
 
@@ -23,8 +23,8 @@ from ginenv.rules import Rules, get_rules
 class Policy(enum.IntEnum):
     """How the counted hands are played."""
 
-    RANDOM = 0  # evenly among the legal actions; few such hands come near a knock
-    EAGER = 1  # knocks half the time it can, and of four random discards plays the one that leaves least deadwood
+    RANDOM = 0  # uniform over the legal actions; few such hands come near a knock
+    EAGER = 1  # knocks half the time it can; of four random discards plays the one that leaves the least deadwood
 
 
 _HANDS, _DECISIONS, _GAMES, _LAID, _POINTS, _GAME_TOTAL, _END = 0, 1, 2, 3, 4, 6, 8
@@ -44,7 +44,7 @@ class Counts:
         laid_off: cards laid off.
         points: points of hands by seat.
         totals: final totals of games by seat.
-        ends: hands by the reason why they ended.
+        ends: number of hands by the reason why they ended.
     """
 
     hands: int
@@ -58,7 +58,7 @@ class Counts:
 
 @kernel
 def eager_action(s, word):
-    """A legal action by a random word that tends towards low deadwood and knocks."""
+    """A legal action, chosen by a random word, that tends towards low deadwood and knocks."""
     discards, knocks, others = legal(s)
     if others or popcount(discards | knocks) < 2:
         return random_action(s, word)
@@ -98,7 +98,7 @@ def play_hands(states, seed, first, last, policy, games, counts):
         first: first deal.
         last: deal after the last one.
         policy: a ``Policy``.
-        games: whether every deal begins a whole game, or is a hand of its own.
+        games: whether every deal begins a whole game rather than a single hand.
         counts: ``int64[16]`` to add to.
     """
     for start in range(first, last, states.shape[0]):
@@ -138,15 +138,15 @@ def perft(
     games: bool = False,
     batch: int = 1,
 ) -> Counts:
-    """Plays deals of a seed by a fixed random policy and counts.
+    """Plays deals of a seed with a fixed random policy and counts what happens.
 
     Args:
-        rules: a preset's name, or rules.
+        rules: a preset name, or rules.
         deals: how many hands (or games) to play.
         seed: seed of deals and actions.
         policy: how they are played.
         games: whether every deal begins a whole game.
-        batch: games stepped in turn; it changes nothing in the counts.
+        batch: number of games stepped in turn; it does not change the counts.
 
     Returns:
         The counts.

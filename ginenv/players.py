@@ -3,8 +3,9 @@
 A player turns a batch of views into actions. ``ginenv`` never imports ``agents``: names are registered as
 ``"module:attribute"`` and imported when used, as Gymnasium does with its entry points.
 
-A player's name may carry options: ``search:worlds=128,belief=uniform``. A directory that holds a player (a checkpoint, a level) is a
-name too, recognised by a marker file in it, and so is ``cmd:PROGRAM ARGUMENTS`` for a program that speaks the line protocol.
+A name may carry options: ``search:worlds=128,belief=uniform``. Two more kinds of names are possible. One is a directory that holds a
+player (a checkpoint, a level), recognised by a marker file in it; the other is ``cmd:PROGRAM ARGUMENTS``, a program that speaks the
+line protocol.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from ginenv.errors import GinError, UnknownNameError, must_be, quoted, unknown_n
 class Player(Protocol):
     """A player: a batch of views in, a batch of actions out.
 
-    A player without memory is a pure function of the views (their ``luck`` words are its randomness, mixed with its seed), so
-    that results do not depend on how games are batched. A player that learns keeps what it learned per ``slots`` entry. One that
-    holds a resource, such as a program, has a ``close`` (see ``close_players``).
+    A player without memory is a pure function of the views: its randomness is their ``luck`` words, mixed with its seed. Results
+    therefore do not depend on how games are batched. A player that learns keeps what it learned per ``slots`` entry. A player
+    that holds a resource, such as a program, has a ``close`` method (see ``close_players``).
     """
 
     name: str
@@ -41,11 +42,11 @@ class Player(Protocol):
         ...
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
-        """Chooses for every view.
+        """Chooses an action for every view.
 
         Args:
             views: ``VIEW[n]``, each of a seat that is to move; ``views["legal"]`` (or ``view.action_masks``) says what is legal.
-            slots: ``[n]`` which game each view belongs to, for players that remember; ``None`` where that does not matter.
+            slots: ``[n]``, the game that each view belongs to, for players that remember; ``None`` if that does not matter.
 
         Returns:
             ``int64[n]``, a legal action for each.
@@ -53,7 +54,7 @@ class Player(Protocol):
         ...
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
-        """Observes hands that ended, as the final views of its own seat, in which a knocked hand lies open."""
+        """Observes hands that ended, as the final views of its own seat; in these a knocked hand lies open."""
         ...
 
 
@@ -61,10 +62,10 @@ _CONTRACT = ("name", "reset", "act", "observe_hands")
 
 
 def ask_player(player: Player, views: np.ndarray, slots: np.ndarray) -> np.ndarray:
-    """What a player chooses for some views: ``VIEW[n]`` and ``int64[n]`` to ``int64[n]``; whether it is legal is not checked.
+    """The actions of a player for some views: ``VIEW[n]`` and ``int64[n]`` to ``int64[n]``; their legality is not checked.
 
     Raises:
-        GinError: if it answers with something else than a whole number for each.
+        GinError: if the answer is not one whole number for each view.
     """
     actions = np.asarray(player.act(views, slots))
     if actions.shape != (len(views),) or actions.dtype.kind not in "iu":
@@ -94,7 +95,7 @@ class BasePlayer:
 class _Entry:
     """What is registered: where a player comes from, what it needs, and which arguments are not options.
 
-    ``argument`` is what the callable calls the directory or the program; a registered name has none.
+    ``argument`` is the callable's argument that takes the directory or the program; a registered name has none.
     """
 
     target: str
@@ -120,7 +121,7 @@ class PlayerSpec:
     options: dict[str, str] = field(default_factory=dict)
 
 
-# The entry points by which an installed package brings players: ``plain = "my_bots:Plain"``.
+# The group of entry points by which an installed package provides players: ``plain = "my_bots:Plain"``.
 ENTRY_POINTS = "ginenv.players"
 
 _NAMES: dict[str, _Entry] = {}
@@ -135,11 +136,11 @@ def register_player(name: str, target: str, extra: str = "", **fixed: Any) -> No
         name: what users write.
         target: ``"module:attribute"`` of a callable that takes ``seed`` and the player's options as keyword arguments and returns a
             ``Player``. Options are checked against its signature and annotations (``bool``, ``int``, ``float``, ``str``).
-        extra: the extra of this package that brings what the player needs, for the message where something is missing.
+        extra: the extra of this package that installs what the player needs; the error names it if something is missing.
         fixed: arguments of the callable that this name fixes; they are not options of the player.
 
     Raises:
-        GinError: if the name is empty, or holds what separates options or directories, or the target is not written so.
+        GinError: if the name is empty or holds a separator of options or directories, or the target is malformed.
     """
     if not isinstance(name, str) or not name.strip() or set(name) & set(":/,=") or name == "cmd":
         raise GinError(must_be("a player's name", "a word without any of : / , = (and not cmd)", name))
@@ -162,7 +163,7 @@ def register_directory(marker: str, target: str, extra: str = "", argument: str 
 
 @cache
 def _register_installed() -> None:
-    """Registers the players that installed packages bring, under names that are free."""
+    """Registers the players that installed packages provide, under names that are not taken."""
     for point in entry_points(group=ENTRY_POINTS):
         if point.name not in _NAMES:
             _NAMES[point.name] = _Entry(point.value)
@@ -179,7 +180,7 @@ def parse_player(text: str) -> PlayerSpec:
 
     Raises:
         UnknownNameError: if nothing of that name is registered, and it is neither a player's directory nor ``cmd:PROGRAM``.
-        GinError: if its options are not written ``key=value``, each once, or ``cmd:`` is followed by no program.
+        GinError: if its options are not written ``key=value``, each once, or no program follows ``cmd:``.
     """
     name, _, written = text.partition(":")
     if not name.strip():
@@ -214,7 +215,7 @@ def _marker_in(directory: str) -> str:
 
 
 def not_a_directory(path: str) -> str:
-    """What is said of a file where a player's directory is needed: of a level that was exported to a file, how to have it back."""
+    """The message for a file where a player's directory is needed; for a level exported to a file, it says how to import it."""
     command = f"gin levels import {shlex.quote(path)} DIRECTORY"
     hint = f"; {command} makes a level's directory of it" if path.endswith(".zip") else ""
     return f"{quoted(path)} is a file, not a directory that holds a player{hint}"
@@ -234,24 +235,24 @@ def _split_options(text: str, written: str) -> dict[str, str]:
 
 
 def directory_name(spec: str | Path | Player) -> str | Player:
-    """A path as the name of the directory that it is, also where a player has the same name; everything else as it is."""
+    """A ``Path`` as text that names the directory, even if a player has the same name; everything else unchanged."""
     if not isinstance(spec, Path):
         return spec
     return str(spec) if "/" in str(spec) else f"./{spec}"
 
 
 def make_player(spec: str | Path | Player, seed: int = 0, **defaults: Any) -> Player:
-    """A player of a name (with options), of a directory, or ``cmd:PROGRAM``; a ``Player`` is returned as it is.
+    """Makes a player from a name (with options), a directory or ``cmd:PROGRAM``; returns a ``Player`` unchanged.
 
     Args:
         spec: what to make.
-        seed: of its choices.
-        defaults: options of players that have them, where ``spec`` does not say otherwise.
+        seed: seed of the player's choices.
+        defaults: options for a player that has them, unless ``spec`` sets them.
 
     Raises:
         UnknownNameError: if nothing of that name is registered and no such directory exists.
-        GinError: if an option is unknown or has an invalid value, if something the player needs is not installed, or if an object is no
-            ``Player``.
+        GinError: if an option is unknown or has an invalid value, if something the player needs is not installed, or if an object is
+            not a ``Player``.
     """
     spec = directory_name(spec)
     if not isinstance(spec, str):
@@ -288,7 +289,7 @@ def make_player(spec: str | Path | Player, seed: int = 0, **defaults: Any) -> Pl
 
 
 def _read_options(spec: PlayerSpec, factory: Callable[..., Player], given: dict[str, Any]) -> dict[str, Any]:
-    """The options as the values that the factory's annotations ask for; a factory with ``**options`` checks those itself."""
+    """The options as values of the types that the factory's annotations name; a factory checks its ``**options`` itself."""
     if not spec.options:
         return {}
     parameters = inspect.signature(factory).parameters
@@ -308,7 +309,7 @@ _WORDS: dict[Any, str] = {bool: "true or false", int: "a whole number", float: "
 
 
 def _read_value(name: str, text: str, annotation: Any) -> Any:
-    """The value of an option's text; where several types are possible, the first of bool, int, float and str that it can be."""
+    """The value of an option's text; if several types are possible, the first of bool, int, float and str that fits."""
     types = get_args(annotation) or (annotation,)
     is_open = not {*types} & {bool, int, float, str}
     for kind in (bool, int, float, str):
@@ -322,7 +323,7 @@ def _read_value(name: str, text: str, annotation: Any) -> Any:
 
 
 def close_players(players: Iterable[Player]) -> None:
-    """Calls ``close`` of those that have one; a player may be used again after it."""
+    """Calls ``close`` on the players that have one; a player may be used again afterwards."""
     for player in players:
         close = getattr(player, "close", None)
         if callable(close):
@@ -346,7 +347,7 @@ register_player("population", "agents.bots.population:PopulationPlayer")
 register_player("level", "agents.levels.player:make_level", "agents")
 for _number in range(1, 5):
     register_player(f"level-{_number}", "agents.levels.player:make_level", "agents", level=_number)
-# A level's directory is a checkpoint's too.
+# A level's directory is also a checkpoint's, so its marker is registered first.
 register_directory("level.json", "agents.levels.player:make_level", "agents", argument="level")
 register_directory("checkpoint.json", "agents.network.player:load_network", "agents")
 register_directory("onnx.json", "agents.network.onnx_player:load_onnx", "onnx")

@@ -1,4 +1,4 @@
-"""Text records of hands and of games: the deal, every action and the outcome, in one readable file that replays.
+"""Text records of hands and games: the deal, every action and the outcome, in one readable file that can be replayed.
 
     ginrecord 1 game
     rules: eaai@…
@@ -21,13 +21,13 @@
     end: won by seat 1, total 0 | 102
     check: 5f0c2a11
 
-Cards stand in the order dealt; the card that is drawn or taken stands in brackets (that of the seat which has to draw, where both
-passed). An eleven/ten deal has ``eleventh`` instead of ``upcard``. ``players``, ``note``, ``keys`` (the game's key and the seats'
-luck, from which a game that is still in play goes on) and everything in brackets may be left out; blank lines, and lines
-that begin with ``#``, mean nothing. ``check`` is the CRC-32 of the other lines, or ``-`` in a record made by hand. A hand alone is
-``ginrecord 1 hand``, without score and end.
+Cards are in the order dealt. A card drawn or taken is in brackets after the action; after the second of two passes, it is the card
+that the starter then has to draw. An eleven/ten deal has ``eleventh`` instead of ``upcard``. ``players``, ``note``, ``keys`` (the
+game's key and the seats' luck, from which a game still in play continues) and everything in brackets may be left out. Blank lines
+and lines that begin with ``#`` are ignored. ``check`` is the CRC-32 of the other lines, or ``-`` in a record made by hand. A single
+hand is ``ginrecord 1 hand``, without score and end.
 
-Reading plays every action and compares every result; an error names the line.
+Reading a record plays every action and compares every result; an error names the line.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Record:
     """A record as it was read.
 
     Attributes:
-        hand: the hand of a record of one hand; of a game the last one.
+        hand: the hand; in a record of a game, the last one.
         match: the game, or None for a record of one hand.
         players: names of seats 0 and 1.
         note: the note, or an empty text.
@@ -72,7 +72,7 @@ class Record:
 
     @property
     def hands(self) -> list[Hand]:
-        """All its hands in order, one in play included."""
+        """All hands of the record in order, including one still in play."""
         if self.match is None:
             return [self.hand]
         return self.match.played + ([] if self.hand.is_over else [self.hand])
@@ -87,7 +87,7 @@ def format_record(played: Hand | Match, players: tuple[str, str] = ("", ""), not
         note: one line.
 
     Raises:
-        TextError: if a name or the note would not be read back.
+        TextError: if a name or the note could not be read back.
     """
     for text in (*players, note):
         if text != " ".join(text.split()) or (text in players and "|" in text) or not is_text(text):
@@ -157,14 +157,14 @@ def _turned(rules: Rules) -> str:
 
 
 def _played(hand: Hand, action: int) -> str:
-    """Plays an action and gives its words, with the card that it brought to a hand."""
+    """Plays an action and returns its words, with the card that it added to a hand."""
     words = hand.action_text(action)
     card = _push(hand, hand, action)
     return words if card == NO_CARD else f"{words} ({card_name(card)})"
 
 
 def _push(table: Hand | Match, hand: Hand, action: int) -> int:
-    """Plays an action of a hand, or of the game it belongs to; returns the card that it brought to a hand, or ``NO_CARD``."""
+    """Plays an action in a hand, or in the game that the hand belongs to; returns the card added to a hand, or ``NO_CARD``."""
     position = int(hand.state["position"][0])
     table.push(action)
     if hand.state["position"][0] > position:
@@ -173,10 +173,10 @@ def _push(table: Hand | Match, hand: Hand, action: int) -> int:
 
 
 def parse_record(text: str) -> Record:
-    """The record of a text.
+    """Parses the text of a record.
 
     Raises:
-        TextError: at the first line that is malformed, does not follow the rules or contradicts the replay; names the line.
+        TextError: at the first line that is malformed, breaks the rules or contradicts the replay; the message names the line.
     """
     return _Reader(text).read()
 
@@ -199,7 +199,7 @@ class _Reader:
             raise TextError(f"line {number}: {error}") from None
 
     def _next(self, what: str) -> str:
-        """The next line; errors name it from now on."""
+        """The next line, which errors name from now on."""
         self.at += 1
         if self.at > len(self.lines):
             raise TextError(f"expected {what}, got the end of the record")
@@ -267,7 +267,7 @@ class _Reader:
         return match
 
     def _hand(self, number: int, table: Any) -> Any:
-        """Reads a hand and plays it: of a game that is given, or of one that ``Match``, or ``Hand.deal``, begins."""
+        """Reads and plays a hand. ``table`` is the game in play or, for the first hand, the callable: ``Match`` or ``Hand.deal``."""
         head = _HAND.fullmatch(line := self._next(f"'hand {number}'"))
         if head is None or int(head[1]) != number:
             raise TextError(f"expected 'hand {number}, seat 0 starts' (or seat 1), got {line[:40]!r}")
@@ -334,7 +334,7 @@ def read_record(path: str | Path) -> Record:
     """Reads a record from a file.
 
     Raises:
-        TextError: if the file cannot be read or does not hold a record; names the file and the line.
+        TextError: if the file cannot be read or does not hold a record; the message names the file and the line.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")

@@ -1,6 +1,7 @@
 """The table as a person sees it from one seat: text for a terminal, or a picture as pixels or as SVG.
 
-All are drawn from a view alone, so a card that the seat may not see cannot be shown. Runs are marked green, sets blue.
+All are drawn from a view alone, so a card that the seat may not see cannot be shown unless the caller gives it (``opened``).
+Runs are marked green, sets blue.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def show(view: np.void, opponent: str = "opponent") -> None:
 
 
 def draw(view: np.void, opponent: str, mode: str | None) -> Any:
-    """The table in a render mode: text (``ansi``), a picture (``rgb_array``), or printed (``human``); None, with a warning, without one."""
+    """The table as text (``ansi``), as a picture (``rgb_array``), or printed (``human``); without a mode None, and a warning."""
     if mode is None:
         gym.logger.warn('render is called without a render mode; make the environment with render_mode="ansi"')
         return None
@@ -98,7 +99,7 @@ def draw(view: np.void, opponent: str, mode: str | None) -> Any:
 # --- picture ---------------------------------------------------------------------------------------------------------
 
 WIDTH, HEIGHT = 960, 600
-# For screens of phones; there a card is some 55 pixels wide.
+# For phone screens, where a card is some 55 pixels wide.
 NARROW_WIDTH, NARROW_HEIGHT = 440, 544
 _CARD_W = 68
 _CARD_H = _CARD_W * CARD_HEIGHT / CARD_WIDTH
@@ -108,17 +109,17 @@ _FELT, _FELT_DARK, _LINE = "#265c42", "#1c4833", "#568c70"
 _TEXT, _FAINT, _GOLD, _ROSE = "#f0f4ee", "#accab8", "#f0c860", "#fa8282"
 _EDGE = "#8d8a80"
 _KIND_RGB = {"run": "#70d682", "set": "#6eb0fa"}
-# Within sentences names are cut to this length; sentences beyond the other are written smaller.
+# Names within sentences are cut to the first length; sentences longer than the second are written smaller.
 _NAME_LENGTH, _LINE_LENGTH, _NARROW_LINE_LENGTH = 16, 70, 52
 _SCALE = 2  # pixels are drawn larger and scaled down, for smooth edges
 
 
 class _Canvas(ABC):
-    """What a picture of the table is drawn on; places and sizes are in units of ``WIDTH`` × ``HEIGHT``."""
+    """What a picture of the table is drawn on; positions and sizes are in units of ``WIDTH`` × ``HEIGHT``."""
 
     @abstractmethod
     def text(self, x: float, y: float, words: str, size: int = 16, fill: str = _TEXT, anchor: str = "left") -> None:
-        """Writes words at a height in their middle; red suits are red. ``anchor``: what of the words ``x`` is, left, middle or right."""
+        """Writes words centred on the height ``y``, red suits in red; their left, middle or right (``anchor``) is at ``x``."""
 
     @abstractmethod
     def box(self, x: float, y: float, w: float, h: float, fill: str, outline: str | None = None, r: float = 7) -> None:
@@ -126,7 +127,7 @@ class _Canvas(ABC):
 
     @abstractmethod
     def card(self, x: float, y: float, card: int, outline: str | None = None) -> None:
-        """A card, face down if it is ``NO_CARD``; with an outline, marked."""
+        """A card, face down if it is ``NO_CARD``; an outline marks it."""
 
 
 @cache
@@ -160,7 +161,7 @@ def _outlines(suit: int) -> list[list[tuple[float, float]]]:
 
 
 class _Pixels(_Canvas):
-    """Drawn with pillow, cards with their corner and one large suit."""
+    """Draws with pillow; a card shows its corner and one large suit."""
 
     def __init__(self) -> None:
         self.image = Image.new("RGB", (WIDTH * _SCALE, HEIGHT * _SCALE), _FELT)
@@ -184,7 +185,7 @@ class _Pixels(_Canvas):
         self.draw.rounded_rectangle(corners, r * _SCALE, fill, outline, _SCALE)
 
     def _suit(self, x: float, y: float, r: float, suit: int, fill: str) -> None:
-        # Drawn because common fonts lack it.
+        # Drawn as a shape because common fonts lack suits.
         for outline in _outlines(suit):
             self.draw.polygon([((x + dx * r) * _SCALE, (y + dy * r) * _SCALE) for dx, dy in outline], fill)
 
@@ -208,7 +209,7 @@ class _Pixels(_Canvas):
 
 
 class _Svg(_Canvas):
-    """Drawn as the elements of an SVG, cards as ``card_art`` has them."""
+    """Draws the elements of an SVG, with the cards of ``card_art``."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
@@ -260,7 +261,7 @@ def _draw_holding(canvas: _Canvas, y: float, holding: Holding, narrow: bool = Fa
     if holding.hidden:
         groups.append(("hidden", (NO_CARD,) * holding.hidden))
     whole, margin, gap = (NARROW_WIDTH, _NARROW_MARGIN, _NARROW_GAP) if narrow else (WIDTH, _MARGIN, _GAP)
-    # What the cards of a group may be apart, so that all groups find room.
+    # The distance between the cards of a group at which all groups fit.
     covered = sum(len(cards) - 1 for _, cards in groups)
     free = whole - 2 * margin - len(groups) * _CARD_W - (len(groups) - 1) * gap
     step = min(float(_STEP), free / max(covered, 1))
@@ -305,12 +306,12 @@ def _cut(name: str, length: int) -> str:
 
 
 def _by_name(words: str, me: str) -> str:
-    """Words to the seat that looks, with its name instead of "you"."""
+    """Words addressed to the observing seat, with its name instead of "you"."""
     return words if me == "you" else re.sub(r"\byou\b", lambda _: me, words.replace("your turn", f"{me}'s turn"))
 
 
 def _draw_table(canvas: _Canvas, view: np.void, opponent: str, opened: np.void | None = None, me: str = "you") -> None:
-    """The one layout of pictures; with the opponent's view (``opened``) its hand lies open."""
+    """The one layout of pictures; if the opponent's view is given (``opened``), its hand lies open."""
     mine, theirs = my_holding(view), opponent_holding(view) if opened is None else my_holding(opened)
     canvas.box(16, 190, WIDTH - 32, 180, _FELT_DARK, _LINE, 14)
     canvas.text(30, 22, _cut(opponent, 40), 20)
@@ -330,7 +331,7 @@ def _draw_table(canvas: _Canvas, view: np.void, opponent: str, opened: np.void |
 
 
 def _draw_narrow(canvas: _Canvas, view: np.void, opponent: str, opened: np.void | None = None, me: str = "you") -> None:
-    """What ``_draw_table`` draws, for the width of a phone: sentences below the cards, less of the pile."""
+    """What ``_draw_table`` draws, for the width of a phone: with sentences below the cards and less of the pile."""
     mine, theirs = my_holding(view), opponent_holding(view) if opened is None else my_holding(opened)
     opponent, me = _cut(opponent, _NAME_LENGTH), _cut(me, _NAME_LENGTH)
     left, right = _NARROW_MARGIN, NARROW_WIDTH - _NARROW_MARGIN
@@ -377,13 +378,13 @@ def to_image(view: np.void, opponent: str = "opponent") -> np.ndarray:
 def to_svg(
     view: np.void, opponent: str = "opponent", opened: np.void | None = None, me: str = "you", narrow: bool = False
 ) -> str:
-    """The table as an SVG element with everything in it, 960 × 600, or 440 × 544 where it is narrow.
+    """The table as a self-contained SVG element, 960 × 600, or 440 × 544 if ``narrow``.
 
     Args:
         view: a ``VIEW`` record.
         opponent: the opponent's name.
-        opened: the opponent's view, where its hand is to lie open.
-        me: what the seat that looks is called.
+        opened: the opponent's view, if its hand is to lie open.
+        me: the name of the observing seat.
         narrow: for the screen of a phone.
     """
     canvas = _Svg()

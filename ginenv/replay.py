@@ -1,4 +1,4 @@
-"""Playing a hand again from what one seat knows of it: how the text of a view is checked and becomes a view again."""
+"""Replays a hand from what one seat knows of it: this checks the text of a view and turns it back into a view."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ginenv.view import make_views
 
 @dataclass
 class Known:
-    """What a view's line says beside the public actions, as masks where it is cards."""
+    """What a view's line says besides the public actions; sets of cards are masks."""
 
     seat: int
     mine: int
@@ -42,9 +42,9 @@ def _deal(states, starter):
 
 
 class Replay:
-    """Public actions played on a state in which hidden cards are made up as they are needed.
+    """Public actions played on a state whose hidden cards are made up as needed.
 
-    What a seat sees does not depend on what is hidden from it, so any hidden cards do; the cards that count (its own, and
+    What a seat sees does not depend on what is hidden from it, so any hidden cards will do. The cards that matter (its own, and
     the opponent's once they are shown) are put in before the knock is checked.
     """
 
@@ -70,7 +70,7 @@ class Replay:
         return int(self.state["phase"])
 
     def push(self, action: int, token: str) -> None:
-        """Plays an action, of which errors speak as ``token``."""
+        """Plays an action, which errors quote as ``token``."""
         seat, phase, state = int(self.state["turn"]), self.phase, self.state
         legal = bool(_is_legal(self.states, action))
         if phase == PHASE_DISCARD:
@@ -98,14 +98,14 @@ class Replay:
         if card == state["taken"] and not state["rules"]["discard_taken_upcard"]:
             return False
         if action < KNOCK:
-            # Hidden cards are interchangeable, and only the one thrown is needed.
+            # Hidden cards are interchangeable, and only the one discarded is needed.
             state["hands"][seat] = bit
             return True
         self._open(seat, bit)
         return bool(_is_legal(self.states, action))
 
     def _open(self, knocker: int, thrown: int) -> None:
-        """Puts in the cards that both hold when one knocks, as far as the view knows them."""
+        """Puts in the cards that both seats hold at a knock, as far as the view knows them."""
         known = self.known
         cards = {known.seat: known.mine, 1 - known.seat: known.shown}
         held = cards[knocker] & ~thrown

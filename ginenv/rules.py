@@ -1,6 +1,6 @@
 """The rules as one frozen, validated value, and a preset for every source.
 
-A ``Rules`` value says everything that differs between variants; the engine has one path and reads it. The presets
+A ``Rules`` value holds everything that differs between variants, and one engine reads it. The presets
 are the columns of the tables in the documentation: ``dg-*`` (a program with learning opponents), ``gr`` (a program
 with a fixed-formula opponent), ``ht1`` and ``ht2-*`` (two how-to-play articles), ``gc`` (an online room), ``eaai`` (the 2021
 undergraduate challenge) and ``openspiel``.
@@ -26,43 +26,43 @@ class Rules:
 
     Attributes:
         deal: ``traditional`` (10 + 10 and an upcard) or ``eleven-ten`` (the starter gets 11 and begins with a discard).
-        first_upcard: ``offer`` (starter, then the other may take it; then the starter draws the stock) or ``either`` (no
-            offer: the starter draws the stock or the upcard).
+        first_upcard: ``offer`` (the starter, then the other player may take it; if both pass, the starter draws from the
+            stock) or ``either`` (no offer: the starter draws from the stock or takes the upcard).
         first_turn_knock: whether the starter may knock with the first discard of an eleven/ten deal.
         discard_taken_upcard: whether the upcard just taken may be discarded again in the same turn.
-        knock_limit: most deadwood to knock with; 0 allows gin only.
-        oklahoma: the value of the first upcard is the limit (never above ``knock_limit``).
-        oklahoma_ace: an ace turned asks for ``gin``, or sets the limit to ``one``.
-        spade_doubles: in Oklahoma, a spade turned doubles the points of the hand (also where the limit is 0).
-        eleven_ten_oklahoma: Oklahoma with an eleven/ten deal: the deal falls back to ``traditional``, or the limit is the
-            ``first-discard``'s.
-        gin: ``declared`` (a knock at deadwood 0, which may be declined) or ``automatic`` (the hand ends by itself).
-        illegal_knock: a knock above the limit is ``refused``, or becomes a plain ``discard`` with a warning. Masks never
-            offer it.
-        stock_end: with two cards left the hand is ``void`` as soon as the turn ends; or the player may take the
-            ``last-upcard`` and go on, and drawing the stock voids the hand; or at the ``wall`` the player may take the
-            upcard and knock, or pass, which voids it.
-        layoff: the defender lays off ``best`` (own melds chosen against the spread), ``deadwood-only`` (own melds fixed first)
-            or ``by-hand``, card by card.
+        knock_limit: the most deadwood with which a player may knock; 0 allows gin only.
+        oklahoma: whether the value of the first upcard sets the knock limit (never above ``knock_limit``).
+        oklahoma_ace: whether in Oklahoma an ace requires ``gin``, or sets the limit to ``one``.
+        spade_doubles: whether in Oklahoma a spade that sets the limit doubles the points of the hand (also if the limit is 0).
+        eleven_ten_oklahoma: in Oklahoma with an eleven/ten deal, the deal falls back to ``traditional``, or the
+            ``first-discard`` sets the limit.
+        gin: ``declared`` (a knock with deadwood 0, which may be declined) or ``automatic`` (the hand ends by itself).
+        illegal_knock: a knock above the limit is ``refused``, or becomes a plain ``discard`` with a warning. Action masks
+            never include it.
+        stock_end: what happens when two cards are left in the stock. ``void``: the hand is void as soon as the turn ends.
+            ``last-upcard``: the player may take the upcard and go on; drawing from the stock voids the hand. ``wall``: the
+            player may take the upcard and knock, or pass, which voids the hand.
+        layoff: how the defender lays off: ``best`` (own melds chosen together with the lay-offs), ``deadwood-only`` (own melds
+            fixed first) or ``by-hand`` (card by card).
         spread: the knocker's melds are ``automatic`` (least deadwood, then least to lay off) or ``chosen`` by the knocker.
-        undercut_on_tie: whether equal deadwood undercuts; otherwise it scores 0 and the hand is nobody's.
+        undercut_on_tie: whether equal deadwood is an undercut; otherwise it scores 0 and nobody wins the hand.
         gin_bonus: points for gin.
         undercut_bonus: points for an undercut.
-        max_upcards: the hand is drawn at the attempt to take this many upcards (the offer not counted).
-        repeated_upcard_draw: the hand is drawn when both players in turn take the upcard and discard it again.
+        max_upcards: the attempt to take this many upcards draws the hand (the offer does not count).
+        repeated_upcard_draw: whether the hand is drawn when both players in turn take the upcard and discard it again.
         first_starter: who starts the first hand.
         next_starter: who starts after a scored hand; after a drawn one, or one worth 0, the same player starts again.
         target: points that end the game; 0 ends it after one scored hand.
         game_bonus: points to the player who ends the game.
-        box_bonus: points for each hand won, to both players, at the end.
+        box_bonus: points for each hand won, paid to both players at the end of the game.
         shutout: what happens when the loser won no hand.
         shutout_bonus: the points of ``shutout="bonus"``.
-        net_score: the loser's total is subtracted from the winner's.
-        winner: the game is won by the first at the ``target`` or by the higher final ``total``.
+        net_score: whether the loser's total is subtracted from the winner's.
+        winner: whether the first player at the ``target`` or the higher final ``total`` wins the game.
         max_drawn_hands: a game ends when this many hands in a row are drawn.
         ranks: ranks in play, from the ace up.
         suits: suits in play.
-        hand_size: cards dealt to each.
+        hand_size: cards dealt to each player.
     """
 
     deal: Literal["traditional", "eleven-ten"] = "traditional"
@@ -99,7 +99,7 @@ class Rules:
     hand_size: Annotated[int, 3, 10] = 10
 
     def __post_init__(self) -> None:
-        """Refuses a value that the rule cannot have, naming the field, the value and what is allowed."""
+        """Rejects an invalid value; the error names the field, the value and what is allowed."""
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if field.name in RANGES:
@@ -110,7 +110,7 @@ class Rules:
                 check_choice(f"rule {field.name}", value, CHOICES[field.name], RulesError)
             elif not isinstance(value, bool):
                 raise RulesError(must_be(f"rule {field.name}", "true or false", value))
-        # At least three cards in the stock; at most as many as the pile of a state holds (engine.MAX_PILE).
+        # At least three cards in the stock, and no more discards than the pile of a state holds (engine.MAX_PILE).
         fewest, most = 2 * self.hand_size + 4, 2 * self.hand_size + 34
         if not fewest <= self.num_cards <= most:
             raise RulesError(
@@ -131,7 +131,7 @@ class Rules:
 
     @cached_property
     def block(self) -> np.ndarray:
-        """The rules as a ``RULES`` record (an array without dimensions), which a state carries."""
+        """The rules as the ``RULES`` record (an array without dimensions) that a state carries."""
         values = np.zeros((), RULES)
         for field, name in _RECORD_NAMES.items():
             value = getattr(self, field)
@@ -159,10 +159,10 @@ class Rules:
 
     @classmethod
     def from_block(cls, block: np.ndarray | np.void) -> Rules:
-        """Rules of a state's ``RULES`` record: a preset where one has this record, else built field by field.
+        """The rules of a state's ``RULES`` record: a preset if one has this record, else built field by field.
 
-        Rules that mean the same have one record (DG's eleven/ten deal under Oklahoma is the traditional one), so the value can
-        differ from the one that the record was made of, but never in how hands are played and scored.
+        Rules that mean the same have one record (DG's eleven/ten deal under Oklahoma is the traditional one). The result can
+        therefore differ from the rules that the record was made from, but never in how hands are played and scored.
         """
         for preset in PRESETS.values():
             if preset.block.tobytes() == block.tobytes():
@@ -180,15 +180,15 @@ class Rules:
 
 
 _HINTS = get_type_hints(Rules, include_extras=True)
-# The words that a rule can be, where it is one of several; a record holds the position.
+# The allowed words of each rule that is a choice; a record holds the position.
 CHOICES: dict[str, tuple[str, ...]] = {
     name: get_args(hint) for name, hint in _HINTS.items() if get_origin(hint) is Literal
 }
-# The least and the most that a rule can be, where it is a number.
+# The least and the greatest value of each rule that is a number.
 RANGES: dict[str, tuple[int, int]] = {
     name: hint.__metadata__ for name, hint in _HINTS.items() if get_origin(hint) is Annotated
 }
-# In a record a choice between two words is a flag with a name of its own, 1 for the second word.
+# In a record, a choice between two words is a flag with its own name; 1 is the second word.
 _FLAGS = {
     "deal": "eleven_ten",
     "first_upcard": "offer",
@@ -204,7 +204,7 @@ _RECORD_NAMES = {name: _FLAGS.get(name, name) for name in _HINTS}
 RULES = np.dtype([(name, np.int16) for name in _RECORD_NAMES.values()])
 
 _DG = Rules(illegal_knock="discard")
-# The points of hands alone count, and who reaches the target first wins.
+# Only the points of hands count, and the first player at the target wins.
 _POINTS_ONLY = Rules(game_bonus=0, box_bonus=0, shutout="none", net_score=False, winner="target")
 _GR = _POINTS_ONLY.replace(
     gin="automatic",
@@ -243,14 +243,14 @@ PRESETS: dict[str, Rules] = {
 }
 
 
-# Of a rule. No rule needs as many, and Python refuses to read numbers of thousands of digits.
+# Characters of a rule's value. No rule needs as many, and Python refuses to read numbers of thousands of digits.
 _LONGEST_VALUE = 40
 
 
 def get_rules(rules: str | Rules | dict[str, Any]) -> Rules:
-    """Rules of a preset's name, of a value, or of a dictionary of fields (``preset`` names what it starts from).
+    """The rules given by a preset name, a ``Rules`` value or a dictionary of fields (``preset`` names the preset to change).
 
-    A name may bring changes: ``"eaai,target=50,gin_bonus=20"``.
+    Changes may follow a preset name: ``"eaai,target=50,gin_bonus=20"``.
 
     Raises:
         RulesError: for an unknown preset or rule, or an invalid value.

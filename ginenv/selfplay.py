@@ -1,4 +1,4 @@
-"""Self-play: the caller acts for both seats, each observed when it is to move.
+"""Self-play: the caller acts for both seats and gets the observation of the seat to move.
 
     >>> from ginenv import SelfPlay
     >>> game = SelfPlay(rules="eaai")
@@ -36,13 +36,13 @@ class SelfPlayBatch:
     """Many tables in lock-step, with the caller acting for both seats; the next episode begins in the step that ends one.
 
     Args:
-        num_envs: how many tables.
-        rules: a preset's name, ``Rules``, or a dictionary of rules.
+        num_envs: number of tables.
+        rules: a preset name, ``Rules``, or a dictionary of rules.
         episode: ``"hand"`` or ``"game"``.
-        reward: as for the environments; kept from seat 0's side, since the game is zero-sum.
-        autoreset: ``False`` keeps an episode's end on the table: nothing but ``reset`` goes on from there.
+        reward: as for the environments; given for seat 0 only, since the game is zero-sum.
+        autoreset: ``False`` keeps an episode's end on the table; the step after it begins the next episode, whatever the action.
 
-    An illegal action is an error (``IllegalActionError``), and nothing is played.
+    An illegal action raises ``IllegalActionError``; no action is then played at any table.
     """
 
     def __init__(
@@ -79,21 +79,21 @@ class SelfPlayBatch:
 
     @property
     def observations(self) -> np.ndarray:
-        """What the seats that are to move observe: ``uint8[n, 10, 4, 13]``."""
+        """The observations of the seats to move: ``uint8[n, 10, 4, 13]``."""
         return self._rows.reshape(-1, *PLANES_SHAPE)
 
     @property
     def masks(self) -> np.ndarray:
-        """Their legal actions: ``int8[n, 107]``; all ones at a table whose episode is over."""
+        """The action masks of the seats to move: ``int8[n, 107]``; all ones at a table whose episode is over."""
         return self._masks
 
     @property
     def views(self) -> np.ndarray:
-        """What they see, as players get it: ``VIEW[n]``."""
+        """The views of the seats to move, as players get them: ``VIEW[n]``."""
         return self._batch.views()
 
     def views_from(self, seats: np.ndarray | int) -> np.ndarray:
-        """What other seats see, one for each table or one for all: ``VIEW[n]``."""
+        """The views of given seats (one for each table, or one for all): ``VIEW[n]``."""
         return make_views(self._batch.states, seats)
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
@@ -130,7 +130,7 @@ class SelfPlay:
     """One table, with the caller acting for both seats.
 
     Args:
-        rules: a preset's name, ``Rules``, or a dictionary of rules.
+        rules: a preset name, ``Rules``, or a dictionary of rules.
         episode: ``"hand"`` or ``"game"``.
         reward: as for the environments.
     """
@@ -164,13 +164,13 @@ class SelfPlay:
         self.rewards = (0.0, 0.0)
 
     def view(self, seat: int | None = None) -> np.ndarray:
-        """What a seat may see, as ``VIEW[1]``; the one that is to move when left out."""
+        """What a seat, by default the seat to move, may see: ``VIEW[1]``."""
         return self._tables.views_from(self.seat if seat is None else seat)
 
     def observe(self, seat: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Observation ``uint8[10, 4, 13]`` and mask ``int8[107]`` of a seat; the one that is to move when left out.
+        """Observation ``uint8[10, 4, 13]`` and mask ``int8[107]`` of a seat, by default the seat to move.
 
-        The mask of a seat that is not to move is all zeros; once the episode is over all masks are ones.
+        The mask of a seat that is not to move is all zeros. Once the episode is over, every mask is all ones.
         """
         if seat is None or seat == self.seat:
             return self._tables.observations[0], self._tables.masks[0]
@@ -179,7 +179,7 @@ class SelfPlay:
         return encode_views(view)[0].reshape(PLANES_SHAPE), mask
 
     def step(self, action: Any) -> None:
-        """Plays an action of the seat that is to move; ``rewards`` then holds what the step brought to both.
+        """Plays an action of the seat that is to move; ``rewards`` then holds both seats' rewards for the step.
 
         Raises:
             IllegalActionError: names the action and lists the legal ones.

@@ -23,10 +23,10 @@ class ScoreSheet:
 
     Attributes:
         rows: an outcome and the running totals after it, for every hand.
-        closing: what the end of the game adds, as (what, points of both seats); empty while the game is in play.
-        totals: totals of both seats with everything, before the net score; the running ones while the game is in play.
+        closing: what the end of the game adds, as (label, points of both seats); empty while the game is in play.
+        totals: final totals of both seats, before the net score; the running totals while the game is in play.
         winner: seat that won the game, or None.
-        net: the winner's lead where the rules ask for the net score and the game was won, else None.
+        net: the winner's lead if the rules ask for the net score and the game was won, else None.
         is_over: whether the game is over.
     """
 
@@ -71,7 +71,7 @@ class ScoreSheet:
 
 
 def _booked(rules: Rules, outcomes: Sequence[Outcome], without: Sequence[str]) -> tuple[np.ndarray, list[Pair]]:
-    """A state in which outcomes were booked under the rules with some bonuses taken away, and the running totals."""
+    """A state in which outcomes were booked under the rules without some bonuses, and the running totals."""
     states = np.zeros(1, STATE)
     states["rules"] = rules.block
     for name in without:
@@ -89,15 +89,15 @@ def _booked(rules: Rules, outcomes: Sequence[Outcome], without: Sequence[str]) -
 
 
 def pair_of(field: np.ndarray) -> Pair:
-    """The pair that one record holds in a field."""
+    """The pair in a field of one record."""
     return int(field[0, 0]), int(field[0, 1])
 
 
 def score_sheet(rules: Rules, outcomes: Sequence[Outcome]) -> ScoreSheet:
     """The sheet of a game so far.
 
-    The lines at the end are differences of settlements by the engine with and without a bonus, so that the rules are written in one
-    place only.
+    The closing lines are differences: the engine settles the game with and without each bonus. So only the engine holds the
+    scoring rules.
 
     Raises:
         GinError: if there are more hands than the game lasted.
@@ -109,7 +109,7 @@ def score_sheet(rules: Rules, outcomes: Sequence[Outcome]) -> ScoreSheet:
         return ScoreSheet(rows, (), running[-1] if running else (0, 0), None, None, False)
     closing: list[tuple[str, Pair]] = []
     before = running[-1]
-    # The order of the sheet; a shut-out that doubles boxes too comes after them.
+    # The order of the sheet: the shut-out comes after the boxes unless it doubles before them.
     steps = [("bonus", "game_bonus"), ("boxes", "box_bonus"), ("shut-out", "shutout")]
     if rules.shutout == "double-before-boxes":
         steps[1], steps[2] = steps[2], steps[1]

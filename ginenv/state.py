@@ -1,7 +1,7 @@
-"""The record of a hand in play, and how one is dealt into it.
+"""The record of a hand in play, and the deal.
 
-One record of plain numbers holds the whole hand, the order of the stock and the rules included; how it is played is in
-``ginenv.engine``. Players never see it but a view of it.
+One record of plain numbers holds the whole hand, including the order of the stock and the rules. ``ginenv.engine`` plays it.
+Players never see this record, only a view of it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class End(enum.IntEnum):
 
 STATE = np.dtype(
     [
-        ("hands", np.int64, (2,)),  # cards that each seat holds; what the defender lays off leaves its hand
+        ("hands", np.int64, (2,)),  # cards that each seat holds; cards laid off leave the defender's hand
         ("known", np.int64, (2,)),  # cards that a seat took from the pile and still holds
         ("thrown", np.int64, (2,)),  # every card that a seat has discarded in this hand
         ("refused", np.int64, (2,)),  # upcards that a seat could have taken and did not
@@ -50,7 +50,7 @@ STATE = np.dtype(
         ("points", np.int32),  # points of this hand to its winner
         ("hand_no", np.int32),  # hands dealt before this one in the game
         ("boxes", np.uint8, (2,)),  # hands won in the game
-        # Turns in which a seat could have knocked and did not; an eleven/ten deal's first does not count.
+        # Turns in which a seat could have knocked and did not; the first turn of an eleven/ten deal does not count.
         ("declined", np.uint8, (2,)),
         ("deadwood", np.uint8, (2,)),  # final deadwood, lay-offs counted, once the hand is over
         ("drawn_hands", np.uint8),  # hands drawn in a row
@@ -59,9 +59,9 @@ STATE = np.dtype(
         ("phase", np.uint8),
         ("turn", np.uint8),  # seat to move
         ("starter", np.uint8),  # seat that began the hand (the non-dealer)
-        ("limit", np.uint8),  # most deadwood to knock with in this hand
+        ("limit", np.uint8),  # knock limit of this hand
         ("doubled", np.uint8),  # 1 when the points of this hand count twice
-        ("position", np.uint8),  # next card of the stock in the deck
+        ("position", np.uint8),  # index in the deck of the next card of the stock
         ("num_pile", np.uint8),
         ("taken", np.uint8),  # upcard taken in this turn, else NO_CARD
         ("drawn", np.uint8),  # card drawn from the stock in this turn, else NO_CARD
@@ -70,14 +70,14 @@ STATE = np.dtype(
         ("end", np.uint8),  # End
         ("winner", np.uint8),  # seat that scores this hand, or NOBODY
         ("knocker", np.uint8),  # seat, or NOBODY
-        ("warned", np.uint8),  # 1 when the last action was a knock above the limit, played as a discard
+        ("warned", np.uint8),  # 1 when the last action was a knock not allowed, played as a discard
         ("num_history", np.uint8),
-        ("far", np.uint8),  # 1 when the seat to discard cannot knock; 0 where that is not known
+        ("far", np.uint8),  # 1 when the seat to discard cannot knock; 0 when that is not known
         ("deck", np.uint8, (52,)),  # starter's cards, the other's, upcard (or 11th card), stock
-        # The rest is the same in a view, and is copied in one go.
+        # The fields from here on are the same in a view, and are copied as one block.
         ("rules", RULES),
         ("pile", np.uint8, (MAX_PILE,)),  # the discard pile from the bottom
-        ("first_upcard", np.uint8),  # the card turned at the deal, NO_CARD where none is
+        ("first_upcard", np.uint8),  # the upcard of the deal, or NO_CARD
         ("history", np.uint8, (MAX_HISTORY,)),  # every action of the hand in order
     ],
     align=True,
@@ -85,7 +85,7 @@ STATE = np.dtype(
 
 
 def canonical(records: np.ndarray) -> np.ndarray:
-    """A copy of states or views in which whatever means nothing (beyond the pile, beyond the history, between fields) is zero."""
+    """A copy of states or views in which all unused bytes (beyond the pile, beyond the history, between fields) are zero."""
     clean = np.zeros(records.shape, records.dtype)
     for name in records.dtype.names or ():
         clean[name] = records[name]
@@ -95,13 +95,13 @@ def canonical(records: np.ndarray) -> np.ndarray:
 
 
 def same_records(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether states, or views, are equal in all that means something."""
+    """Whether states, or views, are equal except for unused bytes."""
     return canonical(one).tobytes() == canonical(other).tobytes()
 
 
 @kernel
 def shuffle(s):
-    """The deck of hand ``hand_no`` under ``key``, into the record: the same on every machine and at every batch size."""
+    """Shuffles the deck of hand ``hand_no`` under ``key``: the same on every machine and at every batch size."""
     ranks = np.int64(s.rules.ranks)
     count = ranks * s.rules.suits
     for i in range(count):
@@ -124,7 +124,7 @@ def oklahoma_limit(s, upcard):
 
 @kernel
 def set_limit(s, upcard):
-    """Puts the limit of an Oklahoma upcard, and whether it doubles the hand, into the record."""
+    """Sets the knock limit from an Oklahoma upcard, and whether that card doubles the hand."""
     s.limit = oklahoma_limit(s, upcard)
     s.doubled = 1 if s.rules.spade_doubles and upcard < 13 else 0
 

@@ -1,7 +1,7 @@
-"""A batch of tables with their opponents: what the single, the vector and the self-play environment have in common.
+"""A batch of tables with their opponents: what the single, the vector and the self-play environments have in common.
 
-The compiled part is in ``ginenv.table_kernels``; this module holds the checks, the opponents that only Python
-can call, and reset's options.
+The compiled part is in ``ginenv.table_kernels``. This module holds the checks, the opponents that only Python
+can call, and the options of ``reset``.
 """
 
 from __future__ import annotations
@@ -79,16 +79,16 @@ class TableBatch:
     """A batch of tables, their opponents, and everything that the environments share.
 
     Args:
-        num_tables: how many.
-        rules: a preset's name, ``Rules``, or a dictionary of rules.
-        opponents: a name, a path, a ``Player``, or a list of these, of which table ``i`` gets number ``i % len``; ``None`` where
+        num_tables: number of tables.
+        rules: a preset name, ``Rules``, or a dictionary of rules.
+        opponents: a name, a path, a ``Player``, or a list of these, of which table ``i`` gets item ``i % len``; ``None`` if
             the learner plays both seats.
-        is_game: whether an episode is a game, else a hand.
-        same_step: whether an episode that ends is followed by the next in the same step.
+        is_game: whether an episode is a game rather than a hand.
+        same_step: whether the next episode begins in the step that ends one.
         reward: a name in ``HAND_REWARDS`` or ``GAME_REWARDS``.
-        seat: as for ``ginenv.env.TableEnv``, as the next two; without opponents the learner sits wherever it is to move.
-        on_illegal: see there.
-        opponent_memory: see there.
+        seat: as for ``ginenv.env.TableEnv``; without opponents, the learner always has the seat to move.
+        on_illegal: as for ``ginenv.env.TableEnv``.
+        opponent_memory: as for ``ginenv.env.TableEnv``.
     """
 
     def __init__(
@@ -118,15 +118,15 @@ class TableBatch:
         self.tables["same_step"] = same_step
         self.finals = np.zeros(num_tables, INFO)
         self.final_rows = np.zeros((num_tables if same_step else 0, OBSERVATION_SIZE), np.uint8)
-        # The last view is scratch; the others are what opponents are asked about.
+        # The last view is scratch space; the others are those that opponents are asked about.
         self._views = np.zeros(num_tables + 1, VIEW)
         self._slots = np.zeros(num_tables, np.int64)
         self._all = np.arange(num_tables)
         self.is_game = is_game
         self.is_seeded = False
-        # Whether it is the learner's turn at every table: not while opponents are asked.
+        # Whether it is the learner's turn at every table; False while opponents are asked.
         self._is_whole = True
-        # Views of fields of the tables. Actions are the learner's next ones.
+        # NumPy views of fields of the tables. Actions are the learner's next ones.
         self.actions = self.paid = self.done = self.over = np.empty(0)
         self.seats = self.illegal = self.closed = np.empty(0)
         self.players: list[Player] = []
@@ -142,11 +142,11 @@ class TableBatch:
     def set_opponents(
         self, opponents: str | Player | Sequence[str | Player], tables: Sequence[int] | np.ndarray | None = None
     ) -> None:
-        """Seats other opponents, from the next episode on.
+        """Changes the opponents; each table uses its new one from its next episode on.
 
         Args:
             opponents: as for the class.
-            tables: at which tables: their numbers, or a truth value for each; all when left out.
+            tables: the tables, as indices or as one boolean for each; all if omitted.
 
         Raises:
             GinError: if a player cannot be made, or there is no such table.
@@ -183,7 +183,7 @@ class TableBatch:
         return numbers
 
     def _place_for(self, player: Player, wanted: set[int]) -> int:
-        """A number for a new player: a former one's that is not wanted, else another; the other players' records stay."""
+        """A number for a new player: that of a player no longer wanted, else a new one; the other players' records stay."""
         number = next((free for free in range(len(self.players)) if free not in wanted), len(self.players))
         if number < len(self.players):
             self.players[number] = player
@@ -212,7 +212,7 @@ class TableBatch:
     # --- play --------------------------------------------------------------------------------------------------------
 
     def seed(self, slot: int, generator: np.random.Generator) -> None:
-        """Takes the words from a generator that the deals and the players' own randomness follow from (``game.set_keys``)."""
+        """Draws the words from which a table's deals and its players' randomness follow (``game.set_keys``)."""
         set_keys(self.tables[slot : slot + 1], generator)
         self.tables["episode"][slot] = 0
         self.is_seeded = True
@@ -224,15 +224,15 @@ class TableBatch:
         options: dict[str, Any] | None = None,
         seeded: Sequence[int] = (),
     ) -> None:
-        """Begins an episode at every table; the learner's first observations go to rows and masks.
+        """Begins an episode at every table; writes the learner's first observations and masks to ``rows`` and ``masks``.
 
         Args:
             rows: ``uint8[n, 520]``.
             masks: ``int8[n, 107]``.
-            options: ``deal`` (52 cards, as numbers or text: the starter's, the other's, the upcard, the stock), ``starter`` or
-                ``dealer`` (a seat), ``seat`` (the learner's, for this episode). Where an episode ends before the learner's first
-                move and is dealt again, the seat stays; the deal and who starts are new.
-            seeded: the tables that got a seed: their opponents forget; with all of them the opponents are reset too.
+            options: ``deal`` (all cards, as numbers or text: the starter's, the other seat's, the upcard, the stock), ``starter``
+                or ``dealer`` (a seat), ``seat`` (the learner's, for this episode). If an episode ends before the learner's first
+                move, another is dealt. It keeps that ``seat``, but the deal and the starter are new.
+            seeded: the tables that got a seed: their opponents forget. If these are all tables, the opponents are also reset.
 
         Raises:
             GinError: for an unknown option or an invalid value.
@@ -248,7 +248,7 @@ class TableBatch:
         self._play(False, rows, masks)
 
     def check_options(self, options: dict[str, Any] | None) -> tuple[list[int] | None, int | None, int | None]:
-        """The deck, the starter and the learner's seat that reset's options ask for.
+        """The deck, the starter and the learner's seat that the options of ``reset`` ask for.
 
         Raises:
             GinError: for an unknown option or an invalid value.
@@ -272,7 +272,7 @@ class TableBatch:
         return deck, starter, seats.get("seat")
 
     def _impose(self, deck: list[int] | None, starter: int | None, seat: int | None) -> None:
-        """Puts a given deal, starter or seat in place of those that the key gave."""
+        """Replaces the deal, the starter or the seat that the key gave by those given."""
         if seat is not None:
             self.tables["seat"] = seat
             self.tables["seat_given"] = 1
@@ -302,12 +302,12 @@ class TableBatch:
         return actions
 
     def take(self, actions: np.ndarray | int) -> None:
-        """Sets the learner's next actions; where an illegal one is an error, none of them is set.
+        """Sets the learner's next actions; where an illegal one is an error, none of them is played.
 
-        Callers do so before they give up the arrays of the step before, which stand as long as nothing is played.
+        Callers do this before they release the arrays of the previous step, which stay valid as long as nothing is played.
 
         Raises:
-            ResetNeeded: after a step or a reset that an opponent's error or an interrupt broke off.
+            ResetNeeded: after a step or a reset that an opponent's error or an interrupt cut short.
             IllegalActionError: names the first illegal action and lists what is legal.
         """
         if not self._is_whole:
@@ -322,7 +322,7 @@ class TableBatch:
             raise IllegalActionError(illegal_action(int(self.actions[slot]), view["legal"], int(view["phase"])) + where)
 
     def step(self, rows: np.ndarray, masks: np.ndarray) -> None:
-        """Plays the actions taken; observations and masks go to rows and masks."""
+        """Plays the actions taken; writes observations and masks to ``rows`` and ``masks``."""
         self._play(True, rows, masks)
 
     def _play(self, acts: bool, rows: np.ndarray, masks: np.ndarray) -> None:
@@ -336,7 +336,7 @@ class TableBatch:
         return self.states, self.tables, self._views
 
     def _wire(self) -> None:
-        """Writes the addresses that compiled code follows; again whenever one of the arrays is another."""
+        """Writes the addresses that compiled code follows; needed again whenever one of the arrays is replaced."""
         self.tables["opponents_at"] = self._opponents.ctypes.data
         self.tables["final_at"] = self.finals.ctypes.data + INFO.itemsize * self._all
         if len(self.final_rows):
@@ -348,7 +348,7 @@ class TableBatch:
             self._describe(number)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy needs; addresses and compiled code are found again."""
+        """What a copy needs; addresses and compiled code are looked up anew."""
         return self.__dict__ | {"_alive": [None] * len(self.players)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -1,8 +1,8 @@
 """Tables at which a learner plays an opponent, in lock-step: the compiled part of every environment.
 
 One *table* is a hand or a game in play (``STATE``) and what an environment keeps about it (``TABLE``). The single
-environment is one table, the vector environment many, self-play tables at which the learner plays both seats. They all run
-``_go_on``, which plays until the learner is to move, asks compiled opponents on the way, deals again where an episode has ended, and
+environment has one table and the vector environment many; in self-play the learner plays both seats. They all run ``_go_on``,
+which plays until the learner is to move. On the way it asks compiled opponents and deals again where an episode has ended. It
 stops where Python has to call a player.
 """
 
@@ -25,14 +25,14 @@ HAND_REWARDS = ("points", "scaled", "win")
 GAME_REWARDS = ("points", "scaled", "win", "win+points", "total")
 _POINTS, _SCALED, _WIN, _WIN_POINTS, _TOTAL = range(len(GAME_REWARDS))
 POINTS_SCALE = 0.01
-# What an illegal action costs where it ends the episode: about the worst hand, or a lost game.
+# The reward of an illegal action that ends the episode: about the worst hand, or a lost game.
 ILLEGAL_REWARD = {"points": -100.0, "scaled": -1.0, "win": -1.0, "win+points": -1.0, "total": -100.0}
 
-# Where the learner sits; BOTH wherever it is to move.
+# Where the learner sits; BOTH means at the seat to move, whichever it is.
 SEATS = (0, 1, "alternate", "random")
 _ALTERNATE, _RANDOM, BOTH = 2, 3, 4
 
-# Where a table stands when _go_on returns: the learner is to move (or the episode is over), Python must ask the opponent or
+# The status of a table when _go_on returns: the learner is to move (or the episode is over), Python must ask the opponent or
 # tell it of a finished hand, a compiled opponent chose an illegal action, or the learner never gets to move.
 LEARNER, ASK, TELL, FAULT, ENDLESS = range(5)
 MOST_REDEALS = 1000
@@ -41,9 +41,9 @@ _SEAT_SALT = np.uint64(0x5EA7)
 _INFO = [
     ("seat", np.uint8),
     ("illegal", np.uint8),
-    ("finished", np.uint8),  # 1 when this is how the episode ended
+    ("finished", np.uint8),  # 1 when this record describes the end of the episode
     ("closed", np.uint8),  # hands that ended in this step
-    ("skips", np.uint8),  # those of them that ended before the learner could move in them
+    ("skips", np.uint8),  # how many of them ended before the learner could move
     ("opponent", np.int32),
     ("score", np.int32, (2,)),
     # The last hand that ended; index 0 of a pair is the learner.
@@ -75,18 +75,18 @@ TABLE = np.dtype(
         *_INFO,
         ("status", np.uint8),
         ("done", np.uint8),  # 1 when an episode ended in this step
-        ("over", np.uint8),  # 1 while an ended episode has not been followed by the next
+        ("over", np.uint8),  # 1 from the end of an episode until the next begins
         ("moved", np.uint8),  # 1 when the learner has moved in this episode
         ("moved_in_hand", np.uint8),
         ("told", np.uint8),
         ("next_opponent", np.int32),
         ("seat_rule", np.uint8),
-        ("seat_given", np.uint8),  # 1 while the episode's seat is one that reset was asked for
+        ("seat_given", np.uint8),  # 1 while the episode's seat is one that reset's options asked for
         ("reward_rule", np.uint8),
         ("is_game", np.uint8),
         ("same_step", np.uint8),  # 1 when the next episode is dealt in the step that ends one
         ("redeals", np.int32),
-        # Addresses, since compiled helpers take no arrays: the first OPPONENT; this table's record of finals and its row of final_rows.
+        # Addresses, since compiled helpers take no arrays: the first OPPONENT, this table's record in finals, its row in final_rows.
         ("opponents_at", np.int64),
         ("final_at", np.int64),
         ("final_row_at", np.int64),
@@ -132,7 +132,7 @@ def _begin(s, t):
 
 @kernel
 def _deal_again(s, t):
-    """Deals the table's next episode in place of this one: a seat that was asked for is still wanted."""
+    """Deals the table's next episode in place of this one; a seat that reset's options asked for is kept."""
     given = t.seat_given
     seat = t.seat
     _begin(s, t)
@@ -162,7 +162,7 @@ def _signed(winner, me):
 
 @kernel
 def _close_hand(s, t):
-    """Notes how a hand ended, adds what it earns, and goes on to the game's next hand; whether the episode is over."""
+    """Records how a hand ended, adds its reward, and deals the game's next hand; returns whether the episode is over."""
     me = np.int64(0) if t.seat_rule == BOTH else np.int64(t.seat)
     won = _signed(s.winner, me)
     points = won * np.int64(s.points)
@@ -215,7 +215,7 @@ def _write_observation(s, t, v, r):
 
 @kernel
 def _close_episode(s, t, v):
-    """Ends the episode; where the next one begins in the same step, keeps the final observation and info of this one."""
+    """Ends the episode; if the next one begins in the same step, keeps the final observation and info of this one."""
     t.done = 1
     t.finished = 1
     t.over = 1
@@ -233,7 +233,7 @@ def _close_episode(s, t, v):
 
 @kernel
 def _go_on(s, t, v, i):
-    """Plays on until the learner is to move or Python has to do something; returns where the table stands."""
+    """Plays on until the learner is to move or Python has to do something; returns the table's status."""
     while not t.over:
         o = _opponent_at(t.opponents_at + _OPPONENT_SIZE * t.opponent)
         if s.phase == PHASE_OVER:
@@ -243,7 +243,7 @@ def _go_on(s, t, v, i):
                 if t.moved:
                     _close_episode(s, t, v)
                 else:
-                    # An episode in which the learner never moved: noted in the list of skipped hands, and dealt again.
+                    # The learner never moved in this episode: it is in the list of skipped hands, and another is dealt.
                     t.redeals += 1
                     if t.redeals > MOST_REDEALS:
                         return ENDLESS
@@ -309,7 +309,7 @@ def _act(s, t, v):
 
 @kernel
 def play(states, tables, views, slots, count, acts, rows, masks):
-    """Plays some tables on, where ``acts`` is set by the actions written in them first; how many wait for Python."""
+    """Plays on at some tables, beginning with their learners' actions if ``acts`` is set; returns how many wait for Python."""
     v = views[states.shape[0]]
     waiting = 0
     for k in range(count):
@@ -324,7 +324,7 @@ def play(states, tables, views, slots, count, acts, rows, masks):
 
 @kernel
 def collect_waiting(states, tables, views, slots, opponent, status):
-    """Writes views and numbers of the tables that wait for one opponent; returns how many there are."""
+    """Writes the views and numbers of the tables that wait for one opponent; returns how many there are."""
     count = 0
     for i in range(states.shape[0]):
         if tables[i].status == status and tables[i].opponent == opponent:
@@ -336,7 +336,7 @@ def collect_waiting(states, tables, views, slots, opponent, status):
 
 @kernel
 def answer(states, slots, count, actions):
-    """Plays the opponent's actions; index of the first illegal one (then none is played), or -1."""
+    """Plays the opponent's actions; returns the index of the first illegal one (then none is played), or -1."""
     for k in range(count):
         if not is_legal(states[slots[k]], actions[k]):
             return k

@@ -1,15 +1,15 @@
-"""One line of text for a position, as FEN is for chess, and one for what a seat knows of it.
+"""One line of text for a position, like FEN for chess, and one for what a seat knows of it.
 
-A position is everything, the whole stock included, so a bug report is one line that replays:
+A position holds everything, including the whole stock, so a bug report is one line that can be replayed:
 
     gin1 rules=eaai@9d2f… starter=1 deck=7C8C…KD actions=pps4Dt7H hand=3 score=36:38 boxes=1:1 key=… luck=…:… check=5f0c2a11
 
-``gin1`` and then ``name=value`` fields in any order; those whose value is the usual one are left out.
+``gin1`` is followed by ``name=value`` fields in any order; fields with their usual value are left out.
 
 =========  ==============================================================================================================
-rules      a preset, rules that differ as ``,field=value``, and after ``@`` the hash of the rules (which may be left out)
+rules      a preset, then the rules that differ as ``,field=value``, then ``@`` and the hash of the rules (may be left out)
 starter    seat that began the hand
-deck       the cards in the order dealt: the starter's, the other's, the upcard (or the starter's 11th card), the stock
+deck       the cards in the order dealt: the starter's, the other seat's, the upcard (or the starter's 11th card), the stock
 actions    every action in order, without separators: ``p`` pass or done, ``s`` draw the stock, ``t`` take the upcard, ``7C``
            discard, ``k7C`` knock, ``a03`` spread arrangement 3, ``+7C`` lay off. A knock above the limit that became a
            discard is written as a discard, or as a knock where it is the last action.
@@ -22,10 +22,10 @@ check      at the end, CRC-32 of the line up to here, so that a damaged line is 
 
 A view (``ginview1``) holds what one seat knows, and nothing that is hidden from it: ``seat``; ``up``, the first upcard; ``hand``,
 its cards now (laid-off ones too); ``drawn``, the card it drew in this turn; the public ``actions``; ``shown``, the opponent's
-cards where they are shown; ``declined`` and ``warned``; score and boxes with its own first; ``luck``, the decision's random word. It
-is written for a seat that is to move, and for both at the end of the hand.
+cards if they are shown; ``declined`` and ``warned``; score and boxes, its own first; ``luck``, the decision's random word. A view
+is written for the seat to move, and at the end of the hand for both seats.
 
-Reading replays every action; a line that is not possible in play raises ``TextError`` with one sentence.
+Reading replays every action. A line that cannot come up in play raises ``TextError`` with one sentence.
 """
 
 from __future__ import annotations
@@ -86,11 +86,11 @@ def rules_text(rules: Rules) -> str:
 
 @lru_cache(maxsize=256)
 def parse_rules(text: str) -> Rules:
-    """Rules of ``rules_text``: ``PRESET,field=value,field=value@HASH``; the hash may be missing.
+    """Parses rules as ``rules_text`` writes them: ``PRESET,field=value,field=value@HASH``; the hash may be missing.
 
     Raises:
         RulesError: for an unknown preset or rule, or an invalid value.
-        TextError: if the hash is another.
+        TextError: if the hash does not match.
     """
     body, separator, digest = text.partition("@")
     rules = get_rules(body)
@@ -129,7 +129,7 @@ def _action(token: str) -> int:
 
 
 def _check_token(token: str, phase: int) -> None:
-    """Whether a token is of the kind that its phase asks for; discards, lay-offs and arrangements share numbers."""
+    """Checks that a token is of the kind that its phase asks for; discards, lay-offs and arrangements share numbers."""
     kind = token[0] if token[0] in "a+" else ""
     if token not in _FIXED.values() and kind != {PHASE_SPREAD: "a", PHASE_LAYOFF: "+"}.get(phase, ""):
         raise TextError(f"{token!r} cannot be played in the {PHASE_NAMES[phase]} phase")
@@ -166,7 +166,7 @@ def _deck(state: np.ndarray, rules: Rules) -> list[int]:
 
 
 class _Fields:
-    """The fields of a line; each is taken once, and what is left over at the end is unknown."""
+    """The fields of a line; each is taken once, and any left over at the end are unknown."""
 
     def __init__(self, text: str, version: str) -> None:
         if not text.isascii():
@@ -199,7 +199,7 @@ class _Fields:
         return self._number(name, self.take(name, default), 1)
 
     def into(self, record: Any, field: str, name: str = "") -> None:
-        """Takes a number or a pair, 0 where it is missing, into the field of a record, whose type says how large it can be."""
+        """Takes a number or a pair, 0 if it is missing, into a field of a record; the field's type limits its size."""
         name = name or field
         dtype = record.dtype[field]
         most, base = int(np.iinfo(dtype.base).max), 16 if dtype.base == np.uint64 else 10
@@ -228,7 +228,7 @@ def _check(text: str) -> str:
 
 
 def _line(version: str, fields: list[tuple[str, str, str]]) -> str:
-    """A line of (name, value, usual value), without the usual ones and with its check field."""
+    """A line of (name, value, usual value) fields, without those that have their usual value, and with its check field."""
     body = " ".join([version] + [f"{name}={value}" for name, value, usual in fields if value != usual])
     return f"{body} check={_check(body)}"
 
@@ -268,7 +268,7 @@ def format_position(hand: Hand | np.ndarray) -> str:
 
 
 def format_positions(hand: Hand) -> list[str]:
-    """The lines of a hand's positions before each of its actions, as it was at the same point of its game."""
+    """The lines of a hand's positions before each of its actions, all at the same point of its game."""
     fields = _position_fields(hand, "", "on:-:0:0")
     place = [name for name, _, _ in fields].index("actions")
     tokens = _tokens(hand)
@@ -295,7 +295,7 @@ def _position_fields(hand: Hand, actions: str, game: str) -> list[tuple[str, str
 
 @_reading("position")
 def parse_position(text: str) -> Hand:
-    """The hand of a line that ``format_position`` wrote.
+    """Parses a line of ``format_position`` into its hand.
 
     Raises:
         TextError: if the line does not stand for a position that can come up in play.
@@ -322,20 +322,21 @@ def parse_position(text: str) -> Hand:
 
 
 def format_view(view: np.ndarray) -> str:
-    """One line for what a seat knows, made of its view alone.
+    """One line for what a seat knows, made from its view alone.
 
     Args:
         view: ``VIEW[1]`` of a seat that is to move, or at the end of a hand.
 
     Raises:
-        TextError: for a view of a seat that waits: what the opponent is about to do is not in it.
+        TextError: for the view of a seat that waits, since it does not show what the opponent is about to do, and for one
+            that cannot come up in play.
     """
     v: Any = view[0]
     if not v["to_move"] and v["phase"] != PHASE_OVER:
         raise TextError("a view is written for the seat to move, or at the end of a hand")
     seat = int(v["seat"])
     laid = int(v["laid"])
-    # The defender is the seat that did not knock; laid-off cards came out of its hand.
+    # The defender is the seat that did not knock; the cards laid off came out of its hand.
     mine = int(v["hand"]) | (laid if v["knocker"] == 1 else 0)
     shown = int(v["shown"]) | (laid if v["knocker"] == 0 else 0)
     line = _line(
@@ -370,7 +371,7 @@ def _tokens_of(view: np.ndarray) -> Iterator[str]:
 
 @_reading("view")
 def parse_view(text: str) -> np.ndarray:
-    """The view of a line that ``format_view`` wrote, ``VIEW[1]``.
+    """Parses a line of ``format_view`` into its view, ``VIEW[1]``.
 
     Raises:
         TextError: if the line does not stand for a view that can come up in play.

@@ -1,7 +1,7 @@
-"""The same environments as native vector environments: thousands of tables in one compiled step.
+"""Both environments as native vector environments: thousands of tables in one compiled step.
 
-Sub-environment ``i`` with seed ``s`` deals what the single environment deals with seed ``s + i``. Where opponents are compiled
-(``ginenv.compiled_players``) they move inside the compiled step; all tables that wait for another opponent are put to it in one call.
+Sub-environment ``i`` with seed ``s`` deals what the single environment deals with seed ``s + i``. Compiled opponents
+(``ginenv.compiled_players``) move inside the compiled step. Any other opponent gets all tables that wait for it in one call.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def _references(buffers: list[np.ndarray]) -> list[int]:
     return [sys.getrefcount(buffer) for buffer in buffers]
 
 
-# References to a buffer that the list and the counting itself hold; how many these are depends on the version of Python.
+# References to a buffer held by the list and by the counting itself; their number depends on the Python version.
 _OWN_REFERENCES = _references([_NOTHING.copy()])[0]
 
 
 def _unheld(buffers: list[np.ndarray], shape: tuple[int, int], dtype: type) -> np.ndarray:
-    """A buffer that neither a caller nor a view of it refers to any more, or a new one."""
+    """A buffer to which no caller and no array view refers any more, or a new one."""
     for buffer, references in zip(buffers, _references(buffers), strict=True):
         if references <= _OWN_REFERENCES:
             return buffer
@@ -61,19 +61,19 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """What ``HandVectorEnv`` and ``GameVectorEnv`` share.
 
     Args:
-        num_envs: how many tables.
-        opponent: as for the single environment, or a list, of which table ``i`` gets number ``i % len``.
+        num_envs: number of tables.
+        opponent: as for the single environment, or a list, of which table ``i`` gets item ``i % len``.
         rules: as for the single environment.
         observation: ``"planes"`` is ``uint8[n, 10, 4, 13]``, ``"flat"`` is ``float32[n, 520]``.
         autoreset_mode: ``"same_step"``: the step that ends an episode returns the first observation of the next, and
-            ``info["final_obs"]`` and ``info["final_info"]`` hold what belonged to the old one; ``"next_step"``: the step after it
-            begins the next, whatever the action.
-        copy: with ``False`` observations and masks are written into the same two arrays at every step, so that a caller
-            who wants to keep them has to copy them.
+            ``info["final_obs"]`` and ``info["final_info"]`` hold the last observation and info of the old one. ``"next_step"``:
+            the step after it begins the next episode, whatever the action.
+        copy: with ``False``, masks, and observations other than ``"flat"``, are written into the same arrays at every step,
+            so a caller must copy what it wants to keep.
         render_mode: ``"ansi"``, ``"rgb_array"`` or None.
         seat: as for the single environment.
         reward: as for the single environment.
-        on_illegal: as for the single environment; with ``"raise"`` no table is stepped when one action is illegal.
+        on_illegal: as for the single environment; with ``"raise"``, no table is stepped if any action is illegal.
         opponent_memory: as for the single environment.
     """
 
@@ -110,7 +110,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._same_step = mode == AutoresetMode.SAME_STEP
         check_arguments(self, options)
         options.setdefault("reward", self._reward)
-        # Nobody is no opponent, as in the single environment; to the batch it is a learner that plays both seats.
+        # None is not a valid opponent, as in the single environment; TableBatch would take it for self-play.
         opponents = [opponent] if opponent is None else opponent
         self._batch = TableBatch(
             num_envs, rules=rules, opponents=opponents, is_game=self._is_game, same_step=self._same_step, **options
@@ -135,11 +135,11 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def set_opponent(
         self, opponent: str | Player | Sequence[str | Player], envs: Sequence[int] | np.ndarray | None = None
     ) -> None:
-        """Changes the opponents, at each table from its next episode on.
+        """Changes the opponents; each table uses its new one from its next episode on.
 
         Args:
-            opponent: a name, a path, a ``Player``, or a list of these to be dealt out in turn.
-            envs: at which tables: their numbers, or a truth value for each; all when left out.
+            opponent: a name, a path, a ``Player``, or a list of these, which the tables get in turn.
+            envs: the tables, as indices or as one boolean for each; all if omitted.
         """
         self._batch.set_opponents(opponent, envs)
 
@@ -156,7 +156,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """Begins an episode at every table.
 
         Args:
-            seed: table ``i`` gets ``seed + i``; or one seed for each.
+            seed: a number, of which table ``i`` gets ``seed + i``; or one seed for each table.
             options: as for the single environment, the same for all tables.
         """
         self._batch.check_options(options)
@@ -195,7 +195,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             observations, rewards ``float64[n]``, terminations ``bool[n]``, truncations (never), infos.
 
         Raises:
-            IllegalActionError: for an illegal action where ``on_illegal`` is ``"raise"``.
+            IllegalActionError: for an illegal action if ``on_illegal`` is ``"raise"``, and always for what is no array of actions.
         """
         batch = self._batch
         batch.take(batch.check_actions(actions))
@@ -206,7 +206,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return _observations(self._rows, self._flat), batch.paid.copy(), done, np.zeros(self.num_envs, bool), infos
 
     def _new_buffers(self) -> None:
-        """Arrays to write into that no caller holds; allocating them anew would cost a quarter of the step."""
+        """Selects arrays to write into that no caller holds; allocating new ones would cost a quarter of the step."""
         if self.copy:
             self._rows = self._masks = _NOTHING
             self._rows = _unheld(self._row_buffers, (self.num_envs, OBSERVATION_SIZE), np.uint8)
@@ -214,7 +214,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def _infos(self, done: np.ndarray) -> dict[str, Any]:
         ended = np.nonzero(done)[0] if self._same_step else _NO_TABLES
-        # Whoever keeps the infos keeps no environment by them.
+        # The function holds no reference to the environment, so keeping infos does not keep the environment alive.
         return self._reporter.report(self._batch, self._masks, ended, partial(_observations, flat=self._flat))
 
     def render(self) -> tuple[Any, ...] | None:
@@ -226,7 +226,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return tuple(draw(view, self._batch.name_at(slot), self.render_mode) for slot, view in enumerate(self.views))
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Closes the opponents, such as programs that play; ``close`` calls this."""
+        """Closes opponents that hold a resource, such as an external program; ``close`` calls this."""
         close_players(self._batch.players)
 
 

@@ -1,8 +1,8 @@
-"""What one seat may see: all that players ever get of a state.
+"""What one seat may see of a state: all that players ever get.
 
-A view is one record of ``VIEW``, written from a state by ``look`` and from nothing else. Encoders, players, search and
-outside programs start from views only, so nobody can peek: permuting whatever is hidden changes no byte of a view.
-Index 0 of a pair is always the seat that looks ("me"), index 1 its opponent.
+A view is one ``VIEW`` record, written by ``look`` from a state and nothing else. Encoders, players, search and external
+programs use views only, so none of them can peek: permuting whatever is hidden changes no byte of a view.
+In every pair, index 0 is the observing seat ("me") and index 1 its opponent.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ VIEW = np.dtype(
         ("spread", np.int64, (4,)),  # the knocker's melds once they are spread
         ("pile_cards", np.int64),  # the discard pile as a mask, the upcard included
         ("unseen", np.int64),  # cards in the stock or unknown in the opponent's hand
-        ("shown", np.int64),  # the opponent's hand where it is shown: a knocker's, and both after a knocked hand
+        ("shown", np.int64),  # the opponent's hand if open: a knocker's during lay-offs, either one after a knock
         ("laid", np.int64),  # cards laid off
-        # What I may do: cards for ids 0-51, cards for ids 52-103, bits for 104-106; 0 unless I am to move.
+        # My legal actions: cards for ids 0-51, cards for ids 52-103, bits for 104-106; 0 unless I am to move.
         ("legal", np.int64, (3,)),
         ("luck", np.uint64),  # a fresh random word for this seat and decision; independent of every card
-        ("hand_luck", np.uint64),  # another one, the same for all decisions of the hand
+        ("hand_luck", np.uint64),  # another random word, the same for all decisions of the hand
         ("score", np.int32, (2,)),  # points of hands so far in the game
-        ("points", np.int32),  # once the hand is over: what it brought me (negative: the opponent)
+        ("points", np.int32),  # once the hand is over: my points (negative: the opponent's)
         ("hand_no", np.int32),
         ("boxes", np.uint8, (2,)),  # hands won in the game
         ("declined", np.uint8),  # turns of this hand in which I could have knocked and did not
@@ -56,21 +56,21 @@ VIEW = np.dtype(
         ("num_history", np.uint8),
         ("rules", RULES),
         ("pile", np.uint8, (MAX_PILE,)),  # the discard pile from the bottom
-        ("first_upcard", np.uint8),  # the card turned at the deal, NO_CARD where none is
+        ("first_upcard", np.uint8),  # the upcard of the deal, or NO_CARD
         ("history", np.uint8, (MAX_HISTORY,)),  # every action of the hand in order; the starter's is the first
     ],
     align=True,
 )
 
 
-# Set apart from the numbers of decisions.
+# Keeps hand_luck apart from the luck of single decisions.
 _HAND_LUCK = np.uint64(0x082EFA98EC4E6C89)
 _copy_tail = record_copy(VIEW, "rules", STATE, "rules", "history")
 
 
 @kernel
 def look(s, seat, v):
-    """Writes into the view ``v`` all that ``seat`` may see of the state ``s``."""
+    """Writes all that ``seat`` may see of the state ``s`` into the view ``v``."""
     other = 1 - seat
     v.hand = s.hands[seat]
     v.known[0] = s.known[seat]
@@ -143,12 +143,12 @@ def _look_all(states, seats, views):
 
 
 def make_views(states: np.ndarray, seats: np.ndarray | int, out: np.ndarray | None = None) -> np.ndarray:
-    """Views of a batch.
+    """The views of a batch of states.
 
     Args:
         states: ``STATE[n]``.
-        seats: ``[n]`` seats that look, or one seat for all.
-        out: ``VIEW[n]`` to write into; made when left out.
+        seats: ``[n]``, the observing seats, or one seat for all.
+        out: ``VIEW[n]`` to write into; allocated if omitted.
 
     Returns:
         ``VIEW[n]``.

@@ -70,10 +70,10 @@ def hidden_cards(view: np.void) -> int:
 
 
 def my_holding(view: np.void) -> Holding:
-    """My cards in an arrangement of least deadwood; a knocker's as they lie spread out."""
+    """My cards in an arrangement of least deadwood; if I knocked, in the melds that I spread."""
     cards = int(view["hand"])
     if view["knocker"] == 0:
-        # One that has yet to choose its spread has none.
+        # A knocker that has yet to choose its spread has no melds.
         return _arranged(cards, view["spread"])
     if view["laid"]:
         return _least_deadwood(cards, int(view["laid"]))
@@ -81,7 +81,7 @@ def my_holding(view: np.void) -> Holding:
 
 
 def opponent_holding(view: np.void) -> Holding:
-    """What I know of the opponent's cards: those it took and holds, or all where its hand lies open."""
+    """What I know of the opponent's cards: those it took and holds, or all if its hand lies open."""
     shown = int(view["shown"])
     if not shown:
         return Holding((), _by_rank(int(view["known"][1])), max(hidden_cards(view), 0))
@@ -91,7 +91,7 @@ def opponent_holding(view: np.void) -> Holding:
 
 
 def last_draw(view: np.void) -> tuple[int, int] | None:
-    """Who drew last (0 me, 1 the opponent) and the upcard it took, ``NO_CARD`` for the stock; None where nobody has drawn."""
+    """Who drew last (0 me, 1 the opponent) and the upcard taken, ``NO_CARD`` for the stock; None if nobody has drawn."""
     for move in reversed(read_moves(view)[0]):
         if move.kind in (M_TAKE, M_DRAW, M_FORCED_DRAW):
             return move.seat, move.card
@@ -129,7 +129,7 @@ def status_words(view: np.void, opponent: str) -> str:
 
 
 def ending_words(view: np.void, opponent: str) -> str:
-    """How the hand ended, and what it brought."""
+    """How the hand ended, and the points it scored."""
     end = End(int(view["end"]))
     knocker = "" if view["knocker"] == NOBODY else ("you", opponent)[int(view["knocker"])]
     points = int(view["points"])

@@ -1,6 +1,6 @@
-"""The action mask in the place where a library looks for it.
+"""Puts the action mask where a library looks for it.
 
-Gymnasium knows no masks in observations; these libraries read them there, each under its own keys:
+Gymnasium defines no masks in observations. These libraries read them there, each under its own keys:
 
 | dialect | observation | where it is documented |
 |---|---|---|
@@ -48,7 +48,7 @@ class MaskedObservation(gym.Wrapper[Any, Any, Any, Any]):
         dialect: a name in ``DIALECTS``.
 
     Raises:
-        UnknownNameError: for another name.
+        UnknownNameError: for any other name.
     """
 
     def __init__(self, env: gym.Env[Any, Any], dialect: str) -> None:
@@ -64,12 +64,12 @@ class MaskedObservation(gym.Wrapper[Any, Any, Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """As the environment's, with the mask in the observation."""
+        """Like the environment's ``reset``, with the mask in the observation."""
         observation, info = self.env.reset(seed=seed, options=options)
         return self._masked(observation, info), info
 
     def step(self, action: Any) -> tuple[dict[str, np.ndarray], Any, bool, bool, dict[str, Any]]:
-        """As the environment's, with the mask in the observation."""
+        """Like the environment's ``step``, with the mask in the observation."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         return self._masked(observation, info), reward, terminated, truncated, info
 

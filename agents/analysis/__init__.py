@@ -1,4 +1,4 @@
-"""Analysis: what every decision of a hand was worth, where the mistakes are, and how much was luck.
+"""Analysis: what every decision of a hand was worth, where the mistakes were, and how much was luck.
 
     from agents.analysis import Analyst, read_hands
     analyst = Analyst(worlds=128)                       # loads the network; keep it
@@ -6,8 +6,8 @@
         found = analyst.hand(hand, number)              # a HandAnalysis; analyst.decision(view) is a single Decision
         found.to_json()                                 # plain values for a page; HandAnalysis.from_json reads them
 
-``agents.play.review`` does the same for stored games, keeps what was found, and lists a player's mistakes. The analyst sees the view of
-the seat that decides, never a hidden card; the opponent's true hand stands beside its belief only once the hand is over.
+``agents.play.review`` does the same for stored games, keeps the analyses, and lists a player's mistakes. The analyst sees the view of
+the seat that decides, never a hidden card. Only once the hand is over is the opponent's true hand shown beside the belief.
 """
 
 from agents.analysis.analyst import Analyst

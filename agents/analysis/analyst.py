@@ -1,4 +1,4 @@
-"""The analyst: the search as a judge of what others played."""
+"""The analyst: the search as a judge of decisions that others made."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from ginenv.hand import Hand
 from ginenv.melds import deadwood
 from ginenv.text import rules_text
 
-# Called with how many decisions are done, and how many there are.
+# Called with the number of decisions done and the number in all.
 Progress = Callable[[int, int], None]
 
 
 class Analyst:
-    """Judges decisions by the search's worlds. Threads may share one; they take turns.
+    """Judges decisions by the search's worlds. Threads may share an analyst; they take turns.
 
     The same settings, seed and hand give the same analysis on the same machine.
 
     Args:
-        worlds: in how many worlds each decision is judged.
-        seed: of the worlds.
+        worlds: number of worlds in which each decision is judged.
+        seed: seed of the worlds.
 
     Raises:
         CheckpointError: if the network that ships cannot be used.
@@ -49,7 +49,7 @@ class Analyst:
         self._lay_offs = make_formula()
         self._turn = threading.Lock()
         weights = read_metadata(SHIPPED)["weights_sha256"][:12]
-        # What an analysis depends on, by which a store finds it again.
+        # Names what an analysis depends on, so that a store finds it again.
         self.name = f"search:worlds={worlds} seed={seed} network={weights}"
 
     def decision(self, view: np.ndarray, played: int | None = None, move: int | None = None) -> Decision:
@@ -57,8 +57,8 @@ class Analyst:
 
         Args:
             view: ``VIEW[1]`` of the seat to move.
-            played: the action that was chosen, if one was.
-            move: its number in the hand, from 1; follows from the view when left out.
+            played: the action that was chosen, if any.
+            move: number of the action in the hand, from 1; taken from the view when left out.
 
         Raises:
             GinError: if the seat is not to move.
@@ -96,7 +96,7 @@ class Analyst:
         )
 
     def _lay_off(self, view: np.ndarray) -> dict[str, Any]:
-        """The same as ``explain`` for a lay-off, of which everything that matters lies open: each is followed by the best others."""
+        """Like ``explain``, for a lay-off: all that matters is face up, so each action is valued with the best lay-offs after it."""
         v: Any = view[0]
         world, shown = np.zeros(1, STATE), np.array([v["shown"]])
         draw_worlds(v, shown, np.ones(1), world, v["luck"])
@@ -139,10 +139,11 @@ class Analyst:
         """Analyses a hand.
 
         Args:
-            hand: over, or in play: then only the decisions of one seat are told, and nothing that it cannot see.
-            number: the hand's in its game, from 1.
-            seat: whose decisions; of a hand that is over both when left out, else those of the seat to move, with the one to be made now.
-            progress: is called after each decision.
+            hand: a hand that is over or in play. In play, only one seat's decisions are analysed, and nothing that it cannot see.
+            number: number of the hand in its game, from 1.
+            seat: whose decisions. When left out: both seats' if the hand is over, otherwise those of the seat to move, including the
+                one to be made now.
+            progress: called after each decision.
         """
         if seat is None and not hand.is_over:
             seat = hand.turn

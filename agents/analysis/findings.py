@@ -1,7 +1,7 @@
-"""What an analysis finds, as plain values: pages, ``gin analyse`` and notebooks show the same.
+"""What an analysis finds, as plain values: pages, ``gin analyse`` and notebooks all show these.
 
-A value is the chance to win the game of the seat that decides; where a single hand is played (``target=0``), the points that it may
-expect. ``HandAnalysis.unit`` says which.
+A value is the deciding seat's chance to win the game or, where a single hand is played (``target=0``), its expected points.
+``HandAnalysis.unit`` says which.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ class Candidate:
 
     Attributes:
         action: in words, such as ``discard 7C``.
-        value: its value, or None where there was nothing to choose.
+        value: the action's value, or None where there was nothing to choose.
         error: standard error of the value.
         difference: value less that of the best action, in the same worlds.
         difference_error: standard error of the difference, smaller than that of the values.
-        policy: its probability among the candidates under the network without search; None for a lay-off.
-        deadwood: of a discard: deadwood that is left.
-        ways: of a discard: unseen cards that would fill what is left to a meld.
-        lost_ways: of a discard: unseen cards that would have made a meld with the card.
-        danger: of a discard: how probably the opponent can use the card, as the built-in bots estimate it.
+        policy: the action's probability among the candidates under the network without search; None for a lay-off.
+        deadwood: for a discard, the deadwood that is left.
+        ways: for a discard, the number of unseen cards that would complete a meld with what is left.
+        lost_ways: for a discard, the number of unseen cards that would have made a meld with the card.
+        danger: for a discard, how likely the opponent can use the card, as the built-in bots estimate it.
     """
 
     action: str
@@ -51,19 +51,19 @@ class Decision:
         seat: who decided.
         phase: upcard, draw, discard, spread, layoff or wall.
         hand: the seat's cards, as in ``7C 8C``.
-        deadwood: theirs.
+        deadwood: the deadwood of these cards.
         played: the action that was chosen, in words; None where nothing has been played yet.
         best: the expert's choice, in words.
         loss: value of the best action less that of the one played; 0 where there was nothing to choose, None where nothing was played.
-            It may be a little below 0, since the expert weighs the policy besides its worlds.
+            It may be slightly below 0, because the expert weighs the policy as well as its worlds.
         error: standard error of the loss.
         mark: ``doubtful``, ``error`` or ``blunder``; ``unclear`` for a loss within its error (too close to tell); otherwise empty.
         kind: what kind of decision a mark is about, one of ``marks.KINDS``; empty where there is no mark.
-        worlds: in how many worlds the candidates were valued; 0 where there was nothing to choose or nothing hidden mattered.
-        candidates: the best first.
+        worlds: number of worlds in which the candidates were valued; 0 where there was nothing to choose; 1 where nothing hidden mattered.
+        candidates: the candidates, the best first.
         belief: the probability that the opponent holds each card, ``4 x 13``: suits as in ``ginenv.cards.SUITS`` (spades, clubs, diamonds,
             hearts) by ranks from the ace.
-        opponent: the opponent's true hand then, as in ``7C 8C``; None while the hand is in play.
+        opponent: the opponent's true hand at that time, as in ``7C 8C``; None while the hand is in play.
     """
 
     move: int
@@ -85,14 +85,14 @@ class Decision:
 
 @dataclass(frozen=True)
 class Draw:
-    """The luck of a draw from the stock: what the card was worth beside the mean of all that could have come.
+    """The luck of a draw from the stock: what the card was worth, less the mean of all cards that could have come.
 
     Attributes:
-        move: number of the action that drew it, from 1.
+        move: number of the action that drew the card, from 1.
         seat: who drew.
-        card: as in ``7C``.
-        points: luck in points of the hand, to the seat that drew.
-        luck: the same in the unit of the analysis.
+        card: the card, as in ``7C``.
+        points: luck in points of the hand, for the seat that drew.
+        luck: the same luck in the unit of the analysis.
     """
 
     move: int
@@ -107,9 +107,9 @@ class Side:
     """What a seat's decisions and draws add up to.
 
     Attributes:
-        decisions: how many there were, those without a choice included.
+        decisions: number of decisions, including those without a choice.
         loss: sum of their losses.
-        marks: how many have each mark.
+        marks: number of decisions with each mark.
         luck: sum over the seat's draws, in the unit of the analysis; None while the hand is in play.
     """
 
@@ -124,16 +124,16 @@ class HandAnalysis:
     """The analysis of a hand.
 
     Attributes:
-        number: the hand's in its game, from 1.
+        number: number of the hand in its game, from 1.
         rules: the rules, such as ``eaai,target=150``.
-        score: of the game before the hand, by seat.
+        score: the game score before the hand, by seat.
         result: how the hand ended, in words; None while it is in play.
-        points: what it brought seats 0 and 1.
-        unit: what values and losses are: ``chance to win the game`` or ``points``.
+        points: the points that seats 0 and 1 scored in the hand.
+        unit: unit of values and losses: ``chance to win the game`` or ``points``.
         analyst: the search, its settings, its seed and its network.
-        decisions: in order; of a hand in play those of one seat.
-        draws: in order, empty while the hand is in play.
-        sides: of seats 0 and 1.
+        decisions: the decisions in order; only one seat's while the hand is in play.
+        draws: the draws in order; empty while the hand is in play.
+        sides: the totals of seats 0 and 1.
     """
 
     number: int
@@ -148,12 +148,12 @@ class HandAnalysis:
     sides: tuple[Side, Side]
 
     def to_json(self) -> dict[str, Any]:
-        """The analysis as values that ``json`` writes."""
+        """The analysis as values that ``json`` can write."""
         return dataclasses.asdict(self)
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Self:
-        """The analysis that ``to_json`` gave."""
+        """The analysis that ``to_json`` wrote."""
         decisions = [
             Decision(
                 **values
@@ -177,5 +177,5 @@ class HandAnalysis:
         )
 
     def mistakes(self, seat: int | None = None) -> list[Decision]:
-        """The decisions, of one seat or both, that are marked as doubtful, an error or a blunder."""
+        """The decisions of one seat, or of both, that are marked as doubtful, an error or a blunder."""
         return [each for each in self.decisions if each.kind and (seat is None or each.seat == seat)]

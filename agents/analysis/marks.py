@@ -1,14 +1,14 @@
-"""When a loss is called a mistake, and what kind of mistake it is."""
+"""When a loss counts as a mistake, and what kind of mistake it is."""
 
 from __future__ import annotations
 
 from ginenv.actions import KNOCK, PHASE_NAMES, STOCK
 
-# Losses from which a decision has a mark: parts of the game, or hundredths of these where a single hand is played for points.
+# Smallest loss for each mark: a fraction of the game, or points / 100 where a single hand is played.
 THRESHOLDS = (("blunder", 0.04), ("error", 0.02), ("doubtful", 0.01))
 MARKS = tuple(name for name, _ in THRESHOLDS[::-1])
 UNCLEAR = "unclear"
-# A loss within this many standard errors is too close to tell: it would be found in one of forty decisions without any.
+# A loss within this many standard errors is too close to tell: one in forty decisions without any loss would show one as large.
 ERRORS = 2.0
 
 KINDS = ("draw", "discard", "knock too early", "knock too late", "spread", "lay-off")
@@ -18,8 +18,8 @@ def mark_of(loss: float, error: float) -> str:
     """The mark of a loss: ``blunder``, ``error``, ``doubtful``, ``unclear`` if it is within its error, or nothing.
 
     Args:
-        loss: parts of the game, or points / 100.
-        error: its standard error.
+        loss: a fraction of the game, or points / 100.
+        error: standard error of the loss.
     """
     for name, least in THRESHOLDS:
         if loss >= least:
@@ -31,7 +31,7 @@ def kind_of(phase: int, played: int, best: int) -> str:
     """What a mistake is about: one of ``KINDS``.
 
     Args:
-        phase: of the decision.
+        phase: phase of the decision.
         played: the action chosen.
         best: the expert's choice.
     """

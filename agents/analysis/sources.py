@@ -1,4 +1,4 @@
-"""Where hands to analyse come from: records, positions, and seeds."""
+"""Where the hands to analyse come from: records, positions and seeds."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ginenv.text import parse_position, parse_rules
 
 @dataclass(frozen=True)
 class Subject:
-    """What can be analysed.
+    """Hands to analyse, and who played them.
 
     Attributes:
-        hands: in order; the last one may be in play.
-        names: of seats 0 and 1.
+        hands: the hands in order; the last one may be in play.
+        names: names of seats 0 and 1.
     """
 
     hands: list[Hand]
@@ -33,7 +33,7 @@ def read_hands(text: str) -> Subject:
         text: the text, or the file's path.
 
     Raises:
-        TextError: if it is none of these.
+        TextError: if the text is none of these.
     """
     kind = text.split(maxsplit=1)[0] if text.strip() else ""
     if kind == "gin1":
@@ -45,15 +45,15 @@ def read_hands(text: str) -> Subject:
 
 
 def deal_and_play(rules: str, seed: int, players: tuple[str, str]) -> Subject:
-    """The hand that two players play with the cards of a seed.
+    """The hand that two players play on the deal of a seed.
 
     Args:
-        rules: a preset, and changes to it.
-        seed: of the deal and of the players.
+        rules: a preset, with or without changes.
+        seed: seed of the deal and of the players.
         players: names of seats 0 and 1.
 
     Raises:
-        GinError: if there are no such rules or players.
+        GinError: if the rules or a player do not exist.
     """
     hand = Hand.deal(parse_rules(rules), seed=seed)
     seats = [make_player(name, seed + k) for k, name in enumerate(players)]

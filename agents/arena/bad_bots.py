@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Bots that break the line protocol, each in its own way; the arena has to survive all of them.
+"""Bots that break the line protocol, each in its own way; the arena must survive all of them.
 
     python -m agents.arena.bad_bots KIND [SEED]
 
-Each plays the first legal action until its fault comes (the seed says when).
+Each plays the last legal action until its fault occurs; the seed decides when.
 """
 
 import json
@@ -54,7 +54,7 @@ KINDS = {
 
 
 def say(text):
-    """One line to the arena."""
+    """Writes one line to the arena."""
     print(text, flush=True)
 
 

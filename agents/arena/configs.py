@@ -15,7 +15,7 @@ from ginenv.rules import Rules, get_rules
 
 
 def parse_rules(text: str) -> Rules:
-    """Rules from a preset's name, with changes or without, or from a JSON object.
+    """Rules from a preset's name, with or without changes, or from a JSON object.
 
     Raises:
         RulesError: if the text is neither, or names something that does not exist.
@@ -30,10 +30,10 @@ def parse_rules(text: str) -> Rules:
 
 
 def how_many(games: int | None, hands: int | None, usual: int) -> int:
-    """How many are to be played, games or single hands; the usual number of games where neither was asked for.
+    """How many games or single hands to play; the usual number of games if neither was given.
 
     Raises:
-        GinError: if both were asked for.
+        GinError: if both were given.
     """
     if games is not None and hands is not None:
         raise GinError(
@@ -47,20 +47,20 @@ class TournamentConfig(Config):
     """Everyone against everyone.
 
     Attributes:
-        title: of the report.
-        players: the players by what they are called: a name, a checkpoint's directory, or cmd:PROGRAM.
+        title: title of the report.
+        players: the players by the names used in the report; each is a player's name, a checkpoint's directory, or cmd:PROGRAM.
         rules: a preset, or rules as JSON.
         unit: whole games, or single hands.
-        pairs: mirrored deals of every two players.
-        block: pairs that are played in one go; an interruption loses at most one block.
-        seed: of deals and players. Where a program plays, each block has deals of its own; the results hold their salts.
-        workers: processes.
+        pairs: number of mirrored deals for every two players.
+        block: number of pairs played in one go; an interruption loses at most one block.
+        seed: seed of the deals and players. Where a program plays, each block has deals of its own; the results hold their salts.
+        workers: number of processes.
         batch: games at once in each process.
         luck: rate with luck subtracted.
-        forfeit: what a program from outside loses when it fails.
-        bot_seconds: time of a program from outside for one line of questions.
-        bot_restarts: how often it is started again within a block.
-        resamples: bootstrap tables behind the intervals of the ratings.
+        forfeit: what an outside program loses when it fails.
+        bot_seconds: time limit of an outside program for one line of questions.
+        bot_restarts: how often an outside program is restarted within a block.
+        resamples: number of bootstrap tables for the intervals of the ratings.
         out: directory of blocks, results and report.
     """
 
@@ -102,14 +102,14 @@ class ExploitConfig(Config):
 
     Attributes:
         agent: the frozen player: a name, or a checkpoint's directory.
-        decisions: decisions of the best response to train with, for each seed, such as 500k or 20m.
-        seeds: how many best responses to train; the one that does best on deals kept for choosing is reported.
+        decisions: number of decisions that each best response trains on, such as 500k or 20m.
+        seeds: number of best responses to train; the one that does best on deals kept for choosing is reported.
         rules: a preset.
-        games: games on fresh deals that the result is measured with.
+        games: number of games on fresh deals with which the result is measured.
         base: training configuration to start from.
         start: checkpoint whose weights every response begins with (``network``: the one that ships).
-        points: how often the curve is measured.
-        out: where the results go, as JSON.
+        points: number of measurements of the curve.
+        out: JSON file for the results.
     """
 
     agent: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PLAYER")]

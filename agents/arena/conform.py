@@ -1,4 +1,4 @@
-"""Does a program keep to the line protocol? It is played through every phase, and what is wrong is said in words."""
+"""Checks that a program keeps to the line protocol: plays it through every phase, and says in words what is wrong."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from agents.deals import Domain
 from agents.programs.player import BotLimits, OutsidePlayer
 from ginenv.rules import Rules, get_rules
 
-# Rules that between them have every phase, and opponents that lead into them: hands against random go to the end of the
-# stock, those against simple end by knocks.
+# Rules that together have every phase, with opponents that lead into them: hands against random go to the end of the
+# stock, hands against simple end by knocks.
 STAGES = (
     ("eaai", "simple", "the offer of the first upcard, draws, discards, knocks"),
     ("eaai", "random", "long hands, the end of the stock"),
@@ -24,7 +24,7 @@ STAGES = (
     ({"preset": "openspiel", "knock_limit": 0}, "random", "the wall: the last upcard may be taken to knock"),
     ("dg-standard", "formula", "bonuses and a long game"),
 )
-# A check does not measure strength: it is the same every time, so that what was found is found again.
+# A check does not measure strength. It is the same every time, so that its findings are reproducible.
 _SALT = "0" * 32
 _PHASES = ("upcard", "draw", "discard", "spread", "layoff", "wall")
 
@@ -46,9 +46,9 @@ class Conformance:
     """The findings of a check.
 
     Attributes:
-        wrong: sentences; none for a program that conforms.
+        wrong: sentences about what is wrong; none for a program that conforms.
         notes: sentences about what is not wrong but worth knowing.
-        asked: decisions by phase.
+        asked: number of decisions by phase.
         ms_per_decision: wall-clock time of both processes.
     """
 
@@ -69,10 +69,10 @@ def check(
 
     Args:
         command: the program and its arguments, without ``cmd:``.
-        hands: hands in each stage.
-        limits: of time.
+        hands: number of hands in each stage.
+        limits: time limits.
         tick: called with the number of stages that are done.
-        rules: the only ones that are played; those of ``STAGES`` when left out.
+        rules: the only rules to play; those of ``STAGES`` when left out.
     """
     found = Conformance(asked=dict.fromkeys(_PHASES, 0))
     seconds = decisions = 0.0
@@ -112,14 +112,14 @@ def check(
 
 
 def stages(rules: Rules | None) -> Sequence[tuple[str | dict[str, Any] | Rules, str, str]]:
-    """What is played: rules, opponent, and what it is there for."""
+    """The stages to play: rules, opponent, and what the stage covers."""
     if rules is None:
         return STAGES
     return [(rules, "simple", "hands that end by knocks"), (rules, "random", "long hands")]
 
 
 def _play(player: OutsidePlayer, opponent: str, pairs: int, settings: MatchSettings) -> MatchResult:
-    """Plays a match and closes the program. One that an interrupt cut short proves nothing: the interrupt goes on."""
+    """Plays a match and closes the program. A match cut short by an interrupt proves nothing, so the interrupt is raised again."""
     try:
         result = play_match(player, opponent, pairs=pairs, settings=settings)
     finally:
@@ -130,7 +130,7 @@ def _play(player: OutsidePlayer, opponent: str, pairs: int, settings: MatchSetti
 
 
 def _same_alone(command: str, limits: BotLimits | None, rules: Rules) -> bool:
-    """Whether the same deals come out the same with one game in play as with several."""
+    """Whether the same deals give the same results with one game in play as with several."""
     results = []
     for batch in (1, 16):
         settings = MatchSettings(rules, unit="hands", batch=batch, domain=Domain.TEST, salt=_SALT)

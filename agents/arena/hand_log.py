@@ -1,6 +1,6 @@
-"""Hands logged with both sides' cards: for measuring what a seat believes, never for playing.
+"""Logs hands with both sides' cards: for measuring what a seat believes, never for playing.
 
-Players see views only. The log gets, beside every view, the hand that was hidden from it.
+Players see only views. For every view, the log also gets the hand that was hidden from it.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ginenv.rules import Rules
 
 @dataclass(frozen=True)
 class Decisions:
-    """Decisions of one side in one tick of the play.
+    """Decisions of one side in one tick of play.
 
     Attributes:
         side: 0 or 1.
-        pairs: ``int64[n]`` number of the deal; a deal is played twice, with seats exchanged.
-        views: ``VIEW[n]``, valid during the call.
-        hidden: ``int64[n]`` the other side's hand.
-        actions: ``int64[n]``.
+        pairs: ``int64[n]``, number of the deal; each deal is played twice, with seats exchanged.
+        views: ``VIEW[n]``, valid only during the call.
+        hidden: ``int64[n]``, the other side's hand.
+        actions: ``int64[n]``, the actions chosen.
     """
 
     side: int
@@ -58,12 +58,12 @@ def watch_hands(
 
     Args:
         players: side 0 and side 1.
-        rules: what is played.
-        pairs: deals, each played twice with seats exchanged.
-        seed: of deals and luck.
+        rules: the rules.
+        pairs: number of deals, each played twice with seats exchanged.
+        seed: seed of the deals and of the players' luck.
         domain: which stream the deals come from.
-        log: called with every decision before it is played.
-        scores: ``int[2 * pairs, 2]`` at which the hands begin, by hand and seat; all 0 when left out.
+        log: called with all decisions before they are played.
+        scores: ``int[2 * pairs, 2]``, scores at the start of each hand, by hand and seat; all 0 when left out.
 
     Returns:
         ``PLAY_STATS[2]``: how both sides played.

@@ -1,7 +1,7 @@
 """Two sides play many jobs in lock-step: the loop around the engine that matches, series and the hand log share.
 
-Everybody who is to move is asked at once, all actions are played, and slots whose job is done take the next one. Whatever else is done
-with decisions and finished hands (luck, logs, points by hand) is up to an ``Observer``.
+In each tick, all seats to move are asked at once, all actions are played, and slots whose job is done take the next job. Whatever else
+is done with decisions and finished hands (luck, logs, points by hand) is up to an ``Observer``.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from ginenv.players import Player, ask_player
 from ginenv.rules import Rules
 from ginenv.view import VIEW
 
-# Games in play at first, and how long a decision in all of them may take for their number to be doubled.
+# Games in play at first; their number doubles after a tick that took less than this long.
 _FIRST_SLOTS = 64
 _SLOW_SECONDS = 0.2
 
 
 class Observer:
-    """Is called for everything that happens in lock-step play. Views are valid during the call."""
+    """Called for everything that happens in lock-step play. Views are valid only during the call."""
 
     def before_actions(self, play: Lockstep, side: int, rows: np.ndarray, views: np.ndarray) -> None:
-        """A side has chosen ``play.actions`` for ``VIEW[k]`` in the slots ``rows``; they have not been played."""
+        """A side has chosen ``play.actions`` for ``VIEW[k]`` in the slots ``rows``; they have not been played yet."""
 
     def after_actions(self, play: Lockstep, rows: np.ndarray) -> None:
         """The actions in these slots have been played."""
 
     def after_hands(self, play: Lockstep, views: np.ndarray, rows: np.ndarray) -> None:
-        """Hands are over, with ``VIEW[2, k]`` as final views of both sides; the next hands have not been dealt."""
+        """Hands are over, with ``VIEW[2, k]`` as both sides' final views; the next hands have not been dealt yet."""
 
 
 class Lockstep:
@@ -54,24 +54,24 @@ class Lockstep:
 
     Args:
         players: side 0 and side 1; one object may be both.
-        rules: what is played.
+        rules: the rules.
         jobs: ``SLOT[n]``, taken in this order.
-        size: jobs at once.
+        size: number of jobs played at once.
         unit: ``GAME``, ``HAND`` or ``SERIES``.
         hands: length of a series.
         forfeit_game: whether a forfeited hand loses the game.
-        forfeit_points: what the other side scores for a forfeited hand; below 0 nothing can be forfeited.
-        observers: called in their order.
-        patient: begins with few jobs and adds more while the players are quick; of slow ones some are then finished early.
+        forfeit_points: what the other side scores for a forfeited hand; if below 0, nothing can be forfeited.
+        observers: called in this order.
+        patient: begin with few jobs and add more while the players are quick, so that with slow players some jobs finish early.
 
     Attributes:
         states: ``STATE[size]``.
         slots: ``SLOT[size]``.
         results: ``GAME_RESULT[n]``, of games and single hands; empty for series.
         stats: ``PLAY_STATS[2]`` of both sides; empty for series.
-        seconds: ``float[2]`` spent by both sides' players.
-        actions: ``int64[k]``, the last that a side has chosen.
-        done: jobs finished.
+        seconds: ``float[2]``, time spent by each side's player.
+        actions: ``int64[k]``, the actions that a side chose last.
+        done: number of finished jobs.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Lockstep:
         self._widen(_FIRST_SLOTS if patient else size)
 
     def _widen(self, slots: int) -> None:
-        """Opens as many slots more, as far as there are."""
+        """Opens this many more slots, or all that are left."""
         fresh, self._closed = self._closed[:slots], self._closed[slots:]
         self._open(fresh)
 
@@ -116,7 +116,7 @@ class Lockstep:
         start_jobs(self.states, self.slots, rows, self.unit)
 
     def tick(self) -> int:
-        """One decision in every slot; returns how many jobs that finished.
+        """Plays one decision in every slot; returns how many jobs that finished.
 
         Raises:
             IllegalActionError: if a player answers with an action that is not legal.
@@ -153,7 +153,7 @@ class Lockstep:
         self.actions = actions
         for observer in self.observers:
             observer.before_actions(self, side, rows, views)
-        # Only a program can fail to answer; from any other player -1 is one more action that is not legal.
+        # Only a program can fail to answer; from any other player, -1 is just another illegal action.
         points = self.forfeit_points if getattr(player, "forfeits", False) else -1
         bad = advance(self.states, views, rows, actions, self.stats[side : side + 1], points)
         if bad >= 0:
@@ -170,7 +170,7 @@ class Lockstep:
 
 
 def mirrored_jobs(domain: Domain, seed: int, first: int, pairs: int) -> np.ndarray:
-    """Jobs of a match: ``SLOT[2 * pairs]``; job ``2 k`` and ``2 k + 1`` have the deals of pair ``first + k``, with seats exchanged."""
+    """Jobs of a match: ``SLOT[2 * pairs]``; jobs ``2 k`` and ``2 k + 1`` have the deals of pair ``first + k``, with seats exchanged."""
     jobs = np.zeros(2 * pairs, SLOT)
     jobs["job"] = np.arange(2 * pairs)
     jobs["first_seat"] = jobs["job"] & 1

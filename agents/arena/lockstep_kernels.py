@@ -1,7 +1,7 @@
-"""The steps of lock-step play, compiled: who is to move, what they may see, what their action does, what is counted.
+"""The compiled steps of lock-step play: who is to move, what they see, what their action does, and what is counted.
 
-A *job* is one game, one hand, or a series of hands; ``SLOT`` says where and how it is played. Side 0 is the first player, whatever seat
-it has in a job.
+A *job* is one game, one hand, or a series of hands; ``SLOT`` says where and how it is played. Side 0 is the first player, whichever
+seat it has in a job.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ginenv.view import look
 MAX_TURNS = 16
 MAX_DEADWOOD = 11
 
-# What a job is: a game to its end; one hand; or a series of hands that each begin at 0:0 with deals of their own.
+# Kinds of jobs: a whole game; one hand; or a series of hands that each begin at 0:0 with deals of their own.
 GAME, HAND, SERIES = 0, 1, 2
 FREE = -1
 
@@ -27,14 +27,14 @@ _GIN = int(End.GIN)
 _KNOCKED = int(End.KNOCK)
 _UNDERCUT = int(End.UNDERCUT)
 
-# A slot of the batch and the job that is played in it.
+# A slot of the batch and the job played in it.
 SLOT = np.dtype(
     [
-        ("job", np.int64),  # its number, from 0; or FREE
+        ("job", np.int64),  # number of the job, from 0; or FREE
         ("first_seat", np.int64),  # seat of side 0
         ("hand", np.int64),  # number of the hand within the job
         ("ids", np.int64, (2,)),  # the slot numbers that side 0 and side 1 are given
-        ("key", np.uint64),  # of the deals
+        ("key", np.uint64),  # key of the deals
         ("luck", np.uint64, (2,)),  # private randomness of both sides
     ],
     align=True,
@@ -49,7 +49,7 @@ GAME_RESULT = np.dtype(
         ("hands", np.int32),
         ("won", np.int32, (2,)),  # hands won
         ("points", np.int32, (2,)),  # points of hands
-        ("total", np.int32, (2,)),  # final totals, bonuses included
+        ("total", np.int32, (2,)),  # final totals, including bonuses
     ],
     align=True,
 )
@@ -60,12 +60,12 @@ PLAY_STATS = np.dtype(
         ("hands", np.int64),
         ("won", np.int64),
         ("gins", np.int64),
-        ("knocks", np.int64),  # knocks above gin, undercut ones included
+        ("knocks", np.int64),  # knocks other than gin, including those undercut
         ("knock_deadwood", np.int64),  # sum over these knocks
         ("undercuts_given", np.int64),  # hands in which this side undercut the other
         ("undercuts_taken", np.int64),
         ("gin_points", np.int64),  # scored by gin
-        ("knock_points", np.int64),  # scored by knocks above gin
+        ("knock_points", np.int64),  # scored by knocks other than gin
         ("undercut_points", np.int64),  # scored by undercutting
         ("drawn", np.int64),
         ("turns", np.int64),
@@ -74,10 +74,10 @@ PLAY_STATS = np.dtype(
         ("caught", np.int64),  # hands lost to a knock or gin
         ("caught_deadwood", np.int64),  # deadwood left in them, after lay-offs
         ("decisions", np.int64),
-        ("could_knock", np.int64, (MAX_TURNS, MAX_DEADWOOD)),  # by own turn (the last row: and later) and deadwood
+        ("could_knock", np.int64, (MAX_TURNS, MAX_DEADWOOD)),  # by own turn (last row: or later) and deadwood
         ("did_knock", np.int64, (MAX_TURNS, MAX_DEADWOOD)),
         ("ended", np.int64, (MAX_TURNS, MAX_DEADWOOD)),  # hands ended by a knock or gin, by own turn and deadwood left
-        ("net_points", np.int64, (MAX_TURNS, MAX_DEADWOOD)),  # points of these hands, less those that an undercut cost
+        ("net_points", np.int64, (MAX_TURNS, MAX_DEADWOOD)),  # points of these hands, less those lost by an undercut
     ],
     align=True,
 )
@@ -85,7 +85,7 @@ PLAY_STATS = np.dtype(
 
 @kernel
 def _deal_of_series(s, slot):
-    """Deals the next hand of a series: the seats start in turn, and no deal depends on an earlier hand."""
+    """Deals the next hand of a series: the seats take turns to start, and no deal depends on an earlier hand."""
     word = mix(np.uint64(slot.hand))
     s.key = mix(slot.key ^ word)
     s.luck[0] = mix(slot.luck[slot.first_seat] ^ word)
@@ -97,7 +97,7 @@ def _deal_of_series(s, slot):
 
 @kernel
 def start_jobs(states, slots, rows, unit):
-    """Deals the first hand of the new jobs in the slots ``rows`` (``int64[k]``): ``STATE[m]`` with the rules set, ``SLOT[m]``."""
+    """Deals the first hand of the new jobs in the slots ``rows`` (``int64[k]``) of ``STATE[m]``, with the rules set, and ``SLOT[m]``."""
     for i in rows:
         s, slot = states[i], slots[i]
         if unit == SERIES:
@@ -111,7 +111,7 @@ def start_jobs(states, slots, rows, unit):
 
 @kernel
 def gather_views(states, slots, views, rows, counts):
-    """Writes for each side the views in which it is to move (``VIEW[2, m]``), their slots (``int64[2, m]``) and their number."""
+    """Writes, for each side, the views in which it is to move (``VIEW[2, m]``), their slots (``int64[2, m]``) and their number."""
     counts[:] = 0
     for i in range(states.shape[0]):
         if slots[i].job != FREE:
@@ -125,7 +125,7 @@ def gather_views(states, slots, views, rows, counts):
 
 @kernel
 def _count_decision(t, s, action):
-    """Adds a decision to a side's counts, before it is played."""
+    """Adds a decision to a side's counts before it is played."""
     t.decisions += 1
     if s.phase == PHASE_DISCARD:
         t.turns += 1
@@ -158,9 +158,9 @@ def advance(states, views, rows, actions, stats, forfeit_points):
         states: ``STATE[m]``.
         views: what the side saw.
         rows: ``int64[k]``.
-        actions: the side's.
+        actions: the side's actions.
         stats: ``PLAY_STATS[1]`` of the side; empty where nothing is counted.
-        forfeit_points: what the other side scores for a forfeited hand; below 0 nothing can be forfeited.
+        forfeit_points: what the other side scores for a forfeited hand; if below 0, nothing can be forfeited.
 
     Returns:
         Index of the first illegal action (nothing after it has been played), or -1.
@@ -192,7 +192,7 @@ def _count_hand(t, s, seat):
     elif s.winner == seat:
         t.won += 1
     if s.knocker == seat:
-        # The card of the knock is among those thrown.
+        # The card discarded with the knock is among those thrown.
         turn = min(max(popcount(s.thrown[seat]) - 1, 0), MAX_TURNS - 1)
         left = min(np.int64(s.deadwood[seat]), MAX_DEADWOOD - 1)
         t.ended[turn, left] += 1
@@ -218,7 +218,7 @@ def _count_hand(t, s, seat):
 
 @kernel
 def close_hands(states, slots, views, rows, results, stats):
-    """Counts the hands that are over; writes their final views of both sides (``VIEW[2, m]``) and their slots (``int64[m]``).
+    """Counts the hands that are over; writes both sides' final views (``VIEW[2, m]``) and the slots (``int64[m]``) of these hands.
 
     ``results`` (``GAME_RESULT[jobs]``) and ``stats`` (``PLAY_STATS[2]``) are empty where they are not kept.
 

@@ -1,8 +1,8 @@
-"""Luck adjustment: the luck with the cards of the stock is measured and subtracted from the result.
+"""Luck adjustment: measures the luck of draws from the stock and subtracts it from the result.
 
-At each draw from the stock the luck is the value after the card drawn less the mean of the values after each card that is
-still in the stock, both hands known. Its expectation is zero whatever the values are, so subtracting it never biases a result;
-the better the values, the more variance is removed (the idea of AIVAT, Burch et al. 2018, with chance nodes alone).
+The luck of a draw is the value after the card drawn, less the mean of the values after each card that is still in the stock,
+with both hands known. Its expectation is zero whatever the values are, so subtracting it never biases a result. The better the
+values, the more variance is removed (the idea of AIVAT, Burch et al. 2018, with chance nodes alone).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from agents.arena.lockstep import Lockstep, Observer
 from ginenv.jit import ctz, kernel
 from ginenv.melds import card_points, deadwood, melded_cards
 
-# Values of STATE[n] just after a draw, to the seat that drew, in points of the hand: float[n].
+# Values STATE[n] just after a draw, for the seat that drew, in points of the hand: float[n].
 ValueFunction = Callable[[np.ndarray], np.ndarray]
 
-# Copies of a state are made for each card of the stock; this many draws are treated at once.
+# A state is copied once for each card of the stock, so only this many draws are processed at a time.
 _AT_ONCE = 128
-# For the chance to win a game: spread of a hand's points, and points by which the leader comes closer in a hand.
+# For the chance to win a game: standard deviation of a hand's points, and points that the leader gains in a hand.
 _HAND_SPREAD = 18.0
 _POINTS_A_HAND = 11.0
 
@@ -56,7 +56,7 @@ def _values(states, out):
 
 
 def deadwood_value(states: np.ndarray) -> np.ndarray:
-    """The default value: points expected from both deadwoods alone, to the seat that has just drawn: ``float[n]``."""
+    """The default value: expected points of the seat that has just drawn, from the deadwood of both hands alone: ``float[n]``."""
     out = np.zeros(len(states))
     _values(states, out)
     return out
@@ -64,7 +64,7 @@ def deadwood_value(states: np.ndarray) -> np.ndarray:
 
 @kernel
 def _swap_drawn(copies, counts):
-    """Lets the k-th of the copies of a state after a draw have drawn the k-th card of the stock (0: the real one)."""
+    """Changes the k-th copy of a state after a draw as if the k-th card of the stock had been drawn (0: the real one)."""
     n = 0
     for i in range(counts.shape[0]):
         for k in range(counts[i]):
@@ -88,7 +88,7 @@ def draw_luck(states: np.ndarray, values: ValueFunction = deadwood_value) -> np.
         values: any function of such states.
 
     Returns:
-        ``float[n]``, points to the seat that drew: value of the card drawn less the mean over the cards that could have come.
+        ``float[n]``, points for the seat that drew: value of the card drawn less the mean over the cards that could have come.
     """
     luck = np.zeros(len(states))
     for start in range(0, len(states), _AT_ONCE):
@@ -106,12 +106,12 @@ def draw_luck(states: np.ndarray, values: ValueFunction = deadwood_value) -> np.
 def chance_per_point(score: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Roughly how much one more point in a hand changes the chance to win the game.
 
-    It follows from the scores before the hand, so luck in points times this number is still zero on average. The model: the points
-    until the end of the game are a normal sum over the hands that it takes the leader to get there.
+    It depends only on the scores before the hand, so luck in points times this number is still zero on average. The model: the points
+    until the end of the game are a normally distributed sum over the hands that the leader needs to get there.
 
     Args:
         score: ``int[n, 2]``.
-        target: ``int[n]`` points that end the game; 0 where a single hand is played.
+        target: ``int[n]``, points that end the game; 0 where a single hand is played.
     """
     hands = 1 + np.maximum(target - score.max(axis=1), 0) / _POINTS_A_HAND
     spread = _HAND_SPREAD * np.sqrt(hands)
@@ -123,8 +123,8 @@ class LuckMeter(Observer):
     """Adds up the luck of side 0 in every job while a match is played.
 
     Attributes:
-        points: ``float[jobs]``.
-        chance: ``float[jobs]``, the same as a change of the chance to win the job.
+        points: ``float[jobs]``, luck in points.
+        chance: ``float[jobs]``, the same luck as a change of the chance to win the job.
     """
 
     def __init__(self, jobs: int, hands_only: bool):
@@ -138,7 +138,7 @@ class LuckMeter(Observer):
         self._positions = play.states["position"][rows]
 
     def after_actions(self, play: Lockstep, rows: np.ndarray) -> None:
-        """Counts the draws among the actions."""
+        """Adds the luck of the draws among the actions."""
         drew = rows[play.states["position"][rows] > self._positions]
         if not len(drew):
             return
@@ -146,6 +146,6 @@ class LuckMeter(Observer):
         points = np.where((drawn["turn"] ^ slots["first_seat"]) == 0, 1.0, -1.0) * draw_luck(drawn)
         in_game = 0 if self.hands_only else 1
         score, target = drawn["score"] * in_game, drawn["rules"]["target"] * in_game
-        # A slot holds one job, so no job comes twice here.
+        # A slot holds one job, so no job occurs twice here.
         self.points[slots["job"]] += points
         self.chance[slots["job"]] += points * chance_per_point(score, target)

@@ -1,8 +1,8 @@
 """Matches between two players on mirrored deals, in lock-step over thousands of games.
 
-A pair is the same deals played twice with the players' seats exchanged. Which deals a pair has, and what luck its players
-have, follows from the match's seed and the pair's number alone (where programs play, which might guess a seed, from a salt too); so a
-match comes out the same at any batch size and on any number of processes, provided the players are functions of what they see.
+A pair is the same deals played twice with the players' seats exchanged. The deals of a pair, and the luck of its players, depend only
+on the match's seed and the pair's number. Where programs play they also depend on a salt, because a program might guess the seed. So a
+match has the same result at any batch size and on any number of processes, provided the players are functions of what they see.
 """
 
 from __future__ import annotations
@@ -36,30 +36,30 @@ from ginenv.players import Player, directory_name, make_player, parse_player
 from ginenv.rules import Rules, get_rules
 
 Progress = Callable[[int], None]
-# How long workers have to close their programs.
+# How long workers may take to close their programs.
 _ENDING_SECONDS = 10.0
-# Games at once where a program plays: some are finished when a slow match is interrupted, and a line still asks about many.
+# Games at once where a program plays: few enough that an interrupted slow match has finished some, enough that a line asks about many.
 PROGRAM_GAMES = 64
-# Series of a match in which a player learns, each with a memory of its own, and games at once in a series: few, so that most are played
-# by somebody who has seen those before.
+# Number of series in a match in which a player learns, each with a memory of its own, and games at once in a series: few, so that most
+# are played by a learner that has seen the earlier ones.
 LEARNERS_SERIES, LEARNERS_GAMES = 20, 4
 
 
 @dataclass(frozen=True)
 class MatchSettings:
-    """What a match is, apart from its players and its length.
+    """All settings of a match apart from its players and its length.
 
     Attributes:
-        rules: what is played; a preset's name or a dictionary becomes ``Rules``.
+        rules: the rules; a preset's name or a dictionary becomes ``Rules``.
         unit: whole ``games``, or single ``hands``.
-        seed: of deals, luck and players; the same seed gives the same result.
-        domain: which stream the deals come from; what is reported comes from ``Domain.EVAL``.
+        seed: seed of deals, luck and players; the same seed gives the same result.
+        domain: which stream the deals come from; reported results come from ``Domain.EVAL``.
         batch: games at once in a process; changes the speed, never the result.
-        forfeit: what a program from outside loses when it fails: the ``game`` or the ``hand``.
+        forfeit: what an outside program loses when it fails: the ``game`` or the ``hand``.
         forfeit_points: what the opponent scores for a forfeited hand.
-        limits: on the time and the restarts of programs from outside.
+        limits: limits on the time and the restarts of outside programs.
         luck: whether luck with the cards is measured, for estimates without it.
-        until: stops the match before its length as soon as this test has an answer.
+        until: a test that stops the match early as soon as it has an answer.
         salt: mixed into the seed (``agents.deals``); never empty where a program plays.
     """
 
@@ -84,7 +84,7 @@ class MatchSettings:
         self.mixed_seed("deals", 64)
 
     def mixed_seed(self, purpose: str, bits: int) -> int:
-        """The seed of the ``deals`` or of the ``players``: with the salt mixed in where there is one."""
+        """The seed of the ``deals`` or of the ``players``, with the salt mixed in if there is one."""
         return salted(self.salt, purpose, self.seed, bits) if self.salt else self.seed
 
     def guarded(self, *players: str | Player) -> MatchSettings:
@@ -98,7 +98,7 @@ class MatchSettings:
 
 @dataclass
 class Part:
-    """What some pairs of a match came to; the parts of a match add up."""
+    """The results of some pairs of a match; the parts of a match add up."""
 
     games: np.ndarray
     stats: np.ndarray
@@ -110,7 +110,7 @@ class Part:
 
 
 def _programs(players: Iterable[Player]) -> list[OutsidePlayer]:
-    """Those that run in other processes."""
+    """The players that run in other processes."""
     return [player for player in players if isinstance(player, OutsidePlayer)]
 
 
@@ -122,18 +122,18 @@ def learns(player: Player) -> bool:
 def play_pairs(
     players: tuple[Player, Player], settings: MatchSettings, first: int, pairs: int, progress: Progress | None = None
 ) -> Part:
-    """Plays pairs ``first`` to ``first + pairs`` of a match in this process; for players that learn they are one series.
+    """Plays ``pairs`` pairs of a match from pair ``first`` on, in this process; for players that learn they are one series.
 
     Args:
         players: side 0 and side 1.
-        settings: what is played.
+        settings: the match's settings.
         first: number of the first pair.
-        pairs: how many.
+        pairs: number of pairs.
         progress: called with the number of finished jobs.
 
     Returns:
-        The part. After an interrupt it ends before the first pair that is not finished: the games that happened to end
-        early would not be a fair sample.
+        The part. After an interrupt it ends before the first unfinished pair, because games that happened to end early would
+        not be a fair sample.
 
     Raises:
         IllegalActionError: if a player answers with an action that is not legal.
@@ -143,11 +143,11 @@ def play_pairs(
     unit = HAND if settings.unit == "hands" else GAME
     meter = LuckMeter(len(jobs), unit == HAND) if settings.luck else None
     programs = _programs(players)
-    # Programs may be slow, and may draw luck in the order in which they are asked, so their number of games never changes.
+    # Programs may be slow, and may use randomness in the order in which they are asked, so their number of games never changes.
     batch = min(settings.batch, PROGRAM_GAMES) if programs else settings.batch
     for side, player in enumerate(players):
         if learns(player):
-            # One opponent in all games of the series, and another than in the series before.
+            # The same opponent in all games of the series, but not the same as in the series before.
             jobs["ids"][:, side] = 4 * first + side
             batch = min(batch, LEARNERS_GAMES)
     play = Lockstep(
@@ -182,14 +182,14 @@ def play_pairs(
 
 
 def make_side(spec: str | Player, settings: MatchSettings) -> Player:
-    """A player by its name, with a seed of the match's. A program gets the match's limits and salt; a level learns only where asked."""
+    """Makes a player by its name, seeded by the match. A program gets the match's limits and salt; a level learns only if asked to."""
     if isinstance(spec, str) and (parsed := parse_player(spec)).kind == "cmd":
         return OutsidePlayer(parsed.argument, settings.seed, settings.limits, settings.salt)
     return make_player(spec, settings.mixed_seed("players", 31), learn=False)
 
 
 def _close(players: Iterable[Player]) -> list[dict[str, Any]]:
-    """Ends programs from outside; returns their faults."""
+    """Ends outside programs; returns their faults."""
     faults = []
     for program in _programs(players):
         program.close()
@@ -198,7 +198,7 @@ def _close(players: Iterable[Player]) -> list[dict[str, Any]]:
 
 
 def play_part(specs: tuple[str, str], settings: MatchSettings, first: int, pairs: int) -> Part:
-    """Plays some pairs between players of these names, which are made for it and closed after it."""
+    """Plays some pairs between players of these names; the players are made for these pairs and closed afterwards."""
     settings = settings.guarded(*specs)
     players = (make_side(specs[0], settings), make_side(specs[1], settings))
     try:
@@ -210,7 +210,7 @@ def play_part(specs: tuple[str, str], settings: MatchSettings, first: int, pairs
 
 
 def _start_worker() -> None:
-    """The parent catches interrupts and ends its workers; these close their players on the way out."""
+    """Prepares a worker: the parent catches interrupts and ends its workers, which close their players on the way out."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     signal.signal(signal.SIGTERM, _leave)
@@ -219,7 +219,7 @@ def _start_worker() -> None:
 
 
 def _end_with_parent() -> None:
-    """A parent that is killed ends nobody, and its workers would wait for jobs for ever."""
+    """Ends this worker when its parent is gone: a killed parent ends no workers, and they would wait for jobs for ever."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -227,24 +227,24 @@ def _end_with_parent() -> None:
 
 
 def _leave(*_: object) -> None:
-    # What is raised within the compiler is dropped, and nobody needs to be told.
+    # An exception raised inside the compiler is dropped, which needs no message.
     sys.unraisablehook = lambda _: None
     sys.exit(1)
 
 
 def _begin() -> None:
-    """The first job of each worker, with which it is started."""
+    """An empty first job that starts a worker."""
 
 
 @contextmanager
 def workers_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Processes that play parts, started fresh (a fork would copy compiled threads) and ended with the block."""
+    """Processes that play parts: started afresh (a fork would copy compiled threads), and ended with the ``with`` block."""
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_start_worker)
     is_done = False
     try:
         with born_deaf():
-            # Each of them starts a worker, since none is ready yet.
+            # Each submission starts a worker, since none is ready yet.
             for _ in range(workers):
                 pool.submit(_begin)
         yield pool
@@ -252,13 +252,13 @@ def workers_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         processes = set(multiprocessing.active_children()) - others
-        # Workers without work end by themselves; a signal would catch one that is still starting, and others that wait behind it.
+        # Workers without work end by themselves; a signal would hit one that is still starting, and others that wait behind it.
         for process in () if is_done else processes:
             process.terminate()
         until = time.monotonic() + _ENDING_SECONDS
         for process in processes:
             process.join(max(0.0, until - time.monotonic()))
-            # The compiler drops what a signal raises.
+            # The compiler drops the exception that a signal raises.
             process.kill()
 
 
@@ -281,7 +281,7 @@ def _parts_here(
 def _parts_of_workers(
     specs: tuple[str, str], settings: MatchSettings, pairs: int, series: int, workers: int, tick: Progress
 ) -> Generator[Part, None, None]:
-    """Parts in order of their pairs."""
+    """Yields the parts in the order of their pairs."""
     size = series or (LOOK_EVERY if settings.until else max(1, min(500, -(-pairs // (4 * workers)))))
     with workers_pool(workers) as pool:
         waiting = [pool.submit(play_part, specs, settings, first, count) for first, count in _chunks(pairs, size)]
@@ -309,19 +309,19 @@ def play_match(
     """Plays a match on mirrored deals.
 
     Args:
-        a: side 0, a name, a directory or a player.
-        b: side 1.
-        rules: preset, value or dictionary, in place of that of the settings.
-        pairs: how many deals, each played with both seatings (two games, or two hands).
-        unit: ``games`` or ``hands``, in place of that of the settings.
-        seed: of deals and players, in place of that of the settings.
-        workers: processes; more than one needs names for players, and a script must call this under
-            ``if __name__ == "__main__":``, since each process imports it.
+        a: side 0: a name, a directory or a player.
+        b: side 1, likewise.
+        rules: a preset, ``Rules`` or a dictionary; overrides the settings.
+        pairs: number of deals, each played with both seatings (two games, or two hands).
+        unit: ``games`` or ``hands``; overrides the settings.
+        seed: seed of deals and players; overrides the settings.
+        workers: number of processes. More than one needs players given by name, and a script must then call this under
+            ``if __name__ == "__main__":``, because each process imports the script.
         progress: called with the number of finished games (or hands).
-        settings: everything else; the default ones when left out.
+        settings: everything else; the defaults when left out.
 
     Returns:
-        The result; after an interrupt from the keyboard what had been finished by then.
+        The result; after a keyboard interrupt, that of what had been finished by then.
 
     Raises:
         GinError: if a name or a program does not exist, or a value is out of range.
@@ -367,7 +367,7 @@ def _play_match(
 def _collect(
     names: tuple[str, str], settings: MatchSettings, parts: Iterator[Part], pairs: int, series: int
 ) -> MatchResult:
-    """Joins parts until the last of them, an interrupt, or a verdict of the sequential test."""
+    """Joins parts until the last one, an interrupt, or a verdict of the sequential test."""
     finished: list[Part] = []
     test, verdict = settings.until, ""
     interrupted = False
@@ -393,7 +393,7 @@ def _collect(
 
 
 def check_names(*specs: str) -> list[Player]:
-    """Makes each player but programs once, so that a wrong name raises before processes start; returns them.
+    """Makes each player except programs once, so that a wrong name raises before processes start; returns the players.
 
     Raises:
         GinError: for a wrong name, or a program that does not exist.
@@ -410,10 +410,10 @@ def _check_programs(specs: Iterable[str | Player]) -> None:
 
 
 def _series_of(players: Iterable[Player], settings: MatchSettings, pairs: int) -> int:
-    """Pairs of a series where a player learns, else 0.
+    """Number of pairs in a series if a player learns, else 0.
 
     Raises:
-        GinError: if the match is to stop by a test, which counts every pair by itself.
+        GinError: if a player learns and a test may stop the match: the test counts every pair as independent.
     """
     learners = [player.name for player in players if learns(player)]
     if learners and settings.until:
@@ -426,7 +426,7 @@ def _series_of(players: Iterable[Player], settings: MatchSettings, pairs: int) -
 def join_parts(
     names: tuple[str, str], settings: MatchSettings, parts: list[Part], wanted: int, series: int = 0
 ) -> MatchResult:
-    """The result of a match of ``wanted`` pairs from its parts, in series of so many pairs where a player learns."""
+    """The result of a match of ``wanted`` pairs from its parts; where a player learns, in series of ``series`` pairs."""
     seconds = sum((part.seconds for part in parts), np.zeros(2))
     return MatchResult(
         names=names,

@@ -1,4 +1,4 @@
-"""Bradley–Terry ratings of a cross-table with bootstrap intervals, and a check for circles."""
+"""Bradley–Terry ratings of a cross-table with bootstrap intervals, and a search for circles."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from itertools import combinations
 
 import numpy as np
 
-# Ratings are shown on the usual scale: 400 points are odds of ten to one.
+# Ratings are on the usual scale: 400 points are odds of ten to one.
 _SCALE = 400 / np.log(10)
-# One game, shared, added to each pairing that was played: nobody's rating is infinite.
+# One drawn game is added to each pairing that was played, so that no rating is infinite.
 _PRIOR = 1.0
 _ROUNDS = 500
 
 
 def fit(wins: np.ndarray) -> np.ndarray:
-    """The ratings that best explain who won how much against whom.
+    """The ratings that best explain a cross-table, by minorisation-maximisation (Hunter 2004).
 
     Args:
         wins: ``float[..., n, n]``, points of row against column (a win 1, a draw a half); any number of tables at once.
 
     Returns:
-        ``float[..., n]`` ratings with mean 0. By minorisation-maximisation (Hunter 2004).
+        ``float[..., n]`` ratings with mean 0.
     """
     games = wins + np.swapaxes(wins, -1, -2)
     played = games > 0
@@ -41,17 +41,17 @@ def fit(wins: np.ndarray) -> np.ndarray:
 
 
 def ratings(scores: dict[tuple[int, int], np.ndarray], players: int, resamples: int, seed: int) -> np.ndarray:
-    """Ratings with 95 % intervals from resampled pairs of deals, or resampled series of them.
+    """Ratings with 95 % intervals from resampled pairs of games, or resampled series of pairs.
 
     Args:
-        scores: for players i < j, i's shares of the pairs of games in each of what is independent, added up, and how many pairs it
-            has: ``float[n, 2]``.
-        players: how many players.
-        resamples: bootstrap tables.
-        seed: of the bootstrap.
+        scores: for players i < j, one row for each independent unit (a pair, or a series of pairs): the sum of i's shares of its
+            pairs, and its number of pairs: ``float[n, 2]``.
+        players: number of players.
+        resamples: number of bootstrap tables.
+        seed: seed of the bootstrap.
 
     Returns:
-        ``float[players, 3]``: rating, lower and upper end.
+        ``float[players, 3]``: rating, and lower and upper end of its interval.
     """
     rng = np.random.default_rng(seed)
     tables = np.zeros((resamples + 1, players, players))
@@ -70,7 +70,7 @@ def circles(beats: np.ndarray) -> list[tuple[int, int, int]]:
     """Triples in which the first beats the second, the second the third, and the third the first.
 
     Args:
-        beats: ``bool[n, n]``, whether row beats column beyond doubt.
+        beats: ``bool[n, n]``, whether row clearly beats column.
     """
     return [
         (i, j, k)

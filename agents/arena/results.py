@@ -1,7 +1,7 @@
 """Results of matches: shares and points with intervals, and how each side played.
 
-Both legs of a pair are played on the same deals, so they are not independent: every interval is clustered by pair; where a player learns,
-by series of pairs.
+Both legs of a pair are played on the same deals, so they are not independent. Every interval is therefore clustered by pair or, where a
+player learns, by series of pairs.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from ginenv.errors import GinError
 from ginenv.rules import Rules
 
 RESULTS_VERSION = 1
-# What a 95 % interval leaves out at either end, and its half-width in standard errors that are known exactly.
+# Probability outside a 95 % interval at either end, and its half-width in standard errors when these are known exactly.
 TAIL = 0.025
 Z95 = 1.959964
-# The same where the error is estimated with so few degrees of freedom, from one on, that the expansion is too short.
+# The half-width for 1, 2, ... degrees of freedom: these are so few that the expansion in ``student`` is too inaccurate.
 _T95 = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646)
 
 
@@ -34,8 +34,8 @@ class Estimate:
     Attributes:
         mean: the mean.
         half: half-width of the interval around it.
-        least: where the interval ends at the latest, downwards.
-        most: where it ends at the latest, upwards.
+        least: the interval never goes below this.
+        most: the interval never goes above this.
     """
 
     mean: float
@@ -70,9 +70,9 @@ class Estimate:
 
 
 def student(freedom: float) -> float:
-    """Half-width of a 95 % interval in standard errors that were estimated: Student's quantile, to 0.001.
+    """Half-width of a 95 % interval in estimated standard errors: Student's quantile, to 0.001.
 
-    Between two of the few that stand in a table it is the larger one. Source: Abramowitz and Stegun, 26.7.5.
+    Between two tabulated values it is the larger one. Source: Abramowitz and Stegun, 26.7.5.
 
     Args:
         freedom: degrees of freedom, 1 or more; less counts as 1.
@@ -90,11 +90,11 @@ def student(freedom: float) -> float:
 
 
 def weighted(parts: Sequence[np.ndarray], weights: Sequence[float]) -> Estimate:
-    """A weighted sum of means of independent samples that need not vary alike (Welch, Satterthwaite).
+    """A weighted sum of means of independent samples whose variances may differ (Welch, Satterthwaite).
 
     Args:
-        parts: ``float[n]`` each.
-        weights: of their means.
+        parts: the samples, ``float[n]`` each.
+        weights: weights of their means.
     """
     mean = sum(weight * float(np.mean(part)) for part, weight in zip(parts, weights, strict=True))
     if min(len(part) for part in parts) < 2:
@@ -114,7 +114,7 @@ def ratio(numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
 
     Args:
         numerator: ``float[pairs]``.
-        denominator: ``float[pairs]``, for instance hands of the pair; all ones for a plain mean. A pair with 0 says nothing.
+        denominator: ``float[pairs]``, for instance hands of the pair; all ones for a plain mean. A pair with 0 does not count.
     """
     total = float(denominator.sum())
     if total == 0:
@@ -129,26 +129,26 @@ def ratio(numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
 
 
 def proportion(numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
-    """A ratio of sums that lies between 0 and 1, such as a share of games: ``ratio``, within these ends and never without a width.
+    """``ratio`` for a ratio between 0 and 1, such as a share of games: its interval stays within 0 and 1 and always has a width.
 
-    Where ``n`` clusters are all alike, as those of a share of 0 or 1 are, the sample has no variance. There the interval reaches
-    ``1 - TAIL ** (1 / n)`` from the mean, about ``3.7 / n``: were a larger part of all clusters different, ``n`` alike would come in
-    less than one of forty samples (at the ends that is Clopper and Pearson's interval, exact for any ``n``).
+    If all ``n`` clusters are alike, as with a share of 0 or 1, the sample has no variance. The interval then reaches
+    ``1 - TAIL ** (1 / n)`` from the mean, about ``3.7 / n``: if a larger part of all clusters were different, fewer than one sample in
+    forty would have ``n`` alike. At 0 and 1 this is Clopper and Pearson's interval, exact for any ``n``.
 
     Args:
         numerator: ``float[clusters]``, at most the denominator in each.
-        denominator: ``float[clusters]``; one where it is 0 says nothing.
+        denominator: ``float[clusters]``; a cluster with 0 does not count.
     """
     found = ratio(numerator, denominator)
     half = found.half
-    # Sums of floats need not be equal to the last bit.
+    # Equal sums of floats may differ in the last bits.
     if half < 1e-9:
         half = 1 - TAIL ** (1 / np.count_nonzero(denominator))
     return Estimate(found.mean, half, 0.0, 1.0)
 
 
 def add_stats(parts: Iterable[np.ndarray]) -> np.ndarray:
-    """The sum of ``PLAY_STATS`` arrays of one shape, field by field."""
+    """The sum of ``PLAY_STATS`` arrays of the same shape, field by field."""
     parts = list(parts)
     total = np.zeros_like(parts[0])
     for key in PLAY_STATS.names or ():
@@ -157,7 +157,7 @@ def add_stats(parts: Iterable[np.ndarray]) -> np.ndarray:
 
 
 def rates(stats: Any, seconds: float) -> dict[str, Any]:
-    """How a side played, from its ``PLAY_STATS`` and its seconds; ``None`` where there was no occasion."""
+    """How a side played, from its ``PLAY_STATS`` and its seconds; ``None`` for rates that had no occasion."""
 
     def per(key: str, of: str) -> float | None:
         return round(float(stats[key]) / float(stats[of]), 4) if stats[of] else None
@@ -193,22 +193,22 @@ class MatchResult:
     """A match between two sides.
 
     Attributes:
-        names: of the players.
-        rules: what was played.
+        names: names of the players.
+        rules: the rules.
         unit: ``games`` or ``hands``.
-        seed: of the deals and of the players.
-        games: ``GAME_RESULT[2 * pairs]``, finished jobs only come in whole pairs.
+        seed: seed of the deals and of the players.
+        games: ``GAME_RESULT[2 * pairs]``, the finished jobs, in whole pairs only.
         stats: ``PLAY_STATS[2]``, how both sides played.
         seconds: time spent in each side's decisions.
         luck: ``float[2 * pairs, 2]``, what luck with the cards gave side 0 in each job: points, and chance to win the job; or
             ``None`` where it was not measured.
-        faults: of programs from outside: player, kind, count, forfeits, and the first case in words.
-        wanted: pairs asked for; there are fewer after an interrupt or an early stop.
-        verdict: of a sequential test, else empty.
-        elapsed: seconds of the whole match.
-        interrupted: whether it was interrupted.
-        salts: mixed into the seed where programs from outside played; several where a tournament's blocks were played apart.
-        series_pairs: pairs of a series, through which a player that learns remembers; 0 where none does.
+        faults: faults of outside programs: player, kind, count, forfeits, and the first case in words.
+        wanted: pairs asked for; fewer are played after an interrupt or an early stop.
+        verdict: verdict of a sequential test, else empty.
+        elapsed: duration of the whole match in seconds.
+        interrupted: whether the match was interrupted.
+        salts: salts mixed into the seed where outside programs played; several where a tournament's blocks were played separately.
+        series_pairs: pairs in a series, over which a player that learns keeps its memory; 0 where no player learns.
     """
 
     names: tuple[str, str]
@@ -233,7 +233,7 @@ class MatchResult:
 
     @property
     def pairs(self) -> int:
-        """Pairs that were finished."""
+        """Number of finished pairs."""
         return len(self.games) // 2
 
     def _by_pair(self, values: np.ndarray) -> np.ndarray:
@@ -241,27 +241,27 @@ class MatchResult:
 
     @property
     def pair_scores(self) -> np.ndarray:
-        """Side 0's share of each pair, between 0 and 1; half a win for a job that nobody won: ``float[pairs]``."""
+        """Side 0's share of each pair, between 0 and 1; a job that nobody won counts as half a win: ``float[pairs]``."""
         won = np.where(self.games["winner"] == 0, 1.0, np.where(self.games["winner"] == NOBODY, 0.5, 0.0))
         return self._by_pair(won) / 2
 
     def _ratio(self, numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
-        """A ratio of sums over pairs, with its interval over what is independent: pairs, or series of them."""
+        """A ratio of sums over pairs; its interval is over independent units: pairs, or series of pairs."""
         return ratio(self._independent(numerator), self._independent(denominator))
 
     def _proportion(self, numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
-        """The same for what lies between 0 and 1."""
+        """The same for a ratio between 0 and 1."""
         return proportion(self._independent(numerator), self._independent(denominator))
 
     def _independent(self, values: np.ndarray) -> np.ndarray:
-        """Sums of a pair's values over series where a player learns: pairs of one series depend on each other."""
+        """Sums the pairs' values over each series where a player learns, because pairs of one series depend on each other."""
         if self.series_pairs > 1 and self.pairs:
             return np.add.reduceat(values, np.arange(0, self.pairs, self.series_pairs))
         return values
 
     @property
     def share(self) -> Estimate:
-        """Side 0's share of the games (or of single hands, drawn ones as half)."""
+        """Side 0's share of the games (or of single hands; a drawn hand counts half)."""
         return self._proportion(self.pair_scores, np.ones(self.pairs))
 
     @property
@@ -279,13 +279,13 @@ class MatchResult:
         return self._points(0.0)
 
     def points_over(self, other: MatchResult) -> Estimate:
-        """Side 0's points a hand less those of another side 0; the interval (linearised) is that of pairs of deals that both played.
+        """Side 0's points a hand less those of side 0 in another match; the interval (linearised) is over pairs, matched by deal.
 
         Args:
             other: a match against the same opponent on the same deals.
 
         Raises:
-            GinError: if the two were not played on the same deals.
+            GinError: if the two matches were not played on the same deals.
         """
         played, others = ((match.seed, match.pairs, match.unit, match.rules) for match in (self, other))
         if played != others:
@@ -300,24 +300,24 @@ class MatchResult:
 
     @property
     def adjusted_points(self) -> Estimate | None:
-        """The same with luck subtracted; ``None`` where it was not measured."""
+        """``points`` with luck subtracted; ``None`` where luck was not measured."""
         return None if self.luck is None else self._points(self.luck[:, 0])
 
     @property
     def best_pair_scores(self) -> np.ndarray:
-        """``pair_scores`` with luck subtracted where it was measured: ``float[pairs]``."""
+        """``pair_scores``, with luck subtracted if it was measured: ``float[pairs]``."""
         if self.luck is None:
             return self.pair_scores
         return self.pair_scores - self._by_pair(self.luck[:, 1]) / 2
 
     @property
     def independent_scores(self) -> np.ndarray:
-        """``best_pair_scores`` added up over what is independent, pairs or series of them, and its pairs: ``float[n, 2]``."""
+        """Sums of ``best_pair_scores`` over independent units (pairs, or series of pairs), and the pairs in each: ``float[n, 2]``."""
         return np.stack([self._independent(self.best_pair_scores), self._independent(np.ones(self.pairs))], axis=1)
 
     @property
     def adjusted_share(self) -> Estimate | None:
-        """Side 0's share of the games with luck subtracted; ``None`` where it was not measured."""
+        """Side 0's share of the games with luck subtracted; ``None`` where luck was not measured."""
         return None if self.luck is None else self._ratio(self.best_pair_scores, np.ones(self.pairs))
 
     def rates_of(self, side: int) -> dict[str, Any]:
@@ -325,9 +325,9 @@ class MatchResult:
         return rates(self.stats[side], self.seconds[side])
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything about the match that JSON can hold.
+        """Everything about the match, as JSON values.
 
-        In ``style``, ``could_knock``, ``did_knock``, ``ended`` and ``net_points`` are by own turn and deadwood.
+        In ``style``, ``could_knock``, ``did_knock``, ``ended`` and ``net_points`` are tables by own turn and deadwood.
         """
         adjusted = {"share": self.adjusted_share, "points_per_hand": self.adjusted_points}
         return {

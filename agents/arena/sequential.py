@@ -1,8 +1,8 @@
-"""A sequential test: it stops a match as soon as one player is shown to be better, or neither.
+"""A sequential test: it stops a match as soon as it shows that one player is better, or that neither is.
 
-Two generalised sequential probability ratio tests on the scores of pairs run side by side (as fishtest does it: the variance is
-the sample's): is side 0 better by the margin rather than equal, and is it worse by the margin rather than equal? The match
-ends when one of them says yes, or when both say no.
+Two generalised sequential probability ratio tests run side by side on the scores of pairs. As in fishtest, the variance is the
+sample's. One asks whether side 0 is better by the margin rather than equal, the other whether it is worse by the margin rather
+than equal. The match ends when one of them says yes, or when both say no.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from ginenv.errors import GinError, must_be
 
-# Pairs before the first look (a variance from fewer says little), and between two looks.
+# Pairs before the first look (the variance of fewer says little), and between two looks.
 LOOK_EVERY = 100
 
 
@@ -23,9 +23,9 @@ class SequentialTest:
     """What counts as a difference, and how often the answer may be wrong.
 
     Attributes:
-        margin: smallest difference of the share from one half that is looked for.
-        alpha: chance to call equal players different.
-        beta: chance to miss a difference of the margin.
+        margin: smallest difference of the share from one half that the test looks for.
+        alpha: chance of calling equal players different.
+        beta: chance of missing a difference of the margin.
     """
 
     margin: float = 0.02
@@ -52,10 +52,10 @@ class SequentialTest:
         return better, worse
 
     def verdict(self, scores: np.ndarray) -> str:
-        """``"better"``, ``"worse"``, ``"equal"`` (no difference of the margin), or nothing while more pairs are needed."""
+        """``"better"``, ``"worse"``, ``"equal"`` (no difference of the margin), or an empty text while more pairs are needed."""
         if len(scores) < LOOK_EVERY:
             return ""
-        # Either test may call equal players different, so each gets half of the error.
+        # Either test may call equal players different, so each gets half of alpha.
         accept = math.log((1 - self.beta) / (self.alpha / 2))
         reject = math.log(self.beta / (1 - self.alpha / 2))
         better, worse = self.ratios(scores)

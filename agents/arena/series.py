@@ -1,7 +1,7 @@
 """Long series of hands between two players, thousands of series in lock-step.
 
-Hand ``h`` of series ``i`` has the same deal, the same starter (the seats take turns) and the same luck of both players whoever plays:
-so two versions of a player meet the same opponents on the same cards. Scores stand at 0:0 before every hand.
+Whoever plays, hand ``h`` of series ``i`` has the same deal, the same starter (the seats take turns) and the same luck of both players.
+So two versions of a player meet the same opponents on the same cards. The score is 0:0 before every hand.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _counters: list[Callable[[int], None]] = []
 
 @contextmanager
 def counting_hands(tick: Callable[[int], None]) -> Iterator[None]:
-    """Within it, ``tick`` is called with the number of hands that have ended in all series: the progress of a benchmark of many."""
+    """Inside this context, ``tick`` is called with the number of hands ended so far in all series: the progress of a long benchmark."""
     done = 0
 
     def count(hands: int) -> None:
@@ -42,7 +42,7 @@ def counting_hands(tick: Callable[[int], None]) -> Iterator[None]:
 
 
 def count_hands(hands: int) -> None:
-    """Tells whoever counts that hands have ended, or had ended in an earlier run."""
+    """Tells all counters that hands have ended, now or in an earlier run."""
     for count in _counters:
         count(hands)
 
@@ -73,22 +73,22 @@ def play_series(
     first: int = 0,
     same_deal: bool = False,
 ) -> np.ndarray:
-    """Plays series of hands; each player observes every hand that ends, with the series as slot.
+    """Plays series of hands; each player observes every hand that ends, with the series as its slot.
 
     Args:
         player: sits in seat 0.
         opponent: sits in seat 1.
-        series: how many, all at once.
-        hands: of each.
-        seed: of the deals; series ``i`` is the same whatever the others.
-        rules: what is played.
+        series: number of series, all played at once.
+        hands: number of hands in each series.
+        seed: seed of the deals; series ``i`` does not depend on the other series.
+        rules: the rules.
         domain: which stream the deals come from.
-        after: called after hands that ended (see ``AfterHands``).
+        after: called after hands end (see ``AfterHands``).
         first: number of the first series.
         same_deal: every series gets the deals of the first and the same luck of the opponent; only the player's own luck differs.
 
     Returns:
-        ``int16[series, hands]``, points of every hand to the player.
+        ``int16[series, hands]``, the player's points in every hand.
 
     Raises:
         IllegalActionError: if a player answers with an action that is not legal.

@@ -1,4 +1,4 @@
-"""Very many bad bots against a good one: the arena has to finish, name each fault, and leave no process behind."""
+"""A stress test of many bad bots against a good one: the arena must finish, name each fault, and leave no process behind."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class StressResult:
 
     Attributes:
         faults: how often each fault was named, by kind of bot.
-        unnamed: kinds of the bots with no fault named.
-        left_behind: processes that outlived their match.
-        seconds: of the whole test.
+        unnamed: kinds of the bots for which no fault was named.
+        left_behind: number of processes that outlived their match.
+        seconds: duration of the whole test.
     """
 
     faults: dict[str, Counter[str]]
@@ -39,13 +39,13 @@ class StressResult:
 
 
 def run(script: Path, kinds: list[str], bots: int, threads: int, tick: Callable[[int], None]) -> StressResult:
-    """Plays a match with each of many bad bots, several at once (they mostly wait).
+    """Plays a match with each of many bad bots, several matches at once (they mostly wait).
 
     Args:
         script: a program that takes a kind and a seed.
         kinds: kinds of bots, taken in turn.
-        bots: how many.
-        threads: matches at once.
+        bots: number of bots.
+        threads: number of matches at once.
         tick: called with the number of bots that are done.
     """
     began = time.perf_counter()

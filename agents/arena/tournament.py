@@ -1,7 +1,7 @@
 """Everyone against everyone, in blocks of pairs that are kept as files.
 
-So a long tournament can be stopped, resumed, and shared between machines. The same tournament started again in the same directory
-continues; with ``torchrun`` each rank plays its share of the blocks, and the one that finds all of them played writes the report.
+So a long tournament can be stopped, resumed, and shared between machines. The same tournament, started again in the same directory,
+continues. With ``torchrun`` each rank plays its share of the blocks, and the rank that finds all blocks played writes the report.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from agents.programs.player import BotLimits
 from ginenv.errors import GinError, quoted, reason_of
 from ginenv.players import make_player, parse_player
 
-# Blocks of a tournament with a player that learns: fewer series have no interval worth its name.
+# Least number of blocks if a player learns: with fewer series, an interval would mean little.
 _LEARNERS_BLOCKS = 10
 
 
 @dataclass(frozen=True)
 class Block:
-    """Some pairs of the match between two players, by their numbers."""
+    """Some pairs of the match between two players, given by their numbers."""
 
     a: int
     b: int
@@ -46,12 +46,12 @@ class Block:
 
     @property
     def file_name(self) -> str:
-        """The file that it is kept in."""
+        """The file that the block is kept in."""
         return f"{self.a:03}-{self.b:03}-{self.first:07}.npz"
 
 
 def _made_of(spec: str) -> dict[str, str]:
-    """Hashes of the files in the directories that a player's name leads to: tomorrow they may hold another player."""
+    """Hashes of the files in the directories that a player's name refers to: they may hold another player later."""
     parsed = parse_player(spec)
     if parsed.kind == "cmd":
         return {}
@@ -61,13 +61,13 @@ def _made_of(spec: str) -> dict[str, str]:
         from agents.network.player import network_directory
 
         hashes[parsed.kind] = str(read_metadata(network_directory(parsed.kind))["weights_sha256"])
-    # A player that is more than a checkpoint says itself what it is made of.
+    # A player that is more than a checkpoint has a digest of its own.
     level = getattr(make_player(spec), "level", None)
     if level is not None:
         hashes[parsed.argument or parsed.kind] = str(level.digest)
     for place in (parsed.argument, *parsed.options.values()):
         if place not in hashes and place and (Path(place) / "checkpoint.json").is_file():
-            # Players from a directory have loaded torch already; other tournaments do without it.
+            # Players from a directory have loaded torch already; other tournaments do not need it.
             from agents.network.checkpoint import read_metadata
 
             hashes[place] = str(read_metadata(place).get("weights_sha256"))
@@ -78,9 +78,9 @@ class Tournament:
     """A tournament and its directory.
 
     Args:
-        config: what is played.
-        rank: this process among those that share the blocks.
-        world: how many processes share them.
+        config: the tournament's settings.
+        rank: number of this process among those that share the blocks.
+        world: number of processes that share the blocks.
 
     Raises:
         GinError: if a name does not exist, or the directory holds another tournament or cannot be used.
@@ -94,7 +94,7 @@ class Tournament:
         self.names = list(config.players)
         self.specs = list(config.players.values())
         made = {spec: check_names(spec) for spec in self.specs}
-        # Of a search that is told nothing, what its defaults are today.
+        # Includes the current defaults of searches whose settings are left out.
         self.searches: dict[str, dict[str, Any]] = {
             spec: settings
             for spec, players in made.items()
@@ -121,7 +121,7 @@ class Tournament:
         self._claim()
 
     def _claim(self) -> None:
-        """Raises for a directory with another tournament: blocks of both would be mixed."""
+        """Claims the directory; raises if it holds another tournament, because the blocks of both would be mixed."""
         played = {key: value for key, value in self.config.model_dump(mode="json").items() if key not in _FREE}
         played["rules_hash"] = self.settings.rules.hash
         self.made_of = {place: made for spec in self.specs for place, made in _made_of(spec).items()}
@@ -151,7 +151,7 @@ class Tournament:
             (self.directory / "blocks").mkdir(parents=True, exist_ok=True)
 
     def blocks(self) -> list[Block]:
-        """All blocks: the first blocks of every match before the second ones, so that a stopped tournament is even."""
+        """All blocks: the first block of every match before any second block, so that a stopped tournament is even."""
         matches = list(itertools.combinations(range(len(self.names)), 2))
         firsts = range(0, self.config.pairs, self.config.block)
         return [
@@ -164,7 +164,7 @@ class Tournament:
         return self.directory / "blocks" / block.file_name
 
     def play(self, tick: Callable[[int], None] = lambda done: None) -> bool:
-        """Plays this process's share of the missing blocks, until the last of them or an interrupt; returns whether all are played."""
+        """Plays this process's share of the missing blocks until the last one or an interrupt; returns whether all of it is played."""
         mine = self.blocks()[self.rank :: self.world]
         waiting = [block for block in mine if not self._path(block).exists()]
         done = len(mine) - len(waiting)
@@ -196,7 +196,7 @@ class Tournament:
         luck = np.zeros((0, 2)) if part.luck is None else part.luck
         faults = np.frombuffer(json.dumps(part.faults).encode(), np.uint8)
 
-        # The salt of a block is written when the block is played: on the disk a program could read it while it plays.
+        # The salt of a block is written only after the block is played: a program could read it from the disk while it plays.
         salt = np.frombuffer(part.salt.encode(), np.uint8)
 
         def write(temporary: str) -> None:
@@ -223,7 +223,7 @@ class Tournament:
         return part
 
     def _series(self, a: int, b: int) -> int:
-        """Pairs of a series of this match: a block where one of the two learns, else 0."""
+        """Number of pairs in a series of this match: a block if one of the two players learns, else 0."""
         return self.config.block if {self.specs[a], self.specs[b]} & set(self.learners) else 0
 
     def standings(self) -> Standings:
@@ -255,7 +255,7 @@ def _read_claim(path: Path) -> dict[str, Any]:
     raise GinError(f"{path} cannot be read, so its blocks may be of any tournament ({reason}); choose another out")
 
 
-# Changing these changes no result.
+# Settings that change no result.
 _FREE = ("workers", "batch", "out", "resamples")
 
 
@@ -264,12 +264,12 @@ class Standings:
     """The cross-table and what follows from it.
 
     Attributes:
-        names: players as the config calls them.
-        specs: players as ``evaluate.py`` takes them.
+        names: the players' names in the config.
+        specs: the players as ``evaluate.py`` takes them.
         matches: results by (a, b) with a < b.
-        missing: blocks that have not been played.
-        config: of the tournament.
-        made_of: hashes of the files that the players' names lead to.
+        missing: number of blocks that have not been played.
+        config: settings of the tournament.
+        made_of: hashes of the files that the players' names refer to.
         searches: settings of the players that search, by ``specs``.
     """
 
@@ -282,7 +282,7 @@ class Standings:
     searches: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Rates the players, the strongest first in ``order``."""
+        """Rates the players; ``order`` lists them with the strongest first."""
         scores = {key: result.independent_scores for key, result in self.matches.items()}
         self.ratings = ratings(scores, len(self.names), self.config.resamples, self.config.seed)
         self.order = [int(i) for i in np.argsort(-self.ratings[:, 0])]
@@ -296,7 +296,7 @@ class Standings:
         return (share.mean if a < b else 1 - share.mean), share.half
 
     def circles(self) -> list[tuple[str, str, str]]:
-        """Players that beat each other in a circle, each beyond its 95 % interval."""
+        """Players that beat each other in a circle, each with its 95 % interval above one half."""
         count = len(self.names)
         beats = np.zeros((count, count), bool)
         for a, b in itertools.permutations(range(count), 2):
@@ -305,7 +305,7 @@ class Standings:
         return [(self.names[i], self.names[j], self.names[k]) for i, j, k in circles(beats)]
 
     def rates(self, player: int) -> dict[str, Any]:
-        """How a player plays, over all its matches; empty for one without a match."""
+        """How a player plays, over all its matches; empty for a player without a match."""
         played = [(pair.index(player), result) for pair, result in self.matches.items() if player in pair]
         if not played:
             return {}
@@ -313,11 +313,11 @@ class Standings:
         return rates(stats[0], sum(result.seconds[side] for side, result in played))
 
     def faults(self) -> list[dict[str, Any]]:
-        """What went wrong, with the match in which it did."""
+        """The faults of programs, each with its match."""
         return [{**fault, "match": list(result.names)} for result in self.matches.values() for fault in result.faults]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, as JSON can hold it."""
+        """Everything, as JSON values."""
         return {
             "versions": versions(),
             "config": self.config.model_dump(mode="json", exclude={"out"}),

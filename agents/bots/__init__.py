@@ -1,1 +1,1 @@
-"""Players that are formulas: the built-in bots, and other engines' bots behind this project's contract."""
+"""Players that follow fixed formulas: the built-in bots, and adapters to other engines' bots."""

@@ -1,6 +1,6 @@
-"""Compiled evaluation of hands that all players share: deadwood, ways to make melds, danger, and exact choices.
+"""Compiled hand evaluation that all players share: deadwood, ways to make melds, danger, and exact choices.
 
-Nothing here knows a rule: legal actions come from the view.
+Nothing here knows the rules: legal actions come from the view.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def joins_meld(cards, card):
 
 @kernel
 def beside(cards):
-    """Cards of the same rank as one of a mask, or next to it in its suit."""
+    """Cards of the same rank as a card of a mask, or next to one in its suit."""
     ranks = (cards | cards >> 13 | cards >> 26 | cards >> 39) & SUIT_BITS
     return ranks * RANK_COLUMN | (cards & _NOT_KING) << 1 | (cards & _NOT_ACE) >> 1
 
@@ -184,14 +184,14 @@ def _held(bit, live, known, chance):
 
 @kernel
 def dangers_of(card, live, known, cold, chance):
-    """How likely the opponent can make a set of a discard, how likely a run, and a factor on both.
+    """How likely the opponent can use a discard in a set, how likely in a run, and a factor on both.
 
     Args:
         card: the discard.
         live: cards that may be in the opponent's hand.
-        known: cards that it took and still holds.
-        cold: cards that it discarded or refused, near which it collects less.
-        chance: probability that it holds a live card.
+        known: cards that the opponent took and still holds.
+        cold: cards that the opponent discarded or refused, near which it collects less.
+        chance: probability that the opponent holds a given live card.
     """
     rank = card % 13
     bit = np.int64(1) << card
@@ -219,14 +219,14 @@ def dangers_of(card, live, known, cold, chance):
 
 @kernel
 def danger_of(card, live, known, cold, chance):
-    """How likely the opponent can meld a discard, from 0 to 1; arguments as of ``dangers_of``."""
+    """How likely the opponent can meld a discard, from 0 to 1; arguments as in ``dangers_of``."""
     sets, runs, factor = dangers_of(card, live, known, cold, chance)
     return min(1.0, (sets + runs) * factor)
 
 
 @kernel
 def remembered(v, memory):
-    """The last ``memory`` cards of the pile."""
+    """The last ``memory`` cards of the discard pile."""
     if memory >= v.num_pile:
         return v.pile_cards
     cards = np.int64(0)
@@ -237,7 +237,7 @@ def remembered(v, memory):
 
 @kernel
 def repeated(v):
-    """Cards whose discard would repeat, in either direction, this seat's earlier draw of an upcard and discard."""
+    """Cards whose discard would repeat, in either direction, an earlier turn in which this seat took an upcard and discarded."""
     cards = np.int64(0)
     if v.taken == NO_CARD or not (v.thrown[0] >> v.taken) & 1:
         return cards
@@ -290,6 +290,6 @@ def choose_spread(v):
 
 @kernel
 def choose_lay_off(v):
-    """The next card of the best lay-off, or to pass."""
+    """The next card of the best lay-off, or a pass."""
     laid = best_layoff(v.hand, v.spread[0], v.spread[1], v.spread[2])[0] & v.legal[0]
     return ctz(laid) if laid else PASS

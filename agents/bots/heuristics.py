@@ -1,4 +1,4 @@
-"""The built-in bots, which are parameters of one player, and hints by the best fixed formula.
+"""The built-in bots, which are parameter sets of one player, and hints by ``formula``.
 
 | name | idea |
 |---|---|
@@ -42,7 +42,7 @@ BOTS: dict[str, dict[str, Any]] = {
     "camper": _THINKS | _GIN_HUNT | {"knock": 0, "turns": 0, "late": 0},
     "knocker": _THINKS | _GIN_HUNT | {"knock": 10, "turns": 4, "late": 0},
 }
-# Habits of beginners; bases of ``style`` beside the bots.
+# Habits of beginners: further bases of ``style``, in addition to the bots.
 NOVICES: dict[str, dict[str, Any]] = {
     "takes-all": _NOVICE | {"draw": "always"},
     "takes-none": _NOVICE | {"draw": "never"},
@@ -67,7 +67,7 @@ def style(base: str = "simple", **options: Any) -> np.ndarray:
 
     Args:
         base: a name in ``STYLES``.
-        options: fields of ``STYLE``; rules by the names in ``DRAW_RULES``, ``DISCARD_RULES`` and ``FEARS``.
+        options: fields of ``STYLE``; rules are given by their names in ``DRAW_RULES``, ``DISCARD_RULES`` and ``FEARS``.
 
     Returns:
         ``STYLE[1]``.
@@ -98,7 +98,7 @@ def _checked(name: str, value: Any) -> float:
 
 
 class StylePlayer(BasePlayer):
-    """Plays a style, or a pool of styles of which each game has its own.
+    """Plays a style, or a pool of styles, one for each game.
 
     Args:
         styles: ``STYLE[m]``; game ``slot`` is played by style ``slot % m``.

@@ -5,9 +5,9 @@
 | ``openspiel-simple`` | OpenSpiel's simple bot: takes the upcard if that melds or lets it knock, knocks at once, ignores its opponent |
 | ``rlcard-novice`` | RLCard's novice rule: gin, else knock, else discard what leaves least deadwood; draws at random |
 
-Both decide from their hand and the upcard alone; the rest of the position is made up where their programs need it. If they discard the
-upcard that they have just taken and the rules forbid that, the legal discard that leaves the least deadwood is played instead, of several
-the most valuable card: their own rule's next choice.
+Both decide from their hand and the upcard alone; where their programs need the rest of the position, it is made up. If they discard the
+upcard that they have just taken and the rules forbid that, the legal discard that leaves the least deadwood is played instead; of several,
+the most valuable card. That is their own rule's next choice.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from ginenv.players import BasePlayer
 
 
 def _least_deadwood(view: Any) -> int:
-    """The legal discard that leaves the least deadwood, of several the most valuable card."""
+    """The legal discard that leaves the least deadwood; of several, the most valuable card."""
     hand = int(view["hand"])
     allowed = cards_of(int(view["legal"][0])) or cards_of(int(view["legal"][1]))
     return min(allowed, key=lambda card: (deadwood(hand & ~(1 << card)), -card_value(card), card))
 
 
 class _HandPlayer(BasePlayer):
-    """A player that decides one view at a time, with choices for the phases that its original lacks."""
+    """A player that decides one view at a time, with choices for the phases that the original bot lacks."""
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Chooses for every view."""
@@ -90,8 +90,8 @@ def _openspiel(limit: int) -> tuple[Any, Any]:
 class OpenSpielSimple(_HandPlayer):
     """OpenSpiel's simple bot.
 
-    It gets a state in which it is the non-dealer with its own ten cards at the offer of the upcard, or has just taken a card; the
-    opponent's cards are arbitrary.
+    It gets a state in which it is the non-dealer with its own ten cards and is offered the upcard, or has just taken a card. The opponent's
+    cards are arbitrary.
     """
 
     name = "openspiel-simple"
@@ -120,7 +120,7 @@ class OpenSpielSimple(_HandPlayer):
             state, bot = self._state(view, hand & ~(1 << taken), taken)
             state.apply_action(_OS_UPCARD)
         else:
-            # Eleven cards were dealt or one was drawn: any of them may be the last.
+            # Eleven cards were dealt, or one was drawn: any of them may serve as the last.
             drawn = int(view["drawn"]) if int(view["drawn"]) != NO_CARD else cards_of(hand)[-1]
             hidden = next(card for card in range(51, -1, -1) if not hand >> card & 1)
             state, bot = self._state(view, hand & ~(1 << drawn), hidden)

@@ -1,8 +1,8 @@
-"""People differ: styles drawn at random, each as a record for compiled code and as a row of numbers for a network.
+"""A population of different players: styles drawn at random, each as a record for compiled code and as a row of numbers for a network.
 
-A style begins as somebody who plays by a plan (counts its outs, follows formulas, or goes by feel), and gets leanings, most of which can be
-punished: what tempts it in the pile, what it hoards, what it fears, when it knocks, what it remembers, how often it errs. The same seed
-draws the same styles, and the first of many are the same as few.
+A style begins with a plan (such as counting its outs, formulas, or playing by feel). It then gets leanings, most of which can be punished:
+what tempts it in the pile, what it hoards, what it fears, when it knocks, what it remembers, how often it errs. The same seed draws the
+same styles; drawing more only adds to them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from agents.bots.heuristics import ALL_OF_PILE, StylePlayer, style
 from agents.bots.style_kernels import DISCARD_RULES, DRAW_RULES, FEARS, STYLE
 from ginenv.errors import check_whole
 
-# Where a style begins, and how many of a hundred do so there.
+# The plans that styles begin with, and how many of a hundred styles begin with each.
 _THINKS: dict[str, Any] = {"draw": "gain", "discard": "cost", "memory": ALL_OF_PILE, "infer": 1}
 _BEGINNINGS: dict[str, tuple[int, dict[str, Any]]] = {
     "counts its outs": (
@@ -28,7 +28,7 @@ _BEGINNINGS: dict[str, tuple[int, dict[str, Any]]] = {
     "least deadwood": (8, {"draw": "meld", "discard": "least"}),
     "largest card": (7, _THINKS | {"discard": "largest", "bar": 99.0}),
 }
-# How its knocks go: the most deadwood in the first turns, how many turns those are, and the most after them.
+# When a style knocks: the most deadwood in the first turns, how many turns those are, and the most deadwood after them.
 _KNOCKS: dict[str, tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = {
     "at once": (25, (10, 10, 9, 8), (99,), (10,)),
     "early, then gin": (20, (10, 10, 8), (2, 3, 4, 5, 6), (0, 0, 1, 2)),
@@ -37,8 +37,8 @@ _KNOCKS: dict[str, tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
     "waits, then knocks": (15, (0, 0, 1, 2, 3), (3, 4, 5, 6, 8), (7, 8, 10, 10)),
     "relaxes": (10, (3, 4, 5, 6), (3, 4, 5), (8, 10)),
 }
-# Leanings: how many of a hundred styles have each, and from what range its strength is drawn evenly. Those after the bar matter to styles
-# that discard by cost alone.
+# Leanings: how many of a hundred styles have each, and the range from which its strength is drawn evenly. From ``pairs`` to
+# ``noise`` they matter only to styles that discard by cost.
 _LEANINGS: dict[str, tuple[int, float, float]] = {
     "pair_bait": (22, 0.2, 0.9),
     "run_bait": (18, 0.15, 0.7),
@@ -56,10 +56,10 @@ _LEANINGS: dict[str, tuple[int, float, float]] = {
 _RULES = {"draw": DRAW_RULES, "discard": DISCARD_RULES, "unafraid": FEARS}
 _NUMBERS = tuple(name for name in STYLE.names or () if name not in _RULES)
 STYLE_WIDTH = sum(map(len, _RULES.values())) + len(_NUMBERS)
-# What a network may be told of an opponent: 1 for one of the population, 0 for nothing known, and the numbers of its style; a level tells
-# a probability, and so much of the style.
+# What a network may be told of an opponent: a flag (1 for one of the population, 0 for nothing known), then the numbers of its style. A
+# level tells a probability, and the style times that.
 TOLD_WIDTH = 1 + STYLE_WIDTH
-# The styles whose mean and spread rows of numbers are measured by.
+# Seed and number of the styles by whose mean and spread rows of numbers are normalised.
 _REFERENCE_SEED, _REFERENCE = 0, 4096
 
 
@@ -75,7 +75,7 @@ def _draw_one(rng: np.random.Generator) -> np.ndarray:
     for name, (percent, low, high) in _LEANINGS.items():
         if rng.random() * 100 < percent:
             numbers[name] = rng.uniform(low, high)
-    # Sheds high cards, from the first turn on or more and more; or keeps them.
+    # It sheds high cards, from the first turn on or increasingly; or it keeps them.
     if rng.random() < 0.35:
         numbers["high"] = rng.uniform(-1.5, 0.7)
     if rng.random() < 0.2:
@@ -113,7 +113,7 @@ def draw_styles(seed: int, count: int) -> np.ndarray:
 
 def _raw_vectors(styles: np.ndarray) -> np.ndarray:
     columns = [styles[name] == k for name, rules in _RULES.items() for k in range(len(rules))]
-    # Many numbers are 0 or small and a few large.
+    # Many numbers are 0 or small, and a few are large.
     columns += [np.sign(styles[name]) * np.log1p(np.abs(styles[name].astype(np.float64))) for name in _NUMBERS]
     return np.stack(columns, 1).astype(np.float64)
 
@@ -126,13 +126,13 @@ def _reference() -> tuple[np.ndarray, np.ndarray]:
 
 
 def style_vectors(styles: np.ndarray) -> np.ndarray:
-    """What styles are, as numbers of mean about 0 and deviation about 1 over all that can be drawn: ``float32[n, STYLE_WIDTH]``."""
+    """Styles as numbers with mean about 0 and deviation about 1 over all that can be drawn: ``float32[n, STYLE_WIDTH]``."""
     mean, deviation = _reference()
     return ((_raw_vectors(styles) - mean) / deviation).astype(np.float32)
 
 
 def population(seed: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Random styles and what they are as numbers: ``STYLE[count]`` and ``float32[count, STYLE_WIDTH]``."""
+    """Random styles as records and as numbers: ``STYLE[count]`` and ``float32[count, STYLE_WIDTH]``."""
     styles = draw_styles(seed, count)
     return styles, style_vectors(styles)
 

@@ -1,6 +1,6 @@
-"""The compiled player behind every built-in bot, which is a record of its parameters.
+"""The compiled player behind every built-in bot; each bot is a record of parameters.
 
-``decide`` turns a view and a ``STYLE`` record into an action; ``act_batch`` does so for a batch with a style for each view. Legal actions
+``decide`` turns a view and a ``STYLE`` record into an action; ``act_batch`` does so for a batch, with a style for each view. Legal actions
 come from the view. Randomness is a function of the view's ``luck`` word and a seed, so results do not depend on batching.
 """
 
@@ -30,12 +30,12 @@ from ginenv.engine import NO_CARD
 from ginenv.jit import below, ctz, kernel, mix, popcount
 from ginenv.melds import RANK_COLUMN, SUIT_BITS, card_points, deadwood, melded_cards
 
-# Upcards that a style draws: those that make a meld (the challenge's baseline); those that lower its deadwood by a meld, let it
+# The upcards that a style takes: those that make a meld (the challenge's baseline); those that lower its deadwood by a meld, let it
 # knock, or save ``bar`` points; all; none.
 DRAW_RULES = ("meld", "gain", "always", "never")
-# Cards that it discards: a random one of those that leave the least deadwood; the largest unused one; the one of least cost.
+# The card that it discards: a random one of those that leave the least deadwood; the largest unused one; the one of least cost.
 DISCARD_RULES = ("least", "largest", "cost")
-# What a player who weighs danger may leave out: nothing; that a discard makes a run; that it makes a set.
+# What a style that weighs danger may ignore: nothing; that a discard makes a run; that it makes a set.
 FEARS = ("all", "no-runs", "no-sets")
 _NO_RUNS, _NO_SETS = 1, 2
 _DRAW_MELD, _DRAW_GAIN, _DRAW_ALWAYS, _DRAW_NEVER = range(len(DRAW_RULES))
@@ -66,7 +66,7 @@ STYLE = np.dtype(
         (
             "run_bait",
             np.float64,
-        ),  # probability of taking one that makes no meld but stands beside, or one off, a card of its suit
+        ),  # probability of taking one that makes no meld but is one or two ranks from a card of its suit
         ("low_bait", np.uint8),  # takes upcards of this many points or less, if the hand has a loose card of more
         ("overlook", np.float64),  # probability of overlooking an upcard that it wants
         ("follow", np.float64),  # "cost": points by which a card near the opponent's discards seems safer
@@ -85,7 +85,7 @@ STYLE = np.dtype(
 
 OUTLOOK = 105
 _QUEEN = 11
-# Set the random words of different leanings apart.
+# These keep the random words of different leanings apart.
 _PATIENCE, _OVERLOOK, _BAIT = (
     np.uint64(0x452821E638D01377),
     np.uint64(0xBE5466CF34E90C6C),
@@ -119,7 +119,7 @@ def knock_bar(v, st):
 
 @kernel
 def _outlook(v, st):
-    """What all discards' costs share.
+    """What the costs of all discards share.
 
     Returns:
         Live, known and cold cards, those near the opponent's discards, those taken from the pile, the chance that a live card is held, the
@@ -171,8 +171,8 @@ def _cheapest(v, st, allowed, word):
     cards, least = least_deadwood(hand, allowed)
     best = 1e9
     chosen = np.int64(ctz(allowed))
-    # Where nothing makes a discard cheaper than the deadwood that it leaves, this many points are too many. (Of the other numbers none is
-    # below 0; ``heuristics.style`` sees to that.)
+    # If nothing makes a discard cheaper than the deadwood that it leaves, one that leaves more than this cannot be the cheapest. (None of
+    # the other numbers is below 0; ``heuristics.style`` ensures that.)
     most = least + _MARGIN
     if st.ahead <= 0 and outlook[7] >= 0 and outlook[3] == 0:
         dearest = st.noise if st.noise > 0 else 0.0
@@ -198,8 +198,8 @@ def _cheapest(v, st, allowed, word):
 def outlook_rows(v, st, out, row):
     """Writes a style's evaluation of a view to ``out[row]``, ``OUTLOOK`` bytes: the heuristic features of networks.
 
-    Bytes 0 to 51, by card: 64 for the discard of least cost, minus 4 for each further point of cost. Bytes 52 to 103: the same, halved
-    for each 0.7 points. Byte 104: 64 if the style would take the upcard.
+    Bytes 0 to 51, by card: 64 for the discard of least cost, less 4 for each further point of cost. Bytes 52 to 103: the same, but halved
+    for each further 0.7 points. Byte 104: 64 if the style would take the upcard.
     """
     for k in range(OUTLOOK):
         out[row, k] = 0
@@ -234,7 +234,7 @@ def outlook_rows(v, st, out, row):
 
 @kernel
 def _largest_unused(cards, allowed):
-    """The unmelded allowed card of the highest rank, of equal ones that of the lowest suit, or -1."""
+    """The highest-ranking allowed card outside melds, of several the one of the lowest suit; -1 for none."""
     rest = allowed & ~melded_cards(cards)
     chosen = np.int64(-1)
     while rest:

@@ -1,1 +1,1 @@
-"""Hands as tables: one row a decision, written as Parquet, read back for learning, checked against the engine."""
+"""Hands as tables: one row per decision, written as Parquet, read back for learning, and checked against the engine."""

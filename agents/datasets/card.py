@@ -10,7 +10,7 @@ from agents.datasets.schema import COLUMNS
 
 
 def card_path(path: str | Path) -> Path:
-    """Where the card of a file lies: ``games.parquet`` has ``games.md``."""
+    """The path of a file's card: ``games.md`` for ``games.parquet``."""
     return Path(path).with_suffix(".md")
 
 
@@ -18,10 +18,10 @@ def data_card(path: str | Path, columns: Iterable[str], about: dict[str, Any], c
     """The card as Markdown.
 
     Args:
-        path: of the file.
-        columns: that it has.
+        path: path of the file.
+        columns: names of its columns.
         about: how it was made, as kept in the file.
-        counts: ``games``, ``hands`` and ``decisions``.
+        counts: numbers of ``games``, ``hands`` and ``decisions``.
     """
     numbers = ", ".join(f"{value:,} {what}" for what, value in counts.items())
     made = [f"- {name}: {_words(value)}" for name, value in about.items() if value not in ("", None)]

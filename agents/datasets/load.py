@@ -1,4 +1,4 @@
-"""Tables of decisions for learning: batches of numpy arrays or torch tensors, hidden columns only where they are asked for."""
+"""Tables of decisions for learning: batches of numpy arrays or torch tensors, with hidden columns only on request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ginenv.errors import GinError, check_whole, unknown_name
 if TYPE_CHECKING:
     from torch.utils.data import IterableDataset
 
-# What a batch holds without being asked: what the player saw and did, and which hand it was.
+# The columns that every batch holds besides what the player saw: which decision it was, and the action.
 SEEN = ("game", "hand", "ply", "seat", "action")
 
 
@@ -31,11 +31,11 @@ class Games:
         path: the file.
 
     Attributes:
-        about: how it was made.
+        about: how the table was made.
         columns: names of its columns.
 
     Raises:
-        DatasetError: if it cannot be read.
+        DatasetError: if the file cannot be read.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -59,10 +59,10 @@ class Games:
         """Batches of decisions.
 
         Args:
-            size: rows of a batch; the last of a row group may have fewer.
-            player: only this player's decisions; everybody's when left out.
-            also: further columns, hidden ones too; lists come as arrays of objects.
-            seed: shuffles row groups, and the rows within each; in the order of play when left out.
+            size: rows in a batch; the last batch of a row group may have fewer.
+            player: only this player's decisions; everyone's when left out.
+            also: further columns, which may be hidden ones; columns of lists come as arrays of objects.
+            seed: shuffles the row groups, and the rows within each; rows come in the order of play when left out.
             share: ``(k, n)``: every ``n``-th row group from the ``k``-th on, for several readers.
 
         Yields:
@@ -94,8 +94,8 @@ class Games:
         """The batches as a dataset of torch tensors, for ``DataLoader(..., batch_size=None)``; its workers share the row groups.
 
         Args:
-            size: rows of a batch.
-            options: as for ``batches``, without columns of text or lists.
+            size: rows in a batch.
+            options: as for ``batches``, but without columns of text or lists.
         """
         from agents.datasets.torch_batches import Batches
 
@@ -119,7 +119,7 @@ def _column(values: pa.ChunkedArray) -> np.ndarray:
 
 
 def _masks(legal: np.ndarray) -> np.ndarray:
-    """Legal actions of three masks ``int64[n, 3]`` as ``int8[n, 107]``."""
+    """The legal actions in three masks ``int64[n, 3]`` as an action mask ``int8[n, 107]``."""
     masks = np.zeros((len(legal), NUM_ACTIONS), np.int8)
     for place, (first, last) in enumerate(((0, KNOCK), (KNOCK, STOCK), (STOCK, NUM_ACTIONS))):
         masks[:, first:last] = legal[:, place : place + 1] >> np.arange(last - first) & 1

@@ -1,4 +1,4 @@
-"""Hands that were played, decision by decision: every row follows from the hand's deal and its actions."""
+"""Played hands, decision by decision: every row follows from the hand's deal and its actions."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ END_NAMES = tuple(end.name.lower().replace("_", " ") for end in End)
 # A decision.
 ROW = np.dtype(
     [
-        ("place", np.int64),  # of its hand among those given
-        ("cards", np.int64),  # of the seat to move
+        ("place", np.int64),  # index of its hand among those given
+        ("cards", np.int64),  # cards of the seat to move
         ("other_cards", np.int64),
         ("legal", np.int64, (3,)),  # cards for ids 0-51, cards for 52-103, bits for 104-106
         ("ply", np.uint8),
@@ -39,10 +39,10 @@ class Hands:
     """Hands that were played.
 
     Attributes:
-        states: ``STATE[h]`` at their ends, before they were scored.
-        games: ``int64[h]``, number of the game of each.
-        players: for each, the names of seats 0 and 1.
-        won: ``int8[h, 2]``, 1, 0 or -1: what the game came to for each seat; ``None`` where no games were played to their ends.
+        states: ``STATE[h]`` at the end of each hand, before it was scored.
+        games: ``int64[h]``, number of each hand's game.
+        players: for each hand, the names of seats 0 and 1.
+        won: ``int8[h, 2]``, 1, 0 or -1: result of the game for each seat; ``None`` where no games were played to their ends.
     """
 
     states: np.ndarray
@@ -61,10 +61,10 @@ def _count(states):
 
 @kernel
 def _replay(ends, starts, rows, views, observations):
-    """Plays hands again from their deals and writes every decision; views and observations where there is room for them.
+    """Replays hands from their deals and writes every decision, and its view and observation if there is room for them.
 
     Returns:
-        The first hand that holds an action that is not legal, or -1.
+        Index of the first hand with an illegal action, or -1.
     """
     at = 0
     for i in range(ends.shape[0]):
@@ -115,12 +115,12 @@ def decisions_of(ends: np.ndarray, views: bool = False, observations: bool = Fal
     """Every decision of hands.
 
     Args:
-        ends: ``STATE[h]`` after the last action of each.
-        views: whether the views are wanted.
-        observations: whether the observations are wanted.
+        ends: ``STATE[h]`` after the last action of each hand.
+        views: whether to return the views.
+        observations: whether to return the observations.
 
     Raises:
-        GinError: if a hand holds an action that is not legal; it does not come from this engine then.
+        GinError: if a hand holds an illegal action; it does not come from this engine then.
     """
     count = int(_count(ends))
     starts = ends.copy()
@@ -140,7 +140,7 @@ def decisions_of(ends: np.ndarray, views: bool = False, observations: bool = Fal
 
 
 def columns_of(hands: Hands, found: Decisions) -> dict[str, Any]:
-    """The columns of a table of decisions, but for those of the expert, by name.
+    """The columns of a table of decisions, except those of the expert, by name.
 
     Args:
         hands: the hands.

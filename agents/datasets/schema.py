@@ -1,4 +1,4 @@
-"""The columns of a table of decisions: their types, what they mean, and which of them the seat to move could not see."""
+"""The columns of a table of decisions: their types, what they mean, and which ones the seat to move could not see."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Column(NamedTuple):
     """A column.
 
     Attributes:
-        type: as Arrow has it.
+        type: its Arrow type.
         about: what it holds.
-        hidden: whether the seat to move could not see it: a policy must not read it.
-        always: whether every file has it; the others are there where they were asked for.
+        hidden: whether the seat to move could not see it; a policy must not read a hidden column.
+        always: whether every file has it; other columns are present only on request.
     """
 
     type: pa.DataType
@@ -65,8 +65,8 @@ def schema_of(about: bytes, expert: bool, values: bool) -> pa.Schema:
 
     Args:
         about: how the file was made, as JSON.
-        expert: whether it has the expert's action.
-        values: whether it has the expert's values.
+        expert: whether the file has the expert's action.
+        values: whether the file has the expert's values.
     """
     wanted = {"expert_action": expert, "expert_actions": values, "expert_values": values}
     fields = [

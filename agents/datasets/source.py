@@ -1,4 +1,4 @@
-"""Where the hands of a table come from: matches between players, or the records of hands that were played elsewhere."""
+"""Where the hands of a table come from: matches between players, or records of hands played elsewhere."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ginenv.players import close_players
 from ginenv.records import Record, read_record
 from ginenv.text import parse_position
 
-# Jobs that are played together and make one row group; a game has some ten hands, a hand some thirty decisions.
+# Jobs played together, which make one row group; a game has about ten hands, a hand about thirty decisions.
 _TOGETHER = {"hands": 2048, "games": 256}
 
 
 class _Collector(Observer):
-    """Keeps the ends of hands."""
+    """Keeps the final states of hands."""
 
     def __init__(self) -> None:
         self.states: list[np.ndarray] = []
@@ -37,12 +37,12 @@ class _Collector(Observer):
 
 @dataclass(frozen=True)
 class Played:
-    """Hands between two players, on deals of the stream that is for learning.
+    """Hands between two players, on deals of the stream for learning.
 
     Attributes:
-        players: names of both.
-        count: how many jobs: games or single hands.
-        settings: what is played.
+        players: names of both players.
+        count: number of jobs: games or single hands.
+        settings: the match settings.
     """
 
     players: tuple[str, str]
@@ -50,10 +50,10 @@ class Played:
     settings: MatchSettings
 
     def __iter__(self) -> Iterator[Hands]:
-        """Groups of hands; the players change seats from job to job.
+        """Yields groups of hands; the players change seats from job to job.
 
         Raises:
-            GinError: if a player cannot be made, fails, or answers with an action that is not legal.
+            GinError: if a player cannot be made, fails, or answers with an illegal action.
         """
         sides = [make_side(name, self.settings) for name in self.players]
         size = _TOGETHER[self.settings.unit]
@@ -81,7 +81,7 @@ class Played:
 
 
 def _jobs(settings: MatchSettings, first: int, count: int) -> np.ndarray:
-    """Jobs with deals of their own, ``SLOT[count]``; ``first_seat`` is the seat of the first player."""
+    """Jobs ``SLOT[count]``, each with a deal of its own; ``first_seat`` is the seat of the first player."""
     jobs = np.zeros(count, SLOT)
     numbers = first + np.arange(count)
     jobs["job"] = np.arange(count)
@@ -98,13 +98,13 @@ class Recorded:
     """Hands of records (``ginenv.records``), one group for each file.
 
     Attributes:
-        paths: of the files.
+        paths: paths of the files.
     """
 
     paths: Sequence[Path]
 
     def __iter__(self) -> Iterator[Hands]:
-        """Groups of hands.
+        """Yields groups of hands.
 
         Raises:
             TextError: if a file cannot be read or its record does not replay; names the file and the line.
@@ -130,10 +130,10 @@ def _hands_of(record: Record, game: int) -> Hands:
 
 
 def rebuild(positions: Sequence[str], actions: Sequence[Sequence[int]]) -> np.ndarray:
-    """Hands from their first positions and their actions: ``STATE[h]``.
+    """Rebuilds hands from their first positions and their actions: ``STATE[h]``.
 
     Raises:
-        GinError: if a position cannot be read or is not a hand's first, or an action is not legal.
+        GinError: if a position cannot be read or is not the first of a hand, or an action is illegal.
     """
     states = np.zeros(len(positions), STATE)
     for place, (line, played) in enumerate(zip(positions, actions, strict=True)):

@@ -1,4 +1,4 @@
-"""Tables of decisions as Parquet files: written group by group beside the old file, and checked by playing every hand again."""
+"""Tables of decisions as Parquet files: written group by group beside the old file, and checked by replaying every hand."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from ginenv.errors import GinError
 from ginenv.players import Player, make_player
 
 Progress = Callable[[int], None]
-# Columns of a few words; the stubs know no list here.
+# Columns with few different words; the type stubs allow no list here.
 _REPEATED: Any = ["player", "opponent", "phase", "end"]
 
 
-# Why a file ends early that an interrupt kept from being finished.
+# Why a file ends early after an interrupt.
 INTERRUPTED = "interrupted"
 
 
@@ -39,10 +39,10 @@ class Written:
     """What was written.
 
     Attributes:
-        games: how many.
-        hands: how many.
-        rows: how many decisions.
-        interrupted: why the file ends early, ``INTERRUPTED`` or an error's words, or an empty text.
+        games: number of games.
+        hands: number of hands.
+        rows: number of decisions.
+        interrupted: why the file ends early: ``INTERRUPTED`` or an error's message; otherwise empty.
     """
 
     games: int
@@ -52,7 +52,7 @@ class Written:
 
 
 def _arrow(name: str, values: Any, count: int) -> pa.Array:
-    """A column as Arrow; text is given as numbers and the words that they stand for."""
+    """A column as Arrow; text is given as codes and the words that they stand for."""
     kind = COLUMNS[name].type
     if isinstance(values, tuple):
         codes, words = values
@@ -63,11 +63,11 @@ def _arrow(name: str, values: Any, count: int) -> pa.Array:
 
 
 class Expert:
-    """A player that says what it would have played, and a search what it finds each action worth.
+    """A player that says what it would have played; a search also says what each action is worth.
 
     Args:
-        name: of the player.
-        seed: of its choices.
+        name: name of the player.
+        seed: seed of its choices.
     """
 
     def __init__(self, name: str, seed: int) -> None:
@@ -97,14 +97,14 @@ def write_games(
     """Writes a table of decisions, and its card beside it.
 
     Args:
-        path: the file; one that is there is replaced at the end.
+        path: the file; an existing file is replaced at the end.
         groups: the hands; each group becomes a row group.
-        about: how they were made, plain JSON values; kept in the file.
-        expert: whose actions, and values, every decision gets.
+        about: how they were made, as plain JSON values; kept in the file.
+        expert: the player whose actions, and values if it is a search, are added to every decision.
         progress: called with the number of games written.
 
     Returns:
-        What was written. After an interrupt, or an error of a player, that is what had been finished by then.
+        What was written: after an interrupt or an error of a player, what had been finished by then.
 
     Raises:
         FileError: if the file cannot be written.
@@ -141,7 +141,7 @@ def write_games(
 def _write_groups(
     file: pq.ParquetWriter, groups: Iterable[Hands], expert: Expert | None, progress: Progress | None
 ) -> Iterator[Written]:
-    """Writes groups, and says after each what the file holds; the last time with why it ended early."""
+    """Writes groups, and yields after each what the file holds; if it ended early, yields the reason at the end."""
     games = hands = rows = 0
     try:
         for group in groups:
@@ -160,7 +160,7 @@ def _write_groups(
 
 
 def table_of(group: Hands, schema: pa.Schema, first: int, expert: Expert | None = None) -> pa.Table:
-    """The decisions of hands, of which the first has number ``first``, as a table."""
+    """The decisions of hands as a table; the first hand gets number ``first``."""
     found = decisions_of(group.states, views=expert is not None)
     columns = columns_of(group, found)
     columns["hand"] = columns["hand"] + first
@@ -171,15 +171,15 @@ def table_of(group: Hands, schema: pa.Schema, first: int, expert: Expert | None 
 
 
 def open_games(path: str | Path) -> tuple[pq.ParquetFile, dict[str, Any]]:
-    """An open table of decisions, and how it was made.
+    """Opens a table of decisions; returns the file and how it was made.
 
     Raises:
-        DatasetError: if it cannot be read or is of another version.
+        DatasetError: if the file cannot be read or is from another version.
     """
     try:
         file = pq.ParquetFile(path)
     except (OSError, pa.ArrowInvalid) as error:
-        # Arrow's own words name the file, and the error's number, again.
+        # Arrow's own message repeats the file's name and the error number.
         number = error.errno if isinstance(error, OSError) else None
         reason = os.strerror(number) if number else str(error).splitlines()[0]
         raise DatasetError(f"{path} cannot be read as Parquet: {reason}") from None
@@ -198,7 +198,7 @@ def open_games(path: str | Path) -> tuple[pq.ParquetFile, dict[str, Any]]:
 
 
 def replayed(table: pa.Table, observations: bool = False) -> tuple[np.ndarray, Decisions]:
-    """The hands of a row group, ``STATE[h]``, and their decisions, played again from first positions and actions.
+    """The hands of a row group, ``STATE[h]``, and their decisions, replayed from the first positions and the actions.
 
     Raises:
         GinError: if they do not replay.
@@ -212,14 +212,14 @@ def replayed(table: pa.Table, observations: bool = False) -> tuple[np.ndarray, D
 
 
 def check_games(path: str | Path, progress: Progress | None = None) -> Written:
-    """Reads a file back, plays every hand again, and compares all columns but the expert's with what is stored.
+    """Reads a file back, replays every hand, and compares all columns except the expert's with what is stored.
 
     Args:
         path: the file.
         progress: called with the number of row groups checked.
 
     Raises:
-        DatasetError: if a row is not what the replay gives; names the first, and the column.
+        DatasetError: if a row differs from the replay; names the first such row and its column.
     """
     file, _ = open_games(path)
     rows = hands = games = 0
@@ -241,7 +241,7 @@ def _check_group(path: str | Path, table: pa.Table, first: int) -> None:
         raise DatasetError(f"{path}: the row group that begins with row {first} does not replay: {error}") from None
     numbers, seats = table["hand"].to_numpy(), table["seat"].to_numpy()
     ends = np.flatnonzero(np.r_[numbers[1:] != numbers[:-1], True])
-    # Who sat where, and what the game came to, is in no position: taken from each hand's last row.
+    # No position says who sat where or how the game ended: both are taken from each hand's last row.
     names, others = table["player"].to_pylist(), table["opponent"].to_pylist()
     players = [(names[i], others[i]) if seats[i] == 0 else (others[i], names[i]) for i in ends]
     won = None

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class Batches(IterableDataset[dict[str, Tensor]]):
-    """Batches of a table, every worker its share of the row groups.
+    """Batches of a table; every worker gets its share of the row groups.
 
     Args:
         games: the table.
-        size: rows of a batch.
-        options: of ``Games.batches``.
+        size: rows in a batch.
+        options: options of ``Games.batches``.
     """
 
     def __init__(self, games: Games, size: int, options: dict[str, Any]) -> None:
@@ -27,7 +27,7 @@ class Batches(IterableDataset[dict[str, Tensor]]):
         self.games, self.size, self.options = games, size, options
 
     def __iter__(self) -> Iterator[dict[str, Tensor]]:
-        """The batches as tensors of their arrays' types."""
+        """Yields the batches as tensors with the types of their arrays."""
         worker = get_worker_info()
         share = (0, 1) if worker is None else (worker.id, worker.num_workers)
         for batch in self.games.batches(self.size, share=share, **self.options):

@@ -1,4 +1,4 @@
-"""Whom a level knows: the opponents at its tables, what is known of each, and how the level sees them by that."""
+"""The opponents that a level knows: what is known of each, and the contexts that its answers are computed from."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from agents.opponent_model.posterior import CONTEXT_WIDTH, Knowledge
 
 
 class Acquaintances:
-    """What a level knows of opponents, a row for each.
+    """What a level knows of opponents, one row each.
 
     Args:
-        on_record: whether all are on one record, so that the hands of everybody count for what holds against anybody.
+        on_record: whether all are on one record, so that everybody's hands count for the part that applies to every opponent.
 
     Attributes:
-        on_record: as above; a profile that is opened sets it.
-        contexts: what the level's answers follow from, ``float32[rows, CONTEXT_WIDTH]`` (``Knowledge.context``).
-        hands_elsewhere: hands shown of people who have no row here.
+        on_record: as above; opening a profile sets it.
+        contexts: what the level's answers are computed from, ``float32[rows, CONTEXT_WIDTH]`` (``Knowledge.context``).
+        hands_elsewhere: shown hands of opponents who have no row here.
         counts: habits, ``COUNTS[rows]``.
     """
 
@@ -45,7 +45,7 @@ class Acquaintances:
             self.counts = np.concatenate([self.counts, np.zeros(more, COUNTS)])
 
     def forget(self, rows: np.ndarray) -> None:
-        """Makes strangers of some opponents."""
+        """Turns some opponents into strangers again."""
         self.known[rows] = self.knowledge.prior.stranger[0]
         self.counts[rows] = np.zeros(1, COUNTS)[0]
         self.read(rows)
@@ -62,7 +62,7 @@ class Acquaintances:
         self.read(np.unique(rows))
 
     def general_hands(self, rows: np.ndarray) -> np.ndarray:
-        """The hands by which a level plays what holds against anybody, ``int64[n]``: everybody's, or each one's own without a record."""
+        """Hands that count for the part that applies to every opponent, ``int64[n]``: everybody's, or each one's own without a record."""
         hands = self.known["hands"]
         return np.full(len(rows), self.hands_elsewhere + hands.sum()) if self.on_record else hands[rows]
 

@@ -1,12 +1,12 @@
-"""How a level answers whom it plays: what is known of an opponent moves its own choices.
+"""How a level responds to its opponent: what is known of the opponent shifts the level's own choices.
 
-The features by which an opponent's choices are explained (``agents.opponent_model.features``) describe the level's choices too. To the
-logit of each it adds a sum of these features, and their weights, the *leanings* against this opponent, are linear in what is known: so
-nothing changes where nothing is known, and every change can be said in words. One row of them holds against anybody, the others follow
-from what is known of the opponent.
+The features that explain an opponent's choices (``agents.opponent_model.features``) describe the level's choices too. To the logit of each
+choice the level adds a weighted sum of these features. The weights, its *leanings* against this opponent, are linear in what is known: so
+nothing changes where nothing is known, and every change can be put into words. One row of the matrix applies to every opponent; the others
+multiply what is known of the opponent.
 
-A network that was trained to be told its opponent's style (``agents.learning.told``) answers by itself: it is told how likely the
-opponent is to be of the population that it met in training, and, times that probability, the style to be expected if it is. The more is
+A network that was trained to be told its opponent's style (``agents.learning.told``) responds by itself. It is told how likely the
+opponent is to belong to the population that it met in training and, times that probability, the style expected if it does. The more is
 known of a strong player, the less the network is told of it.
 """
 
@@ -45,9 +45,9 @@ from ginenv.melds import deadwood
 from ginenv.state import NO_CARD
 
 ANSWERS = "answers.json"
-# What is read of ``Knowledge.context``: that anything is known, and how far each weight is from other people's.
+# What is read from ``Knowledge.context``: whether anything is known, and how far each weight is from other people's.
 READS = ("known", *FEATURES)
-# A kernel's memory: the turn that it describes, and the features of each of its choices.
+# A kernel's scratch memory: the turn that it describes, and the features of each choice in that turn.
 SPACE = np.dtype(
     [
         ("turn", TURN),
@@ -64,10 +64,10 @@ class _File(Config):
 
     Attributes:
         format: of the file.
-        reads: names of the rows of the matrix.
+        reads: names of the matrix's rows.
         leans: names of its columns.
-        matrix: the leanings that each number known adds.
-        expected: of a level whose network is told styles, what each number known adds to what is expected (see ``Answers``); else empty.
+        matrix: the leanings that each known number adds.
+        expected: if the level's network is told styles, what each known number adds to what is expected (see ``Answers``); else empty.
         about: how it was made.
     """
 
@@ -81,13 +81,13 @@ class _File(Config):
 
 @dataclass(frozen=True)
 class Answers:
-    """What a level's choices lean to, by what is known of the opponent.
+    """How a level's choices lean, given what is known of the opponent.
 
     Attributes:
         matrix: ``float64[len(READS), NUM_WEIGHTS]``.
         about: how it was made.
-        expected: for a network that is told styles, what each number known adds to the log-odds that an opponent is of the population that
-            the network met, and to the style that is expected if it is: ``float64[len(READS), TOLD_WIDTH]``. ``None`` for one that is not.
+        expected: for a network that is told styles, what each known number adds to the log-odds that an opponent belongs to the population
+            that the network met, and to the style expected if it does: ``float64[len(READS), TOLD_WIDTH]``. ``None`` for other networks.
     """
 
     matrix: np.ndarray
@@ -96,7 +96,7 @@ class Answers:
 
     @property
     def by_whom(self) -> bool:
-        """Whether anything of it depends on the opponent."""
+        """Whether any part depends on the opponent."""
         return bool(self.matrix[1:].any()) or (self.expected is not None and bool(self.expected[1:].any()))
 
     def leanings(self, contexts: np.ndarray, general: np.ndarray, whom: np.ndarray) -> np.ndarray:
@@ -104,8 +104,8 @@ class Answers:
 
         Args:
             contexts: what is known of each, ``float32[n, CONTEXT_WIDTH]``.
-            general: the part that is played of what holds against anybody, ``float64[n]``.
-            whom: the part that is played of what depends on the opponent, ``float64[n]``.
+            general: the share that is played of the part that applies to every opponent, ``float64[n]``.
+            whom: the share that is played of the part that depends on the opponent, ``float64[n]``.
 
         Returns:
             ``float64[n, NUM_WEIGHTS]``.
@@ -114,14 +114,14 @@ class Answers:
         return general[:, None] * self.matrix[0] + whom[:, None] * depending
 
     def told(self, contexts: np.ndarray, whom: np.ndarray) -> np.ndarray | None:
-        """What its network is told of some opponents: how likely they are to be of its population, and so much of their style.
+        """What its network is told of some opponents: the probability that each is of its population, and its style times that.
 
-        In training it was told 1 or 0, and a style or nothing: what it makes of numbers between them only play can show, and a fit's
-        judges do.
+        In training the network was told 1 and a style, or 0 and nothing. What it makes of numbers in between only play can show; the
+        judges of a fit measure it.
 
         Args:
             contexts: what is known of each, ``float32[n, CONTEXT_WIDTH]``.
-            whom: the part that is told of how a style differs from a typical one, ``float64[n]``.
+            whom: the share that is told of how a style differs from a typical one, ``float64[n]``.
 
         Returns:
             ``float32[n, TOLD_WIDTH]``; ``None`` for a network that is told nothing.
@@ -130,7 +130,7 @@ class Answers:
             return None
         known = contexts[:, : len(READS)].astype(np.float64)
         found = known @ self.expected
-        # Nothing is told of somebody of whom nothing is known.
+        # Nothing is told of an opponent of whom nothing is known.
         likely = known[:, 0] * np.exp(-np.logaddexp(0, -found[:, 0]))
         found[:, 0] = 1
         found[:, 1:] *= whom[:, None]
@@ -151,10 +151,10 @@ def read_answers(path: Path, source: str) -> Answers:
 
     Args:
         path: of the file.
-        source: whose it is, for what an error says.
+        source: whose file it is, for error messages.
 
     Raises:
-        GinError: if it cannot be read or is of other features.
+        GinError: if it cannot be read or was made for other features.
     """
     file: _File = parse_config(read_json_object(path, source), _File, f"{source}: {path.name}")
     matrix, expected = _table(file.matrix, NUM_WEIGHTS), _table(file.expected, TOLD_WIDTH)
@@ -168,7 +168,7 @@ def read_answers(path: Path, source: str) -> Answers:
 
 
 def _table(rows: list[list[float]], width: int) -> np.ndarray | None:
-    """Rows as ``float64[len(READS), width]``; ``None`` if they are not so many or not so wide."""
+    """Rows as ``float64[len(READS), width]``; ``None`` if their number or width is wrong."""
     if len(rows) != len(READS) or any(len(row) != width for row in rows):
         return None
     return np.array(rows, np.float64)
@@ -176,7 +176,7 @@ def _table(rows: list[list[float]], width: int) -> np.ndarray | None:
 
 @kernel
 def _describe_turn(v, memory, notices, t):
-    """The mover's turn, as the opponent model describes those of an opponent, within what the mover remembers and notices."""
+    """Describes the mover's turn as the opponent model describes an opponent's, within what the mover remembers and notices."""
     t.before = v.known[0]
     t.pile = remembered(v, memory)
     t.mine = v.known[1] if notices > NOTHING else np.int64(0)
@@ -191,14 +191,14 @@ def _describe_turn(v, memory, notices, t):
 
 @kernel
 def features_of(v, memory, notices, legal, i, space, features):
-    """Writes the features of the legal draws, discards and knocks of a view, zeros where an action has none.
+    """Writes the features of a view's legal draws, discards and knocks; zeros where an action has none.
 
     Args:
         v: the view.
         memory: how many of the last cards of the pile are remembered.
         notices: which of the opponent's choices are noticed (``agents.network.bounds``).
         legal: ``int64[n, 3]``, legal actions.
-        i: its row of these.
+        i: the view's row in ``legal``.
         space: a ``SPACE`` record.
         features: ``float64[107, NUM_WEIGHTS]``, written where an action is legal.
     """

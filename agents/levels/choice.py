@@ -1,8 +1,8 @@
-"""How a level chooses: by its network's policy, what it prefers besides, and chance among choices that are close.
+"""How a level chooses: by its network's policy, its own preferences, and chance among close choices.
 
-There are no random blunders: a weak level is weak by what it prefers, such as taking too many upcards. Chance decides among choices
-that are close, most of all among discards, where variety costs least: an action is drawn from the policy at a temperature, but neither
-one that is much less likely than the best, nor a discard that leaves much more deadwood.
+There are no random blunders: a weak level is weak because of its preferences, such as taking too many upcards. Chance decides among close
+choices, most of all among discards, where variety costs least. An action is drawn from the policy at a temperature, leaving out actions
+that are much less likely than the best one and discards that leave much more deadwood.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ginenv.encoding import encode
 from ginenv.jit import ctz, kernel, mix
 from ginenv.melds import RANK_COLUMN, card_points, deadwood
 
-# How a level behaves, for compiled code: fields of ``LevelSettings``, which says what they mean.
+# How a level behaves, for compiled code; ``LevelSettings`` describes the fields.
 BEHAVIOUR = np.dtype(
     [
         ("memory", np.uint8),
@@ -39,7 +39,7 @@ _NEVER = -1e9
 
 @kernel
 def draw_tastes(views, behaviour, seed, tastes):
-    """Draws the taste of each hand, from its luck."""
+    """Draws each hand's taste from its luck."""
     for i in range(views.shape[0]):
         word = mix(views[i].hand_luck ^ mix(np.uint64(seed)))
         tastes[i].sets = behaviour.leaning * unit(mix(word + np.uint64(1)))
@@ -72,7 +72,7 @@ def prepare(views, behaviour, seed, rows, declined, legal, words):
 
 @kernel
 def _prefer(v, behaviour, taste, legal0, legal1, row):
-    """Adds a taste to a row of logits, and rules out discards that leave too much deadwood; the best logit stays."""
+    """Adds a taste to a row of logits, and rules out discards that leave too much deadwood, except the one with the best logit."""
     first = -1
     least = np.int64(1000)
     rest = legal0
@@ -104,7 +104,7 @@ def _prefer(v, behaviour, taste, legal0, legal1, row):
 
 @kernel
 def _draw(row, legal, reach, temperature, word):
-    """Draws a legal action whose logit is within the reach of the best one, at a temperature."""
+    """Draws, at a temperature, a legal action whose logit is within ``reach`` of the best one."""
     best = -1
     for action in range(NUM_ACTIONS):
         # Actions stand in three masks of 52: discards, knocks, the others.
@@ -128,7 +128,7 @@ def _draw(row, legal, reach, temperature, word):
 
 @kernel
 def choose(views, behaviour, tastes, logits, legal, words, actions):
-    """Chooses for a batch; spreads and lay-offs are arithmetic.
+    """Chooses for a batch; spreads and lay-offs are computed, without logits or chance.
 
     Args:
         views: ``VIEW[n]``.

@@ -1,15 +1,16 @@
-"""Finds a level's answers: which leanings of its choices win points, by what is known of the opponent.
+"""Finds a level's answers: which leanings of its choices win points, given what is known of the opponent.
 
 gin levels fit runs/my-level
 
-The level plays styles of which as much is known as some hands show, every deal twice with luck of its own. What the better of two plays
-chose more often than the policy would is the gradient of the points (``score function``), and its product with what is known that of
-the answers. Steps follow the natural gradient; what a round says of one number is mostly noise, so only what stands out together is kept.
-In the end other styles, and the same strong players, judge: a part whose mean gain against them is not above zero is left out.
+The level plays styles of which it knows as much as some number of hands shows. It plays every deal twice, with luck of its own. What the
+better of the two plays chose more often than the policy would is the gradient of the points (``score function``); its product with what is
+known is that of the answers. Steps follow the natural gradient. What a round says about one number is mostly noise, so only what stands out
+together is kept. At the end other styles, and the same strong players, judge: a part whose mean gain against them is not above zero is
+left out.
 
-A level whose network is told styles answers by itself, too. For it regressions over many styles and strong players first find how likely an
-opponent is to be such a style, and which is to be expected then. The same judges decide whether the network is told nothing, the first
-alone or both: what wins most points of them. The steps are those of a level that is told this.
+A level whose network is told styles also responds by itself. For it, regressions over many styles and strong players first find how likely
+an opponent is to be such a style, and which style to expect then. The same judges decide whether the network is told nothing, the
+probability alone, or both: whichever wins most points from them. The steps are those of a level that is told this.
 """
 
 from __future__ import annotations
@@ -41,37 +42,37 @@ from ginenv.jit import kernel
 from ginenv.players import BasePlayer, Player, make_player
 
 Progress = Callable[[str], None]
-# Hands after which what is known of each style is written down.
+# Numbers of hands after which what is known of each style is recorded.
 HISTORIES = (10, 40, 150)
-# Strong players that are met beside styles, and the level itself.
+# Strong players that the level meets, in addition to styles and itself.
 STRONG = ("network", "knocker", "camper")
-# A policy that is nearly certain shows nothing by its choices: the least temperatures of discards and of draws while it is tried.
+# The choices of a nearly certain policy show nothing, so these are the least temperatures of discards and of draws while it is tried.
 _DISCARDS_AT, _DRAWS_AT = 1.0, 0.5
-# Longest step of what holds against anybody, in standard deviations of the policy's choices in a hand.
+# Longest step of the part that applies to every opponent, in standard deviations of the policy's choices in a hand.
 _LONGEST = 0.8
-# Directions in which the policy moves less than this part of the most are not taken.
+# Directions in which the policy moves less than this fraction of the largest move are ignored.
 _FLAT = 1e-2
-# The seed of who judges what was found is so much higher, and they play so many times the hands of a round.
+# The judges' seed is higher by the first number, and they play the second number times the hands of a round.
 _JUDGES, _JUDGED = 1000, 4
-# A regression looks at so many times the opponents, and draws its numbers to zero by so small a part of what each of them varies.
+# A regression uses this many times the opponents, and its ridge penalty is this fraction of each number's variance.
 _REGRESSED, _RIDGE = 8, 1e-3
-# Steps of Newton's method, and log-odds of what does not happen.
+# Steps of Newton's method, and the log-odds that stand for impossible.
 _NEWTON, _IMPOSSIBLE = 20, -50.0
 # The leanings of discards, of draws and of knocks.
 _PARTS = (slice(0, FIRST_DRAW), slice(FIRST_DRAW, FIRST_KNOCK), slice(FIRST_KNOCK, NUM_WEIGHTS))
 
 
 class FitConfig(Config):
-    """How a level's answers are found; judging them plays as many hands as six rounds, and of what a network is told, as four more.
+    """How a level's answers are found. Judging them plays as many hands as six rounds; judging what a network is told, as four more.
 
     Attributes:
-        styles: of the population that the level plays.
-        strong: strong players beside them, for each style; the level itself is one of them. A network that is told styles takes an
-            unknown opponent for a strong player as often as there are such.
-        rounds: steps uphill; in the first half of them, what depends on the opponent is not looked at, for most of it would change.
-        series: that are played at once, each against one style.
-        hands: of each series in a round, every one twice.
-        rate: length of such a step, along the natural gradient.
+        styles: number of styles of the population that the level plays.
+        strong: strong players in addition, per style; the level itself is one of them. A network that is told styles takes an unknown
+            opponent for a strong player in this proportion.
+        rounds: number of steps uphill; the first half leave out the part that depends on the opponent, since most of it would change.
+        series: number of series played at once, each against one style.
+        hands: of each series in a round; each hand is played twice.
+        rate: length of a step along the natural gradient.
         seed: of styles and deals.
     """
 
@@ -85,7 +86,7 @@ class FitConfig(Config):
 
     @property
     def opponents(self) -> int:
-        """Styles and strong players."""
+        """Number of styles and strong players."""
         return self.styles + round(self.styles * self.strong)
 
     @model_validator(mode="after")
@@ -98,7 +99,7 @@ class FitConfig(Config):
 
 @kernel
 def _score(views, behaviour, logits, legal, actions, rows, space, scores):
-    """Adds, for every choice, its features less their mean under the policy, by its temperature: the gradient of the log-probability."""
+    """Adds each choice's features less their mean under the policy, divided by its temperature: the gradient of the log-probability."""
     weights = np.zeros(NUM_ACTIONS)
     mean = np.zeros(NUM_WEIGHTS)
     features = np.zeros((NUM_ACTIONS, NUM_WEIGHTS))
@@ -125,7 +126,7 @@ def _score(views, behaviour, logits, legal, actions, rows, space, scores):
 
 
 class _Leaning(LevelPlayer):
-    """The level's network with given leanings in every series, ``float64[series, NUM_WEIGHTS]``, told what is given."""
+    """The level's network with given leanings in every series, ``float64[series, NUM_WEIGHTS]``, and told what is given."""
 
     def __init__(self, level: Level, seed: int, moves: np.ndarray, told: np.ndarray | None = None) -> None:
         super().__init__(level.with_settings(worlds=0), seed, learn=False)
@@ -141,7 +142,7 @@ class _Leaning(LevelPlayer):
 
 
 class _Tried(_Leaning):
-    """The same at higher temperatures, and the gradients of what it chose."""
+    """The same at higher temperatures, with the gradients of its choices."""
 
     def __init__(self, level: Level, seed: int, moves: np.ndarray, told: np.ndarray | None = None) -> None:
         discards, draws = level.settings.temperature, level.settings.draw_temperature
@@ -172,17 +173,17 @@ def hands_to_play(level: Level, config: FitConfig) -> int:
 
 
 def _many(config: FitConfig) -> FitConfig:
-    """The same with as many opponents as a regression looks at."""
+    """The same settings with as many opponents as a regression uses."""
     return config.model_copy(update={"styles": _REGRESSED * config.styles})
 
 
 class _Opponents(BasePlayer):
-    """Whom a level plays while its answers are found: styles, and strong players, against whom what beats weak ones must not be done.
+    """The opponents in a fit: styles, and strong players, against whom the level must not do what beats weak ones.
 
-    Slots go through all of them in turn.
+    Slots go through all opponents in turn.
 
     Args:
-        level: that learns; as installed it is one of the strong.
+        level: whose answers are found; as installed it is one of the strong players.
         config: of the fit.
     """
 
@@ -254,7 +255,7 @@ def _play(
 def _points(
     level: Level, opponents: _Opponents, moves: np.ndarray, told: np.ndarray | None, config: FitConfig
 ) -> np.ndarray:
-    """Points a hand of the level's network as in ``_Leaning``, at its own temperatures: ``float64[opponents]``."""
+    """Points a hand of the level's network (see ``_Leaning``) at its own temperatures, by opponent: ``float64[opponents]``."""
     player, hands = _Leaning(level, config.seed, moves, told), _JUDGED * config.hands
     points = play_series(
         player, opponents, series=config.series, hands=hands, seed=config.seed + 1, domain=Domain.TRAIN
@@ -263,12 +264,12 @@ def _points(
 
 
 def _told(expected: np.ndarray | None, reads: np.ndarray) -> np.ndarray | None:
-    """What a network is told by what is known, the whole of it."""
+    """What a network is told, in full, from what is known."""
     return Answers(np.zeros((len(READS), NUM_WEIGHTS)), {}, expected).told(reads, np.ones(len(reads)))
 
 
 class _Judges:
-    """Who decides what is kept of what was found: other styles, and the same strong players."""
+    """The opponents that decide which findings are kept: other styles, and the same strong players."""
 
     def __init__(self, level: Level, config: FitConfig) -> None:
         self.level, self.config = level, config.model_copy(update={"seed": config.seed + _JUDGES})
@@ -282,7 +283,7 @@ class _Judges:
     def keep(
         self, found: np.ndarray, typical: np.ndarray, expected: np.ndarray | None, points: np.ndarray, say: Progress
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """What is kept of the leanings that were found, and what each part won over ``points``, those without any."""
+        """What is kept of the leanings found, and what each part won over ``points``, the points without leanings."""
         anybody = np.zeros_like(found)
         anybody[0] = typical @ found
         kept, won = np.zeros_like(found), {}
@@ -297,14 +298,14 @@ class _Judges:
 
 
 def _stand_out(found: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Draws a vector to zero as far as its numbers together do not stand out of their noise (James and Stein)."""
+    """Shrinks a vector towards zero as far as its numbers together do not stand out from their noise (James and Stein)."""
     return found * max(0.0, 1 - variance.sum() / max(1e-12, float((found**2).sum())))
 
 
 def _patterns(found: np.ndarray, variance: float) -> np.ndarray:
-    """What is left of a matrix whose numbers are all noisy: its patterns (singular vectors) that noise alone would not make.
+    """The patterns (singular vectors) of a noisy matrix that noise alone would not make.
 
-    Each is shortened as is best for the squared error (M. Gavish, D. Donoho: Optimal shrinkage of singular values, 2017).
+    Each is shrunk as is best for the squared error (M. Gavish, D. Donoho: Optimal shrinkage of singular values, 2017).
     """
     many, few = max(found.shape), min(found.shape)
     left, sizes, right = np.linalg.svd(found, full_matrices=False)
@@ -318,16 +319,16 @@ def _patterns(found: np.ndarray, variance: float) -> np.ndarray:
 
 
 class _Sums:
-    """What all rounds say of the answers' gradient.
+    """The answers' gradient, summed over all rounds.
 
-    Leanings are measured by how much they move the policy, and what is known by how much opponents differ in it: so a step is as long in
-    every direction. Discards, draws and knocks are looked at by themselves. What holds against anybody is found in some ten thousand hands;
-    of what depends on the opponent only patterns are kept that noise does not make.
+    Leanings are scaled by how much they move the policy, and what is known by how much opponents differ in it, so that a step is as long in
+    every direction. Discards, draws and knocks are treated separately. The part that applies to every opponent is found in some ten
+    thousand hands; of the part that depends on the opponent, only patterns that noise does not make are kept.
 
     Args:
         reads: what is known of the opponent of each series, ``float64[series, len(READS)]``.
         gradients: of the first round, ``float64[..., NUM_WEIGHTS]``.
-        opponents: that the series go through in turn.
+        opponents: number of opponents, which the series go through in turn.
     """
 
     def __init__(self, reads: np.ndarray, gradients: np.ndarray, opponents: int) -> None:
@@ -342,18 +343,18 @@ class _Sums:
         self.variance = np.zeros((len(READS), NUM_WEIGHTS))
 
     def add(self, points: np.ndarray, gradients: np.ndarray, rate: float, whom: bool) -> None:
-        """Adds a round: points ``[2, series, hands]`` and gradients ``[2, series, hands, NUM_WEIGHTS]``; ``whom``: by opponent, too."""
+        """Adds a round: points ``[2, series, hands]``, gradients ``[2, series, hands, NUM_WEIGHTS]``; ``whom``: also by opponent."""
         better = (points[0] - points[1])[..., None] * ((gradients[0] - gradients[1]) @ self.leans) / 2
         reads = self.reads if whom else self.reads * (np.arange(len(READS)) == 0)
         each = reads[:, :, None] * better.mean(1)[:, None, :]
         rate = min(rate, _LONGEST / max(1e-12, float(np.linalg.norm(each[:, 0].mean(0)))))
         self.gradient += rate * each.mean(0)
-        # Series against one opponent are alike.
+        # Series against the same opponent are alike.
         by_opponent = np.stack([each[k :: self.opponents].mean(0) for k in range(self.opponents)])
         self.variance += rate**2 * by_opponent.var(0) / self.opponents
 
     def answers(self) -> np.ndarray:
-        """The answers' matrix that all rounds together ask for."""
+        """The answers' matrix that follows from all rounds together."""
         found = np.zeros_like(self.gradient)
         for part in _PARTS:
             found[0, part] = _stand_out(self.gradient[0, part], self.variance[0, part])
@@ -366,8 +367,8 @@ def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: N
     """Finds a level's answers.
 
     Args:
-        level: whose choices they move; the answers that it has are not looked at.
-        config: how.
+        level: whose choices they shift; its present answers are ignored.
+        config: of the fit.
         say: called with a sentence after every round.
     """
     began = time.perf_counter()
@@ -415,10 +416,10 @@ def _about(level: Level, config: FitConfig, began: float) -> dict[str, Any]:
 def _fit_expected(
     level: Level, judges: _Judges, config: FitConfig, say: Progress
 ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-    """What a level expects of whom it knows: nothing, that it is of the population, or its style too, whichever wins most of who judges.
+    """What a level expects of an opponent: nothing, that it is of the population, or its style too; whichever wins most from the judges.
 
     Returns:
-        The table, ``float64[len(READS), TOLD_WIDTH]``; who judges' points with it; and how it went.
+        The table, ``float64[len(READS), TOLD_WIDTH]``; the points against the judges with it; and how it went.
     """
     many = _many(config)
     opponents = _Opponents(level, many)
@@ -453,11 +454,11 @@ def _fit_expected(
 
 
 def _how_well(judges: _Judges, expected: np.ndarray, config: FitConfig) -> dict[str, float]:
-    """How much is expected of who judges: the part of what differs between styles, and the probability that somebody is one.
+    """How well the judges are predicted: the share of what differs between styles, and the probability of being a style.
 
-    The styles are other ones than the regressions saw, the strong players are the same, on other deals.
+    The styles are others than the regressions saw; the strong players are the same, on other deals.
     """
-    # The series go through all of them in turn.
+    # The series go through all opponents in turn.
     places = np.arange(config.series) % config.opponents
     is_style = places < config.styles
     truths = style_vectors(judges.opponents.styles.styles)[places[is_style]]
@@ -471,14 +472,14 @@ def _how_well(judges: _Judges, expected: np.ndarray, config: FitConfig) -> dict[
 
 
 def _penalty(known: np.ndarray) -> np.ndarray:
-    """What draws the numbers of a regression to zero, as a matrix."""
+    """The ridge penalty of a regression, as a matrix."""
     return _RIDGE * len(known) * np.diag(known.var(0))
 
 
 def _log_odds(known: np.ndarray, is_style: np.ndarray) -> np.ndarray:
-    """What each number known adds to the log-odds that somebody is a style, ``float64[len(READS)]``: a logistic regression."""
+    """What each known number adds to the log-odds of being a style, ``float64[len(READS)]``: a logistic regression."""
     weights, penalty = np.zeros(known.shape[1]), _penalty(known)
-    # What is the same of everybody, such as that anything is known, has no variance: its weight would have no end where all are styles.
+    # What is the same for all, such as whether anything is known, has no variance: its weight would have no limit if all are styles.
     np.fill_diagonal(penalty, np.where(known.var(0) > 0, np.diag(penalty), _RIDGE * len(known)))
     for _ in range(_NEWTON):
         likely = np.exp(-np.logaddexp(0, -(known @ weights)))
@@ -489,7 +490,7 @@ def _log_odds(known: np.ndarray, is_style: np.ndarray) -> np.ndarray:
 
 
 def _whitening(rows: np.ndarray) -> np.ndarray:
-    """A matrix that makes every direction of some rows as large as any other, ``float64[n, n]``; flat directions get no weight."""
+    """A matrix that whitens some rows, so that all directions are equally large, ``float64[n, n]``; flat directions get no weight."""
     sizes, directions = np.linalg.eigh(rows.T @ rows / len(rows))
     used = sizes > _FLAT * sizes.max()
     return directions * np.where(used, 1 / np.sqrt(np.where(used, sizes, 1.0)), 0.0)

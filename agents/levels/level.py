@@ -1,6 +1,6 @@
-"""A level on disk: a checkpoint's directory with one more file, ``level.json``, that says what the level is and how it was made.
+"""A level on disk: a checkpoint's directory plus ``level.json``, which says what the level is and how it was made.
 
-A level that adapts has one more, ``answers.json``: how it answers what it knows of an opponent. As long as it was shown no hand it plays by
+A level that adapts also has ``answers.json``: how it responds to what it knows of an opponent. Until it has been shown a hand, it plays by
 its network alone.
 """
 
@@ -26,7 +26,7 @@ from ginenv.errors import GinError, did_you_mean, quoted
 from ginenv.players import not_a_directory
 
 FORMAT_VERSION = 3
-# The file that makes a checkpoint's directory a level's.
+# The file that turns a checkpoint's directory into a level's.
 LEVEL = "level.json"
 FILES = (WEIGHTS, METADATA, LEVEL)
 INSTALLED = Path(__file__).resolve().parent / "installed"
@@ -34,7 +34,7 @@ NAMES = ("level-1", "level-2", "level-3", "level-4")
 
 
 class LevelError(GinError):
-    """A level, or what it has learned, that cannot be used."""
+    """A level, or what it has learned, cannot be used."""
 
 
 class LevelSettings(Config):
@@ -42,19 +42,19 @@ class LevelSettings(Config):
 
     Attributes:
         title: in one word.
-        memory: how many of the last cards of the pile it remembers (32: all).
-        notices: 0 nothing of the opponent's choices, 1 what it took, 2 everything.
-        temperature: of its discards: 0 plays the most probable action, 1 the network's policy, more errs more.
+        memory: how many of the discard pile's last cards it remembers (32: all).
+        notices: what it notices of the opponent's choices: 0 nothing, 1 what it took and discarded, 2 also what it refused.
+        temperature: of its discards and knocks: 0 plays the most probable action, 1 the network's policy; a higher one errs more.
         draw_temperature: the same for its draws, where errors cost the most.
-        reach: actions whose logits (all that is added included) are this much below the best one are never played.
-        most_points: by how much more deadwood than the best discard a discard may leave.
-        leaning: strength of each hand's own taste for sets, runs and early knocks, in logits.
+        reach: actions whose logits, after all additions, are further than this below the best one are never played.
+        most_points: how much more deadwood than the best discard a discard may leave.
+        leaning: strength of the taste for sets, runs and early knocks that is drawn for each hand, in logits.
         hoards: subtracted from the logit of a discard for every ten points of the card.
         grabs: added to the logit of taking the upcard.
         early_knock: added to the logit of a knock.
-        pace: hands shown after which it makes half of what it knows; 0 makes all of it at once. What holds against anybody goes by
-            the hands of everybody who is on record, what depends on an opponent by that opponent's.
-        worlds: worlds of the search that makes its choices; 0 for none, its network makes them then.
+        pace: number of shown hands after which it plays its answers at half strength; 0 plays them in full at once. The part that applies
+            to every opponent counts the hands of everybody on record; the part that depends on the opponent counts that opponent's.
+        worlds: worlds of the search that makes its choices; 0: no search, its network makes them.
         slack: of that search (see ``agents.search.SearchConfig``).
     """
 
@@ -74,16 +74,16 @@ class LevelSettings(Config):
     slack: float = Field(0.0, ge=0, le=10)
 
     def share(self, hands: np.ndarray) -> np.ndarray:
-        """The part of its answers that it plays after some numbers of hands shown: ``int[n]`` to ``float64[n]``."""
+        """The share of its answers that it plays after given numbers of shown hands: ``int[n]`` to ``float64[n]``."""
         return hands / (hands + self.pace) if self.pace else np.ones(len(hands))
 
     def general_share(self, hands: np.ndarray) -> np.ndarray:
-        """The part that it plays of what holds against anybody: as ``share``, and nothing before the first hand."""
+        """The share that it plays of the part that applies to every opponent: as ``share``, but 0 before the first hand."""
         return self.share(hands) * (hands > 0)
 
     @property
     def behaviour(self) -> np.ndarray:
-        """The numbers that compiled code reads: ``BEHAVIOUR[1]``."""
+        """The settings that compiled code reads: ``BEHAVIOUR[1]``."""
         record = np.zeros(1, BEHAVIOUR)
         for name in BEHAVIOUR.names or ():
             record[name] = getattr(self, name)
@@ -94,9 +94,9 @@ class LevelFile(Config):
     """What ``level.json`` holds.
 
     Attributes:
-        format: of the file.
+        format: version of the file's format.
         name: such as ``level-2``.
-        settings: what the level is (``LevelSettings``); what is left out has its default.
+        settings: what the level is (``LevelSettings``); omitted settings have their defaults.
         weights_sha256: of the network's weights.
         about: how it was made.
     """
@@ -114,12 +114,12 @@ class Level:
 
     Attributes:
         name: such as ``level-2``.
-        directory: of its files.
+        directory: holds its files.
         settings: what it is.
         actor: its network.
-        answers: to what it knows of its opponents; ``None`` for a level that learns nothing.
+        answers: how it responds to what it knows of its opponents; ``None`` for a level that learns nothing.
         about: how it was made.
-        digest: SHA-256 over its files: levels with the same digest are the same.
+        digest: SHA-256 over its files; levels with the same digest are the same.
     """
 
     name: str
@@ -132,16 +132,16 @@ class Level:
 
     @property
     def learns(self) -> bool:
-        """Whether it can learn of its opponents."""
+        """Whether it can learn about its opponents."""
         return self.answers is not None
 
     def leanings(self, contexts: np.ndarray, hands: np.ndarray, general_hands: np.ndarray) -> np.ndarray | None:
-        """What its choices lean to against some opponents.
+        """The leanings of its choices against some opponents.
 
         Args:
             contexts: what is known of each, ``float32[n, CONTEXT_WIDTH]``.
-            hands: of each that were shown, ``int64[n]``.
-            general_hands: hands by which it plays what holds against anybody, ``int64[n]``.
+            hands: number of shown hands of each, ``int64[n]``.
+            general_hands: number of hands that counts for the part that applies to every opponent, ``int64[n]``.
 
         Returns:
             ``float64[n, NUM_WEIGHTS]``; ``None`` for a level that learns nothing.
@@ -151,7 +151,7 @@ class Level:
         return self.answers.leanings(contexts, self.settings.general_share(general_hands), self.settings.share(hands))
 
     def told(self, contexts: np.ndarray, hands: np.ndarray) -> np.ndarray | None:
-        """What its network is told of some opponents, from what ``leanings`` follow from: ``float32[n, TOLD_WIDTH]``.
+        """What its network is told of some opponents, ``float32[n, TOLD_WIDTH]``; arguments as in ``leanings``.
 
         ``None`` for a level that learns nothing, or whose network is told nothing.
         """
@@ -170,12 +170,12 @@ class Level:
 
 
 def files_of(directory: Path) -> tuple[str, ...]:
-    """The files of a level, in the order in which they make its digest."""
+    """The files of a level, in the order in which its digest reads them."""
     return FILES + ((ANSWERS,) if (directory / ANSWERS).is_file() else ())
 
 
 def digest_of(directory: Path, files: Sequence[str] = ()) -> str:
-    """SHA-256 over the files of a level, or over some of them: those of ``FILES`` make how it plays while it learns nothing."""
+    """SHA-256 over the files of a level, or over some of them: ``FILES`` alone determine how it plays while it learns nothing."""
     digest = hashlib.sha256()
     for name in files or files_of(directory):
         try:
@@ -187,14 +187,14 @@ def digest_of(directory: Path, files: Sequence[str] = ()) -> str:
 
 
 def load_level(name: str | int | Path, with_answers: bool = True) -> Level:
-    """A level by its name, its number or its directory, checked.
+    """Loads a level by its name, its number or its directory, and checks it.
 
     Args:
-        name: what to load; a ``Path`` is a directory, also where an installed level has the same name.
-        with_answers: ``False`` to leave its answers alone: it learns nothing then, and they need not be sound.
+        name: what to load; a ``Path`` is always a directory, even if an installed level has the same name.
+        with_answers: ``False`` ignores its answers: it then learns nothing, and they need not be sound.
 
     Raises:
-        GinError: if there is no such level, or a file of it is missing, damaged or of another version.
+        GinError: if there is no such level, or one of its files is missing, damaged or of another version.
     """
     if name == "":
         raise LevelError(f"level must be one of {', '.join(NAMES)} or a level's directory, not empty")
@@ -236,6 +236,6 @@ def load_level(name: str | int | Path, with_answers: bool = True) -> Level:
 def write_level_json(
     directory: Path, name: str, settings: LevelSettings, weights_sha256: str, about: dict[str, Any]
 ) -> None:
-    """Writes the file that makes a checkpoint's directory a level's."""
+    """Writes the file that turns a checkpoint's directory into a level's."""
     file = LevelFile(name=name, settings=settings.model_dump(mode="json"), weights_sha256=weights_sha256, about=about)
     write_json(directory / LEVEL, file.model_dump())

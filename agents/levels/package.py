@@ -1,6 +1,6 @@
 """Levels as directories: built from checkpoints, converted from older formats, exported for other programs, imported after a check.
 
-What is passed on may be a single file as well (``agents.levels.parcel``).
+A level can also be passed on as a single file (``agents.levels.parcel``).
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from agents.network.checkpoint import METADATA, WEIGHTS, drop_context, read_meta
 from ginenv.errors import GinError
 from ginenv.rules import PRESETS
 
-# Hands that a level plays under every preset before it is taken in.
+# Hands that a level plays under every preset before it is imported.
 _CHECK_HANDS = 4
-# Settings of earlier formats that no longer exist.
+# Settings of earlier formats that no longer exist, and ``slack``, which meant something else then.
 _GONE = ("answers", "heeds", "insight", "bot", "noise", "plans", "doubt", "boldness", "slack")
 
 
@@ -45,8 +45,8 @@ def read_settings(title: str, like: str = "", changes: Sequence[str] = ()) -> Le
     """Settings for a level to be built.
 
     Args:
-        title: of a level that is like no other.
-        like: name or directory of a level that they are taken from; the default ones when empty.
+        title: of the level, if ``like`` is empty.
+        like: name or directory of a level whose settings are taken; the defaults when empty.
         changes: settings that differ, as ``key=value``.
 
     Raises:
@@ -59,18 +59,18 @@ def read_settings(title: str, like: str = "", changes: Sequence[str] = ()) -> Le
 def build_level(
     directory: Path, settings: LevelSettings, source: Path, answers: Answers | None = None, replace: bool = False
 ) -> Level:
-    """Makes a level of a checkpoint, best of one that was trained under the level's bounds.
+    """Makes a level from a checkpoint, preferably one that was trained under the level's bounds.
 
     Args:
-        directory: of the level, which gets its name.
+        directory: of the level, which is named after it.
         settings: what it is.
         source: directory of the network, or of a training run, whose best checkpoint is taken.
-        answers: to what it knows of its opponents; without them it learns nothing. Those of a network that is told styles do not suit one
-            that is not, nor the other way round, and are left out.
-        replace: whether it takes the place of a level that is there already.
+        answers: how it responds to what it knows of its opponents; without them it learns nothing. Answers for a network that is told
+            styles do not suit one that is not, nor the other way round; such answers are left out.
+        replace: whether it may replace a level that is there already.
 
     Raises:
-        GinError: if a checkpoint cannot be used, or the directory holds a level that is not to be replaced, or anything else; nothing is
+        GinError: if a checkpoint cannot be used, or the directory holds a level that may not be replaced or anything else; nothing is
             written then.
     """
     if not (directory / LEVEL).is_file():
@@ -93,7 +93,7 @@ def build_level(
 
 
 def _take_checkpoint(source: Path, made: Path) -> None:
-    """Copies the network of a checkpoint, or of a run's best one, without its critic and without its strength, which is no level's."""
+    """Copies the network of a checkpoint, or of a run's best one, without its critic and its strength, which is not the level's."""
     checkpoint = source / "best" if (source / "best" / METADATA).is_file() else source
     for file in (WEIGHTS, METADATA):
         if not (checkpoint / file).is_file():
@@ -105,13 +105,13 @@ def _take_checkpoint(source: Path, made: Path) -> None:
 
 
 def convert_level(directory: Path) -> str:
-    """Converts a level of an earlier format to the present one; returns a sentence that says what changed.
+    """Converts a level of an earlier format to the current one; returns a sentence that says what changed.
 
     Args:
         directory: of the level.
 
     Raises:
-        GinError: if it is not a level, or one that this version cannot play; nothing is changed then.
+        GinError: if it is not a level, or this version cannot play it; nothing is changed then.
     """
     values = read_json_object(directory / LEVEL, f"level {directory}")
     if values.get("format") not in (1, 2):
@@ -153,14 +153,14 @@ def check_plays(level: Level, presets: list[str] | None = None) -> None:
 
 
 def export_level(level: str, to: Path) -> Level:
-    """Writes a level as a directory of its own, which another program loads by its path, or as one file to pass on.
+    """Writes a level as a directory of its own, which another program can load by its path, or as one file to pass on.
 
     Args:
         level: name or directory.
         to: a directory, new or empty, or a new file whose name ends in ``.zip``.
 
     Raises:
-        LevelError: if it is there already or cannot be written, or there is no such level.
+        LevelError: if ``to`` is there already or cannot be written, or there is no such level.
     """
     found = load_level(level)
     if to.suffix == SUFFIX:
@@ -204,7 +204,7 @@ def _copy(source: Path, directory: Path) -> Level:
 
 @contextmanager
 def _made_beside(directory: Path) -> Iterator[Path]:
-    """An empty directory that replaces another once it is filled; an error leaves nothing half-written."""
+    """A new empty directory that replaces ``directory`` once it is filled; an error leaves nothing half-written."""
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{directory.name}.", dir=directory.parent) as beside:

@@ -16,7 +16,7 @@ from agents.levels.level import FILES, Level, LevelError
 from ginenv.errors import GinError
 
 SUFFIX = ".zip"
-# No level is larger; what unpacks to more is not one.
+# More than any level holds; an archive that unpacks to more is refused.
 _MOST_BYTES = 64 << 20
 # The same level makes the same file, whenever it is packed.
 _DATE = (1980, 1, 1, 0, 0, 0)
@@ -28,10 +28,10 @@ def pack(level: Level, file: Path) -> None:
 
     Args:
         level: as installed.
-        file: that does not exist yet.
+        file: to write; it must not exist yet.
 
     Raises:
-        GinError: if the file is there already or cannot be written.
+        GinError: if the file exists already or cannot be written.
     """
     directory = level.directory
     if file.exists():
@@ -51,7 +51,7 @@ def pack(level: Level, file: Path) -> None:
 
 @contextmanager
 def unpacked(file: Path) -> Iterator[Path]:
-    """A directory with the files of a packed level, while it lasts; they have not been checked as a level's.
+    """A temporary directory with the files of a packed level; whether they form a sound level is not checked.
 
     Args:
         file: as ``pack`` writes it.
@@ -70,12 +70,12 @@ def unpacked(file: Path) -> Iterator[Path]:
         try:
             yield made
         except GinError as error:
-            # Where it was unpacked says nothing to anybody.
+            # The temporary path means nothing to the user.
             raise LevelError(str(error).replace(str(made), str(file))) from None
 
 
 def _unpack(archive: zipfile.ZipFile, directory: Path, file: Path) -> None:
-    """Unpacks the members, each by a name that a level's file has: nothing can be written elsewhere, nor more than a level holds."""
+    """Unpacks the members. Only the names of a level's files are allowed, so nothing is written elsewhere; the size is limited."""
     names = archive.namelist()
     strange = [name for name in names if name not in _ALLOWED] or [name for name in names if names.count(name) > 1]
     if strange:

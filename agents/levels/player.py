@@ -1,4 +1,4 @@
-"""A level as a player: it gets to know its opponents by every hand that it observes, and plays each accordingly."""
+"""A level as a player: it learns about its opponents from every hand that it observes, and adapts to each."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _Seen = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 class LevelPlayer(BasePlayer):
     """Plays a level.
 
-    It knows an opponent in each slot until ``forget`` or ``reset``; or one with a name, whose record a profile keeps on disk. What it
-    knows of an opponent moves its choices (``agents.levels.answers``).
+    Without a profile it knows one opponent per slot, until ``forget`` or ``reset``. With a profile it knows one named opponent, whose
+    record is kept on disk. What it knows of an opponent shifts its choices (``agents.levels.answers``).
 
     Args:
         level: as installed.
@@ -45,7 +45,8 @@ class LevelPlayer(BasePlayer):
         profile: where it keeps what it learns.
 
     Attributes:
-        known: the opponents that it knows, a row for each; row 0 is for callers without slots, of whom nothing is learned.
+        known: the opponents that it knows, one row each; row 0 is the profile's opponent; without a profile it is for callers
+            without slots, of whom nothing is learned.
     """
 
     def __init__(self, level: Level, seed: int = 0, learn: bool = True, profile: Profile | None = None) -> None:
@@ -66,7 +67,7 @@ class LevelPlayer(BasePlayer):
 
     @property
     def search_settings(self) -> dict[str, Any] | None:
-        """What the choices of its search depend on (``SearchConfig.decisive``); ``None`` where it does not search."""
+        """What the choices of its search depend on (``SearchConfig.decisive``); ``None`` if it does not search."""
         return None if self.search is None else self.search.search_settings
 
     def rows_of(self, slots: np.ndarray | None, n: int) -> np.ndarray:
@@ -100,17 +101,17 @@ class LevelPlayer(BasePlayer):
 
     def contexts(self, slots: np.ndarray | None, n: int) -> np.ndarray:
         """What is known of each opponent, ``float32[n, CONTEXT_WIDTH]``; zeros where nothing is."""
-        # Making room for a new opponent replaces the array.
+        # The rows first: making room for a new opponent replaces the array.
         rows = self.rows_of(slots, n)
         return self.known.contexts[rows]
 
     def hands_shown(self, slots: np.ndarray | None, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Hands shown of each opponent, and those by which it plays what holds against anybody: ``int64[n]`` each."""
+        """Shown hands of each opponent, and hands that count for the part that applies to every opponent: ``int64[n]`` each."""
         rows = self.rows_of(slots, n)
         return self.known.known["hands"][rows], self.known.general_hands(rows)
 
     def leanings(self, slots: np.ndarray | None, n: int) -> np.ndarray | None:
-        """What its choices lean to against each opponent, ``float64[n, NUM_WEIGHTS]``; ``None`` where it learns nothing."""
+        """The leanings of its choices against each opponent, ``float64[n, NUM_WEIGHTS]``; ``None`` if it learns nothing."""
         if not self.learns:
             return None
         return self.level.leanings(self.contexts(slots, n), *self.hands_shown(slots, n))
@@ -136,7 +137,7 @@ class LevelPlayer(BasePlayer):
         return self.choose(views, self.leanings(slots, n), self.told(slots, n))
 
     def choose(self, views: np.ndarray, leanings: np.ndarray | None, told: np.ndarray | None = None) -> np.ndarray:
-        """Chooses by its network for every view, whatever its opponents: ``VIEW[n]`` to ``int64[n]``.
+        """Chooses by its network for every view, whoever the opponents are: ``VIEW[n]`` to ``int64[n]``.
 
         Args:
             views: ``VIEW[n]``.
@@ -152,7 +153,7 @@ class LevelPlayer(BasePlayer):
         return actions
 
     def _see(self, views: np.ndarray) -> _Seen:
-        """What it notices ``uint8[n, 520]``, whether it declined a knock ``uint8[n]``, legal actions ``int64[n, 3]``, and random words."""
+        """Bounded observations ``uint8[n, 520]``, declined knocks ``uint8[n]``, legal actions ``int64[n, 3]``, and random words."""
         n = len(views)
         rows, declined = np.empty((n, OBSERVATION_SIZE), np.uint8), np.empty(n, np.uint8)
         legal, words = np.empty((n, 3), np.int64), np.empty(n, np.uint64)
@@ -160,7 +161,7 @@ class LevelPlayer(BasePlayer):
         return rows, declined, legal, words
 
     def policy(self, views: np.ndarray, slots: np.ndarray | None) -> np.ndarray:
-        """The logits that a search of this level goes by, ``float32[n, 107]``."""
+        """The logits that this level's search uses as its policy, ``float32[n, 107]``."""
         n = len(views)
         return self._logits(views, self._see(views), self.leanings(slots, n), self.told(slots, n))
 
@@ -174,7 +175,7 @@ class LevelPlayer(BasePlayer):
         return logits
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
-        """Learns from finished hands; a profile has been written when this returns."""
+        """Learns from finished hands; a profile is written before this returns."""
         if not self.learns or slots is None:
             return
         views = np.atleast_1d(views)
@@ -184,16 +185,16 @@ class LevelPlayer(BasePlayer):
         try:
             self.profile.learn(views, self.known)
         except LevelError as error:
-            # A full disk must not end a game: what was learned before stays, on disk and here.
+            # A full disk must not end a game: what was learned before is kept, on disk and in memory.
             warnings.warn(str(error), stacklevel=2)
 
 
 def search_config(level: Level) -> SearchConfig:
-    """The settings of the search of a level that has worlds; what the level does not set of it has the search's own defaults."""
+    """The search settings of a level that has worlds; those that the level does not set have the search's own defaults."""
     # A level that does not search need not wait for the search to load.
     from agents.search.config import SearchConfig
 
-    # With few worlds more particles than these bring nothing (LOG.md).
+    # With few worlds, more particles than this bring nothing (LOG.md).
     worlds = level.settings.worlds
     asked = {"worlds": worlds, "particles": min(1024, 16 * worlds), "slack": level.settings.slack}
     return parse_config(asked, SearchConfig, level.name)
@@ -236,7 +237,7 @@ def make_level(
     kept = None
     if profile is not None:
         check_directory("profile", Path(profile))
-        # Earlier versions took any name, by which a level still finds whom it knows.
+        # Earlier versions accepted any name; a name that is already in the profile stays valid.
         if opponent is not None and spelled(opponent, names := read_names(Path(profile), found)) not in names:
             opponent = check_name(opponent, "an opponent's")
         kept = Profile(Path(profile), found, opponent or "anybody")

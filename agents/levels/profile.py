@@ -1,7 +1,7 @@
 """What a level has learned, on disk: one file for each level, written after every hand.
 
-The file is replaced as a whole, under a lock, from what stood in it a moment before: a process that is killed loses at most the hand in
-play, and two that play at the same time both count.
+Each write reads the file and replaces it as a whole, under a lock. So a process that is killed loses at most the hand in play, and two
+processes that play at the same time both count.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from agents.people import spelled
 
 FORMAT_VERSION = 3
 DIRECTORY = "levels"
-# Earlier formats counted what levels do no more.
+# Earlier formats counted things that levels no longer do.
 _EARLIER = (1, 2)
-# What files of this format held once, and nothing reads any more.
+# What files of this format once held and nothing reads any more.
 _ONCE_HELD = ("evidence", "tests")
 
-# Characters of a level's name, and of what it is made of, in the name of its file.
+# Characters of a level's name and of its digest in the name of its file.
 _NAME, _DIGEST = 40, 16
-# More hands than these are no result of play.
+# Play cannot produce more hands than this.
 _Hands = Annotated[float, Field(ge=0, le=2**31)]
 _Number = Annotated[float, Field(ge=-1e12, le=1e12)]
 
@@ -60,9 +60,9 @@ class _File(Config):
 
 
 def profile_path(home: Path, level: Level) -> Path:
-    """Where a level keeps what it learns under a home directory.
+    """The file in which a level keeps what it learns, under a home directory.
 
-    Levels of one's own may have any name, also that of an installed one, and may be built anew: what they are made of tells them apart.
+    A user's own level may have any name, even that of an installed one, and may be rebuilt. Its digest tells such levels apart.
     """
     name = re.sub(r"[^\w.-]", "_", level.name)[:_NAME]
     of_its_own = "" if level.directory == INSTALLED / level.name else f"-{level.digest[:_DIGEST]}"
@@ -75,10 +75,10 @@ def _checksum(values: dict[str, Any]) -> str:
 
 
 def _read(path: Path, level: Level) -> tuple[_File, bool]:
-    """What a file holds for a level; nothing where there is none, or one of an earlier format: whether it is such a one.
+    """A file's content for a level, empty if there is no file or it has an earlier format; and whether it has an earlier format.
 
     Raises:
-        LevelError: if it is damaged or of another version. It is left as it is.
+        LevelError: if the file is damaged or of another version. It is left as it is.
     """
     empty = _File(format=FORMAT_VERSION, level=level.name, opponents={})
     try:
@@ -99,7 +99,7 @@ def _read(path: Path, level: Level) -> tuple[_File, bool]:
             values.pop(name, None)
         file: _File = parse_config(values, _File, path.name)
         for known in file.opponents.values():
-            # Raises where they are no precisions.
+            # Raises if it is not a precision matrix.
             np.linalg.cholesky(square(known.precision))
     except ValueError as error:
         remedy = f"reset the level ({path.stem}) to begin anew, or put an older copy of {path} in its place"
@@ -108,7 +108,7 @@ def _read(path: Path, level: Level) -> tuple[_File, bool]:
 
 
 def _acquaintances(file: _File, opponent: str) -> Acquaintances:
-    """The opponent in row 0, and after it the others, of whom only hands and habits are read."""
+    """The opponent in row 0, then the others, of whom only hands and habits are read."""
     opponent = spelled(opponent, file.opponents)
     found = Acquaintances(on_record=True)
     names = [opponent, *(name for name in file.opponents if name != opponent)]
@@ -129,10 +129,10 @@ def read_learned(home: Path, level: Level, opponent: str | None = None) -> dict[
     Args:
         home: the directory.
         level: the level.
-        opponent: the name of one opponent, in any case of its letters, also of one that is not known; all that are when left out.
+        opponent: the name of one opponent, in any letter case, known or not; all known opponents when left out.
 
     Returns:
-        For each name that opponent in row 0, and the others after it.
+        For each name, that opponent in row 0 and the others after it.
 
     Raises:
         LevelError: if the file is damaged.
@@ -143,7 +143,7 @@ def read_learned(home: Path, level: Level, opponent: str | None = None) -> dict[
 
 
 def read_names(home: Path, level: Level) -> list[str]:
-    """The names of those of whom a level has learned, as its file under a home directory has them.
+    """The names of the opponents that a level has learned about, as spelled in its file under a home directory.
 
     Raises:
         LevelError: if the file is damaged.
@@ -154,12 +154,12 @@ def read_names(home: Path, level: Level) -> list[str]:
 class Profile:
     """What a level has learned of one opponent, and of everybody, kept on disk; empty where there is no file yet.
 
-    The file is read at the beginning and again at every hand that is learned; what others teach the level between is not seen.
+    The file is read at the start and again whenever a hand is learned; what others teach the level in between is not seen.
 
     Args:
         home: directory of all profiles.
         level: the level.
-        opponent: name of the opponent, in any case of its letters.
+        opponent: name of the opponent, in any letter case.
 
     Raises:
         LevelError: if the file is damaged, or its directory cannot be made.
@@ -177,7 +177,7 @@ class Profile:
             self._set_aside()
 
     def _set_aside(self) -> None:
-        """Keeps a file of an earlier format beside the one that follows it, and says so."""
+        """Renames a file of an earlier format, so that it is kept beside the new one, and warns."""
         kept = self.path.with_suffix(".json.old")
         try:
             with FileLock(self.path.with_suffix(".lock")):
@@ -195,7 +195,7 @@ class Profile:
         _copy(_acquaintances(self._file, self.opponent), known)
 
     def learn(self, views: np.ndarray, known: Acquaintances) -> None:
-        """Learns from finished hands with the opponent as the file on disk knows it, writes the file, and puts the result into row 0.
+        """Adds finished hands to what the file on disk knows of the opponent, writes the file, and puts the result into row 0.
 
         Raises:
             LevelError: if the file is damaged or cannot be written; it is left as it was.

@@ -21,7 +21,7 @@ from agents.opponent_model.posterior import CONTEXT_WIDTH
 from ginenv.actions import KNOCK, PHASE_DISCARD, STOCK, UPCARD
 from ginenv.melds import card_points
 
-# What a weight above and one below other people's means, by feature.
+# By feature: what a weight above other people's means, and what one below means.
 _MEANING: dict[str, tuple[str, str]] = {
     "points of deadwood more than the best discard leaves / 10": (
         "keeps cards at the cost of deadwood",
@@ -66,9 +66,9 @@ _MEANING: dict[str, tuple[str, str]] = {
     ),
 }
 assert set(_MEANING) == set(FEATURES)
-# A belief is told from this much certainty and distance (in other people's standard deviations) on; and so many of them.
+# A belief is reported above this certainty and distance (in other people's standard deviations), and at most this many are.
 _CERTAIN, _FAR, _TOLD = 0.25, 0.5, 5
-# What a belief says can be counted too: the habit, and whether the belief means more of it (1) or less (-1) where its weight is high.
+# Beliefs that counts can check: the habit that is counted, and whether a high weight means more of it (1) or less (-1).
 _COUNTED: dict[str, tuple[str, int]] = {
     **dict.fromkeys(DRAWS, ("takes the upcard", 1)),
     "the first upcard": ("takes the first upcard", 1),
@@ -78,15 +78,15 @@ _COUNTED: dict[str, tuple[str, int]] = {
     "king or queen": ("throws a card of ten points in the first three turns", 1),
 }
 assert set(_COUNTED) <= set(FEATURES) and {habit for habit, _ in _COUNTED.values()} <= set(HABITS)
-# Chances from which on a count is evidence against a belief, and the shares that leave no room for "seldom" and for "often".
+# A count is evidence against a belief from this many chances on; a share this high refutes "seldom", one this low "often".
 _CHANCES, _OFTEN, _SELDOM = 10, 0.9, 0.1
-# Hands whose decisions show what is done differently, how often each is played, and their seed.
+# Number of hands whose decisions show what the level does differently, how often each is played, and their seed.
 _PROBES, _TURNS, _SEED = 60, 4, 17
 
 
 @lru_cache(maxsize=1)
 def _probes() -> np.ndarray:
-    """Views of decisions in some hands between bots, each with several turns of luck: ``VIEW[n]``."""
+    """Views of decisions in some hands between bots, each repeated with different luck: ``VIEW[n]``."""
     seen: list[np.ndarray] = []
 
     class Watcher(StylePlayer):
@@ -102,13 +102,13 @@ def _probes() -> np.ndarray:
 
 
 def conduct(player: LevelPlayer, context: np.ndarray, hands: int, general_hands: int) -> dict[str, float]:
-    """How a level plays some decisions against one opponent, by its network: rates that people understand.
+    """How a level's network plays some decisions against one opponent, as rates that people understand.
 
     Args:
         player: of the level.
         context: what is known of the opponent, ``float32[CONTEXT_WIDTH]``.
-        hands: of it that were shown.
-        general_hands: hands by which it plays what holds against anybody.
+        hands: number of the opponent's hands that were shown.
+        general_hands: number of hands that counts for the part of its answers that applies to every opponent.
     """
     views = _probes()
     level, known, shown = player.level, context[None], np.array([hands])
@@ -183,7 +183,7 @@ def _findings(player: LevelPlayer, opponent: str, known: Acquaintances, before: 
 
 
 def _is_refuted(feature: str, far: float, did: np.ndarray, could: np.ndarray) -> bool:
-    """Whether counts speak against the words for a weight: weights that depend on each other say the right thing only together."""
+    """Whether counts contradict the words for a weight: weights that depend on each other are right only together."""
     habit, sense = _COUNTED.get(feature, ("", 0))
     if not sense or could[HABITS.index(habit)] < _CHANCES:
         return False
@@ -213,7 +213,7 @@ def _of_opponent(found: dict[str, Any]) -> list[str]:
 
 
 def what_did_you_learn(home: Path, level: Level, opponent: str | None = None) -> str:
-    """What a level has learned of an opponent (of all when left out), and how much it plays of what holds against anybody.
+    """What a level has learned of an opponent (of all when left out), and how much it plays of what applies to every opponent.
 
     Raises:
         LevelError: if the file that holds it is damaged.

@@ -23,7 +23,7 @@ _THREW = 52 * PLANES.index("cards the opponent discarded in this hand")
 _REFUSED = 52 * PLANES.index("upcards the opponent could have taken and did not")
 _NAMES = [name for name, _ in FACTS]
 _KNOWN_COUNT = 52 * len(PLANES) + _NAMES.index("cards I know of the opponent's hand")
-_HAS_TAKEN = 52 * len(PLANES) + _NAMES.index("the opponent has taken an upcard in this hand")
+_HAS_TAKEN = 52 * len(PLANES) + _NAMES.index("the opponent holds an upcard that it took in this hand")
 
 
 @kernel

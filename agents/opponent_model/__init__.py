@@ -1,1 +1,1 @@
-"""Knowing an opponent: what it chooses, told from the hands that were shown, and how likely that makes what it does next."""
+"""Models of an opponent: how it chooses, learned from the hands that were shown, and how likely that makes its next choices."""

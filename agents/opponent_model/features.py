@@ -1,6 +1,6 @@
-"""What an opponent's choices are made of: features of a discard, of a draw and of a knock, from the cards that it held.
+"""The features that explain an opponent's choices: of a discard, of a draw and of a knock, from the cards that it held.
 
-A choice model gives each feature a weight. The weights of one opponent stand in one row: those of discards, then of draws, then of knocks.
+A choice model gives each feature a weight. One opponent's weights form one row: those of discards, then of draws, then of knocks.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ DRAWS = (
     "would let it knock",
     "the first upcard",
 )
-# Of knocking where gin is not reached.
+# Of knocking without gin.
 KNOCKS = (
     "any knock",
     "deadwood / 10",
@@ -71,17 +71,17 @@ def _two_away(card, cards):
 
 @kernel
 def discard_rows(cards, allowed, t, hand_size, rows):
-    """Writes the features of the discards of eleven cards.
+    """Writes the features of the allowed discards from eleven cards.
 
     Args:
         cards: the eleven cards.
         allowed: those of them that may be discarded.
         t: the ``TURN``.
-        hand_size: cards of a hand.
+        hand_size: number of cards in a hand.
         rows: ``float64[MOST_CARDS, NUM_DISCARDS]``, one row for each allowed card, the lowest first.
 
     Returns:
-        The number of rows, and which of them the card discarded is (-1: none).
+        The number of rows, and which of them is the card that was discarded (-1: none).
     """
     melded = melded_cards(cards)
     whole = points_of(cards & ~melded)
@@ -124,7 +124,7 @@ def discard_rows(cards, allowed, t, hand_size, rows):
 
 @kernel
 def draw_row(cards, t, limit, row):
-    """Writes the features of taking the upcard of a turn with ten cards to ``float64[NUM_DRAWS]``."""
+    """Writes the features of taking a turn's upcard, with ten cards in hand, to ``float64[NUM_DRAWS]``."""
     card = np.int64(t.top)
     bit = np.int64(1) << card
     now = deadwood(cards)

@@ -1,7 +1,7 @@
 """Fitting what strangers are like: a normal distribution of weights over a population whose hands are all known.
 
-Every style's weights are fitted to its hands with the cards that it truly held, under the present prior; the prior becomes the mean and
-the covariance of the styles' weights, what is uncertain of each included (expectation and maximisation, some rounds of it).
+Each style's weights are fitted to its hands, with the cards that it truly held, under the current prior. The prior then becomes the mean
+and the covariance of the styles' weights, including each one's uncertainty. This is repeated for some rounds (expectation-maximisation).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from ginenv.history import M_DISCARD, M_DRAW, M_FORCED_DRAW, M_KNOCK, M_PASS, mo
 from ginenv.jit import kernel, popcount
 
 _ROUNDS = 8
-# The prior of the first round: nothing is preferred, and weights are of the order of a few.
+# The prior of the first round: no preferences, and weights of the order of a few.
 _FIRST_DEVIATION = 3.0
 
 
@@ -45,9 +45,9 @@ def drawn_cards(v, deck, position, drawn):
     """Writes the card that the opponent drew from the stock in each of its turns (-1: none) to ``int64[MAX_TURNS]``.
 
     Args:
-        v: its opponent's view of the finished hand.
+        v: the finished hand's view from the other seat.
         deck: ``uint8[52]``, in the order dealt.
-        position: next card of the stock at the end.
+        position: of the stock's next card in the deck, at the end of the hand.
         drawn: written.
     """
     place = np.int64(position)
@@ -68,7 +68,7 @@ def drawn_cards(v, deck, position, drawn):
 
 @kernel
 def add_true_hand(v, deck, position, w, space, drawn, gradient, curve, tempered):
-    """Adds the choices of a shown hand with the cards truly held; returns log-likelihood and the number of turns."""
+    """Adds the choices of a shown hand with the cards truly held; returns the log-likelihood and the number of turns."""
     cards = np.int64(shown_hand(v))
     if cards == 0:
         return 0.0, 0
@@ -118,9 +118,9 @@ def fit_prior(
     Args:
         views: ``VIEW[n]``, final views of the styles' opponent.
         decks: ``uint8[n, 52]``, the cards of each hand in the order dealt.
-        positions: ``int64[n]``, next card of each hand's stock at its end.
+        positions: ``int64[n]``, position of the stock's next card at the end of each hand.
         rows: ``int64[n]``, the style of each hand, numbered from 0.
-        tempered: stands in the prior (see ``ModelPrior``).
+        tempered: is stored in the prior (see ``ModelPrior``).
 
     Returns:
         The prior, the styles' weights ``float64[m, NUM_WEIGHTS]``, and the log-likelihood of all choices by round.
@@ -143,14 +143,14 @@ def fit_prior(
     return ModelPrior(mean, covariance, tempered), weights, logs
 
 
-# A choice of a hand, with the features of what could be chosen.
+# A choice in a hand, with the features of what could be chosen.
 CHOICE = np.dtype(
     [
         ("hand", np.int64),
         ("kind", np.uint8),  # position in KINDS
-        ("count", np.uint8),  # of discards to choose among
-        ("chosen", np.uint8),  # which of them; of draws and knocks 1 for yes
-        ("rows", np.float32, (MOST_CARDS, NUM_DISCARDS)),  # the first row alone of draws and knocks
+        ("count", np.uint8),  # number of discards to choose among
+        ("chosen", np.uint8),  # which of them; for draws and knocks, 1 for yes
+        ("rows", np.float32, (MOST_CARDS, NUM_DISCARDS)),  # draws and knocks use the first row alone
     ],
     align=True,
 )
@@ -225,7 +225,7 @@ class Choices:
         self.records, self.hand = records, records["hand"]
 
     def chances(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What weights foretell: probabilities of all discards ``[n, MOST_CARDS]``, and of yes ``[n]`` for draws and knocks.
+        """What weights predict: probabilities of all discards ``[n, MOST_CARDS]``, and of yes ``[n]`` for draws and knocks.
 
         Args:
             weights: ``float64[n, NUM_WEIGHTS]``, one row for each choice.
@@ -254,7 +254,7 @@ class Choices:
 
 
 def true_choices(views: np.ndarray, decks: np.ndarray, positions: np.ndarray) -> Choices:
-    """The choices of hands that were shown, with the cards truly held; arguments as of ``fit_prior``."""
+    """The choices of hands that were shown, with the cards truly held; arguments as in ``fit_prior``."""
     space, drawn = np.zeros(1, WORKSPACE), np.zeros(MAX_TURNS, np.int64)
     out = np.zeros(len(views) * _MOST_CHOICES, CHOICE)
     count = _all_choices(views, decks, positions, space, drawn, np.zeros(3 * MAX_TURNS, CHOICE), out)

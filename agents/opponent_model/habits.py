@@ -1,4 +1,4 @@
-"""Counts that people understand of what an opponent does: evidence beside the model's weights, which nothing is played by."""
+"""Counts of what an opponent does, which people understand: evidence beside the model's weights, not used in play."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ginenv.engine import End
 from ginenv.jit import kernel
 from ginenv.melds import card_points
 
-# Each is counted with the chances there were for it.
+# Each is counted together with the chances there were for it.
 HABITS = (
     "knocks by the third turn",
     "goes gin",

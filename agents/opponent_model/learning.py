@@ -1,9 +1,9 @@
 """Learning an opponent's weights from the hands that were shown: an online Laplace approximation of the posterior.
 
-A hand that is shown fixes the eleven cards before the opponent's last discard. Further back one of the cards then held came from the stock
-in each turn, and it is not known which: of the ways in which the cards can have come, all are equally likely before looking at the choices.
-So a hand is traced back in several samples at once, which are redrawn by how well they explain the choices (a particle filter backwards in
-time). Each hand is one Newton step from the posterior of the hands before, on the mean over the samples.
+A shown hand fixes the eleven cards before the opponent's last discard. Further back, one of the cards then held came from the stock in each
+turn, and it is not known which. Before looking at the choices, all ways in which the cards can have come are equally likely. So a hand is
+traced back in several samples at once, which are resampled by how well they explain the choices (a particle filter backwards in time). Each
+hand is one Newton step from the posterior of the hands before, on the mean over the samples.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from ginenv.jit import ctz, kernel, mix, next_word, popcount
 from ginenv.melds import deadwood
 
 SAMPLES = 8
-# Logarithms of probabilities are not let below this: a choice that the model rules out tells no more than a rare one.
+# Least log-probability: a choice that the model rules out tells no more than a rare one.
 LEAST_LOG = -12.0
 # Points of deadwood.
 _NEVER = 15
-# Further than this the curvature says nothing.
+# Longest step of a weight: further away, the curvature says nothing.
 _LONGEST_STEP = 3.0
 
 WORKSPACE = np.dtype(
@@ -62,7 +62,7 @@ def _log_chance_of_one(score, yes):
 
 @kernel
 def _two_way(w, first, count, row, yes, gradient, curve, tempered):
-    """Adds a choice between two: returns its log-likelihood."""
+    """Adds a choice between two options; returns its log-likelihood."""
     score = 0.0
     for k in range(count):
         score += w[first + k] * row[k]
@@ -81,7 +81,7 @@ def _two_way(w, first, count, row, yes, gradient, curve, tempered):
 
 @kernel
 def _many_way(w, rows, n, chosen, chances, gradient, curve, tempered):
-    """Adds a choice among discards: returns its log-likelihood."""
+    """Adds a choice among discards; returns its log-likelihood."""
     most = -1e300
     for i in range(n):
         score = 0.0
@@ -115,7 +115,7 @@ def _many_way(w, rows, n, chosen, chances, gradient, curve, tempered):
 
 @kernel
 def add_discard(w, cards, t, limit, size, may_return, space, gradient, curve, tempered):
-    """Adds what was done with eleven cards: a knock or none, and the discard where it did not knock.
+    """Adds what was done with eleven cards: whether to knock and, if not, the discard.
 
     Args:
         w: ``float64[NUM_WEIGHTS]``.
@@ -127,10 +127,10 @@ def add_discard(w, cards, t, limit, size, may_return, space, gradient, curve, te
         space: a ``WORKSPACE``.
         gradient: ``float64[NUM_WEIGHTS]``, added to.
         curve: ``float64[NUM_WEIGHTS, NUM_WEIGHTS]``, whose lower half is added to.
-        tempered: factor on what is added to them; 0 for none.
+        tempered: factor on what is added to ``gradient`` and ``curve``; 0 adds nothing.
 
     Returns:
-        The log-likelihood, 0 where there was no choice.
+        The log-likelihood, 0 if there was no choice.
     """
     allowed = cards
     if t.took and not may_return:
@@ -150,7 +150,7 @@ def add_discard(w, cards, t, limit, size, may_return, space, gradient, curve, te
 
 @kernel
 def add_draw(w, cards, t, limit, space, gradient, curve, tempered):
-    """Adds whether it took the upcard with these ten cards; as ``add_discard``."""
+    """Adds whether it took the upcard with these ten cards; arguments as in ``add_discard``."""
     if t.top < 0:
         return 0.0
     draw_row(cards, t, limit, space.row)
@@ -159,7 +159,7 @@ def add_draw(w, cards, t, limit, space, gradient, curve, tempered):
 
 @kernel
 def before_turn(cards, t, card):
-    """The ten cards before a turn from those after it, where ``card`` came from the stock (-1: none did)."""
+    """The ten cards before a turn, from those after it, if ``card`` came from the stock (-1: none did)."""
     if t.discarded >= 0:
         cards |= np.int64(1) << t.discarded
     if t.took:
@@ -182,14 +182,14 @@ def _add_turns(w, cards, k, v, size, space, gradient, curve, tempered):
 
 @kernel
 def _regret(cards, t):
-    """By how much more deadwood than the best discard the discard of a turn left, where these ten cards are left."""
+    """How much more deadwood than the best discard a turn's discard left, if it left these ten cards."""
     eleven = cards | np.int64(1) << t.discarded
     return deadwood(cards) - least_deadwood(eleven, eleven)[1]
 
 
 @kernel
 def _log_of_way(w, cards, count, k, v, size, space):
-    """How well ten cards before turn ``k`` explain what came before; the workspace holds ``count`` ways with their logarithms already."""
+    """How well ten cards before turn ``k`` explain the earlier choices; the workspace already holds ``count`` ways and their logarithms."""
     for j in range(count):
         if space.ways[j] == cards:
             # Many samples are equal, and different ones may have come from the same cards.
@@ -197,14 +197,14 @@ def _log_of_way(w, cards, count, k, v, size, space):
     if k > 0:
         before = space.turns[k - 1]
         if before.discarded >= 0 and _regret(cards, before) > _NEVER:
-            # What costs much is hardly ever thrown; how much precisely does not matter.
+            # A discard that costs much is hardly ever made; how much exactly does not matter.
             return LEAST_LOG
     return _add_turns(w, cards, k, v, size, space, space.gradient, space.curve, 0.0)
 
 
 @kernel
 def _guess(w, k, v, size, space, alive, stream):
-    """Replaces the samples after turn ``k`` by samples before it, drawn from all ways to go back by how well they explain what came before.
+    """Replaces the samples after turn ``k`` by samples before it, drawn from all ways back by how well they explain the earlier choices.
 
     Returns:
         The number of samples and the stream's new state.
@@ -248,7 +248,7 @@ def _guess(w, k, v, size, space, alive, stream):
 
 @kernel
 def shown_hand(v):
-    """The opponent's ten cards at the end of a hand, what it laid off included; 0 where they were not shown."""
+    """The opponent's ten cards at the end of a hand, including those it laid off; 0 if they were not shown."""
     return v.shown | v.laid if v.knocker == 0 else v.shown
 
 
@@ -257,7 +257,7 @@ def trace_hand(v, w, space, tempered):
     """Traces a finished hand back in samples, and leaves the gradient and curvature of its log-likelihood in the workspace.
 
     Returns:
-        The number of the opponent's turns, 0 where its hand was not shown.
+        The number of the opponent's turns, 0 if its hand was not shown.
     """
     cards = np.int64(shown_hand(v))
     if cards == 0:
@@ -336,7 +336,7 @@ def newton_step(w, precision, gradient, curve, factor):
 
 @kernel
 def learn_hand(v, w, precision, space, tempered):
-    """Moves weights and precision of an opponent by what a finished hand showed; returns whether it showed anything."""
+    """Updates an opponent's weights and precision from a finished hand; returns whether the hand showed anything."""
     if trace_hand(v, w, space, tempered) == 0:
         return False
     newton_step(w, precision, space.gradient, space.curve, space.factor)

@@ -1,4 +1,4 @@
-"""What is known of opponents: a normal distribution of each one's weights, begun at the population's and moved by every hand shown."""
+"""What is known of opponents: a normal distribution of each one's weights, which starts as the population's; every shown hand moves it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class ModelPrior:
         """From plain values.
 
         Raises:
-            GinError: if they are not of this version's features.
+            GinError: if they were made for other features than this version's.
         """
         if values.get("features") != list(FEATURES):
             raise GinError(
@@ -73,10 +73,10 @@ class ModelPrior:
 
 
 def square(lower: list[float]) -> np.ndarray:
-    """The symmetric matrix of its lower half, row by row.
+    """The symmetric matrix with this lower half, given row by row.
 
     Raises:
-        ValueError: for another number of values.
+        ValueError: if the number of values is wrong.
     """
     values, places = np.array(lower, float), np.tril_indices(NUM_WEIGHTS)
     if values.shape != places[0].shape:
@@ -102,7 +102,7 @@ def _learn(views, rows, known, space, tempered):
 
 @kernel
 def _spread(precision, space, out):
-    """Writes the standard deviations of a precision matrix's normal distribution."""
+    """Writes the standard deviations of the normal distribution with a given precision matrix."""
     factorise(precision, space.factor)
     for a in range(NUM_WEIGHTS):
         for b in range(NUM_WEIGHTS):
@@ -154,10 +154,10 @@ class Knowledge:
         _learn(views, np.asarray(rows, np.int64), self.known, self._space, weight * self.prior.tempered)
 
     def context(self, rows: np.ndarray) -> np.ndarray:
-        """What is known as numbers, ``float32[n, CONTEXT_WIDTH]``: all 0 for a stranger.
+        """What is known, as numbers, ``float32[n, CONTEXT_WIDTH]``: all 0 for a stranger.
 
-        First 1 where a hand was shown, then how far each weight's mean is from the population's, in the population's standard deviations,
-        then how certain it is, from 0 (as a stranger's) to 1.
+        First a flag: 1 where a hand was shown. Then how far each weight's mean is from the population's, in the population's standard
+        deviations. Then how certain each weight is, from 0 (as for a stranger) to 1.
 
         Args:
             rows: ``int[n]``, the opponents.
@@ -173,10 +173,10 @@ class Knowledge:
         return {"hands": int(known["hands"]), "mean": known["mean"].tolist(), "precision": lower.tolist()}
 
     def load(self, row: int, values: dict[str, Any]) -> None:
-        """Puts in what ``to_dict`` gave.
+        """Restores what ``to_dict`` gave.
 
         Raises:
-            GinError: if the values are of other features, or no numbers.
+            GinError: if the values are of other features, or not numbers.
         """
         mean, precision, hands, fits = np.zeros(0), np.zeros(0), 0, False
         try:

@@ -1,4 +1,4 @@
-"""The opponent's turns in a hand, with all that was known to it and to everybody when it chose."""
+"""The opponent's turns in a hand, with all that it and everybody knew when it chose."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ginenv.history import M_DISCARD, M_DRAW, M_FORCED_DRAW, M_KNOCK, M_PASS, M_
 from ginenv.jit import kernel
 from ginenv.state import NO_CARD
 
-# A turn without a discard is a refusal of the upcard, with which a hand begins or ends.
+# A turn without a discard is a refusal of the upcard, at the beginning or the end of a hand.
 TURN = np.dtype(
     [
         ("before", np.int64),  # cards that it was known to hold before its draw
@@ -16,12 +16,12 @@ TURN = np.dtype(
         ("mine", np.int64),  # cards that I was known to hold
         ("cold", np.int64),  # cards that I had discarded or refused
         ("top", np.int16),  # upcard that it refused or took, -1 where there was none
-        ("discarded", np.int16),  # its discard, of a knock too; -1 for a refusal
+        ("discarded", np.int16),  # its discard, also in a knock; -1 for a refusal
         ("took", np.uint8),
         ("drew", np.uint8),  # 1 if it drew a card from the stock
         ("first", np.uint8),  # 1 where the upcard is the one turned at the deal
         ("knocked", np.uint8),
-        ("number", np.uint8),  # of its own turn with a discard, from 1
+        ("number", np.uint8),  # number among its own turns with a discard, from 1
     ],
     align=True,
 )
@@ -69,7 +69,7 @@ def read_turns(v, turns):
         if move.kind == M_DISCARD or move.kind == M_KNOCK:
             t.discarded = move.card
             t.knocked = 1 if move.kind == M_KNOCK else 0
-            # The pile as the opponent saw it before.
+            # The pile as the opponent saw it before its discard.
             t.pile, t.mine, t.cold = pile & ~bit, mine, cold
             known &= ~bit
             number += 1

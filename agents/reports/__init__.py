@@ -1,1 +1,1 @@
-"""What turns results into something to read: tables in the terminal, HTML, pictures."""
+"""Turns results into something to read: tables in the terminal, HTML, pictures."""

@@ -33,7 +33,7 @@ def _curve(gains: list[float], hands: int) -> Markup:
 
 
 def _columns(rows: dict[str, dict[str, Any]]) -> list[str]:
-    """Keys that hold an estimate in some of the rows."""
+    """Keys that hold an estimate in at least one row."""
     return list(dict.fromkeys(key for row in rows.values() for key, value in row.items() if isinstance(value, dict)))
 
 
@@ -47,7 +47,7 @@ GAINS = {
 
 
 def adaptation_tables(document: dict[str, Any]) -> list[Table]:
-    """The figures for a terminal."""
+    """The figures as tables for a terminal."""
     windows = list(document["total_gain"])
     headings = [f"hands {window.replace('_', '–')}" for window in windows]
     means = Table("mean over the opponents", title=f"what {escape(document['level'])} gains by learning, points a hand")
@@ -69,7 +69,7 @@ def adaptation_tables(document: dict[str, Any]) -> list[Table]:
 
 
 def report_adaptation(document: dict[str, Any], command: str) -> str:
-    """The report of the figures of ``agents.levels.bench.adaptation``."""
+    """The HTML report of the figures from ``agents.levels.bench.adaptation``."""
     return page(
         "adaptation.html",
         document=document,

@@ -1,8 +1,8 @@
-"""What a network knows of its opponent's hand beyond counting cards: log-loss by turn.
+"""What a network knows about its opponent's hand beyond counting cards: log-loss by turn.
 
-It is measured over the unseen cards: not in the own hand, nor in the pile, nor taken by the opponent from the pile and still held. Some
-of them are in the opponent's hand, the others in the stock; counting gives each the same chance to be in the hand, which is the best
-that can be said without reading the opponent's choices.
+It is measured over the unseen cards: those not in the seat's own hand, not in the discard pile, and not taken from the pile by the
+opponent and still held. Some unseen cards are in the opponent's hand, the others in the stock. Counting gives each the same chance to be
+in the hand, which is the best estimate without reading the opponent's choices.
 
 Deals are those kept for reports; intervals are 95 %, clustered by deal (each is played twice, with seats exchanged).
 """
@@ -29,19 +29,19 @@ _CARDS = np.arange(52)
 
 
 def card_rows(masks: np.ndarray) -> np.ndarray:
-    """Masks ``int64[n]`` as booleans ``[n, 52]``."""
+    """Card masks ``int64[n]`` as booleans ``[n, 52]``."""
     return ((masks[:, None] >> _CARDS) & 1).astype(bool)
 
 
 def belief_logits(actor: FrozenActor, views: np.ndarray) -> np.ndarray:
-    """An actor's belief over the opponent's hand: ``VIEW[n]`` to logits ``float32[n, 52]``."""
+    """An actor's belief about the opponent's hand: ``VIEW[n]`` to logits ``float32[n, 52]``."""
     # A seat that declined a knock plays for gin, as with ``NetworkPlayer``.
     inputs = actor_inputs(actor, views, encode_views(views), (views["declined"] > 0).astype(np.uint8))
     return actor(inputs, "belief").numpy()
 
 
 def counting_chances(views: np.ndarray) -> np.ndarray:
-    """The chance that an unseen card is in the opponent's hand, by counting alone: ``float64[n]``."""
+    """The probability that an unseen card is in the opponent's hand, by counting alone: ``float64[n]``."""
     unseen = card_rows(views["unseen"]).sum(1)
     return (unseen - views["stock"]) / unseen
 
@@ -50,9 +50,9 @@ def log_losses(chances: np.ndarray, views: np.ndarray, hidden: np.ndarray) -> np
     """Log-loss of the true hand, summed over the unseen cards of each view: ``float64[n]``, in nats.
 
     Args:
-        chances: that the opponent holds each card, ``[n, 52]``, or ``[n, 1]`` for all the same.
+        chances: probability that the opponent holds each card, ``[n, 52]``, or ``[n, 1]`` if it is the same for all.
         views: ``VIEW[n]``.
-        hidden: ``int64[n]`` the opponent's true hand.
+        hidden: ``int64[n]``, the opponent's true hand.
     """
     chances = np.clip(chances.astype(np.float64), 1e-9, 1 - 1e-9)
     losses = -np.where(card_rows(hidden), np.log(chances), np.log1p(-chances))
@@ -60,11 +60,11 @@ def log_losses(chances: np.ndarray, views: np.ndarray, hidden: np.ndarray) -> np
 
 
 class BeliefMeter:
-    """Adds up losses of side 0 by its own turn and by deal, once a turn, when it is to discard.
+    """Adds up the losses of side 0 by its own turn and by deal: once a turn, when it is to discard.
 
     Args:
-        actor: whose beliefs are measured.
-        pairs: deals that will be played.
+        actor: the actor whose beliefs are measured.
+        pairs: number of deals that will be played.
     """
 
     def __init__(self, actor: FrozenActor, pairs: int) -> None:
@@ -87,15 +87,15 @@ class BeliefMeter:
         np.add.at(self.views, place[0], 1)
 
     def loss(self, turn: int) -> Estimate:
-        """The network's loss a card in a turn (from 1)."""
+        """The network's loss per card in a turn (from 1)."""
         return ratio(self.network[turn - 1], self.cards[turn - 1])
 
     def counted(self, turn: int) -> Estimate:
-        """The loss a card of counting alone."""
+        """The loss per card of counting alone."""
         return ratio(self.counting[turn - 1], self.cards[turn - 1])
 
     def below(self, turn: int) -> Estimate:
-        """How far the network is below counting, as a part of counting's loss."""
+        """How far the network's loss is below that of counting, as a fraction of the latter."""
         part = ratio(self.network[turn - 1], self.counting[turn - 1])
         return Estimate(1 - part.mean, part.half)
 

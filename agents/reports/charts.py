@@ -1,4 +1,4 @@
-"""Charts with matplotlib: as SVG within a page or a file of its own, or as pixels for TensorBoard.
+"""Charts with matplotlib: as SVG within a page or in a separate file, or as pixels for TensorBoard.
 
 The same figures give the same bytes: ids come from a fixed salt, and no date is written.
 """
@@ -17,12 +17,12 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-# Colours of the pages (templates/style.css); within a page they follow its light or dark scheme.
+# Colours of the pages (templates/style.css); within a page they follow the page's light or dark scheme.
 INK, SOFT, LINE, ACCENT = "#1d2a33", "#5d6d78", "#dfe5e8", "#1f7a5c"
 _VARIABLES = {INK: "var(--ink)", SOFT: "var(--soft)", LINE: "var(--line)", ACCENT: "var(--accent)"}
 
 _STYLE: dict[Any, Any] = {
-    # A dollar in a player's name begins no formula.
+    # A dollar sign in a player's name does not start a formula.
     "text.parse_math": False,
     "svg.hashsalt": "gin",
     "svg.fonttype": "none",
@@ -44,12 +44,12 @@ _NOTHING = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
 @contextmanager
 def drawing(width: float, height: float, columns: int = 1) -> Iterator[tuple[Figure, list[Axes]]]:
-    """A figure and its axes in the style of the reports, while something is drawn.
+    """A figure and its axes for drawing in the style of the reports.
 
     Args:
-        width: in inches.
-        height: in inches.
-        columns: axes side by side.
+        width: width in inches.
+        height: height in inches.
+        columns: number of axes side by side.
     """
     with matplotlib.rc_context(_STYLE):
         figure = Figure((width, height), layout="constrained")
@@ -57,7 +57,7 @@ def drawing(width: float, height: float, columns: int = 1) -> Iterator[tuple[Fig
 
 
 def svg_file(figure: Figure, background: str = "white") -> str:
-    """A figure as a file of its own."""
+    """A figure as the text of a separate SVG file."""
     buffer = io.StringIO()
     with matplotlib.rc_context(_STYLE):
         figure.savefig(buffer, format="svg", metadata=_NOTHING, facecolor=background)
@@ -65,14 +65,14 @@ def svg_file(figure: Figure, background: str = "white") -> str:
 
 
 def svg_of_page(figure: Figure, label: str) -> str:
-    """A figure as an element of a page, in the page's colours.
+    """A figure as an SVG element of a page, in the page's colours.
 
     Args:
         figure: the figure.
-        label: what it shows, for screen readers; no markup.
+        label: what the figure shows, for screen readers; no markup.
     """
     text = svg_file(figure, "none")
-    # Within a page the name spaces are known, and the width is the page's.
+    # Within a page the namespaces are known, and the width is that of the page.
     head, rest = text[text.index("<svg") :].split(">", 1)
     box = re.search(r'viewBox="[^"]*"', head)
     assert box is not None

@@ -1,4 +1,4 @@
-"""Learning curves of runs as one picture: games won against the panel, over decisions and over minutes.
+"""Learning curves of runs in one picture: games won against the panel, over decisions and over minutes.
 
 A run is named after its directory. The band around a line is the 95 % interval of each measurement.
 """
@@ -21,10 +21,10 @@ from agents.files import read_json
 from agents.reports.charts import INK, SOFT, drawing
 from ginenv.errors import GinError, reason_of
 
-# Distinct also for most who see few colours (Okabe and Ito 2008).
+# Distinct also for most people with colour blindness (Okabe and Ito 2008).
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 3)), (0, (1.5, 2)), (0, (6, 2, 1.5, 2)))
-# Where a run's directory, or a checkpoint's, holds a curve.
+# The files that hold the curve in a run's directory and in a checkpoint's.
 _FILES = ("curve.json", "checkpoint.json")
 
 
@@ -33,8 +33,8 @@ class RunCurve:
     """A run's curve.
 
     Attributes:
-        name: as in the legend.
-        points: measurements in order: decisions, minutes, and the panel's results.
+        name: its name in the legend.
+        points: measurements in order: decisions, minutes, and the results against the panel.
     """
 
     name: str
@@ -42,11 +42,11 @@ class RunCurve:
 
     @property
     def opponents(self) -> list[str]:
-        """The opponents that it was measured against."""
+        """The opponents that the run was measured against."""
         return list(dict.fromkeys(name for point in self.points for name in point["panel"]))
 
     def line(self, opponent: str, axis: str) -> np.ndarray:
-        """``float[3, n]``: where the run stood on an axis, its share of games against an opponent, the interval's half-width."""
+        """``float[3, n]``: position on an axis, share of games won against an opponent, and half-width of its interval."""
         rows = [
             (point[axis], point["panel"][opponent]["games_won"], point["panel"][opponent]["half_width"])
             for point in self.points
@@ -56,13 +56,13 @@ class RunCurve:
 
 
 def read_curve(path: Path) -> RunCurve:
-    """The curve of a run, or that of the run that made a checkpoint.
+    """The curve of a run, or of the run that made a checkpoint.
 
     Args:
-        path: a directory of either, or its ``curve.json`` or ``checkpoint.json``.
+        path: the directory of a run or a checkpoint, or its ``curve.json`` or ``checkpoint.json``.
 
     Raises:
-        GinError: if there is none, or it cannot be read.
+        GinError: if there is no curve, or it cannot be read.
     """
     if path.is_dir():
         found = [path / name for name in _FILES if (path / name).is_file()]
@@ -99,7 +99,7 @@ def _panel(axes: Axes, runs: Sequence[RunCurve], opponents: Sequence[str], axis:
 
 
 def curves_figure(runs: Sequence[RunCurve], title: str = "Games won against the panel") -> Figure:
-    """The picture: a colour for each opponent, a dash for each run; over decisions, and over minutes."""
+    """The picture, over decisions and over minutes: a colour for each opponent, a dash pattern for each run."""
     opponents = list(dict.fromkeys(name for run in runs for name in run.opponents))
     rows = max(len(opponents), len(runs) if len(runs) > 1 else 0)
     with drawing(10, 3.8 + 0.2 * rows, columns=2) as (figure, (left, right)):
@@ -122,7 +122,7 @@ def curves_figure(runs: Sequence[RunCurve], title: str = "Games won against the 
 
 
 def halves(runs: Sequence[RunCurve]) -> list[str]:
-    """When each run first won half of the games against each opponent, in words."""
+    """States in words when each run first won half of the games against each opponent."""
     lines = []
     for run in runs:
         for opponent in run.opponents:

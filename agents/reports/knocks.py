@@ -1,6 +1,6 @@
-"""Knocks by own turn and by deadwood left: when it can, how often does a player knock, and what does a knock bring?
+"""Knocks by own turn and by deadwood left: how often a player knocks when it can, and what a knock earns.
 
-Gin is no choice and is left out.
+Gin is left out, because going gin is not a choice.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ def knock_shares(could: np.ndarray, did: np.ndarray) -> list[dict[str, Any]]:
     """Shares of the chances to knock that were used, by groups of turns and deadwood.
 
     Args:
-        could: ``int[turns, deadwood]`` turns in which the player could knock, by own turn (from 0) and least deadwood.
-        did: ``int[turns, deadwood]`` those in which it did.
+        could: ``int[turns, deadwood]``, turns in which the player could knock, by own turn (from 0) and least deadwood.
+        did: ``int[turns, deadwood]``, turns in which it did.
 
     Returns:
         An entry for every group: turns, deadwood, chances, and the share that was used (``None`` where there were none).
@@ -34,14 +34,14 @@ def knock_shares(could: np.ndarray, did: np.ndarray) -> list[dict[str, Any]]:
 
 
 def knock_points(ended: np.ndarray, points: np.ndarray) -> list[list[tuple[int, float | None]]]:
-    """What the hands that a player ended by a knock brought it, by the same groups.
+    """What a player earned in the hands that it ended by a knock, by the same groups.
 
     Args:
-        ended: ``int[turns, deadwood]`` hands, by own turn (from 0) and deadwood left.
-        points: ``int[turns, deadwood]`` their points, less those that an undercut cost.
+        ended: ``int[turns, deadwood]``, hands, by own turn (from 0) and deadwood left.
+        points: ``int[turns, deadwood]``, their points, less those lost by an undercut.
 
     Returns:
-        For each range of turns, and in it for each of deadwood: hands, and points a hand (``None`` where there were none).
+        For each range of turns, and within it for each range of deadwood: hands, and points a hand (``None`` where there were none).
     """
     rows = []
     for first, last in TURN_RANGES:

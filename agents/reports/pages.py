@@ -1,4 +1,4 @@
-"""Pages of Jinja templates; those beside this file have one style sheet, and everything within the page."""
+"""Pages from Jinja templates; the templates beside this file share one style sheet and keep everything within the page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def shorten(name: str, length: int = 24) -> str:
 
 @cache
 def environment(package: str) -> Environment:
-    """The templates in a package's folder ``templates``: what they show is escaped, and a name that has no value is an error."""
+    """The templates in a package's folder ``templates``: values are escaped, and a name without a value is an error."""
     found = Environment(
         loader=PackageLoader(package),
         autoescape=True,
@@ -28,5 +28,5 @@ def environment(package: str) -> Environment:
 
 
 def page(template: str, **values: Any) -> str:
-    """A page of a template; values are escaped but for those marked as markup."""
+    """Renders a template as a page; values are escaped unless they are marked as markup."""
     return environment("agents.reports").get_template(template).render(**values)

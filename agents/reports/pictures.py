@@ -1,4 +1,4 @@
-"""Small pictures for TensorBoard: beliefs as cards, knocks by turn and deadwood, predicted against real values."""
+"""Small pictures for TensorBoard: beliefs by card, knocks by turn and deadwood, predicted against real values."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _TRUE = "#c82828"
 
 
 def belief_picture(titles: Sequence[str], chances: np.ndarray, unseen: np.ndarray, hidden: np.ndarray) -> np.ndarray:
-    """Heat-maps of where the opponent's cards are thought to be, suits by ranks, side by side.
+    """Heat maps of the belief about the opponent's hand, suits by ranks, side by side.
 
-    The darker, the likelier in the opponent's hand; seen cards are left blank; the cards that it does hold have a red frame.
+    The darker a card, the likelier it is in the opponent's hand. Seen cards are blank, and the opponent's true cards have a red frame.
 
     Args:
         titles: one line for each map.
-        chances: ``[k, 52]`` that the opponent holds each card.
-        unseen: ``bool[k, 52]`` cards that the seat cannot place.
-        hidden: ``bool[k, 52]`` the opponent's true hand.
+        chances: ``[k, 52]``, probability that the opponent holds each card.
+        unseen: ``bool[k, 52]``, cards that the seat cannot place.
+        hidden: ``bool[k, 52]``, the opponent's true hand.
 
     Returns:
         ``uint8[height, width, 3]``.
@@ -40,7 +40,7 @@ def belief_picture(titles: Sequence[str], chances: np.ndarray, unseen: np.ndarra
 
 
 def knock_picture(could: np.ndarray, did: np.ndarray) -> np.ndarray:
-    """How often it knocked when it could, by own turn (across) and deadwood (up); white where it never could.
+    """How often a player knocked when it could, by own turn (across) and deadwood (up); white where it never could.
 
     Args:
         could: ``[turns, deadwood]`` counts.
@@ -58,12 +58,12 @@ def knock_picture(could: np.ndarray, did: np.ndarray) -> np.ndarray:
 
 
 def calibration_picture(predicted: np.ndarray, real: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Mean results (up) of positions grouped by what was predicted (across); the line is where both are equal.
+    """Mean results (up) of positions grouped by predicted value (across); on the line both are equal.
 
     Args:
-        predicted: ``[k]`` mean prediction of each group.
-        real: ``[k]`` mean result.
-        errors: ``[k]`` standard error of the result.
+        predicted: ``[k]``, mean prediction of each group.
+        real: ``[k]``, mean result.
+        errors: ``[k]``, standard error of the result.
 
     Returns:
         ``uint8[height, width, 3]``.

@@ -22,7 +22,7 @@ from agents.reports.knocks import DEADWOOD, TURN_RANGES, knock_points
 from ginenv.errors import GinError
 from ginenv.rules import PRESETS
 
-# How players play: heading, key of ``results.rates``, form.
+# How players play: heading, key in ``results.rates``, format.
 RATES = (
     ("hands won", "hands_won", "{:.1%}"),
     ("hands drawn", "hands_drawn", "{:.1%}"),
@@ -40,17 +40,17 @@ RATES = (
     ("deadwood when caught", "deadwood_when_caught", "{:.2f}"),
     ("ms a decision", "ms_per_decision", "{:.4f}"),
 )
-# Between two lines of progress where nobody watches a bar.
+# Seconds between two lines of progress where there is no terminal to show a bar.
 LINE_SECONDS = 60.0
 
 
 def rate_texts(rates: dict[str, Any]) -> list[str]:
-    """The rates of a player in the order of ``RATES``; a dash where there was no occasion."""
+    """The rates of a player in the order of ``RATES``; a dash for a rate that had no occasion."""
     return ["–" if rates.get(key) is None else form.format(rates[key]) for _, key, form in RATES]
 
 
 def plain_console(stderr: bool = False) -> Console:
-    """A console that shows names as they are: ``:smile:`` is no picture."""
+    """A console that shows names as they are: ``:smile:`` does not become an emoji."""
     return Console(stderr=stderr, emoji=False)
 
 
@@ -59,7 +59,7 @@ def progress_bar(console: Console, total: int, text: str) -> Iterator[Callable[[
     """Progress and time left: a bar in a terminal, elsewhere one line a minute.
 
     Args:
-        console: to show it on.
+        console: the console to show it on.
         total: how much there is to do.
         text: what is being done.
 
@@ -89,7 +89,7 @@ def _lines(console: Console, total: int, text: str) -> Callable[[int], None]:
     def tick(done: int) -> None:
         nonlocal last, first
         now = time.monotonic()
-        # Speed counts from the first call: what was done before it, in a continued tournament, took no time.
+        # Speed counts from the first call: in a continued tournament, what was done earlier took no time.
         first = first or (now, done)
         if now - last >= LINE_SECONDS:
             last = now
@@ -141,7 +141,7 @@ def match_tables(result: MatchResult) -> list[Table]:
 
 
 def _knock_table(result: MatchResult, names: list[str]) -> Table:
-    """Points of hands ended by a knock, by own turn and deadwood: there one sees why a player loses."""
+    """Points of hands ended by a knock, by own turn and deadwood: they show why a player loses."""
     table = Table("own turn", title="net points of a knock, and how many, by deadwood left", title_justify="left")
     for name in names:
         for low, high in DEADWOOD:
@@ -159,7 +159,7 @@ def fault_text(fault: dict[str, Any]) -> str:
 
 
 def check_forfeits(results: Iterable[MatchResult]) -> None:
-    """Raises if hands of the matches were forfeited: their figures say little of how the players play."""
+    """Raises if hands of the matches were forfeited: their figures say little about how the players play."""
     results = list(results)
     if failed := [fault for result in results for fault in result.faults if fault["forfeits"]]:
         hands = sum(int(result.games["forfeits"].sum()) for result in results)
@@ -199,7 +199,7 @@ def standings_table(standings: Standings) -> Table:
 
 
 def this_command() -> str:
-    """The command that repeats a result, with this machine's directories taken out."""
+    """The command that repeats a result, without this machine's directories."""
     here, home = os.getcwd(), os.path.expanduser("~")
     program, *arguments = [part.replace(here + os.sep, "").replace(home + os.sep, "~/") for part in sys.argv]
     name = Path(program).name
@@ -207,7 +207,7 @@ def this_command() -> str:
 
 
 def results_document(results: list[MatchResult]) -> dict[str, Any]:
-    """The content of a results file: the matches, and what is needed to repeat them."""
+    """The content of a results file: the matches and what is needed to repeat them."""
     return {
         "format": RESULTS_VERSION,
         "command": this_command(),

@@ -1,4 +1,4 @@
-"""The report of a tournament: one HTML file with everything in it, nothing fetched from anywhere."""
+"""The report of a tournament: one self-contained HTML file that loads nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TURNS = 12
 
 
 def _rating_chart(standings: Standings) -> Markup:
-    """Ratings with their intervals, the strongest above."""
+    """Ratings with their intervals, the strongest at the top."""
     order = standings.order
     with drawing(9.5, 0.6 + 0.34 * len(order)) as (figure, (axes,)):
         for row, player in enumerate(order):

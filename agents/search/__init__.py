@@ -1,4 +1,4 @@
-"""Search: the network's candidates in many sampled worlds, each judged by its critic."""
+"""Search: tries the network's candidate actions in many sampled worlds and values each with its critic."""
 
 from agents.search.config import SearchConfig
 from agents.search.player import SearchPlayer, make_search

@@ -1,8 +1,8 @@
-"""The hand model: a small network that weighs hands of the opponent drawn card by card.
+"""The hand model: a small network that weights opponent hands drawn card by card.
 
-It is trained to tell true hands from drawn ones (noise-contrastive estimation, Gutmann and Hyvärinen 2010), so that its scores are
-the logarithm of how much more often a hand occurs than it is drawn. The observation is read once per position; each drawn hand then
-costs a product of 64 by 256 numbers. The true hand is never used in play.
+It is trained to tell true hands from drawn ones (noise-contrastive estimation, Gutmann and Hyvärinen 2010). Its score of a hand is
+therefore the logarithm of how much more often the hand occurs than it is drawn. The observation is read once per position; each drawn
+hand then costs two products of 64 by 256 numbers. The true hand is never used in play.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CARDS = torch.arange(52)
 
 
 class HandModel(nn.Module):
-    """Scores of hands: log-probabilities relative to the others drawn for the same view."""
+    """Scores hands: log-probabilities relative to the other hands drawn for the same view."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,14 +47,14 @@ class HandModel(nn.Module):
         self.scale: Tensor
 
     def forward(self, obs: Tensor, belief: Tensor, hands: Tensor, features: Tensor, turns: Tensor) -> Tensor:
-        """Scores ``[B, K]``.
+        """Returns scores ``[B, K]``.
 
         Args:
-            obs: ``[B, 520]`` the observation's bytes.
-            belief: ``[B, 52]`` logits of the cards, from the network's head.
-            hands: ``int64[B, K]`` masks.
+            obs: ``[B, 520]``, the observation's bytes.
+            belief: ``[B, 52]``, logits of the cards, from the network's belief head.
+            hands: ``int64[B, K]``, masks.
             features: ``[B, K, NUM_FEATURES]`` (``agents.search.hand_features``).
-            turns: ``int64[B]`` cards that the opponent has discarded, ``MOST_DISCARDS`` at most.
+            turns: ``int64[B]``, number of cards that the opponent has discarded, ``MOST_DISCARDS`` at most.
         """
         seen = functional.relu(self.seen(torch.cat([obs.float() * self.scale, belief], 1)))
         cards = ((hands[:, :, None] >> _CARDS) & 1).to(features.dtype)
@@ -65,7 +65,7 @@ class HandModel(nn.Module):
 
 
 class FrozenHandModel:
-    """A model for play, without gradients, its weights cast once."""
+    """A model for play: no gradients, and its weights are cast once."""
 
     def __init__(self, model: HandModel) -> None:
         self.model = model
@@ -86,7 +86,7 @@ class FrozenHandModel:
 
 @dataclass(frozen=True)
 class HandReading:
-    """What a model read of a batch of views.
+    """What a model has computed from a batch of views, before any hand is scored.
 
     Attributes:
         model: the model.
@@ -118,11 +118,11 @@ def save_hand_model(directory: Path, model: HandModel, network_sha256: str, abou
 
 
 def keep_hand_model(directory: str | Path, before: str) -> None:
-    """Tells the model beside a converted network, which plays as before, the new hash of the network's weights.
+    """Updates the network hash in the hand model's metadata after a conversion that does not change the network's play.
 
     Args:
-        directory: of the network.
-        before: the weights' hash before the conversion.
+        directory: the network's directory.
+        before: hash of the weights before the conversion.
     """
     path = Path(directory) / METADATA
     try:
@@ -134,10 +134,10 @@ def keep_hand_model(directory: str | Path, before: str) -> None:
 
 
 def load_hand_model(directory: str | Path) -> HandModel | None:
-    """The model beside a network; ``None`` if there is none.
+    """Loads the hand model beside a network; ``None`` if there is none.
 
     Raises:
-        CheckpointError: if a file is missing, truncated, of another version, or made for another network.
+        CheckpointError: if a file is missing, truncated, from another version, or made for another network.
     """
     directory = Path(directory)
     if not (directory / METADATA).exists():

@@ -1,4 +1,4 @@
-"""The candidates of a decision: which actions are searched, and which of them is played."""
+"""The candidates of a decision: which actions are searched, and which one is played."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ginenv.jit import ctz, kernel, mix
 
 # Room for all draws, or all discards and two knocks.
 MAX_CANDIDATES = 16
-# Number of draws or discards that are searched, the policy's most probable ones.
+# How many of the policy's most probable draws or discards are searched.
 _SEARCHED = 8
 # Candidates less probable than this fraction of the policy's choice are left out.
 _LEAST_PROBABLE = 0.002
-# The same where chance is to decide among discards: a policy that has learned enough is sure of one where others are as good.
+# The same when chance decides among discards: a well-trained policy is sure of one discard even where others are as good.
 _LEAST_PROBABLE_VARIED = 1e-9
 
 CANDIDATE = np.dtype(
@@ -23,7 +23,7 @@ CANDIDATE = np.dtype(
         ("action", np.int64),
         ("cost", np.float64),  # minus its logit under the policy
         ("value", np.float64),  # mean over the worlds: chance to win the game, or points / 100
-        ("error", np.float64),  # standard error of the difference to the chosen candidate (0 for that one)
+        ("error", np.float64),  # standard error of the difference to the chosen candidate (0 for the chosen one)
         ("worlds", np.int64),  # number of worlds
     ],
     align=True,
@@ -49,8 +49,8 @@ def _sort(found, count):
 
 @kernel
 def _list(v, logits, found, varied):
-    """Writes the candidates of a view, the policy's most probable one first, and returns their number."""
-    # Spreads and lay-offs are exact.
+    """Writes the candidates of a view, the policy's most probable one first; returns how many there are."""
+    # Spreads and lay-offs are solved exactly.
     if v.phase == PHASE_LAYOFF:
         return _add(found, 0, np.int64(choose_lay_off(v)), logits)
     if v.phase == PHASE_SPREAD:
@@ -71,7 +71,7 @@ def _list(v, logits, found, varied):
     _sort(found, count)
     count = min(count, _SEARCHED)
     if v.legal[1]:
-        # Knocks with more than the least deadwood matter only for lay-offs: two are enough.
+        # Knocks with more than the least deadwood matter only because of lay-offs: two are enough.
         knocks = v.legal[1]
         if v.declined > 0:
             # A seat that declined a knock plays for gin, as in training.
@@ -90,14 +90,14 @@ def _list(v, logits, found, varied):
 
 @kernel
 def list_candidates(views, decisions, found, counts, varied):
-    """Lists the actions worth searching, the policy's most probable one first; a single one needs no search.
+    """Lists the actions worth searching, the policy's most probable one first; a single candidate needs no search.
 
     Args:
         views: ``VIEW[n]``.
         decisions: ``DECISION[n]``, whose logits are read.
         found: ``CANDIDATE[n, MAX_CANDIDATES]`` of zeros; actions and costs are written.
-        counts: ``int64[n]``, their numbers, written.
-        varied: whether chance is to decide among discards, so that improbable ones (and improbable knocks) are listed as well.
+        counts: ``int64[n]``, number of candidates of each view, written.
+        varied: whether chance decides among discards, so that improbable ones (and improbable knocks) are listed as well.
     """
     for i in range(views.shape[0]):
         counts[i] = _list(views[i], decisions[i].logits, found[i], varied)
@@ -105,7 +105,7 @@ def list_candidates(views, decisions, found, counts, varied):
 
 @kernel
 def choose(found, values, policy_weight, slack, word):
-    """Chooses the candidate with the best mean value over all worlds plus the policy's weight, or a discard that cannot be told from it.
+    """Chooses the candidate with the best mean value over all worlds plus a policy term, or a discard that is as good within the slack.
 
     Args:
         found: ``CANDIDATE[k]``, as listed; value, error and worlds are written.
@@ -142,7 +142,7 @@ def choose(found, values, policy_weight, slack, word):
 
 @kernel
 def _write_errors(found, values, best):
-    """Writes the standard error of each candidate's value less that of one of them, in the same worlds."""
+    """Writes the standard error of each candidate's value less that of candidate ``best``, in the same worlds."""
     count = found.shape[0]
     total = values.shape[0] // count
     for i in range(count):
@@ -155,7 +155,7 @@ def _write_errors(found, values, best):
 
 @kernel
 def _one_of_the_best(found, scores, best, slack, word):
-    """Draws, evenly, one of the discards that are worse than the best by no more than some standard errors."""
+    """Draws uniformly one of the discards that are worse than the best by at most ``slack`` standard errors."""
     chosen = best
     seen = 0
     for i in range(found.shape[0]):

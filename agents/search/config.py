@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from agents.config import Config
 
-# Default number of worlds of a decision with a time limit.
+# Default number of worlds for a decision with a time limit.
 MOST_TIMED = 8192
 
 
@@ -16,16 +16,16 @@ class SearchConfig(Config):
     """Settings of the search.
 
     Attributes:
-        worlds: number of worlds in which each decision's candidates are valued; with a time limit the maximum (default ``MOST_TIMED``).
-        milliseconds: time limit of a decision (0: none), after which the worlds so far decide. Decisions then depend on the machine. The
-            first round of worlds and what comes before it are always completed.
-        particles: number of hands of the opponent drawn and weighted for each decision, from which worlds are drawn; without a time
-            limit at least as many as worlds.
+        worlds: number of worlds in which each decision's candidates are valued; with a time limit, the maximum (default ``MOST_TIMED``).
+        milliseconds: time limit of a decision (0: none). When it is reached, the worlds valued so far decide, so decisions depend on the
+            machine's speed. The first round of worlds, and all work before it, is always completed.
+        particles: number of opponent hands drawn and weighted for each decision; worlds are drawn from them. Without a time limit
+            there are at least as many particles as worlds.
         network: checkpoint whose policy, belief and critic are used (default: the one that ships).
         policy_weight: value (chance to win the game) of one nat of an action's log-probability under the policy.
-        slack: a discard whose value is lower than the best one's by no more than so many standard errors of the difference is as good as
-            that: chance decides among them (0: the best is played). Draws and knocks are never random. Above 0 the search also looks at
-            discards and knocks that the policy hardly ever plays.
+        slack: a discard counts as equal to the best one if its value is lower by no more than this many standard errors of the difference.
+            One of the equal discards is chosen at random (0: the best is played). Draws and knocks are never random. Above 0, the search
+            also considers discards and knocks that the policy hardly ever plays.
         threads: number of threads that share a batch's views.
     """
 
@@ -46,10 +46,10 @@ class SearchConfig(Config):
 
     @property
     def decisive(self) -> dict[str, Any]:
-        """What a choice depends on, as JSON can hold it.
+        """What a choice depends on, as JSON values.
 
-        These are the settings, those left at their defaults included, and the network by the hash of its weights: the one that ships may
-        be another tomorrow.
+        These are all settings, including those left at their defaults. The network is given by the hash of its weights, because the one
+        that ships may change.
 
         Raises:
             CheckpointError: if the network cannot be used.

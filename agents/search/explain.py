@@ -41,10 +41,10 @@ class ExplainConfig(Config):
 
     Attributes:
         position: a view (ginview1 ...), a position (gin1 ...) or the file of a record.
-        hand: of a record: number of the hand, from 1 (default: the last one).
-        move: of a record: number of the action in the hand before which to look, from 1 (default: its last decision).
+        hand: for a record, the number of the hand, from 1 (default: the last one).
+        move: for a record, explain the position before this action of the hand, from 1 (default: its last decision).
         player: the search, with its settings, as in search:worlds=1024.
-        seed: of the sampled worlds.
+        seed: seed of the sampled worlds.
         as_json: print JSON instead of tables.
         png: also write a picture to this file.
     """
@@ -63,14 +63,14 @@ def read_view(text: str, hand: int | None = None, move: int | None = None) -> np
 
     Args:
         text: a view, a position, or the path of a record.
-        hand: of a record: see ``ExplainConfig``.
-        move: of a record: see ``ExplainConfig``.
+        hand: for a record, see ``ExplainConfig``.
+        move: for a record, see ``ExplainConfig``.
 
     Returns:
         ``VIEW[1]``.
 
     Raises:
-        TextError: if it cannot be read, or has no such hand or move.
+        TextError: if the text cannot be read, or has no such hand or move.
     """
     kind = text.split(maxsplit=1)[0] if text.strip() else ""
     if kind in ("gin1", "ginview1"):
@@ -108,14 +108,14 @@ def explain(view: np.ndarray, player: SearchPlayer, also: Sequence[int] = ()) ->
     Args:
         view: ``VIEW[1]`` of the seat to move.
         player: the search.
-        also: legal actions that are candidates too, whatever the policy thinks of them.
+        also: legal actions to include as candidates, whatever the policy thinks of them.
 
     Returns:
-        ``hand`` and ``deadwood``; ``action``, which is played, and ``policy_action`` of the network without search; ``value_is`` and
-        ``worlds`` (0 if there is a single candidate); ``candidates``, the one played first, then by ``value``, each with ``action``,
-        ``error`` (its standard error), ``difference`` to the one played with ``difference_error``, ``policy`` (its probability among
-        the candidates), and for discards ``deadwood`` after it, ``ways`` to fill what is left, ``lost_ways`` of the card discarded,
-        and ``danger``; ``belief``: the probability that the opponent holds each card, suits by ranks.
+        ``hand`` and ``deadwood``; ``action``, the one played, and ``policy_action``, that of the network without search; ``value_is``
+        and ``worlds`` (0 if there is a single candidate); ``candidates``, first the one played, then by ``value``; ``belief``, the
+        probability that the opponent holds each card, suits by ranks. Each candidate has ``action``, ``value``, ``error`` (its standard
+        error), ``difference`` to the one played with ``difference_error``, and ``policy`` (its probability among the candidates).
+        Discards also have ``deadwood`` afterwards, ``ways`` to fill what is left, ``lost_ways`` of the card, and ``danger``.
 
     Raises:
         GinError: if the seat is not to move.
@@ -168,7 +168,7 @@ def _about_discard(v: Any, action: int) -> dict[str, Any]:
 
 
 def tables(about: dict[str, Any]) -> list[Table]:
-    """What ``explain`` returned, as tables of the candidates and of the belief (suits by ranks, in percent)."""
+    """The result of ``explain`` as tables of the candidates and of the belief (suits by ranks, in percent)."""
     title = f"{about['hand']} · {about['deadwood']} deadwood · plays {about['action']}"
     candidates = Table(title=title, box=box.SIMPLE, pad_edge=False)
     candidates.add_column("", no_wrap=True)
@@ -203,7 +203,7 @@ def _shaded(chance: float) -> Text:
 
 
 def picture(about: dict[str, Any]) -> Figure:
-    """What ``explain`` returned, as bars of the candidates and a map of the belief (suits by ranks)."""
+    """The result of ``explain`` as bars of the candidates and a map of the belief (suits by ranks)."""
     rows = about["candidates"][::-1]
     figure = Figure(figsize=(8, 3.5 + 0.3 * len(rows)), layout="constrained")
     bars, belief = figure.subplots(2, 1, height_ratios=[0.3 * len(rows) + 0.8, 2.2])
@@ -232,7 +232,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """The command ``gin explain``.
 
     Args:
-        arguments: of the command line, without the program's name (default: those of this process).
+        arguments: command-line arguments, without the program's name (default: those of this process).
 
     Raises:
         GinError: if the position cannot be read, or the player cannot be made or is not a search.

@@ -1,11 +1,11 @@
-"""Features of a whole hand that the opponent may hold, by which ``agents.search.belief`` weights drawn hands.
+"""Features of a whole hand that the opponent may hold, with which ``agents.search.belief`` weights drawn hands.
 
-The network's belief gives the probability of each card alone, and hands drawn from it are too scattered: a true hand has pairs and runs,
-and after eight turns half the deadwood of a drawn one.
+The network's belief gives the probability of each card alone, so hands drawn from it are too scattered. A true hand has pairs and runs,
+and after eight turns half the deadwood of a drawn hand.
 
-One feature is the fit of the opponent's choices. From a hand, one random history is traced back through the opponent's turns: the card
-that a stock draw brought is drawn evenly among those that can have come from the stock. The fit is the product of the likelihoods of
-the choices along it, by a simple model of the opponent.
+One feature is how well the opponent's choices fit a hand. One random history of the hand is traced back through the opponent's turns:
+the card of each stock draw is drawn uniformly from those that can have come from the stock. The fit is the product of the likelihoods
+of the choices along that history, under a simple model of the opponent.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ NUM_FEATURES = len(FEATURES)
 MOST_DISCARDS = 11
 
 # The model of the opponent's choices. Hand models were trained with these numbers.
-_REFUSES_MELD = 0.1  # probability to refuse an upcard that would lower its deadwood by a meld
-_TAKES_OTHER = 0.05  # probability to take one that makes no meld
-_PAIR = 4.0  # points for which a card with a partner (a pair, or two of a run) is kept
+_REFUSES_MELD = 0.1  # probability of refusing an upcard that would lower its deadwood by a meld
+_TAKES_OTHER = 0.05  # probability of taking one that makes no meld
+_PAIR = 4.0  # points that keeping a card with a partner (a pair, or two cards of a run) is worth
 _HEAT = 2.5  # points of discard cost that make a choice e times less likely
-_BREAKS_MELD = 0.03  # probability to discard from a meld
-_FLOOR = 0.15  # part of the discards that follows no model
-_DECLINES = 0.3  # probability not to knock when it could
+_BREAKS_MELD = 0.03  # probability of discarding from a meld
+_FLOOR = 0.15  # fraction of the discards that follows no model
+_DECLINES = 0.3  # probability of not knocking when it could
 
 
 @kernel
 def _paired(cards):
-    """Cards of a mask with another of their rank, or one at most two ranks away in their suit."""
+    """Cards of a mask that have another card of their rank, or one at most two ranks away in their suit."""
     found = pairs(cards) * RANK_COLUMN
     for suit in range(4):
         held = (cards >> (13 * suit)) & SUIT_BITS
@@ -58,7 +58,7 @@ def _paired(cards):
 
 @kernel
 def _discard_chance(cards, card, taken, limit):
-    """Probability that the opponent discards this card of eleven and does not knock."""
+    """Probability that the opponent discards this card from eleven and does not knock."""
     bit = np.int64(1) << card
     loose = cards & ~melded_cards(cards)
     if not loose & bit:
@@ -85,7 +85,7 @@ def _discard_chance(cards, card, taken, limit):
 
 @kernel
 def _draw_chance(cards, t):
-    """Probability that the opponent refuses, or takes, the upcard of a turn with ten cards."""
+    """Probability of what the opponent, holding ten cards, did with the upcard of a turn: took or refused it."""
     if t.top < 0:
         return 1.0
     card = np.int64(t.top)
@@ -101,7 +101,7 @@ def _draw_chance(cards, t):
 
 @kernel
 def _fit(cards, v, turns, count, stream):
-    """Likelihood of the opponent's choices along one random history that leads to a hand, and the stream's new state."""
+    """Returns the likelihood of the opponent's choices along one random history that leads to a hand, and the stream's new state."""
     chance = 1.0
     for k in range(count - 1, -1, -1):
         t = turns[k]

@@ -1,7 +1,7 @@
-"""Values of worlds after each candidate: by the rules if the hand is over, else by a trained critic.
+"""Values worlds after each candidate: by the rules if the hand is over, otherwise by a trained critic.
 
-The critic sees both hands of a world and what its stock will bring, as in training, so its values have a hundredth of the variance of
-playing worlds to the end.
+As in training, the critic sees both hands of a world and the coming cards of its stock. Its values therefore have a hundredth of the
+variance of playing worlds to the end.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ BRANCH = np.dtype(
     [
         ("state", STATE),
         ("gin_only", np.uint8, (2,)),  # which seats play for gin
-        ("seat", np.int64),  # to whom it is valued
-        ("equity", np.int64),  # which equity table prices the game
+        ("seat", np.int64),  # for which it is valued
+        ("equity", np.int64),  # index of the equity table that prices the game
     ],
     align=True,
 )
@@ -40,14 +40,14 @@ _copy_state = record_copy(STATE, "hands", STATE, "hands", "history")
 
 
 class EquityTables:
-    """The equity tables of all rules met so far, by the rules' blocks."""
+    """The equity tables of all rules seen so far, indexed by the rules' blocks."""
 
     def __init__(self) -> None:
         self.known: dict[bytes, int] = {}
         self.bank = EquityBank(np.zeros(1, np.float32), np.zeros((1, 3), np.int64))
 
     def index(self, views: np.ndarray) -> np.ndarray:
-        """Which table of the bank prices each view: ``int64[n]``."""
+        """Index of the bank's table that prices each view: ``int64[n]``."""
         blocks = [block.tobytes() for block in views["rules"]]
         for block in blocks:
             if block not in self.known:
@@ -63,14 +63,14 @@ def _bank(blocks: tuple[bytes, ...]) -> EquityBank:
 
 @kernel
 def branch(v, found, worlds, equity, branches):
-    """Writes every world after each candidate.
+    """Writes the state of every world after each candidate.
 
     Args:
         v: the view.
         found: ``CANDIDATE[k]``.
         worlds: ``STATE[W]``.
         equity: index of the game's equity table.
-        branches: ``BRANCH[k * W]``, written candidate by candidate.
+        branches: ``BRANCH[k * W]``, written; candidate by candidate.
     """
     seat = np.int64(v.seat)
     for k in range(branches.shape[0]):
@@ -81,7 +81,7 @@ def branch(v, found, worlds, equity, branches):
         b.seat = seat
         b.equity = equity
         b.gin_only[seat] = v.declined > 0 or (v.legal[1] != 0 and action < KNOCK)
-        # An opponent that holds so little and did not knock has declined to.
+        # An opponent with so little deadwood that did not knock has declined to.
         other = 1 - seat
         b.gin_only[other] = s.thrown[other] != 0 and deadwood(s.hands[other]) <= s.limit
         apply(s, action)
@@ -89,7 +89,7 @@ def branch(v, found, worlds, equity, branches):
 
 @kernel
 def _price(b, bank):
-    """What the end of a hand is worth: the chance to win the game, or points / 100 where a hand is all there is."""
+    """What the end of a hand is worth: the chance to win the game, or points / 100 where a single hand is played."""
     s = b.state
     if s.rules.target == 0:
         if s.winner == NOBODY:
@@ -101,9 +101,9 @@ def _price(b, bank):
 
 @kernel
 def _price_all(branches, bank, values, in_play):
-    """Prices the hands that are over; for the others, whose indices go into ``in_play``, writes the chance to win before the hand.
+    """Prices the hands that are over; for the others, writes the chance to win before the hand and their indices (``in_play``).
 
-    That chance is NaN where a hand is all there is. Returns how many hands are in play.
+    That chance is NaN where a single hand is played. Returns how many hands are in play.
     """
     count = 0
     for i in range(branches.shape[0]):
@@ -118,13 +118,13 @@ def _price_all(branches, bank, values, in_play):
 
 
 class Judge:
-    """Values of worlds by a checkpoint's critic; threads may share one.
+    """Values worlds by a checkpoint's critic; threads may share a judge.
 
     Args:
-        path: of the checkpoint; its critic must have been trained on the chance to win the game.
+        path: the checkpoint; its critic must have been trained on the chance to win the game.
 
     Raises:
-        CheckpointError: if it cannot be used.
+        CheckpointError: if the checkpoint cannot be used.
     """
 
     def __init__(self, path: str) -> None:
@@ -142,11 +142,11 @@ class Judge:
         """The value of each world to its seat.
 
         Args:
-            branches: ``BRANCH[n]``; hands that are over are booked in them.
+            branches: ``BRANCH[n]``; hands that are over are scored in place.
             bank: equity tables.
 
         Returns:
-            ``float64[n]``, the chance to win the game, or points / 100 where there is none.
+            ``float64[n]``, the chance to win the game, or points / 100 where there is no game.
         """
         values = np.zeros(len(branches))
         in_play = np.empty(len(branches), np.int64)
@@ -160,13 +160,13 @@ class Judge:
         return values
 
     def _judge(self, branches: np.ndarray, index: np.ndarray) -> np.ndarray:
-        """The critic's values of some worlds whose hand is in play, to their seats."""
+        """The critic's values, for their seats, of the worlds at ``index``, whose hands are in play."""
         n = len(index)
         views = np.zeros(n, VIEW)
         obs, seen = np.empty((n, OBSERVATION_SIZE), np.uint8), np.zeros(n, SEEN)
         observe_states(branches["state"][index], branches["gin_only"][index], views, obs, seen)
         cards = expand_cards(torch.from_numpy(seen["hidden"].copy())).view(torch.uint8).numpy()
-        # A context is all 0: nothing is known beside the view.
+        # The context is all 0: nothing is known besides the view.
         rows = [obs, seen["conditions"], cards, seen["future"], np.zeros((n, self.critic.context), np.uint8)]
         inputs = np.concatenate([*rows, self.features(views)] if self.critic.heuristic_features else rows, 1)
         worth = self.critic(torch.from_numpy(inputs)).numpy().astype(np.float64)

@@ -23,22 +23,22 @@ from ginenv.jit import kernel, mix
 from ginenv.players import BasePlayer
 from ginenv.view import VIEW
 
-# Worlds of the first round of a decision with a time limit; fewer give no standard error.
+# Worlds in the first round of a decision with a time limit; fewer give no standard error.
 FIRST_WORLDS = 16
-# Branches that are valued together: a critic is fastest with many at once.
+# Branches that are valued together: the critic is fastest with many at once.
 _GROUP = 16384
-# Separates the choice among candidates from the worlds, which follow from the same random word.
+# Makes the choice among candidates independent of the worlds, which come from the same random word.
 _CHOICE = 0x9E3779B97F4A7C15
 
 
-# Logits of views in slots.
+# Returns the logits of views in slots.
 Policy = Callable[[np.ndarray, np.ndarray | None], np.ndarray]
 
 
-# Two kernels per view, since one would take a minute to compile.
+# Two kernels per view, because a single one would take a minute to compile.
 @kernel
 def _draw_hands(views, decisions, n, turns, hands, features):
-    """Draws hands of the opponent, and writes their features if there is room for them."""
+    """Draws opponent hands, and writes their features if there is room for them."""
     v, d = views[n], decisions[n]
     d.stream = draw_hands(v, d.belief, hands, d.stream)
     if features.shape[0]:
@@ -47,7 +47,7 @@ def _draw_hands(views, decisions, n, turns, hands, features):
 
 @kernel
 def _draw_branches(views, decisions, n, hands, weights, found, worlds, branches):
-    """Draws worlds from hands, and writes each after every candidate."""
+    """Draws worlds from hands, and writes the state of each world after each candidate."""
     v, d = views[n], decisions[n]
     d.stream = draw_worlds(v, hands, weights, worlds, d.stream)
     branch(v, found, worlds, d.equity, branches)
@@ -60,10 +60,10 @@ def _start_streams(views, decisions, seed):
 
 
 class Workspace:
-    """One thread's memory."""
+    """One thread's buffers."""
 
     def __init__(self, config: SearchConfig) -> None:
-        # With a time limit there may not be time for more hands.
+        # With a time limit, there may be no time for more hands.
         particles = config.particles if config.milliseconds else max(config.particles, config.worlds)
         self.turns = np.zeros(MAX_TURNS, TURN)
         self.hands = np.zeros(particles, np.int64)
@@ -73,14 +73,16 @@ class Workspace:
 
 
 class SearchPlayer(BasePlayer):
-    """Samples worlds consistent with the view, values each after every candidate, and plays the action with the best mean value.
+    """Samples worlds consistent with the view, values each after every candidate, and plays the best one.
 
-    A function of the views, the seed and the settings, at any batch size; with a time limit also of the machine's speed.
+    That is the action with the best mean value less what an improbable action pays; with ``slack``, one of the best discards by chance.
+
+    Its choices depend only on the views, the seed and the settings, not on the batch size; with a time limit, also on the machine's speed.
 
     Args:
         config: the settings.
         seed: mixed with the views' own random words.
-        policy: logits ``float32[n, 107]`` of views in slots, in place of the network's own.
+        policy: returns logits ``float32[n, 107]`` of views in slots, in place of the network's own.
 
     Raises:
         CheckpointError: if the network cannot be used.
@@ -99,7 +101,7 @@ class SearchPlayer(BasePlayer):
 
     @property
     def search_settings(self) -> dict[str, Any]:
-        """What its choices depend on (``SearchConfig.decisive``)."""
+        """What the player's choices depend on (``SearchConfig.decisive``)."""
         return self.config.decisive
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
@@ -121,7 +123,7 @@ class SearchPlayer(BasePlayer):
 
         Args:
             view: ``VIEW[1]`` of the seat to move.
-            also: legal actions that are candidates too, whatever the policy thinks of them.
+            also: legal actions to include as candidates, whatever the policy thinks of them.
         """
         workspace = self.workspaces[0]
         batch = _Batch(self, view, None)
@@ -143,8 +145,8 @@ class Findings:
     Attributes:
         candidates: ``CANDIDATE[k]``, the policy's most probable action first.
         errors: ``float64[k]``, standard errors of their values.
-        best: index of the one that is played.
-        hands: ``int64[P]``, sampled hands of the opponent.
+        best: index of the candidate that is played.
+        hands: ``int64[P]``, sampled opponent hands.
         weights: ``float64[P]``, their probabilities.
     """
 
@@ -176,7 +178,7 @@ class _Batch:
         self.found, self.counts = np.zeros((len(views), MAX_CANDIDATES), CANDIDATE), np.zeros(len(views), np.int64)
         list_candidates(views, self.decisions, self.found, self.counts, self.config.slack > 0)
         self.actions = self.found["action"][:, 0].copy()
-        # Each decision's part of the time spent on all of them.
+        # Each decision's share of the time spent on the whole batch.
         self.shared_seconds = (time.perf_counter() - began) / len(views)
 
     def candidates(self, n: int) -> np.ndarray:
@@ -184,7 +186,7 @@ class _Batch:
         return self.found[n, : self.counts[n]]
 
     def add_candidate(self, n: int, action: int) -> None:
-        """Adds an action to the candidates of a view, if it is not among them."""
+        """Adds an action to the candidates of a view unless it is one already."""
         if action not in self.candidates(n)["action"]:
             self.found[n, self.counts[n]]["action"] = action
             self.found[n, self.counts[n]]["cost"] = -float(self.decisions["logits"][n, action])
@@ -219,7 +221,7 @@ class _Batch:
             yield group
 
     def search(self, n: int, workspace: Workspace) -> tuple[np.ndarray, int]:
-        """Decides one view, in rounds if its time is limited: values ``float64[k, W]`` and the index of the choice."""
+        """Decides one view, in rounds if its time is limited; returns the values ``float64[k, W]`` and the index of the choice."""
         config, count = self.config, int(self.counts[n])
         began = time.perf_counter() - self.shared_seconds
         self.draw_hands(n, workspace)
@@ -232,14 +234,14 @@ class _Batch:
         return values, self._choose(n, values.reshape(-1))
 
     def draw_hands(self, n: int, workspace: Workspace) -> None:
-        """Draws and weights hands of the opponent."""
+        """Draws and weights opponent hands."""
         hands, weights = workspace.hands, workspace.weights
         features = workspace.features if self.reading else workspace.features[:0]
         _draw_hands(self.views, self.decisions, n, workspace.turns, hands, features)
         weights[:] = self.reading.plausible(n, hands, features) if self.reading else 1 / len(hands)
 
     def _draw_branches(self, n: int, workspace: Workspace, branches: np.ndarray) -> None:
-        """Draws worlds of a view and writes them after every candidate."""
+        """Draws worlds of a view and writes the state of each after each candidate."""
         found, hands, weights = self.candidates(n), workspace.hands, workspace.weights
         worlds = workspace.worlds[: len(branches) // len(found)]
         _draw_branches(self.views, self.decisions, n, hands, weights, found, worlds, branches)
@@ -254,15 +256,15 @@ class _Batch:
 
 
 def rounds(worlds: int, milliseconds: float = 0.0, began: float | None = None) -> Iterator[int]:
-    """Rounds of worlds, each as large as all before it; a round that would end too late is made smaller.
+    """Rounds of worlds, each as large as all earlier rounds together; a round that would end too late is made smaller.
 
-    A world's time is estimated from the previous round, so a decision ends within a few worlds of its limit. The first round is never
-    cut short.
+    The time per world is estimated from the previous round, so a decision ends within a few worlds of its limit. The first round is
+    never cut short.
 
     Args:
-        worlds: the maximum number.
+        worlds: the maximum number of worlds.
         milliseconds: time limit of the decision; 0 for one round of all worlds.
-        began: ``time.perf_counter`` when the decision began; now by default.
+        began: ``time.perf_counter()`` at the start of the decision; now by default.
 
     Yields:
         The number of worlds of a round.

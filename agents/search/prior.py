@@ -1,4 +1,4 @@
-"""A trained network's policy, and its belief about the opponent's hand, before any search."""
+"""A trained network's policy and its belief about the opponent's hand, before any search."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _read_views(views, obs, gin_only, discards):
 
 
 def read_views(views: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Observations ``uint8[n, 520]`` of ``VIEW[n]``, which seats play for gin ``uint8[n]``, and opponents' discards ``int64[n]``."""
+    """Of ``VIEW[n]``: observations ``uint8[n, 520]``, whether the seat plays for gin ``uint8[n]``, opponent's discards ``int64[n]``."""
     n = len(views)
     found = np.empty((n, OBSERVATION_SIZE), np.uint8), np.empty(n, np.uint8), np.empty(n, np.int64)
     _read_views(views, *found)
@@ -46,14 +46,14 @@ def read_views(views: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 class NetworkPrior:
-    """A checkpoint's policy and belief about the opponent's cards; threads may share one.
+    """A checkpoint's policy and belief about the opponent's cards; threads may share a prior.
 
     Args:
-        path: of the checkpoint.
+        path: the checkpoint.
         hand_model: whether to load the hand model, if there is one beside the network.
 
     Raises:
-        CheckpointError: if it cannot be used.
+        CheckpointError: if the checkpoint cannot be used.
     """
 
     def __init__(self, path: str, hand_model: bool = True) -> None:
@@ -63,7 +63,7 @@ class NetworkPrior:
         self.hand_model = None if model is None else FrozenHandModel(model)
 
     def __call__(self, views: np.ndarray) -> tuple[np.ndarray, HandReading | None]:
-        """``DECISION[n]`` with ``logits`` and ``belief`` of ``VIEW[n]``, and what the hand model read (``None`` without one)."""
+        """Returns ``DECISION[n]`` with ``logits`` and ``belief`` of ``VIEW[n]``, and the hand model's reading (``None`` without one)."""
         obs, gin_only, discards = read_views(views)
         inputs = actor_inputs(self.actor, views, obs, gin_only)
         belief = self.actor(inputs, "belief")

@@ -1,7 +1,7 @@
-"""Worlds: whole states consistent with a view, sampled from the view alone.
+"""Worlds: complete states consistent with a view, sampled from the view alone.
 
-A *particle* is a hand of the opponent, drawn from the network's belief and weighted by the hand model. Each world takes a particle's
-hand, drawn by weight, and a random stock of the other unseen cards.
+A *particle* is an opponent hand drawn from the network's belief and weighted by the hand model. Each world takes the hand of a particle,
+drawn by weight, and a random stock of the other unseen cards.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _copy_tail = record_copy(STATE, "rules", VIEW, "rules", "history")
 
 @kernel
 def draw_hands(v, belief, hands, stream):
-    """Draws hands of the opponent card by card, without replacement, by the logits of the cards (Gumbel's top k).
+    """Draws opponent hands card by card, without replacement, by the logits of the cards (Gumbel top-k).
 
     Args:
         v: the view.
@@ -58,9 +58,9 @@ def draw_hands(v, belief, hands, stream):
 
 @kernel
 def base_world(v, s):
-    """Writes what a view says into a state of zeros (or one that held another world); ``fill_world`` adds the rest.
+    """Writes what a view shows into a state of zeros (or one that held another world); ``fill_world`` adds the rest.
 
-    Spreads and lay-offs by hand become automatic ones.
+    Spreads and lay-offs by hand become automatic.
     """
     me = np.int64(v.seat)
     other = 1 - me
@@ -104,7 +104,7 @@ def base_world(v, s):
 
 @kernel
 def _echoed(v):
-    """Whether the opponent's last turn took an upcard and discarded it again, for rules under which that draws the hand."""
+    """Whether the opponent took an upcard in its last turn and discarded it again; only under rules where repeating that draws the hand."""
     taken = np.int64(NO_CARD)
     echoed = 0
     if not v.rules.repeated_upcard_draw:
@@ -120,13 +120,13 @@ def _echoed(v):
 
 @kernel
 def fill_world(s, v, cards, stream):
-    """Writes an opponent's hand and a shuffled stock of the other unseen cards into a world; returns the stream's new state."""
+    """Writes the opponent's hand and a shuffled stock of the other unseen cards into a world; returns the stream's new state."""
     s.hands[1 - v.seat] = cards
     rest = v.unseen & ~cards
     first = np.int64(s.position)
     n = 0
     while rest:
-        # The shuffle from the inside out: each card trades places with a random earlier one.
+        # Inside-out shuffle: each card trades places with a random earlier one.
         stream, word = next_word(stream)
         j = below(word, n + 1)
         s.deck[first + n] = s.deck[first + j]
@@ -151,7 +151,7 @@ def draw_worlds(v, hands, weights, worlds, stream):
         The stream's new state.
     """
     count = worlds.shape[0]
-    # Stratified: one draw in each W-th of the weights; a coprime stride scatters the strata.
+    # Stratified: one draw from each 1/W of the total weight; a coprime stride scatters the strata.
     stride = max(1, int(0.618 * count)) | 1
     while math.gcd(stride, count) != 1:
         stride += 2

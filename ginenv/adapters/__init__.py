@@ -1,1 +1,1 @@
-"""Faces for other libraries; each needs its library, and nothing here is imported by the rest of the package."""
+"""Adapters for other libraries. Each needs its library, and the rest of the package imports nothing from here."""

@@ -10,8 +10,8 @@
     >>> table.agents
     []
 
-An observation is ``{"observation": uint8[10, 4, 13], "action_mask": int8[107]}``. Deals are those of the environments for the same
-seed. An illegal action loses, by PettingZoo's own wrapper. Needs the extra ``pettingzoo``.
+An observation is ``{"observation": uint8[10, 4, 13], "action_mask": int8[107]}``. The same seed gives the same deals as in the
+environments. An agent that plays an illegal action loses, by PettingZoo's own wrapper. Needs the extra ``pettingzoo``.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class GinAEC(AECEnv, EzPickle):
     """The environment without wrappers.
 
     Args:
-        rules: a preset's name, ``Rules``, or a dictionary of rules.
+        rules: a preset name, ``Rules``, or a dictionary of rules.
         episode: ``"hand"`` or ``"game"``.
         reward: as for ``HandEnv`` or ``GameEnv``.
         render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None; the table is drawn from the seat that is to move.
@@ -98,7 +98,7 @@ class GinAEC(AECEnv, EzPickle):
         return {"observation": observation, "action_mask": mask}
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begins an episode; options as for ``HandEnv``; others are ignored, as PettingZoo's own tests send one."""
+        """Begins an episode; options as for ``HandEnv``. Unknown ones are ignored, since PettingZoo's own tests send one."""
         known = {name: value for name, value in (options or {}).items() if name in RESET_OPTIONS}
         self._game.reset(seed, known)
         self.agents = list(AGENTS)
@@ -110,10 +110,10 @@ class GinAEC(AECEnv, EzPickle):
         self.agent_selection = AGENTS[self._game.seat]
 
     def step(self, action: int | None) -> None:
-        """Plays an action of the agent that is selected.
+        """Plays an action of the selected agent.
 
         Raises:
-            IllegalActionError: for an illegal one (``env()`` wraps this: there the agent loses).
+            IllegalActionError: for an illegal action (with the wrappers of ``env()``, the agent loses instead).
         """
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:

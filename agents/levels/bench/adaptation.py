@@ -1,11 +1,13 @@
 """The adaptation benchmark: does a level adapt to *whom* it plays, how soon, and does it ever lose by that?
 
-The same deals against the same opponent are played by the frozen level, by one that learns its own opponent's hands, by one that is
-shown a *mixed* history, as many hands, one each from the other opponents in turn: what is known of people in general; and by one that is
-shown the hands of one *wrong* opponent. What the own history brings beyond the better of frozen and mixed is the specific gain: only that
-means that a level adapts to its opponent. Points a hand, intervals by series; all series of all opponents run in lock-step.
+The same deals against the same opponent are played by the frozen level; by one that learns from its own opponent's hands; by one that is
+shown a *mixed* history, as many hands, one each from the other opponents in turn, which tells what people in general are like; and by one
+that is shown the hands of one *wrong* opponent. What the own history brings beyond the better of frozen and mixed is the specific gain:
+only that means that a level adapts to its opponent. Figures are points a hand, with intervals by series; all series of all opponents run
+in lock-step.
 
-Beside it, opponents against which nothing can be gained: the level itself, a strong player, one that changes its style, and one that baits.
+The benchmark also plays opponents against which nothing can be gained: the level itself, a strong player, one that changes its style, and
+one that baits.
 """
 
 from __future__ import annotations
@@ -33,13 +35,13 @@ from ginenv.view import VIEW
 
 Progress = Callable[[str], None]
 WINDOWS = ((0, 50), (50, 200), (200, 500))
-# Those of series of up to 300 hands, such as a level that searches can play.
+# Windows for series of up to 300 hands, such as a level that searches can play.
 SHORT, _SHORT_HANDS = ((0, 50), (50, 100), (100, 300)), 300
-# Gains are drawn in bins of this many hands.
+# Gains are plotted in bins of this many hands.
 BIN = 25
-# Which opponent a wrong history is of: the third next one.
+# A wrong history is that of the opponent this many places further on.
 _WRONG = 3
-# Opponents against which nothing can be gained, only lost.
+# Number of opponents against which nothing can be gained, only lost.
 _HARMFUL = 4
 # Ways of playing the same deals.
 WAYS = ("frozen", "own", "mixed", "wrong")
@@ -52,10 +54,10 @@ class AdaptationConfig(Config):
         level: name or directory of a level.
         series: independent series against every opponent.
         hands: of each series.
-        harm_series: series against each opponent against which nothing can be gained (0: as many).
-        strong: the strong one of them.
+        harm_series: series against each opponent against which nothing can be gained (0: as many as series).
+        strong: the strong player among them.
         rules: a preset's name.
-        worlds: of its search, instead of the level's own number; 0 measures its network alone (-1: its own).
+        worlds: of the level's search, instead of its own number; 0 measures its network alone (-1: its own number).
         seed: of deals and players.
         out: directory of results and report.
     """
@@ -82,7 +84,7 @@ def estimate(values: np.ndarray) -> Estimate:
 
 
 def mean_estimate(parts: Sequence[np.ndarray]) -> Estimate:
-    """Mean over opponents of their means, with the interval that follows from the series of each."""
+    """Mean of the opponents' means, with the interval that follows from the series of each."""
     return weighted(parts, [1 / len(parts)] * len(parts))
 
 
@@ -94,7 +96,7 @@ class Measured:
         names: of the opponents that are learned.
         points: by way of playing: frozen, own, mixed, wrong.
         harmful: names of the opponents against which nothing can be gained.
-        harm: frozen and own, against these.
+        harm: points against these, by way of playing: frozen and own.
         seconds: that the benchmark took.
     """
 
@@ -106,7 +108,7 @@ class Measured:
 
 
 def joined(measured: Sequence[Measured]) -> Measured:
-    """Several benchmarks of one level, played with other seeds, as one of all their series."""
+    """Several benchmarks of one level, played with different seeds, joined into one with all their series."""
 
     def together(parts: Sequence[dict[str, list[np.ndarray]]]) -> dict[str, list[np.ndarray]]:
         return {
@@ -119,13 +121,13 @@ def joined(measured: Sequence[Measured]) -> Measured:
 
 
 class Supplied(LevelPlayer):
-    """A level that is shown other hands than those it plays.
+    """A level that is shown hands other than those it plays.
 
     Args:
         level: as installed.
         seed: of its choices.
         hands: final views, ``VIEW[opponents, series, hands]``.
-        whose: which opponent's hand is shown, from the number of the opponent in play, that of the hand, and that of opponents.
+        whose: which opponent's hand is shown, given the index of the opponent in play, that of the hand, and the number of opponents.
     """
 
     def __init__(
@@ -200,7 +202,7 @@ def level_of(config: AdaptationConfig) -> Level:
     """The level that is measured.
 
     Raises:
-        GinError: if it, the rules or the strong player do not exist, which nobody should learn after an hour.
+        GinError: if the level, the rules or the strong player does not exist; checked here, not after an hour of play.
     """
     level = load_level(config.level)
     get_rules(config.rules)
@@ -209,7 +211,7 @@ def level_of(config: AdaptationConfig) -> Level:
 
 
 def parts_of(config: AdaptationConfig, level: Level) -> Parts:
-    """What has been played of the benchmark, and is kept in its directory until its results are written."""
+    """The parts of the benchmark that have been played, kept in its directory until its results are written."""
     asked = config.model_dump(mode="json", exclude={"out"})
     about = {"config": asked, "sha256": level.digest, "opponents": held_out_names(), "versions": versions()}
     return Parts(config.out / "parts", about)
@@ -224,7 +226,7 @@ def measure(
         config: of the benchmark.
         level: the level.
         progress: called with a description of what is played next.
-        parts: what has been played already, and where the rest is kept; nothing when left out.
+        parts: the parts already played, and where the rest are kept; nothing is kept when left out.
 
     Raises:
         LevelError: if the level learns nothing.
@@ -240,7 +242,7 @@ def measure(
     points = {"frozen": parts.play("frozen", whole, lambda: versus(LevelPlayer(level, config.seed, learn=False)))}
 
     def learned() -> list[np.ndarray]:
-        # The hands of the first are shown to the others, so all are one part.
+        # The hands of the first way are shown to the other two, so all three are one part.
         hands = np.zeros((count, config.series, config.hands), VIEW)
         played = versus(LevelPlayer(level, config.seed), hands)
         for name, whose in (("mixed", _of_all_others), ("wrong", _of_a_wrong_one)):
@@ -277,7 +279,7 @@ def _harm(
 
 
 def _better(measured: Measured, k: int, low: int, high: int) -> str:
-    """Which does better against an opponent in a window, frozen or mixed: a bad reaction to a mixture is no gain."""
+    """Which does better against an opponent in a window, frozen or mixed: beating a bad reaction to a mixture is no gain."""
     return max(("frozen", "mixed"), key=lambda name: mean_over(measured.points[name][k], low, high).mean())
 
 
@@ -294,7 +296,7 @@ def _gains(measured: Measured, k: int, low: int, high: int, better: str) -> dict
 
 
 def results(config: AdaptationConfig, level: Level, measured: Measured) -> dict[str, Any]:
-    """All figures as plain values: each gain by window, in the mean and by opponent, with ``mean``, ``low`` and ``high``."""
+    """All figures as plain values: each gain by window, as a mean and by opponent, with ``mean``, ``low`` and ``high``."""
     asked = SHORT if config.hands <= _SHORT_HANDS else WINDOWS
     windows = {f"{low + 1}_{min(high, config.hands)}": (low, high) for low, high in asked if low < config.hands}
     by_window = {
@@ -302,7 +304,7 @@ def results(config: AdaptationConfig, level: Level, measured: Measured) -> dict[
         for key, window in windows.items()
     }
     gains = next(iter(by_window.values()))[0].keys()
-    # Chosen once, since the better of two in every bin would be the luckier one.
+    # Chosen once for all bins: the better of the two in each bin would just be the luckier one.
     better = [_better(measured, k, 0, config.hands) for k in range(len(measured.names))]
     means: dict[str, dict[str, Any]] = {
         gain: {key: mean_estimate([found[gain] for found in rows]).to_dict() for key, rows in by_window.items()}
@@ -346,6 +348,6 @@ def results(config: AdaptationConfig, level: Level, measured: Measured) -> dict[
 def run(
     config: AdaptationConfig, progress: Progress = lambda words: None, parts: Parts | None = None
 ) -> dict[str, Any]:
-    """Plays the benchmark of a level, or what is missing of its parts, and returns all figures."""
+    """Plays the benchmark of a level, or its missing parts, and returns all figures."""
     level = level_of(config)
     return results(config, level, measure(config, level, progress, parts))

@@ -1,7 +1,7 @@
 """Does a level get better with experience? Histories of thousands of hands, then new opponents, with and without what was learned.
 
-In a history a level meets many opponents and learns each, and the hands of all count for how much it plays of what holds against anybody.
-Afterwards it and the level as installed meet opponents that neither has seen, on the same deals; both learn during these hands.
+In a history a level meets many opponents and learns about each. The hands of all count for how much it plays of what applies to every
+opponent. Afterwards it and the level as installed meet opponents that neither has seen, on the same deals; both learn during these hands.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from agents.levels.acquaintances import Acquaintances
 from agents.levels.level import Level
 from agents.levels.player import LevelPlayer
 
-# Hands against one opponent, opponents of a history at a time, and styles that they are drawn from.
+# Hands against one opponent, opponents that a history meets at a time, and number of styles that they are drawn from.
 STAY = 100
 TABLES = 5
 STYLES = 50
-# Seeds of the populations: none is trained on, and the second holds nobody of the first.
+# Seeds of the populations: nothing is trained on either, and the second has no style of the first.
 _MET, _FRESH = 301, 302
 
 
 class Experienced(LevelPlayer):
-    """A level of which several copies live at once, each with experience of its own.
+    """Several copies of a level at once, each with its own experience.
 
     Args:
         level: as installed.
-        minds: whom each copy knows; everybody at its tables is new to it.
-        tables: of each copy; slot ``i`` belongs to copy ``i // tables``.
+        minds: the opponents that each copy knows; those at its tables are new to it.
+        tables: number of tables of each copy; slot ``i`` belongs to copy ``i // tables``.
         seed: of its choices.
     """
 
@@ -62,7 +62,7 @@ class Experienced(LevelPlayer):
         return found
 
     def hands_shown(self, slots: np.ndarray | None, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """How many hands of each opponent, and of everybody that its copy met, were shown (see ``LevelPlayer``)."""
+        """Number of shown hands of each opponent, and of everybody that its copy met (see ``LevelPlayer``)."""
         assert slots is not None
         own, everybodys = np.zeros(n, np.int64), np.zeros(n, np.int64)
         for mind, places, rows in self._shares(slots):
@@ -70,7 +70,7 @@ class Experienced(LevelPlayer):
         return own, everybodys
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
-        """Learns from finished hands, of the opponent and of everybody."""
+        """Learns from finished hands, about the opponent and about everybody."""
         assert slots is not None
         for mind, places, rows in self._shares(slots):
             mind.learn(views[places], rows)
@@ -81,7 +81,7 @@ class Growth:
     """What was found.
 
     Attributes:
-        gains: ``float64[histories]``, points a hand over the level as installed, on fresh hands.
+        gains: ``float64[histories]``, points a hand more than the level as installed, on fresh hands.
         mean: of the gains, with its interval.
     """
 
@@ -94,7 +94,7 @@ def measure_growth(level: Level, histories: int = 20, hands: int = 5000, fresh: 
 
     Args:
         level: the level.
-        histories: independent ones.
+        histories: number of independent histories.
         hands: of each history.
         fresh: hands against new opponents.
         seed: of deals and players.

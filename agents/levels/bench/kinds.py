@@ -1,8 +1,8 @@
-"""Two opponents of kinds that nothing here is trained on: they reason otherwise than any style does.
+"""Two opponents of kinds that nothing here is trained on: they reason differently from any style.
 
-``DrawSampler`` draws its next cards at random, many times for each discard, and keeps what goes best on average; it never thinks of what it
-feeds, and knocks when it believes itself ahead. ``MeldWatcher`` values each card by the melds that it may still be part of, one by one, and
-throws what is least wanted; it has superstitions of its own. Neither has a parameter of ``STYLE``.
+``DrawSampler`` draws its next cards at random, many times for each discard, and keeps what does best on average. It never considers what
+its discards give the opponent, and knocks when it believes itself ahead. ``MeldWatcher`` values each card by the melds that it may still be
+part of, one by one, and discards the least wanted card; it has superstitions of its own. Neither has a parameter of ``STYLE``.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from ginenv.players import BasePlayer
 
 # Imagined futures for each choice, and cards drawn in each.
 _FUTURES, _DRAWS = 12, 3
-# What the sampler thinks a stranger's deadwood is: at first, and less for each turn and each upcard taken.
+# The sampler's estimate of a stranger's deadwood: at first, and how much less for each turn and each upcard taken.
 _STRANGER, _EACH_TURN, _EACH_TAKEN = 34.0, 3.5, 4.0
-# What the watcher thinks of a meld that a card is part of, by how many of its three cards it holds; of one whose last card it does not
-# hold but knows to be gone, nothing.
+# What a meld that a card is part of is worth to the watcher, by how many of the meld's three cards it holds; nothing if it knows
+# one of the others to be gone.
 _HELD = (0.0, 0.5, 6.0, 60.0)
-# It is in no hurry to throw aces and twos before this turn, and knocks in no earlier turn than this one.
+# It is in no hurry to discard aces and twos before the first of these turns, and before the second knocks only with gin.
 _KEEPS_LOW_UNTIL, _FIRST_KNOCK = 6, 3
 
 
 @kernel
 def _future(cards, unseen, word):
-    """The deadwood left on average when cards are drawn at random, gin as 10 points less."""
+    """The mean deadwood left when cards are drawn at random; gin counts as 10 points less."""
     total = 0.0
     stream = word
     for _ in range(_FUTURES):
@@ -66,7 +66,7 @@ def _sampled_discard(v, allowed, word):
 
 @kernel
 def _meld_worth(cards, gone, meld):
-    """What one meld of three cards is worth to somebody who holds ``cards`` and knows which are ``gone``."""
+    """What one meld of three cards is worth to a player who holds ``cards`` and knows which are ``gone``."""
     if meld & gone & ~cards:
         return 0.0
     return _HELD[popcount(meld & cards)]
@@ -74,7 +74,7 @@ def _meld_worth(cards, gone, meld):
 
 @kernel
 def _card_worth(cards, gone, card):
-    """What all melds of three that a card can be part of are worth."""
+    """What all three-card melds that a card can be part of are worth."""
     bit = np.int64(1) << card
     total = 0.0
     column = (RANK_COLUMN << (card % 13)) & ~bit
@@ -89,7 +89,7 @@ def _card_worth(cards, gone, card):
 
 @kernel
 def _least_wanted(v, cards, allowed):
-    """The card that the watcher throws, and what it thinks of it."""
+    """The card that the watcher discards, and what it is worth to it."""
     gone = v.pile_cards | v.known[1]
     worst, chosen = 1e9, np.int64(ctz(allowed))
     rest = allowed
@@ -106,7 +106,7 @@ def _least_wanted(v, cards, allowed):
 
 @kernel
 def _may_discard(v):
-    """Cards to throw, without the upcard just taken and what would go in circles."""
+    """Cards that may be discarded, without the upcard just taken and those that would go in circles."""
     allowed = v.legal[0] & ~repeated(v)
     if v.taken < 52 and allowed & ~(np.int64(1) << v.taken):
         allowed &= ~(np.int64(1) << v.taken)
@@ -123,7 +123,7 @@ def _sampler(v, word):
                 return KNOCK + ctz(cards)
         return _sampled_discard(v, _may_discard(v), word)[0]
     if v.legal[2] & 2 and v.phase != PHASE_WALL:
-        # The futures of a stranger's card from the stock stand for that draw.
+        # The random futures of the present hand stand for a draw from the stock.
         bit = np.int64(1) << v.upcard
         with_it = _sampled_discard_of(v.hand | bit, v.hand, v.unseen, word)
         if with_it + 2.0 < _future(v.hand, v.unseen, word):
@@ -133,7 +133,7 @@ def _sampler(v, word):
 
 @kernel
 def _sampled_discard_of(cards, allowed, unseen, word):
-    """The mean of the best discard among some of eleven cards."""
+    """The mean for the best discard among the allowed ones of eleven cards."""
     best = 1e9
     rest = allowed
     while rest:
@@ -153,7 +153,7 @@ def _watcher(v, word):
                 return KNOCK + ctz(cards)
         return _least_wanted(v, v.hand, _may_discard(v))[0]
     if v.legal[2] & 2 and v.phase != PHASE_WALL:
-        # It takes what it wants clearly more than the worst that it has.
+        # It takes a card that it wants clearly more than the worst one it holds.
         card = np.int64(v.upcard)
         worth = _card_worth(v.hand, v.pile_cards | v.known[1], card) - 0.6 * card_points(card)
         if worth > max(16.0, _least_wanted(v, v.hand, v.hand)[1] + 12.0):
@@ -188,7 +188,7 @@ class _Kind(BasePlayer):
 
 
 class DrawSampler(_Kind):
-    """Plays for what goes best on average over imagined draws."""
+    """Plays what does best on average over imagined draws."""
 
     name = "draw-sampler"
 

@@ -1,4 +1,4 @@
-"""The opponents of the adaptation benchmark, held back from training, and those against which nothing can be gained.
+"""The opponents of the adaptation benchmark: those held out from training, and those against which nothing can be gained.
 
 Ten are drawn from the generator of the training population with a seed of their own, and two are of kinds that nothing is trained on
 (``agents.levels.bench.kinds``). Levels and settings are chosen on other styles.
@@ -20,16 +20,16 @@ from agents.levels.bench.kinds import KINDS
 from ginenv.errors import GinError, unknown_name
 from ginenv.players import BasePlayer, Player
 
-# Styles drawn from a seed, with what they lose to ``network``: ``python -m benchmarks.held_out`` writes it.
+# Styles drawn from a seed, with what they lose to ``network``; ``python -m benchmarks.held_out`` writes the file.
 HELD_OUT = Path(__file__).with_name("held_out.json")
 
 
 class PlayersBySeries(BasePlayer):
-    """Several players, each at its own series: series ``i`` is played by player ``i // series``.
+    """Several players, each with its own series: series ``i`` is played by player ``i // series``.
 
     Args:
         players: the players.
-        series: series of each.
+        series: number of series of each.
     """
 
     name = "players by series"
@@ -60,11 +60,11 @@ class PlayersBySeries(BasePlayer):
 
 
 class Switcher(BasePlayer):
-    """Plays one style, and from some hand of each series on another.
+    """Plays one style, and another from some hand of each series on.
 
     Args:
         first: style before the switch.
-        then: style from it on.
+        then: style from the switch on.
         at: number of the first hand of the second style.
         seed: of its luck.
     """
@@ -124,10 +124,10 @@ def held_out(name: str, seed: int = 0) -> Player:
 
 
 def switcher(hands: int, seed: int = 0) -> Switcher:
-    """Knocks at once half of the time, then plays for gin."""
+    """Knocks at once in the first half of the hands, then plays for gin."""
     return Switcher(style("simple"), style("camper"), hands // 2, seed, "switcher")
 
 
 def baiter(hands: int, seed: int = 0) -> Switcher:
-    """Plays for gin only until the level may have learned that, then knocks as early as the best bot."""
+    """Plays only for gin until the level may have learned that, then knocks as early as the best bot."""
     return Switcher(style("camper"), style("knocker"), min(60, hands // 3), seed, "baiter")

@@ -1,4 +1,4 @@
-"""The parts of a long benchmark as files: one that was broken off continues with the part that it was at."""
+"""The parts of a long benchmark as files, so that an interrupted one continues with the part that it had reached."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from agents.interrupts import held, released
 
 
 class Parts:
-    """The parts that have been played of one benchmark; other benchmarks' lie beside them under other names.
+    """The parts of one benchmark that have been played; those of other benchmarks lie beside them under other names.
 
     Args:
         directory: of the files; made with the first one. ``None`` keeps nothing.
-        about: all that the results depend on, plain JSON values.
+        about: everything that the results depend on, as plain JSON values.
     """
 
     def __init__(self, directory: Path | None, about: dict[str, Any]) -> None:
@@ -31,11 +31,11 @@ class Parts:
         self.digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:12]
 
     def play(self, name: str, hands: int, play: Callable[[], Sequence[np.ndarray]]) -> list[np.ndarray]:
-        """The points of a part: from its file, or played now and kept; only while it plays is an interrupt raised.
+        """The points of a part: from its file, or played now and kept. Interrupts are raised only while it plays.
 
         Args:
             name: of the part.
-            hands: how many it plays, for the progress.
+            hands: number of hands that it plays, for the progress.
             play: plays it.
         """
         if self.directory is None:
@@ -59,7 +59,7 @@ class Parts:
         return points
 
     def __len__(self) -> int:
-        """How many have been played."""
+        """How many parts have been played."""
         return 0 if self.directory is None else len(list(self.directory.glob(f"{self.digest}-*.npz")))
 
     def drop(self) -> None:
@@ -68,5 +68,5 @@ class Parts:
             for path in self.directory.glob(f"{self.digest}-*.npz"):
                 path.unlink(missing_ok=True)
             with contextlib.suppress(OSError):
-                # Others' parts may lie there.
+                # Parts of other benchmarks may lie there.
                 self.directory.rmdir()

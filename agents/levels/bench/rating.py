@@ -1,4 +1,4 @@
-"""How strong a level is and how it plays, by a tournament: a file beside the level that is not part of it."""
+"""How strong a level is and how it plays, measured by a tournament: a file beside the level that is not part of it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ FIGURES = (
 
 
 def read_rating(level: Level, digest: str = "") -> dict[str, Any] | None:
-    """The rating of a level; ``None`` where there is none, or where it is of another level or another search.
+    """The rating of a level; ``None`` if there is none, or if it belongs to another level or another search.
 
     Args:
-        level: beside which it lies.
-        digest: of the level that it has to be of; this level's own when left out.
+        level: the rating lies beside it.
+        digest: of the level that the rating must belong to; this level's own when left out.
 
     Raises:
         LevelError: if the file is damaged.
@@ -39,12 +39,12 @@ def read_rating(level: Level, digest: str = "") -> dict[str, Any] | None:
 
 
 def _search_of(level: Level) -> dict[str, Any] | None:
-    """The settings that a level searches with; those that it leaves to the search may be others in another version."""
+    """The settings that a level searches with; those that it leaves to the search may differ in another version."""
     return search_config(level).decisive if level.settings.worlds else None
 
 
 def rate_levels(results: Path) -> list[str]:
-    """Writes the rating of each installed level of a tournament beside the level; returns one line for each.
+    """Writes the rating of each installed level in a tournament beside the level; returns one line for each.
 
     Args:
         results: results.json of a tournament, such as that of configs/levels_tournament.yaml.
@@ -103,7 +103,7 @@ def _names(specs: list[str]) -> set[str]:
 def _rating_of(document: dict[str, Any], player: str, level: str) -> dict[str, Any]:
     return {
         "sha256": document["made_of"][level],
-        # Tournaments of earlier versions do not say it.
+        # Results of earlier versions do not have it.
         "search": document.get("searches", {}).get(document["config"]["players"][player]),
         "command": document.get("command"),
         "rules": document["config"]["rules"],

@@ -1,7 +1,7 @@
 """Variety: how many different hands a level plays on the same deal, and what that costs.
 
-A level is as weak as its preferences make it; variety should cost nothing. So the cost is measured against the same level with its most
-probable choice every time, what makes it keep high cards or take upcards included.
+A level is as weak as its preferences make it; variety should cost nothing. So the cost is measured against the same level making its most
+probable choice every time, with the preferences that make it keep high cards or take upcards.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Variety:
     """A level's variety.
 
     Attributes:
-        different: ``int64[deals]``, different hands on each deal.
-        commonest: ``float64[deals]``, share of the hand that came most often.
+        different: ``int64[deals]``, number of different hands on each deal.
+        commonest: ``float64[deals]``, share of the most frequent hand.
         cost: points a hand by which the level falls short of its most probable choices.
     """
 
@@ -48,10 +48,10 @@ def _settle(views):
 
 
 class Settled(BasePlayer):
-    """A player that always acts the same in the same position: its random words follow from the view.
+    """A player that always acts the same in the same position: its random words are computed from the view.
 
     Args:
-        player: whose choices these are.
+        player: makes the choices.
     """
 
     def __init__(self, player: Player) -> None:
@@ -75,13 +75,13 @@ class Settled(BasePlayer):
 
 
 def without_variety(level: Level, seed: int) -> Player:
-    """The frozen level with its most probable choice every time; a search gets the same worlds in the same position."""
+    """The frozen level, making its most probable choice every time; a search gets the same worlds in the same position."""
     calm = level.with_settings(temperature=0.0, draw_temperature=0.0, leaning=0.0, slack=0.0)
     return Settled(LevelPlayer(calm, seed, learn=False))
 
 
 def _different_hands(player: Player, opponent: Player, plays: int, seed: int) -> tuple[int, float]:
-    """Plays one deal again and again: number of different hands, share of the commonest."""
+    """Plays one deal again and again; returns the number of different hands and the share of the commonest."""
     seen: Counter[bytes] = Counter()
 
     def after(views: np.ndarray, slots: np.ndarray, numbers: np.ndarray) -> None:
@@ -92,7 +92,7 @@ def _different_hands(player: Player, opponent: Player, plays: int, seed: int) ->
 
 
 def measure_variety(level: Level, opponent: Player, deals: int, plays: int, cost_hands: int, seed: int = 0) -> Variety:
-    """Plays the same deals again and again, then others beside the level without variety.
+    """Plays some deals again and again, then others both with the level and with the level without variety.
 
     Args:
         level: played frozen, as a stranger meets it.
