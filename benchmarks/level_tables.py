@@ -162,10 +162,10 @@ def histories_table() -> list[str]:
     )
 
 
-TOLD = """`python -m benchmarks.ceiling benchmarks/checkpoints/teacher`: a network that learned against 65,536 random styles under all
-rules for 220 M decisions, each time told which one, and met none of the held-out opponents; told the true numbers of each, those of a
-typical one, or those of another of them. The two kinds that are no styles are left out. It began from `network`. Intervals by deals, of
-one training."""
+TOLD = """`python -m benchmarks.ceiling benchmarks/checkpoints/teacher`: a network that began from `network` and learned for 220 M
+decisions against 65,536 random styles under all rules. In training it was told each opponent's style, and met none of the held-
+out opponents. Here it is told the true style of each held-out opponent, a typical style, or the style of another one. The two
+held-out kinds that are not styles are left out. Intervals by deals, of one training."""
 
 
 def told_table() -> list[str]:
@@ -194,10 +194,11 @@ def told_table() -> list[str]:
     return table(headings, rows)
 
 
-KNOWN = """`python -m benchmarks.known_opponents`: one response learns against all held-out opponents at once, as if they were
-one; from it go on one that meets all, and some that meet one of them each, for as many decisions. What the dedicated ones win more is
-what knowing the opponent is worth to this learner, and what so much more practice against it is worth; a longer training may find
-more. The common one began from `benchmarks/checkpoints/level-base`. Intervals by deals, of one training each."""
+KNOWN = """`python -m benchmarks.known_opponents`: a common response learns against all held-out opponents at once. It is then
+continued in several ways, for equally many decisions: once against all of them, and once against each alone. What the dedicated
+responses win beyond the common one is what knowing the opponent is worth to this learner, together with the extra practice
+against that opponent; longer training may find more. The common response began from `benchmarks/checkpoints/level-base`.
+Intervals by deals, of one training each."""
 
 
 def known_table() -> list[str]:

@@ -136,10 +136,10 @@ def speed_table() -> list[str]:
     return table(["one core", "a second", "beside OpenSpiel"], rows)
 
 
-TRAINING = """The learner's own decisions; the fastest round of `python -m benchmarks.training_speed`, beside MaskablePPO on an environment
-that costs nothing."""
-SCALING = """The same games in all; `python -m benchmarks.training_scaling`, another run than the one above. The ratios of single
-rounds show how far they can be trusted."""
+TRAINING = """The learner's own decisions in the fastest round of `python -m benchmarks.training_speed`, beside MaskablePPO on an
+environment that costs nothing."""
+SCALING = """The total number of games is the same in every row (`python -m benchmarks.training_scaling`, not the run above). The
+spread over single rounds shows how far the ratios can be trusted."""
 
 
 def _decisions_heading(cores: int, units: bool) -> str:
@@ -222,17 +222,21 @@ def headroom_table() -> list[str]:
     return table(["points a decision of the network, against itself", "decisions", *who], rows)
 
 
-BELIEF = """How far the log-loss of its guess of each card in the opponent's hand lies below that of counting the cards it has seen;
-`python -m benchmarks.beliefs`, 4,000 hands against each."""
-HEADROOM = """`python -m benchmarks.headroom`: the network's candidates of one decision, played out from the true state 64 times; half
-of the play-outs choose, the other half tell the gain."""
-EXPLOIT = """What trained responses win (`gin exploit`); a longer training may find more. A response begins from the shipped network, is
-held to it, and ends as the best point of its curve on deals kept for choosing; the last column is what training added on fresh deals."""
+BELIEF = """How far the log-loss of its prediction of each card in the opponent's hand lies below that of counting the cards it
+has seen (`python -m benchmarks.beliefs`, 4,000 hands against each opponent)."""
+HEADROOM = """`python -m benchmarks.headroom`: the candidates of one decision are each played out 64 times from the true state.
+Half of the play-outs choose a candidate, the other half measure what the choice gains."""
+EXPLOIT = """What trained responses win (`gin exploit`); longer training may find more. A response begins from the shipped network
+and is held close to it. It ends as the best point of its learning curve, by deals kept for choosing; the last column is what
+training added, on fresh deals."""
 
 
-RATINGS = """400 points are odds of ten to one; 0 is the mean of the nine players of that tournament."""
-SPEED = """Hands beside OpenSpiel's loop that deals every hand anew, by its own rules, which are those of the preset `openspiel`; from a
-cloned root it is faster, as the table says. Steps are a learner's, with observation and mask, beside OpenSpiel's decisions."""
+RATINGS = (
+    """A difference of 400 points means odds of ten to one; 0 is the mean of the nine players of the tournament."""
+)
+SPEED = """Hands are compared with an OpenSpiel loop that deals every hand anew, under OpenSpiel's rules (the preset `openspiel`);
+from a cloned root OpenSpiel is faster, as the table says. Steps are a learner's, with observation and mask, compared with
+OpenSpiel's decisions."""
 
 
 SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
@@ -243,9 +247,9 @@ SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     ("Search", "", search_table),
     ("What a search can add", HEADROOM, headroom_table),
     ("Ratings of the levels", RATINGS, ratings_table),
-    ("Whose history the levels' gain needs", "", histories_table),
+    ("What a level gains, by whose history it learned from", "", histories_table),
     ("What there is to gain by knowing the opponent", KNOWN, known_table),
-    ("What a network gains that is told whom it plays", TOLD, told_table),
+    ("What a network gains by being told its opponent's style", TOLD, told_table),
     ("The levels", "", levels_table),
     ("Speed", SPEED, speed_table),
     ("Training", TRAINING, training_table),
