@@ -54,8 +54,8 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
         on_illegal: what an illegal action does. ``"terminate"`` (the default): it ends the episode with a loss and sets
             ``info["illegal_action"]``. ``"raise"``: it raises an error that names it and lists the legal actions; nothing is lost.
         opponent_memory: what a learning opponent remembers. ``"env"`` (the default): this environment (in a vector, each
-            sub-environment separately) until a reset with a seed. ``"profile"``: it never forgets; the opponent
-            ``"level-2:profile=DIRECTORY,opponent=NAME"`` keeps this memory on disk. ``"level-2:learn=false"`` does not learn.
+            sub-environment separately) until a reset with a seed. ``"profile"``: what
+            ``"level-2:profile=DIRECTORY,opponent=NAME"`` keeps on disk, which no reset clears. ``"level-2:learn=false"`` does not learn.
 
     Raises:
         GinError: for an invalid argument; the message says what is allowed.
@@ -136,7 +136,7 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
         """Plays an action and the opponent's reply.
 
         Raises:
-            IllegalActionError: for an illegal action if ``on_illegal`` is ``"raise"``, and always for what is not a whole number in range.
+            IllegalActionError: for an illegal action if ``on_illegal`` is ``"raise"``, and always for what is not a 64-bit whole number.
             ResetNeeded: before the first reset and after the end of an episode.
         """
         batch = self._batch

@@ -89,7 +89,7 @@ def _keep(finals, final_rows, ended, kept, rows):
 
 @kernel
 def _survey(records, slots, seats, illegal, closed, games):
-    """Writes seats and flags of some records; returns how many closed a hand, how many hands were skipped, and ended games."""
+    """Writes seats and flags of some records; returns how many closed a hand, skipped hands, and how many ended a game."""
     num_closed = 0
     num_skipped = 0
     num_games = 0

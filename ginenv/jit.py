@@ -124,7 +124,7 @@ def _drop_unused(base: Path) -> None:
 
 
 class _CacheImpl(CompileResultCacheImpl):
-    # In Numba's other locations, beside the sources, compiled code would outlive an edit of what it imports.
+    # In Numba's other locations, such as beside the sources, compiled code would outlive an edit of what it imports.
     _locator_classes: ClassVar[Any] = [UserProvidedCacheLocator]
 
 
@@ -198,7 +198,8 @@ _compiling = _Compiling()
 event.register("numba:compile", _compiling)
 
 
-# Here Python runs under code that drops an exception or turns it into another: the compiler, and libraries that are being loaded.
+# In these modules Python runs under code that drops an exception or turns it into another: the compiler, and libraries that are
+# being loaded.
 _NOT_RAISED_IN = ("numba", "llvmlite", "_frozen_importlib", "importlib")
 
 
@@ -379,8 +380,8 @@ def record_copy(target: np.dtype, target_field: str, source: np.dtype, source_fi
     return copy
 
 
-# Records by place, for compiled loops. Compiled functions take a record as one pointer. An array is a structure of many words, and
-# counting its references at every call costs the helpers of hot loops some thirty nanoseconds.
+# Records by place, for compiled loops. Compiled functions take a record as one pointer. An array is a structure of many words whose
+# references are counted at every call; this costs the helpers of hot loops some thirty nanoseconds.
 
 
 def row_record(dtype: np.dtype) -> Any:

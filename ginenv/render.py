@@ -109,7 +109,8 @@ _FELT, _FELT_DARK, _LINE = "#265c42", "#1c4833", "#568c70"
 _TEXT, _FAINT, _GOLD, _ROSE = "#f0f4ee", "#accab8", "#f0c860", "#fa8282"
 _EDGE = "#8d8a80"
 _KIND_RGB = {"run": "#70d682", "set": "#6eb0fa"}
-# Names within sentences are cut to the first length; sentences longer than the second are written smaller.
+# Names within sentences are cut to the first length; sentences longer than the second are written smaller, and narrow pictures
+# wrap them at the third.
 _NAME_LENGTH, _LINE_LENGTH, _NARROW_LINE_LENGTH = 16, 70, 52
 _SCALE = 2  # pixels are drawn larger and scaled down, for smooth edges
 

@@ -18,7 +18,7 @@ from ginenv.view import make_views
 
 @dataclass
 class Known:
-    """What a view's line says besides the public actions; sets of cards are masks."""
+    """What a view's line says besides the public actions; ``mine`` and ``shown`` are masks of cards."""
 
     seat: int
     mine: int

@@ -48,7 +48,7 @@ class Rules:
         undercut_on_tie: whether equal deadwood is an undercut; otherwise it scores 0 and nobody wins the hand.
         gin_bonus: points for gin.
         undercut_bonus: points for an undercut.
-        max_upcards: the attempt to take this many upcards draws the hand (the offer does not count).
+        max_upcards: the hand ends as drawn at the attempt to take this many upcards (the offer does not count).
         repeated_upcard_draw: whether the hand is drawn when both players in turn take the upcard and discard it again.
         first_starter: who starts the first hand.
         next_starter: who starts after a scored hand; after a drawn one, or one worth 0, the same player starts again.

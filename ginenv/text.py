@@ -7,7 +7,7 @@ A position holds everything, including the whole stock, so a bug report is one l
 ``gin1`` is followed by ``name=value`` fields in any order; fields with their usual value are left out.
 
 =========  ==============================================================================================================
-rules      a preset, then the rules that differ as ``,field=value``, then ``@`` and the hash of the rules (may be left out)
+rules      a preset, then the rules that differ as ``,field=value``, then ``@`` and their hash (the hash may be left out)
 starter    seat that began the hand
 deck       the cards in the order dealt: the starter's, the other seat's, the upcard (or the starter's 11th card), the stock
 actions    every action in order, without separators: ``p`` pass or done, ``s`` draw the stock, ``t`` take the upcard, ``7C``
@@ -25,7 +25,7 @@ its cards now (laid-off ones too); ``drawn``, the card it drew in this turn; the
 cards if they are shown; ``declined`` and ``warned``; score and boxes, its own first; ``luck``, the decision's random word. A view
 is written for the seat to move, and at the end of the hand for both seats.
 
-Reading replays every action. A line that cannot come up in play raises ``TextError`` with one sentence.
+Reading replays every action. A position or view that cannot come up in play raises ``TextError`` with one sentence.
 """
 
 from __future__ import annotations

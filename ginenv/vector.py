@@ -156,7 +156,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """Begins an episode at every table.
 
         Args:
-            seed: a number, of which table ``i`` gets ``seed + i``; or one seed for each table.
+            seed: one number, and table ``i`` gets ``seed + i``; or a list with one seed for each table.
             options: as for the single environment, the same for all tables.
         """
         self._batch.check_options(options)
@@ -195,7 +195,8 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             observations, rewards ``float64[n]``, terminations ``bool[n]``, truncations (never), infos.
 
         Raises:
-            IllegalActionError: for an illegal action if ``on_illegal`` is ``"raise"``, and always for what is no array of actions.
+            IllegalActionError: for an illegal action if ``on_illegal`` is ``"raise"``, and always if ``actions`` is not one whole
+                number for each table.
         """
         batch = self._batch
         batch.take(batch.check_actions(actions))
@@ -214,7 +215,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def _infos(self, done: np.ndarray) -> dict[str, Any]:
         ended = np.nonzero(done)[0] if self._same_step else _NO_TABLES
-        # The function holds no reference to the environment, so keeping infos does not keep the environment alive.
+        # The function passed here holds no reference to the environment, so keeping infos does not keep the environment alive.
         return self._reporter.report(self._batch, self._masks, ended, partial(_observations, flat=self._flat))
 
     def render(self) -> tuple[Any, ...] | None:

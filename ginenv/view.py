@@ -24,7 +24,7 @@ VIEW = np.dtype(
         ("spread", np.int64, (4,)),  # the knocker's melds once they are spread
         ("pile_cards", np.int64),  # the discard pile as a mask, the upcard included
         ("unseen", np.int64),  # cards in the stock or unknown in the opponent's hand
-        ("shown", np.int64),  # the opponent's hand if open: a knocker's during lay-offs, either one after a knock
+        ("shown", np.int64),  # the opponent's hand if open: a knocker's in lay-offs, either one's after a knocked hand
         ("laid", np.int64),  # cards laid off
         # My legal actions: cards for ids 0-51, cards for ids 52-103, bits for 104-106; 0 unless I am to move.
         ("legal", np.int64, (3,)),
