@@ -234,7 +234,7 @@ def check_writable(path: str | Path) -> None:
 
 
 def check_own(directory: Path, what: str, *marks: str) -> None:
-    """Refuses a directory that holds files, but none that marks it as one to write into.
+    """Refuses a directory that holds something, but nothing that marks it as one to write into.
 
     Args:
         directory: to write into; a missing or an empty one will do.

@@ -202,7 +202,7 @@ Intervals by deals, of one training each."""
 
 
 def known_table() -> list[str]:
-    """How much more dedicated responses win than a common one."""
+    """How much more dedicated responses win than one continued against all."""
     document = json.loads((RESULTS / "known_opponents.json").read_text(encoding="utf-8"))
     settings = document["settings"]
     rows = [

@@ -21,7 +21,7 @@ from ginenv.view import VIEW, look
 # Own discards before the measured view, which is that of the sixth turn.
 _BEFORE = 5
 _DRAWN = 512
-# Factors of the log-likelihood to try.
+# Factors to try on the log-likelihood.
 TRUSTS = (0.25, 0.5, 1.0)
 
 

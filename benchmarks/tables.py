@@ -231,9 +231,7 @@ and is held close to it. It ends as the best point of its learning curve, by dea
 training added, on fresh deals."""
 
 
-RATINGS = (
-    """A difference of 400 points means odds of ten to one; 0 is the mean of the nine players of the tournament."""
-)
+RATINGS = "A difference of 400 points means odds of ten to one; 0 is the mean of the nine players of the tournament."
 SPEED = """Hands are compared with an OpenSpiel loop that deals every hand anew, under OpenSpiel's rules (the preset `openspiel`);
 from a cloned root OpenSpiel is faster, as the table says. Steps are a learner's, with observation and mask, compared with
 OpenSpiel's decisions."""

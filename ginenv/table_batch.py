@@ -232,7 +232,7 @@ class TableBatch:
             options: ``deal`` (all cards, as numbers or text: the starter's, the other seat's, the upcard, the stock), ``starter``
                 or ``dealer`` (a seat), ``seat`` (the learner's, for this episode). If an episode ends before the learner's first
                 move, another is dealt. It keeps that ``seat``, but the deal and the starter are new.
-            seeded: the tables that got a seed: their opponents forget (memory ``"env"``). If these are all tables, the opponents are reset too.
+            seeded: the tables that got a seed: their opponents forget (memory ``"env"``). If these are all, the opponents are reset too.
 
         Raises:
             GinError: for an unknown option or an invalid value.

@@ -108,7 +108,7 @@ class ExploitConfig(Config):
         games: number of games on fresh deals with which the result is measured.
         base: training configuration to start from.
         start: checkpoint whose weights every response begins with (``network``: the one that ships).
-        points: number of measurements of the curve.
+        points: number of measurements of the curve after that of the start.
         out: JSON file for the results.
     """
 

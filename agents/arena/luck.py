@@ -15,7 +15,7 @@ from agents.arena.lockstep import Lockstep, Observer
 from ginenv.jit import ctz, kernel
 from ginenv.melds import card_points, deadwood, melded_cards
 
-# Values STATE[n] just after a draw, for the seat that drew, in points of the hand: float[n].
+# The values of STATE[n] just after a draw, for the seat that drew, in points of the hand: float[n].
 ValueFunction = Callable[[np.ndarray], np.ndarray]
 
 # A state is copied once for each card of the stock, so only this many draws are processed at a time.

@@ -171,8 +171,8 @@ def _cheapest(v, st, allowed, word):
     cards, least = least_deadwood(hand, allowed)
     best = 1e9
     chosen = np.int64(ctz(allowed))
-    # If nothing makes a discard cheaper than the deadwood that it leaves, one that leaves more than this cannot be the cheapest. (None of
-    # the other numbers is below 0; ``heuristics.style`` ensures that.)
+    # If nothing makes a discard cheaper than the deadwood that it leaves, one that leaves more than ``most`` cannot be the cheapest. (None
+    # of the other numbers is below 0; ``heuristics.style`` ensures that.)
     most = least + _MARGIN
     if st.ahead <= 0 and outlook[7] >= 0 and outlook[3] == 0:
         dearest = st.noise if st.noise > 0 else 0.0

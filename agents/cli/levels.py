@@ -157,7 +157,7 @@ def variety(level: LevelName, deals: int = 100, plays: int = 1000, hands: int = 
 
 @app.command
 def rate(results: Annotated[Path, Positional, arg(metavar="RESULTS")]) -> str:
-    """Writes the ratings that a tournament gave the installed levels beside them.
+    """Writes, beside the installed levels, the ratings that a tournament gave them.
 
     Args:
         results: results.json of ``gin tournament configs/levels_tournament.yaml``.

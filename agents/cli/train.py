@@ -115,7 +115,7 @@ def average(checkpoints: Annotated[list[str], Positional, arg(metavar="CHECKPOIN
 def fit_hand_model(
     checkpoint: Annotated[str, Positional, arg(metavar="CHECKPOINT")], rounds: int = 24, seed: int = 1
 ) -> None:
-    """Trains the model of whole hands from which the search samples worlds.
+    """Trains the model of whole hands with which the search samples worlds.
 
     Args:
         checkpoint: directory of a network; the model is written into it.

@@ -39,7 +39,7 @@ COLLAPSE_KL = 0.5
 COMMITMENT_FADES = 0.1, 0.4
 # Batches between two copies of what was learned; a broken run goes back to the latest copy.
 _COPY_EVERY = 20
-# What ``state_dict`` holds under its own name.
+# Attributes that ``state_dict`` holds, each under its own name.
 _NETWORKS = ("actor", "critic", "average", "anchor")
 _COUNTERS = ("decisions", "batches", "seconds", "speed", "updates")
 AfterBatch = Callable[[dict[str, float]], bool]

@@ -141,7 +141,7 @@ class Level:
         Args:
             contexts: what is known of each, ``float32[n, CONTEXT_WIDTH]``.
             hands: number of shown hands of each, ``int64[n]``.
-            general_hands: number of hands that counts for the part that applies to every opponent, ``int64[n]``.
+            general_hands: number of hands that count for the part that applies to every opponent, ``int64[n]``.
 
         Returns:
             ``float64[n, NUM_WEIGHTS]``; ``None`` for a level that learns nothing.

@@ -48,8 +48,8 @@ class SearchConfig(Config):
     def decisive(self) -> dict[str, Any]:
         """What a choice depends on, as JSON values.
 
-        These are all settings, including those left at their defaults. The network is given by the hash of its weights, because the one
-        that ships may change.
+        These are the settings except ``threads``, including those left at their defaults. The network is given by the hash of its
+        weights, because the one that ships may change.
 
         Raises:
             CheckpointError: if the network cannot be used.

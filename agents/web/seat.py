@@ -82,7 +82,7 @@ class Seat:
 
     @property
     def mark(self) -> str:
-        """An id of the position of the game in play; it changes whenever something is played, and only then."""
+        """An id of the position of the game in play; it changes whenever the position does, and only then."""
         live = self.live
         return f"{live.game.name}.{len(live.match.played)}.{len(live.hand.history)}"
 
