@@ -11,6 +11,7 @@
 #   make check-dist  build them, install them in empty environments and try them there (takes minutes)
 #   make bench    speed beside other engines, measured in one run (takes minutes)
 #   make network  the network that ships, from nothing (takes hours; the same command goes on where it was stopped)
+#   make levels   levels 1 to 3, from the network that ships (takes half an hour)
 #   make level-4  the strongest level, from the network that ships (takes an hour and a half)
 #   make results  the shipped network against everybody, the figures of docs/results.md (takes half an hour)
 #   make clean    remove caches and build products; distclean also removes .venv
@@ -35,7 +36,7 @@ PEERS := $(VENV)/.peers-done
 
 RUN := runs/quick
 
-.PHONY: setup peers web train lint format test docs dist check-dist bench network level-4 results clean distclean
+.PHONY: setup peers web train lint format test docs dist check-dist bench network levels level-4 results clean distclean
 
 setup: $(SETUP)
 peers: $(PEERS)
@@ -102,6 +103,17 @@ network: $(SETUP)
 	$(BIN)/gin average runs/mean runs/finish2/last --out runs/network
 	cp runs/strong/curve.json runs/network/
 	$(BIN)/gin fit-hand-model runs/network
+
+# From the network that ships to levels 1 to 3: one network that learned within their bounds of memory and attention, and what each of them
+# answers to whom it knows.
+levels: $(SETUP)
+	$(BIN)/python train.py --config configs/levels.yaml --start agents/data/network --out runs/bounded
+	$(BIN)/gin levels build runs/bounded/last --out runs/level-1 --like level-1 --replace
+	$(BIN)/gin levels build runs/bounded/last --out runs/level-2 --like level-2 --replace
+	$(BIN)/gin levels build runs/bounded/last --out runs/level-3 --like level-3 --replace
+	$(BIN)/gin levels fit runs/level-1
+	$(BIN)/gin levels fit runs/level-2
+	$(BIN)/gin levels fit runs/level-3
 
 # From the network that ships to level 4: a network that is told its opponent's style; the mean of it and the network that it began from;
 # and what such a level expects of whom it knows. Run again, it repeats the last three steps, which takes minutes.
