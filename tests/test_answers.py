@@ -173,6 +173,17 @@ def test_gradients_are_those_of_the_log_probability(level: Level) -> None:
             assert slope == pytest.approx(gradient, abs=0.12)
 
 
+def test_a_level_that_plays_everything_within_its_reach_alike_is_tried_at_half_its_reach(level: Level) -> None:
+    """Its choices would say nothing of what it leans to, and steps as long as its temperature would leave its reach."""
+    views = positions()
+    rows, moves = np.arange(len(views)), np.zeros((len(views), NUM_WEIGHTS))
+
+    def tried(temperature: float) -> np.ndarray:
+        return fit_module._Tried(level.with_settings(temperature=temperature, reach=4.0), 1, moves).act(views, rows)
+
+    assert (tried(50.0) == tried(2.0)).all() and (tried(50.0) != tried(1.0)).any()
+
+
 @pytest.mark.parametrize("likes", [True, False])
 def test_fitting_keeps_what_wins_points_of_whom(level: Level, monkeypatch: pytest.MonkeyPatch, likes: bool) -> None:
     """Points are replaced: who takes many upcards is to be answered by taking many, who takes few by taking none."""

@@ -46,8 +46,9 @@ Progress = Callable[[str], None]
 HISTORIES = (10, 40, 150)
 # Strong players that the level meets, in addition to styles and itself.
 STRONG = ("network", "knocker", "camper")
-# The choices of a nearly certain policy show nothing, so these are the least temperatures of discards and of draws while it is tried.
-_DISCARDS_AT, _DRAWS_AT = 1.0, 0.5
+# The choices of a nearly certain policy show nothing, so these are the least temperatures of discards and of draws while it is tried. Nor
+# does a policy that plays everything within its reach alike, so the temperature is at most this part of the reach.
+_DISCARDS_AT, _DRAWS_AT, _OF_REACH = 1.0, 0.5, 0.5
 # Longest step of the part that applies to every opponent, in standard deviations of the policy's choices in a hand.
 _LONGEST = 0.8
 # Directions in which the policy moves less than this fraction of the largest move are ignored.
@@ -145,7 +146,10 @@ class _Tried(_Leaning):
     """The same at higher temperatures, with the gradients of its choices."""
 
     def __init__(self, level: Level, seed: int, moves: np.ndarray, told: np.ndarray | None = None) -> None:
-        discards, draws = level.settings.temperature, level.settings.draw_temperature
+        discards, draws = (
+            min(temperature, _OF_REACH * level.settings.reach)
+            for temperature in (level.settings.temperature, level.settings.draw_temperature)
+        )
         warm = {"temperature": max(_DISCARDS_AT, discards), "draw_temperature": max(_DRAWS_AT, draws)}
         super().__init__(level.with_settings(**warm), seed, moves, told)
         self.scores = np.zeros((len(moves), NUM_WEIGHTS))
