@@ -13,10 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +22,7 @@ import torch
 from rich.console import Console
 
 from agents.arena import play_match
+from agents.arena.matches import workers_pool
 from agents.bots.heuristics import make_formula
 from agents.config import parse_config
 from agents.files import write_json
@@ -75,22 +73,22 @@ def adaptation(name: str, series: int, hands: int = 500, rules: str = "eaai", wo
 
 def adaptation_by_search(name: str, series: int, hands: int, worlds: int) -> dict[str, Any]:
     """The same for a level that searches, under ``eaai``."""
-    asked = {"level": name, "series": series, "hands": hands, "worlds": worlds, "strong": STRONG}
-    config = parse_config(asked, AdaptationConfig)
-    shares = [
-        config.model_copy(update={"series": series // PROCESSES, "seed": _APART * k, "out": KEPT})
-        for k in range(PROCESSES)
-    ]
-    # With several processes, torch's threads would only wait for each other.
-    with ProcessPoolExecutor(PROCESSES, get_context("spawn"), torch.set_num_threads, (1,)) as pool:
+    shares = _shares(name, series, hands, worlds)
+    with workers_pool(PROCESSES) as pool:
         measured = joined(list(pool.map(_share, shares)))
-    found = results(config, level_of(config), measured)
-    for share in shares:
-        parts_of(share, level_of(share)).drop()
-    return found
+    config = shares[0].model_copy(update={"series": series})
+    return results(config, level_of(config), measured)
+
+
+def _shares(name: str, series: int, hands: int, worlds: int) -> list[AdaptationConfig]:
+    """What each process plays."""
+    asked = {"level": name, "series": series // PROCESSES, "hands": hands, "worlds": worlds, "strong": STRONG}
+    return [parse_config(asked | {"seed": _APART * k, "out": KEPT}, AdaptationConfig) for k in range(PROCESSES)]
 
 
 def _share(config: AdaptationConfig) -> Measured:
+    # With several processes, torch's threads would only wait for each other.
+    torch.set_num_threads(1)
     level = level_of(config)
     return measure(config, level, parts=parts_of(config, level))
 
@@ -161,7 +159,7 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.series < 2:
         parser.error("an interval by series needs 2 series or more")
-    jobs: list[tuple[str, dict[str, int], Callable[..., dict[str, Any]]]] = []
+    jobs: list[tuple[str, dict[str, int], partial[dict[str, Any]]]] = []
     if "ladder" in asked.parts:
         for one, other in LADDER:
             jobs.append((f"ladder {one} {other}", {"games": asked.games}, partial(ladder, one, other)))
@@ -195,6 +193,9 @@ def main() -> None:
         document["rows"][name] = found
         document["rows"] = dict(sorted(document["rows"].items()))
         write_json(RESULTS, document)
+        if job.func is adaptation_by_search:
+            for share in _shares(*job.args, **counts):
+                parts_of(share, level_of(share)).drop()
         shown = {
             key: found[key]
             for key in ("share", "specific_gain", "total_gain", "mean", "different", "commonest")
