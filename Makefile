@@ -11,7 +11,7 @@
 #   make check-dist  build them, install them in empty environments and try them there (takes minutes)
 #   make bench    speed beside other engines, measured in one run (takes minutes)
 #   make network  the network that ships, from nothing (takes hours; the same command goes on where it was stopped)
-#   make levels   levels 1 to 3, from the network that ships (takes half an hour)
+#   make levels   levels 1 to 3, from the network that ships (takes an hour)
 #   make level-4  the strongest level, from the network that ships (takes an hour and a half)
 #   make results  the shipped network against everybody, the figures of docs/results.md (takes half an hour)
 #   make clean    remove caches and build products; distclean also removes .venv
@@ -121,7 +121,7 @@ level-4: $(SETUP)
 	$(BIN)/python train.py --config configs/teacher.yaml --start agents/data/network --out runs/teacher
 	$(BIN)/gin average agents/data/network runs/teacher/last --out runs/told
 	$(BIN)/gin levels build runs/told --out runs/level-4 --like level-4 --replace
-	$(BIN)/gin levels fit runs/level-4 --set rounds=2 series=1024 hands=24
+	$(BIN)/gin levels fit runs/level-4 --set rounds=2 rate=0.4 series=1024
 
 # The shipped network on deals that nothing was trained or chosen on: the members of its training pool, then styles kept aside,
 # and two networks that shipped before.

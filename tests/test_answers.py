@@ -184,9 +184,12 @@ def test_a_level_that_plays_everything_within_its_reach_alike_is_tried_at_half_i
     assert (tried(20.0) == tried(2.0)).all() and (tried(20.0) != tried(1.0)).any()
 
 
-@pytest.mark.parametrize("likes", [True, False])
-def test_fitting_keeps_what_wins_points_of_whom(level: Level, monkeypatch: pytest.MonkeyPatch, likes: bool) -> None:
-    """Points are replaced: who takes many upcards is to be answered by taking many, who takes few by taking none."""
+@pytest.mark.parametrize("likes", [1.0, 0.5, 0.0])
+def test_fitting_keeps_what_wins_points_of_whom(level: Level, monkeypatch: pytest.MonkeyPatch, likes: float) -> None:
+    """Points are replaced: who takes many upcards is to be answered by taking many, who takes few by taking none.
+
+    Who judges likes all of that, or half of it, or nothing that is not the same against everybody.
+    """
     column, read = FEATURES.index("any upcard"), READS.index("any upcard")
     reads: list[np.ndarray] = []
 
@@ -204,12 +207,14 @@ def test_fitting_keeps_what_wins_points_of_whom(level: Level, monkeypatch: pytes
         return np.where(found > np.median(found), 1.0, -1.0)
 
     def judged(one: Level, opponents: object, moves: np.ndarray, told: None, config: FitConfig) -> np.ndarray:
-        """Who judges likes what the fit likes, or any leaning at all so long as it is the same against everybody."""
         seeds.append(config.seed)
         by_opponent = np.stack([moves[k :: config.opponents, column].mean() for k in range(config.opponents)])
-        return (
-            by_opponent * sides() if likes else abs(by_opponent.mean()) - 10 * np.abs(by_opponent - by_opponent.mean())
-        )
+        if not likes:
+            return abs(by_opponent.mean()) - 10 * np.abs(by_opponent - by_opponent.mean())
+        differ = float(((by_opponent - by_opponent.mean()) * sides()).mean())
+        whole.append(differ)
+        # Of what depends on whom, all is judged first.
+        return np.full(config.opponents, -abs(differ - likes * max(whole)) if differ > 1e-9 else -100.0)
 
     play, known_of = fit_module._play, fit_module._known_of
     monkeypatch.setattr(fit_module, "_play", rewarded)
@@ -219,13 +224,16 @@ def test_fitting_keeps_what_wins_points_of_whom(level: Level, monkeypatch: pytes
     config = FitConfig(styles=24, strong=0.25, rounds=2, series=240, hands=4, rate=0.4, seed=3)  # type: ignore[call-arg]
     said: list[str] = []
     seeds: list[int] = []
+    whole: list[float] = []
     answers = fit_answers(level, config, said.append)
     leanings = (reads[0][-1] @ answers.matrix)[:, column]
     differ = leanings[sides() > 0].mean() - leanings[sides() < 0].mean()
     assert differ > 0.2 if likes else (answers.matrix[1:] == 0).all() and answers.matrix[0, column] != 0
-    assert answers.about["judged"]["what depends on whom"]["kept"] == likes and config.seed not in seeds
+    judgement = answers.about["judged"]["what depends on whom"]
+    assert judgement["kept"] == (likes > 0) and config.seed not in seeds
+    assert judgement["share"] == likes or not likes
     assert said[-1].endswith("kept" if likes else "left out") and len(said) == 4
-    assert hands_to_play(level, config) == 2 * 30 * 40 + (2 * 2 + 3 * 4) * 240 * 4
+    assert hands_to_play(level, config) == 2 * 30 * 40 + (2 * 2 + 5 * 4) * 240 * 4
     assert answers.about["points_a_hand"] and answers.about["config"]["rounds"] == 2
 
 

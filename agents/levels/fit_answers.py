@@ -5,8 +5,8 @@ gin levels fit runs/my-level
 The level plays styles of which it knows as much as some number of hands shows. It plays every deal twice, with luck of its own. What the
 better of the two plays chose more often than the policy would is the gradient of the points (``score function``); its product with what is
 known is that of the answers. Steps follow the natural gradient. What a round says about one number is mostly noise, so only what stands out
-together is kept. At the end other styles, and the same strong players, judge: a part whose mean gain against them is not above zero is
-left out.
+together is kept. At the end other styles, and the same strong players, judge: a part whose mean gain against them is not above zero is left
+out, and of the part that depends on the opponent all, half or a quarter is kept, whichever wins most.
 
 A level whose network is told styles also responds by itself. For it, regressions over many styles and strong players first find how likely
 an opponent is to be such a style, and which style to expect then. The same judges decide whether the network is told nothing, the
@@ -55,6 +55,8 @@ _LONGEST = 0.8
 _FLAT = 1e-2
 # The judges' seed is higher by the first number, and they play the second number times the hands of a round.
 _JUDGES, _JUDGED = 1000, 4
+# Shares of the part that depends on the opponent that the judges try: a step along many directions at once is easily too long.
+_SHARES = (1.0, 0.5, 0.25)
 # A regression uses this many times the opponents, and its ridge penalty is this fraction of each number's variance.
 _REGRESSED, _RIDGE = 8, 1e-3
 # Steps of Newton's method, and the log-odds that stand for impossible.
@@ -64,7 +66,7 @@ _PARTS = (slice(0, FIRST_DRAW), slice(FIRST_DRAW, FIRST_KNOCK), slice(FIRST_KNOC
 
 
 class FitConfig(Config):
-    """How a level's answers are found. Judging them plays as many hands as six rounds; judging what a network is told, as four more.
+    """How a level's answers are found. Judging them plays as many hands as ten rounds; judging what a network is told, as four more.
 
     Attributes:
         styles: number of styles of the population that the level plays.
@@ -79,10 +81,10 @@ class FitConfig(Config):
 
     styles: int = Field(256, ge=8)
     strong: float = Field(0.33, ge=0, le=10)
-    rounds: int = Field(6, ge=2)
+    rounds: int = Field(20, ge=2)
     series: int = Field(2048, ge=8)
     hands: int = Field(24, ge=1)
-    rate: float = Field(0.4, gt=0)
+    rate: float = Field(0.2, gt=0)
     seed: int = Field(61, ge=0)
 
     @property
@@ -170,9 +172,9 @@ class _Tried(_Leaning):
 
 def hands_to_play(level: Level, config: FitConfig) -> int:
     """How many hands are played in all, for a progress bar."""
-    judged, watched = 3, 2 * config.opponents
+    judged, watched = 2 + len(_SHARES), 2 * config.opponents
     if level.actor.context:
-        judged, watched = 5, watched + _many(config).opponents
+        judged, watched = judged + 2, watched + _many(config).opponents
     return watched * HISTORIES[-1] + (2 * config.rounds + judged * _JUDGED) * config.series * config.hands
 
 
@@ -291,13 +293,18 @@ class _Judges:
         anybody = np.zeros_like(found)
         anybody[0] = typical @ found
         kept, won = np.zeros_like(found), {}
-        for part, matrix in (("what holds against anybody", anybody), ("what depends on whom", found - anybody)):
-            others = self.points(kept + matrix, expected)
-            gain = ratio(others - points, np.ones(len(points)))
+        tried = (("what holds against anybody", anybody, (1.0,)), ("what depends on whom", found - anybody, _SHARES))
+        for part, matrix, shares in tried:
+            others = {share: self.points(kept + share * matrix, expected) for share in shares}
+            share = max(others, key=lambda share: others[share].mean())
+            gain = ratio(others[share] - points, np.ones(len(points)))
             good = gain.mean > 0
-            won[part] = {**gain.to_dict(), "kept": good}
-            say(f"{part}: {gain.text()} points a hand of those who judge, {'kept' if good else 'left out'}")
-            kept, points = (kept + matrix, others) if good else (kept, points)
+            won[part] = {**gain.to_dict(), "kept": good, "share": share}
+            say(
+                f"{part}, {100 * share:.0f} % of it: {gain.text()} points a hand of those who judge, "
+                f"{'kept' if good else 'left out'}"
+            )
+            kept, points = (kept + share * matrix, others[share]) if good else (kept, points)
         return kept, won
 
 
