@@ -235,7 +235,7 @@ def test_a_fit_finds_the_style_behind_what_is_known_and_keeps_what_wins(
         varied = [k for k in places if numbers[:, k].std() > 0.1]
         style = expected[:, 1:] / expected[:, :1]
         np.testing.assert_allclose(style[:, varied], numbers[:, varied], atol=0.15)
-    assert hands_to_play(told_level, config) == (8 * 40 + 80 + 2 * 50) * 150 + (2 * 2 + 5 * 4) * 150 * 2
+    assert hands_to_play(told_level, config) == (8 * 40 + 80 + 2 * 50) * 150 + (2 * 2 + 7 * 4) * 150 * 2
 
 
 def test_steps_are_taken_by_a_network_that_is_told_what_is_known(
