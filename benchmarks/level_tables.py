@@ -7,6 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from agents.arena.results import ratio
 from agents.levels.bench.rating import read_rating
 from agents.levels.level import load_level
 from benchmarks.markdown import interval, share, table
@@ -37,6 +40,10 @@ def _adaptation(name: str, row: dict[str, Any]) -> list[str]:
     last = _windows(row)[-1]
     specific = row["specific_gain"][last]
     above = f"{specific['opponents_above_0']} of {len(row['opponents'])}"
+    found = [opponent["specific_gain"][last] for opponent in row["opponents"].values()]
+    below = str(sum(gain["high"] < 0 for gain in found))
+    # As if the opponents, too, were a sample.
+    at_large = ratio(np.array([gain["mean"] for gain in found]), np.ones(len(found))).to_dict()
     gains = ("total_gain", "mixed_less_frozen", "wrong_less_frozen")
     harm = interval(min(row["no_harm"].values(), key=lambda found: found["low"]))
     rules = "" if row["rules"] == "eaai" else f", `{row['rules']}`"
@@ -45,7 +52,9 @@ def _adaptation(name: str, row: dict[str, Any]) -> list[str]:
         _who(name) + rules,
         series,
         interval(specific),
+        interval(at_large),
         above,
+        below,
         *(interval(row[gain][last]) for gain in gains),
         harm,
     ]
@@ -69,7 +78,9 @@ LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[st
             "gain by learning, points a hand",
             "series",
             "specific: own less the better of frozen and mixed",
+            "the same, over opponents",
             "opponents above 0",
+            "below 0",
             "total: own less frozen",
             "mixed less frozen",
             "a wrong one's less frozen",

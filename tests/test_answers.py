@@ -184,11 +184,11 @@ def test_a_level_that_plays_everything_within_its_reach_alike_is_tried_at_half_i
     assert (tried(20.0) == tried(2.0)).all() and (tried(20.0) != tried(1.0)).any()
 
 
-@pytest.mark.parametrize("likes", [1.0, 0.5, 0.0])
+@pytest.mark.parametrize("likes", [1.0, 0.5, 0.25, 0.0])
 def test_fitting_keeps_what_wins_points_of_whom(level: Level, monkeypatch: pytest.MonkeyPatch, likes: float) -> None:
     """Points are replaced: who takes many upcards is to be answered by taking many, who takes few by taking none.
 
-    Who judges likes all of that, or half of it, or nothing that is not the same against everybody.
+    The judges like all of that, half of it, a quarter of it, or only what is the same against everybody.
     """
     column, read = FEATURES.index("any upcard"), READS.index("any upcard")
     reads: list[np.ndarray] = []
@@ -213,8 +213,11 @@ def test_fitting_keeps_what_wins_points_of_whom(level: Level, monkeypatch: pytes
             return abs(by_opponent.mean()) - 10 * np.abs(by_opponent - by_opponent.mean())
         differ = float(((by_opponent - by_opponent.mean()) * sides()).mean())
         whole.append(differ)
-        # Of what depends on whom, all is judged first.
-        return np.full(config.opponents, -abs(differ - likes * max(whole)) if differ > 1e-9 else -100.0)
+        if differ < 1e-9:
+            # Far worse than any difference, so that nothing is kept of the part that is the same against everybody.
+            return np.full(config.opponents, -100.0)
+        # All of the difference is judged first, so that is the largest.
+        return np.full(config.opponents, -abs(differ - likes * max(whole)))
 
     play, known_of = fit_module._play, fit_module._known_of
     monkeypatch.setattr(fit_module, "_play", rewarded)
@@ -228,10 +231,14 @@ def test_fitting_keeps_what_wins_points_of_whom(level: Level, monkeypatch: pytes
     answers = fit_answers(level, config, said.append)
     leanings = (reads[0][-1] @ answers.matrix)[:, column]
     differ = leanings[sides() > 0].mean() - leanings[sides() < 0].mean()
-    assert differ > 0.2 if likes else (answers.matrix[1:] == 0).all() and answers.matrix[0, column] != 0
+    if likes:
+        judged_leanings = (reads[0].mean(0) @ answers.matrix)[:, column]
+        kept = ((judged_leanings - judged_leanings.mean()) * sides()).mean()
+        assert differ > 0.1 and kept == pytest.approx(likes * max(whole))
+    else:
+        assert (answers.matrix[1:] == 0).all() and answers.matrix[0, column] != 0
     judgement = answers.about["judged"]["what depends on whom"]
-    assert judgement["kept"] == (likes > 0) and config.seed not in seeds
-    assert judgement["share"] == likes or not likes
+    assert judgement["kept"] == (likes > 0) and judgement["share"] == likes and config.seed not in seeds
     assert said[-1].endswith("kept" if likes else "left out") and len(said) == 4
     assert hands_to_play(level, config) == 2 * 30 * 40 + (2 * 2 + 5 * 4) * 240 * 4
     assert answers.about["points_a_hand"] and answers.about["config"]["rounds"] == 2

@@ -289,22 +289,23 @@ class _Judges:
     def keep(
         self, found: np.ndarray, typical: np.ndarray, expected: np.ndarray | None, points: np.ndarray, say: Progress
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """What is kept of the leanings found, and what each part won over ``points``, the points without leanings."""
+        """What is kept of the leanings found, and what each part won over ``points``, the points without leanings.
+
+        What the best of several shares won is a somewhat flattering figure: the hands that it is of have chosen it.
+        """
         anybody = np.zeros_like(found)
         anybody[0] = typical @ found
         kept, won = np.zeros_like(found), {}
         tried = (("what holds against anybody", anybody, (1.0,)), ("what depends on whom", found - anybody, _SHARES))
         for part, matrix, shares in tried:
-            others = {share: self.points(kept + share * matrix, expected) for share in shares}
-            share = max(others, key=lambda share: others[share].mean())
-            gain = ratio(others[share] - points, np.ones(len(points)))
+            scored = {share: self.points(kept + share * matrix, expected) for share in shares}
+            best = max(scored, key=lambda share: scored[share].mean())
+            gain = ratio(scored[best] - points, np.ones(len(points)))
             good = gain.mean > 0
-            won[part] = {**gain.to_dict(), "kept": good, "share": share}
-            say(
-                f"{part}, {100 * share:.0f} % of it: {gain.text()} points a hand of those who judge, "
-                f"{'kept' if good else 'left out'}"
-            )
-            kept, points = (kept + share * matrix, others[share]) if good else (kept, points)
+            won[part] = {**gain.to_dict(), "kept": good, "share": best if good else 0.0}
+            how_much = f", {100 * best:.0f} % of it" if len(shares) > 1 else ""
+            say(f"{part}{how_much}: {gain.text()} points a hand of those who judge, {'kept' if good else 'left out'}")
+            kept, points = (kept + best * matrix, scored[best]) if good else (kept, points)
         return kept, won
 
 
@@ -333,8 +334,8 @@ class _Sums:
     """The answers' gradient, summed over all rounds.
 
     Leanings are scaled by how much they move the policy, and what is known by how much opponents differ in it, so that a step is as long in
-    every direction. Discards, draws and knocks are treated separately. The part that applies to every opponent is found in some ten
-    thousand hands; of the part that depends on the opponent, only patterns that noise does not make are kept.
+    every direction. Discards, draws and knocks are treated separately. Of the part that depends on the opponent, only patterns that
+    noise does not make are kept.
 
     Args:
         reads: what is known of the opponent of each series, ``float64[series, len(READS)]``.
