@@ -1,7 +1,8 @@
 """Takes the README's two screenshots of the table in the browser: `python -m docs.screenshots`, in a minute or two.
 
 Ann plays as `formula` does against level-2, from a seed: the table is shown where she may first knock from the third hand on, the analysis
-at what cost her most in that hand. It needs what the browser's tests need (`tests/support/browser.py`), and runs from the repository's root.
+at what cost her most in that hand. It needs what the browser's tests need (`tests/support/browser.py`), and runs from the repository's
+root.
 """
 
 from __future__ import annotations
