@@ -84,7 +84,7 @@ LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[st
             "total: own less frozen",
             "mixed less frozen",
             "a wrong one's less frozen",
-            "worst against players that nothing can be won from",
+            "least against players that learning might do harm against",
         ],
         _adaptation,
     ),

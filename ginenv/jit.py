@@ -7,6 +7,7 @@ modules that it imports, directly or not. Old directories are dropped after a mo
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import hashlib
@@ -208,13 +209,20 @@ def interrupt(signum: int, frame: FrameType | None) -> None:
     while frame is not None:
         if frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_RAISED_IN:
             _compiling.interrupted = True
-            # Looks again later, in case this was not the compilation of a kernel, whose end is reported.
+            # Looks again later, in case this was not the compilation of a kernel, whose end is reported. A program that ends before
+            # is not to be killed by the alarm, which Python no longer handles then.
+            atexit.unregister(_forget_alarm)
+            atexit.register(_forget_alarm)
             signal.signal(signal.SIGALRM, interrupt)
             signal.setitimer(signal.ITIMER_REAL, 0.1)
             return
         frame = frame.f_back
     _compiling.interrupted = False
     raise KeyboardInterrupt
+
+
+def _forget_alarm() -> None:
+    signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def take_interrupt() -> bool:

@@ -294,3 +294,16 @@ def test_what_ends_a_worker_within_the_compiler_is_not_printed() -> None:
     """
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert ended.stderr == ""
+
+
+def test_an_interrupt_that_waits_for_an_import_does_not_kill_a_program_that_ends_first(tmp_path: Path) -> None:
+    (tmp_path / "interrupted_import.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    program = (
+        "import signal\nfrom ginenv.jit import interrupt\nsignal.signal(signal.SIGINT, interrupt)\nimport interrupted_import\n"
+        "print('done')"
+    )
+    paths = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[1])])
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": paths}
+    )
+    assert (found.returncode, found.stdout) == (0, "done\n"), found.stderr

@@ -50,7 +50,7 @@ def test_what_was_learned_is_found_again_told_in_words_and_reset(level: Level, t
     told = what_did_you_learn(tmp_path / "a", level)
     assert "anna: " in told and "hands shown" in told and "takes many upcards" in told
     assert re.search(r"It [^(]* \(certainty \d+ %\)", told)
-    assert "takes the upcard: " in told and "Against it the level" in told
+    assert "takes the upcard: " in told and "Against it the level now: " in told
     (found,) = findings(tmp_path / "a", level, "anna")
     assert json.loads(json.dumps(found)) == found and 0 < found["hands_shown"] <= 25
     taken = next(habit for habit in found["habits"] if habit["habit"] == "takes the upcard")
@@ -61,14 +61,18 @@ def test_what_was_learned_is_found_again_told_in_words_and_reset(level: Level, t
     alike = np.vstack([level.answers.matrix[:1], np.zeros_like(level.answers.matrix[1:])])
     same = replace(level, answers=Answers(alike, {}))
     assert not findings(tmp_path / "a", same, "anna")[0]["by_whom"]
-    assert "; it plays everybody in this way." in what_did_you_learn(tmp_path / "a", same)
+    assert "It plays everybody alike: " in what_did_you_learn(tmp_path / "a", same)
     # Somebody new is played by what holds against anybody, learned from the others' hands.
     assert (
-        f"After {found['hands_shown']} hands of everybody it plays 100 % of what it was fitted to do against anybody"
+        f"After {found['hands_shown']} hands of everybody it plays 100 % of the change that it was fitted to make against anybody"
         in told
     )
     (ben,) = findings(tmp_path / "a", level, "ben")
     assert (ben["hands_shown"], ben["hands_of_all"]) == (0, found["hands_shown"])
+    assert {name: play["now"] for name, play in ben["plays"].items()} == {
+        name: play["stranger"] for name, play in found["plays"].items()
+    }
+    assert any(play["now"] != play["stranger"] for play in found["plays"].values())
     stranger = LevelPlayer(level, 1, profile=Profile(tmp_path / "a", level, "ben")).leanings(None, 1)
     assert stranger is not None
     np.testing.assert_allclose(stranger[0], level.answers.matrix[0])

@@ -50,7 +50,9 @@ COMMANDS = {
     "analyse": Command("agents.cli.analyse:analyse", "RECORD: what every decision of a hand cost; --mistakes: yours"),
     "explain": Command("agents.search.explain:main", "POSITION: why the search plays as it does", reads_arguments=True),
     "levels": Command(
-        "agents.cli.levels:levels", "show, export, import, reset, rate or build levels", reads_arguments=True
+        "agents.cli.levels:levels",
+        "show, build, fit, export, import, rate or reset levels",
+        reads_arguments=True,
     ),
     "games": Command(
         "agents.cli.games:games",

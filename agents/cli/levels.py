@@ -192,6 +192,8 @@ def build(source: Network, out: Path, like: str = "", set: tuple[str, ...] = (),
 def fit(level: LevelName, set: tuple[str, ...] = ()) -> str:
     """Finds a level's best answers to what it knows about its opponents, and writes them into its directory.
 
+    A fit that is interrupted keeps nothing and begins anew.
+
     Args:
         level: its directory (``gin levels build`` or ``export`` makes one).
         set: settings of ``agents.levels.fit_answers.FitConfig`` that differ from the default, as key=value (``rounds=2 hands=10``).
@@ -203,7 +205,7 @@ def fit(level: LevelName, set: tuple[str, ...] = ()) -> str:
     # Its present answers are not loaded: they may be what has to be made anew.
     found, console = load_level(level, with_answers=False), plain_console(stderr=True)
     check_writable(found.directory / ANSWERS)
-    config: FitConfig = parse_config(override({}, set), FitConfig, "gin levels fit")
+    config: FitConfig = parse_config(override({}, set), FitConfig, "--set")
     with progress_bar(console, hands_to_play(found, config), f"{found.name}, hands") as tick, counting_hands(tick):
         fit_answers(found, config, console.print).write(found.directory / ANSWERS)
     write_card(found.directory)

@@ -289,22 +289,20 @@ class _Judges:
     def keep(
         self, found: np.ndarray, typical: np.ndarray, expected: np.ndarray | None, points: np.ndarray, say: Progress
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """What is kept of the leanings found, and what each part won over ``points``, the points without leanings.
-
-        What the best of several shares won is a somewhat flattering figure: the hands that it is of have chosen it.
-        """
+        """What is kept of the leanings found, and what each part won over ``points``, those without leanings."""
         anybody = np.zeros_like(found)
         anybody[0] = typical @ found
         kept, won = np.zeros_like(found), {}
         tried = (("what holds against anybody", anybody, (1.0,)), ("what depends on whom", found - anybody, _SHARES))
         for part, matrix, shares in tried:
             scored = {share: self.points(kept + share * matrix, expected) for share in shares}
+            # What the best of several shares won flatters a little: the hands that the figure is of have chosen it.
             best = max(scored, key=lambda share: scored[share].mean())
             gain = ratio(scored[best] - points, np.ones(len(points)))
             good = gain.mean > 0
             won[part] = {**gain.to_dict(), "kept": good, "share": best if good else 0.0}
-            how_much = f", {100 * best:.0f} % of it" if len(shares) > 1 else ""
-            say(f"{part}{how_much}: {gain.text()} points a hand of those who judge, {'kept' if good else 'left out'}")
+            whole = part if len(shares) == 1 else f"{part}, {100 * best:.0f} % of it"
+            say(f"{whole}: {gain.text()} points a hand of those who judge, {'kept' if good else 'left out'}")
             kept, points = (kept + best * matrix, scored[best]) if good else (kept, points)
         return kept, won
 
@@ -470,7 +468,6 @@ def _how_well(judges: _Judges, expected: np.ndarray, config: FitConfig) -> dict[
 
     The styles are others than the regressions saw; the strong players are the same, on other deals.
     """
-    # The series go through all opponents in turn.
     places = np.arange(config.series) % config.opponents
     is_style = places < config.styles
     truths = style_vectors(judges.opponents.styles.styles)[places[is_style]]
@@ -478,8 +475,7 @@ def _how_well(judges: _Judges, expected: np.ndarray, config: FitConfig) -> dict[
     told = _told(expected, judges.reads)
     assert told is not None
     shares = {"expected": 1 - (missed**2).sum() / (truths**2).sum(), "styles_likely": told[is_style, 0].mean()}
-    if not is_style.all():
-        shares["strong_likely"] = told[~is_style, 0].mean()
+    shares |= {} if is_style.all() else {"strong_likely": told[~is_style, 0].mean()}
     return {name: round(float(share), 4) for name, share in shares.items()}
 
 

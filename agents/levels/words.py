@@ -169,6 +169,8 @@ def _findings(player: LevelPlayer, opponent: str, known: Acquaintances, before: 
     hands = int(known.known["hands"][0])
     general_hands = known.general_hands(np.zeros(1, np.int64))
     now = conduct(player, context, hands, int(general_hands[0]))
+    # Somebody who has shown no hand yet, at the same time: what is the same for all of what changed.
+    stranger = conduct(player, np.zeros_like(context), 0, int(general_hands[0]))
     return {
         "level": player.level.name,
         "opponent": opponent,
@@ -178,7 +180,14 @@ def _findings(player: LevelPlayer, opponent: str, known: Acquaintances, before: 
         "beliefs": beliefs,
         "habits": habits,
         "by_whom": player.level.answers is not None and player.level.answers.by_whom,
-        "plays": {name: {"installed": round(before[name], 2), "now": round(now[name], 2)} for name in before},
+        "plays": {
+            name: {
+                "installed": round(before[name], 2),
+                "stranger": round(stranger[name], 2),
+                "now": round(now[name], 2),
+            }
+            for name in before
+        },
     }
 
 
@@ -201,15 +210,21 @@ def _of_opponent(found: dict[str, Any]) -> list[str]:
         of_others = "" if habit["others"] is None else f", others on record {100 * habit['others']:.0f} %"
         share = 100 * habit["did"] / habit["could"]
         lines.append(f"  {habit['habit']}: {share:.0f} % ({habit['did']} of {habit['could']}){of_others}")
-    changed = [
-        f"{name} {play['installed']:.1f} -> {play['now']:.1f}"
-        for name, play in found["plays"].items()
-        if abs(play["now"] - play["installed"]) >= 0.05
-    ]
-    if changed:
-        alike = "" if found["by_whom"] else "; it plays everybody in this way"
-        lines.append(f"  Against it the level {', '.join(changed)} (in {_PROBES} hands that serve as a test){alike}.")
+    changes = [_change(name, play, found["by_whom"]) for name, play in found["plays"].items() if _has_changed(play)]
+    if changes:
+        lines.append(f"  Against it the level now: {'; '.join(changes)}.")
     return lines
+
+
+def _has_changed(play: dict[str, float]) -> bool:
+    return abs(play["now"] - play["installed"]) >= 0.05
+
+
+def _change(name: str, play: dict[str, float], by_whom: bool) -> str:
+    """What the level does differently in one respect, and how much of that is the same against somebody unknown."""
+    what, _, percent = name.partition(", ")
+    unit, stranger = f" {percent}" if percent else "", f", against a stranger {play['stranger']:.1f}" if by_whom else ""
+    return f"{what} {play['now']:.1f}{unit} (as installed {play['installed']:.1f}{stranger})"
 
 
 def what_did_you_learn(home: Path, level: Level, opponent: str | None = None) -> str:
@@ -224,13 +239,17 @@ def what_did_you_learn(home: Path, level: Level, opponent: str | None = None) ->
     lines = [line for found in told for line in _of_opponent(found)]
     if any(found["beliefs"] for found in told):
         lines.append("Certainty: 0 % knows no more than of a stranger, 100 % is sure.")
+    if told and not told[0]["by_whom"]:
+        lines.append("It plays everybody alike: no gain was found in playing one opponent differently from another.")
+    if any(_has_changed(play) for found in told for play in found["plays"].values()):
+        lines.append(f"How it plays was found in {_PROBES} hands that serve as a test.")
     if not lines:
         lines.append(f"{level.name} has learned nothing yet; it plays as installed.")
     general_hands = read_learned(home, level, "")[""].general_hands(np.zeros(1, np.int64))
     if general_hands[0] and level.answers is not None and level.answers.matrix[0].any():
         share, plural = 100 * level.settings.general_share(general_hands)[0], "s" if general_hands[0] > 1 else ""
         lines.append(
-            f"After {general_hands[0]} hand{plural} of everybody it plays {share:.0f} % of what it was fitted to do against anybody, "
-            "strangers too."
+            f"After {general_hands[0]} hand{plural} of everybody it plays {share:.0f} % of the change that it was fitted to make against "
+            "anybody, also against strangers."
         )
     return "\n".join(lines)

@@ -46,7 +46,7 @@ def model_card(directory: str | Path, onnx: dict[str, Any] | None = None) -> str
     sections = {
         "": _what(metadata, level),
         "How it was made": _how(about),
-        "How strong it is": _strength(metadata, rating),
+        "How strong it is": _strength(metadata, rating, bool(level)),
         "Limits": _limits(about, level, onnx),
     }
     if onnx:
@@ -130,7 +130,7 @@ def _ancestors(parents: list[dict[str, Any]], depth: int = 1) -> list[str]:
     return lines
 
 
-def _strength(metadata: dict[str, Any], rating: dict[str, Any]) -> list[str]:
+def _strength(metadata: dict[str, Any], rating: dict[str, Any], is_level: bool) -> list[str]:
     lines: list[str] = []
     if measured := metadata.get("measured"):
         lines += [
@@ -146,14 +146,18 @@ def _strength(metadata: dict[str, Any], rating: dict[str, Any]) -> list[str]:
             f"{rating['games']:,} games among {against}.",
             "",
         ]
+    elif is_level:
+        lines += ["The level itself was not measured; `gin evaluate DIRECTORY` does it.", ""]
     panel = (metadata.get("about") or {}).get("panel") or {}
     if panel and not measured:
         share = [
             f"{name} {100 * one['games_won']:.1f} ± {100 * one['half_width']:.1f} %"
             for name, one in sorted(panel.items())
         ]
+        # A level errs on purpose, so what its network wins alone says little of it.
+        which = "its network won alone, without the level's settings," if is_level else "the network won"
         lines += [
-            f"Games that the network won on the deals it was chosen on, a somewhat flattering figure: {', '.join(share)}.",
+            f"Games that {which} on the deals it was chosen on, a somewhat flattering figure: {', '.join(share)}.",
             "",
         ]
     return (

@@ -61,7 +61,7 @@ def adaptation_tables(document: dict[str, Any]) -> list[Table]:
     for name, row in document["opponents"].items():
         cells = (_number(row["specific_gain"][window]) for window in windows)
         table.add_row(escape(name), _number(row["frozen"]), *cells)
-    harm = Table("opponent", title="opponents against which nothing can be gained: total gain over all hands")
+    harm = Table("opponent", title="opponents against which learning might do harm: total gain over all hands")
     harm.add_column("gain", justify="right")
     for name, value in document["no_harm"].items():
         harm.add_row(escape(name), _number(value))

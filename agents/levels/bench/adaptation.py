@@ -6,7 +6,7 @@ that is shown the hands of one *wrong* opponent. What the own history brings bey
 only that means that a level adapts to its opponent. Figures are points a hand, with intervals by series; all series of all opponents run
 in lock-step.
 
-The benchmark also plays opponents against which nothing can be gained: the level itself, a strong player, one that changes its style, and
+The benchmark also plays opponents against which learning might do harm: the level itself, a strong player, one that changes its style, and
 one that baits.
 """
 
@@ -41,7 +41,7 @@ SHORT, _SHORT_HANDS = ((0, 50), (50, 100), (100, 300)), 300
 BIN = 25
 # A wrong history is that of the opponent this many places further on.
 _WRONG = 3
-# Number of opponents against which nothing can be gained, only lost.
+# Number of opponents against which learning might do harm.
 _HARMFUL = 4
 # Ways of playing the same deals.
 WAYS = ("frozen", "own", "mixed", "wrong")
@@ -54,7 +54,7 @@ class AdaptationConfig(Config):
         level: name or directory of a level.
         series: independent series against every opponent.
         hands: of each series.
-        harm_series: series against each opponent against which nothing can be gained (0: as many as series).
+        harm_series: series against each opponent against which learning might do harm (0: as many as series).
         strong: the strong player among them.
         rules: a preset's name.
         worlds: of the level's search, instead of its own number; 0 measures its network alone (-1: its own number).
@@ -95,7 +95,7 @@ class Measured:
     Attributes:
         names: of the opponents that are learned.
         points: by way of playing: frozen, own, mixed, wrong.
-        harmful: names of the opponents against which nothing can be gained.
+        harmful: names of the opponents against which learning might do harm.
         harm: points against these, by way of playing: frozen and own.
         seconds: that the benchmark took.
     """
@@ -260,7 +260,7 @@ def measure(
 def _harm(
     config: AdaptationConfig, level: Level, parts: Parts, progress: Progress
 ) -> tuple[dict[str, list[np.ndarray]], list[str]]:
-    """Frozen and own points against opponents against which nothing can be gained, and their names."""
+    """Frozen and own points against opponents against which learning might do harm, and their names."""
     seed, series = config.seed, config.harm_series or config.series
     opponents: dict[str, Player] = {
         "the level itself": LevelPlayer(level, seed + 1, learn=False),

@@ -1,4 +1,4 @@
-"""The opponents of the adaptation benchmark: those held out from training, and those against which nothing can be gained.
+"""The opponents of the adaptation benchmark: those held out from training, and those against which learning might do harm.
 
 Ten are drawn from the generator of the training population with a seed of their own, and two are of kinds that nothing is trained on
 (``agents.levels.bench.kinds``). Levels and settings are chosen on other styles.
