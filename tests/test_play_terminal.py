@@ -258,6 +258,12 @@ def test_a_new_game_warns_with_the_points_that_are_lost(talk):
     assert talk.match.score[0] > 0
 
 
+def test_one_can_quit_where_yes_or_no_is_asked(talk):
+    game = prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0)
+    shown = talk.resume(game, "p", "k KC", "new", "quit")
+    assert "Please answer" not in shown and talk.match.score[0] > 0
+
+
 def test_freeze_is_for_one_session_and_can_be_undone(tmp_path, monkeypatch):
     if not (INSTALLED / "level-1").is_dir():
         pytest.skip("level-1 is not installed")

@@ -99,12 +99,18 @@ class Terminal:
         return self.choose(f"{question} (yes/no)", "yes", "no") == "yes"
 
     def choose(self, question: str, *answers: str) -> str:
-        """Asks a question with a few answers; the first letter of an answer will do."""
+        """Asks a question with a few answers; the first letter of an answer will do.
+
+        Raises:
+            LeaveError: at the end of input, or if the person quits here.
+        """
         while True:
             typed = self.ask(f"{question} ").lower()
             for answer in answers:
                 if typed in (answer, answer[0]):
                     return answer
+            if typed in ("quit", "exit", "q"):
+                raise LeaveError
             if typed in ("h", "hint"):
                 self.warn("There is no hint for a yes-or-no question; that is for you to decide.")
             else:
