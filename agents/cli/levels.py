@@ -209,7 +209,13 @@ def fit(level: LevelName, set: tuple[str, ...] = ()) -> str:
     with progress_bar(console, hands_to_play(found, config), f"{found.name}, hands") as tick, counting_hands(tick):
         fit_answers(found, config, console.print).write(found.directory / ANSWERS)
     write_card(found.directory)
-    return f"{found.name} now answers what it knows (sha256 {load_level(found.directory).digest})."
+    fitted = load_level(found.directory)
+    does = (
+        "now answers what it knows of its opponents"
+        if fitted.answers and fitted.answers.by_whom
+        else "plays everybody alike"
+    )
+    return f"{found.name} {does} (sha256 {fitted.digest})."
 
 
 def levels(arguments: Sequence[str]) -> None:
