@@ -186,7 +186,7 @@ class _Compiling(event.Listener):
         self.depth -= _in_main_thread()
         if self.interrupted and not self.depth and _in_main_thread():
             self.interrupted = False
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            _forget_alarm()
             raise KeyboardInterrupt
 
 
@@ -229,7 +229,7 @@ def take_interrupt() -> bool:
     """Whether an interrupt waits for a compilation or an import to end; the caller takes it over."""
     waiting, _compiling.interrupted = _compiling.interrupted, False
     if waiting:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        _forget_alarm()
     return waiting
 
 

@@ -33,9 +33,10 @@ from agents.deals import Domain
 from agents.levels.answers import READS, SPACE, Answers, features_of
 from agents.levels.choice import TASTE, choose, draw_tastes
 from agents.levels.level import Level
+from agents.levels.natural_gradient import PARTS, GradientSums
 from agents.levels.player import LevelPlayer
 from agents.network.checkpoint import WEIGHTS
-from agents.opponent_model.features import FIRST_DRAW, FIRST_KNOCK, NUM_WEIGHTS
+from agents.opponent_model.features import NUM_WEIGHTS
 from agents.opponent_model.posterior import Knowledge
 from ginenv.actions import NUM_ACTIONS, PHASE_DISCARD
 from ginenv.jit import kernel
@@ -49,10 +50,6 @@ STRONG = ("network", "knocker", "camper")
 # The choices of a nearly certain policy show nothing, so these are the least temperatures of discards and of draws while it is tried. Nor
 # does a policy that plays everything within its reach alike, so the temperature is at most this part of the reach.
 _DISCARDS_AT, _DRAWS_AT, _OF_REACH = 1.0, 0.5, 0.5
-# Longest step of the part that applies to every opponent, in standard deviations of the policy's choices in a hand.
-_LONGEST = 0.8
-# Directions in which the policy moves less than this fraction of the largest move are ignored.
-_FLAT = 1e-2
 # The judges' seed is higher by the first number, and they play the second number times the hands of a round.
 _JUDGES, _JUDGED = 1000, 4
 # Shares of the part that depends on the opponent that the judges try: a step along many directions at once is easily too long.
@@ -61,8 +58,6 @@ _SHARES = (1.0, 0.5, 0.25)
 _REGRESSED, _RIDGE = 8, 1e-3
 # Steps of Newton's method, and the log-odds that stand for impossible.
 _NEWTON, _IMPOSSIBLE = 20, -50.0
-# The leanings of discards, of draws and of knocks.
-_PARTS = (slice(0, FIRST_DRAW), slice(FIRST_DRAW, FIRST_KNOCK), slice(FIRST_KNOCK, NUM_WEIGHTS))
 
 
 class FitConfig(Config):
@@ -307,72 +302,6 @@ class _Judges:
         return kept, won
 
 
-def _stand_out(found: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Shrinks a vector towards zero as far as its numbers together do not stand out from their noise (James and Stein)."""
-    return found * max(0.0, 1 - variance.sum() / max(1e-12, float((found**2).sum())))
-
-
-def _patterns(found: np.ndarray, variance: float) -> np.ndarray:
-    """The patterns (singular vectors) of a noisy matrix that noise alone would not make.
-
-    Each is shrunk as is best for the squared error (M. Gavish, D. Donoho: Optimal shrinkage of singular values, 2017).
-    """
-    many, few = max(found.shape), min(found.shape)
-    left, sizes, right = np.linalg.svd(found, full_matrices=False)
-    unit, share = np.sqrt(max(1e-12, variance * many)), few / many
-    sizes = sizes / unit
-    above = sizes > 1 + np.sqrt(share)
-    kept = np.where(
-        above, np.sqrt(np.maximum(0, (sizes**2 - share - 1) ** 2 - 4 * share)) / np.maximum(1e-12, sizes), 0
-    )
-    return (left * (kept * unit)) @ right
-
-
-class _Sums:
-    """The answers' gradient, summed over all rounds.
-
-    Leanings are scaled by how much they move the policy, and what is known by how much opponents differ in it, so that a step is as long in
-    every direction. Discards, draws and knocks are treated separately. Of the part that depends on the opponent, only patterns that
-    noise does not make are kept.
-
-    Args:
-        reads: what is known of the opponent of each series, ``float64[series, len(READS)]``.
-        gradients: of the first round, ``float64[..., NUM_WEIGHTS]``.
-        opponents: number of opponents, which the series go through in turn.
-    """
-
-    def __init__(self, reads: np.ndarray, gradients: np.ndarray, opponents: int) -> None:
-        self.opponents = opponents
-        self.leans = np.zeros((NUM_WEIGHTS, NUM_WEIGHTS))
-        for part in _PARTS:
-            self.leans[part, part] = _whitening(gradients.reshape(-1, NUM_WEIGHTS)[:, part])
-        self.typical = reads[:, 1:].mean(0)
-        self.differs = _whitening(reads[:, 1:] - self.typical)
-        self.reads = np.concatenate([np.ones((len(reads), 1)), (reads[:, 1:] - self.typical) @ self.differs], 1)
-        self.gradient = np.zeros((len(READS), NUM_WEIGHTS))
-        self.variance = np.zeros((len(READS), NUM_WEIGHTS))
-
-    def add(self, points: np.ndarray, gradients: np.ndarray, rate: float, whom: bool) -> None:
-        """Adds a round: points ``[2, series, hands]``, gradients ``[2, series, hands, NUM_WEIGHTS]``; ``whom``: also by opponent."""
-        better = (points[0] - points[1])[..., None] * ((gradients[0] - gradients[1]) @ self.leans) / 2
-        reads = self.reads if whom else self.reads * (np.arange(len(READS)) == 0)
-        each = reads[:, :, None] * better.mean(1)[:, None, :]
-        rate = min(rate, _LONGEST / max(1e-12, float(np.linalg.norm(each[:, 0].mean(0)))))
-        self.gradient += rate * each.mean(0)
-        # Series against the same opponent are alike.
-        by_opponent = np.stack([each[k :: self.opponents].mean(0) for k in range(self.opponents)])
-        self.variance += rate**2 * by_opponent.var(0) / self.opponents
-
-    def answers(self) -> np.ndarray:
-        """The answers' matrix that follows from all rounds together."""
-        found = np.zeros_like(self.gradient)
-        for part in _PARTS:
-            found[0, part] = _stand_out(self.gradient[0, part], self.variance[0, part])
-            found[1:, part] = _patterns(self.gradient[1:, part], float(self.variance[1:, part].mean()))
-        by_weight = self.differs @ found[1:]
-        return np.concatenate([found[:1] - self.typical @ by_weight, by_weight]) @ self.leans.T
-
-
 def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: None) -> Answers:
     """Finds a level's answers.
 
@@ -391,17 +320,17 @@ def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: N
     opponents = _Opponents(level, config)
     reads = _reads_of_series(level, opponents, config)
     told = _told(expected, reads)
-    sums: _Sums | None = None
+    sums: GradientSums | None = None
     for number in range(config.rounds):
         deals = config.seed + 1 + number
         played = [
             _play(level, opponents, reads @ matrix, told, config, deals, config.seed + 1000 * k) for k in range(2)
         ]
         points, gradients = (np.stack(parts) for parts in zip(*played, strict=True))
-        sums = _Sums(reads, gradients, opponents.count) if sums is None else sums
+        sums = GradientSums(reads, gradients, opponents.count) if sums is None else sums
         sums.add(points, gradients, config.rate, whom=2 * number >= config.rounds)
         matrix = sums.answers()
-        patterns = sum(int(np.linalg.matrix_rank(matrix[1:, part], 1e-9)) for part in _PARTS)
+        patterns = sum(int(np.linalg.matrix_rank(matrix[1:, part], 1e-9)) for part in PARTS)
         steps.append({"points": round(float(points.mean()), 3), "patterns": patterns})
         say(
             f"round {number + 1} of {config.rounds}: {points.mean():+.2f} points a hand, patterns of opponents: {patterns}"
@@ -495,10 +424,3 @@ def _log_odds(known: np.ndarray, is_style: np.ndarray) -> np.ndarray:
         curvature = (known * (likely * (1 - likely))[:, None]).T @ known + penalty
         weights += np.linalg.lstsq(curvature, gradient, rcond=None)[0]
     return weights
-
-
-def _whitening(rows: np.ndarray) -> np.ndarray:
-    """A matrix that whitens some rows, so that all directions are equally large, ``float64[n, n]``; flat directions get no weight."""
-    sizes, directions = np.linalg.eigh(rows.T @ rows / len(rows))
-    used = sizes > _FLAT * sizes.max()
-    return directions * np.where(used, 1 / np.sqrt(np.where(used, sizes, 1.0)), 0.0)

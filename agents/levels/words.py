@@ -139,11 +139,23 @@ def findings(home: Path, level: Level, opponent: str | None = None) -> list[dict
         LevelError: if the file that holds it is damaged.
     """
     player = LevelPlayer(level.with_settings(worlds=0))
-    before = conduct(player, np.zeros(CONTEXT_WIDTH, np.float32), 0, 0)
-    return [_findings(player, name, known, before) for name, known in read_learned(home, level, opponent).items()]
+    learned = read_learned(home, level, opponent)
+    # Somebody unknown, by an installed level and by this one: what is the same for all of what changed.
+    before, stranger = (
+        conduct(player, np.zeros(CONTEXT_WIDTH, np.float32), 0, hands)
+        for hands in (0, max((_hands_of_all(known) for known in learned.values()), default=0))
+    )
+    return [_findings(player, name, known, before, stranger) for name, known in learned.items()]
 
 
-def _findings(player: LevelPlayer, opponent: str, known: Acquaintances, before: dict[str, float]) -> dict[str, Any]:
+def _hands_of_all(known: Acquaintances) -> int:
+    """Hands that count for the part that applies to every opponent: the same for all opponents on record."""
+    return int(known.general_hands(np.zeros(1, np.int64))[0])
+
+
+def _findings(
+    player: LevelPlayer, opponent: str, known: Acquaintances, before: dict[str, float], stranger: dict[str, float]
+) -> dict[str, Any]:
     context = known.contexts[0]
     far, certain = context[1 : len(READS)], context[len(READS) :]
     order = np.argsort(-np.abs(far) * certain)
@@ -167,16 +179,14 @@ def _findings(player: LevelPlayer, opponent: str, known: Acquaintances, before: 
             others = float(did[1:, k].sum()) / elsewhere if elsewhere else None
             habits.append({"habit": name, "did": int(did[0, k]), "could": int(could[0, k]), "others": others})
     hands = int(known.known["hands"][0])
-    general_hands = known.general_hands(np.zeros(1, np.int64))
-    now = conduct(player, context, hands, int(general_hands[0]))
-    # Somebody who has shown no hand yet, at the same time: what is the same for all of what changed.
-    stranger = conduct(player, np.zeros_like(context), 0, int(general_hands[0]))
+    general_hands = _hands_of_all(known)
+    now = conduct(player, context, hands, general_hands)
     return {
         "level": player.level.name,
         "opponent": opponent,
         "hands_shown": hands,
-        "hands_of_all": int(general_hands[0]),
-        "general_share": round(float(player.level.settings.general_share(general_hands)[0]), 3),
+        "hands_of_all": general_hands,
+        "general_share": round(float(player.level.settings.general_share(np.array([general_hands]))[0]), 3),
         "beliefs": beliefs,
         "habits": habits,
         "by_whom": player.level.answers is not None and player.level.answers.by_whom,
@@ -245,11 +255,14 @@ def what_did_you_learn(home: Path, level: Level, opponent: str | None = None) ->
         lines.append(f"How it plays was found in {_PROBES} hands that serve as a test.")
     if not lines:
         lines.append(f"{level.name} has learned nothing yet; it plays as installed.")
-    general_hands = read_learned(home, level, "")[""].general_hands(np.zeros(1, np.int64))
-    if general_hands[0] and level.answers is not None and level.answers.matrix[0].any():
-        share, plural = 100 * level.settings.general_share(general_hands)[0], "s" if general_hands[0] > 1 else ""
+    general_hands = _hands_of_all(read_learned(home, level, "")[""])
+    if general_hands and level.answers is not None and level.answers.matrix[0].any():
+        share, plural = (
+            100 * level.settings.general_share(np.array([general_hands]))[0],
+            "s" if general_hands > 1 else "",
+        )
         lines.append(
-            f"After {general_hands[0]} hand{plural} of everybody it plays {share:.0f} % of the change that it was fitted to make against "
+            f"After {general_hands} hand{plural} of everybody it plays {share:.0f} % of the change that it was fitted to make against "
             "anybody, also against strangers."
         )
     return "\n".join(lines)

@@ -10,6 +10,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from agents.play.terminal.commands import parse_command
+from ginenv.errors import GinError
+
 with contextlib.suppress(ImportError):
     # With it, input() edits lines and remembers them; it does not exist on every system.
     import readline  # noqa: F401
@@ -109,8 +112,9 @@ class Terminal:
             for answer in answers:
                 if typed in (answer, answer[0]):
                     return answer
-            if typed in ("quit", "exit", "q"):
-                raise LeaveError
+            with contextlib.suppress(GinError):
+                if parse_command(typed)[0] == "quit":
+                    raise LeaveError
             if typed in ("h", "hint"):
                 self.warn("There is no hint for a yes-or-no question; that is for you to decide.")
             else:
