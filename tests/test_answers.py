@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents.arena.series import play_series
+from agents.arena.series import counting_hands, play_series
 from agents.bots.heuristics import StylePlayer, make_formula, style
+from agents.cli import levels as levels_module
 from agents.config import ConfigError
 from agents.levels import fit_answers as fit_module
-from agents.levels.answers import ANSWERS, READS, SPACE, features_of, lean, read_answers
+from agents.levels.answers import ANSWERS, READS, SPACE, Answers, features_of, lean, read_answers
 from agents.levels.fit_answers import FitConfig, fit_answers, hands_to_play
 from agents.levels.level import Level, LevelSettings, load_level
 from agents.network.bounds import EVERYTHING
@@ -242,6 +243,39 @@ def test_fitting_keeps_what_wins_points_of_whom(level: Level, monkeypatch: pytes
     assert said[-1].endswith("kept" if likes else "left out") and len(said) == 4
     assert hands_to_play(level, config) == 2 * 30 * 40 + (2 * 2 + 5 * 4) * 240 * 4
     assert answers.about["points_a_hand"] and answers.about["config"]["rounds"] == 2
+
+
+def test_where_nothing_is_found_nobody_judges(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Points that depend on no choice say nothing of any; the hands of those who would judge count as played."""
+
+    def alike(*args: object) -> object:
+        points, gradients = play(*args)  # type: ignore[arg-type]
+        return np.ones_like(points), gradients
+
+    play = fit_module._play
+    monkeypatch.setattr(fit_module, "_play", alike)
+    monkeypatch.setattr(fit_module, "HISTORIES", (2, 4))
+    config = FitConfig(styles=8, strong=0.5, rounds=2, series=36, hands=2, seed=3)  # type: ignore[call-arg]
+    said: list[str] = []
+    done: list[int] = []
+    with counting_hands(done.append):
+        answers = fit_answers(level, config, said.append)
+    assert not answers.matrix.any() and not answers.by_whom
+    assert all(line.endswith("nothing was found, so there is nothing to judge") for line in said[-2:])
+    assert [won["kept"] for won in answers.about["judged"].values()] == [False, False]
+    assert done[-1] == hands_to_play(level, config)
+
+
+@pytest.mark.parametrize(("whom", "words"), [(0.5, "now answers what it knows"), (0.0, "plays everybody alike")])
+def test_the_command_says_whether_what_was_found_depends_on_whom(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, whom: float, words: str
+) -> None:
+    write_small_level(tmp_path / "mine")
+    matrix = np.zeros((len(READS), NUM_WEIGHTS))
+    matrix[:2, 0] = 1.0, whom
+    monkeypatch.setattr(levels_module, "fit_answers", lambda *_: Answers(matrix, {"command": "a test"}))
+    levels_module.levels(["fit", str(tmp_path / "mine")])
+    assert words in capsys.readouterr().out
 
 
 def test_who_judges_is_played_with_the_leanings_of_its_own_series(level: Level) -> None:

@@ -25,7 +25,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from agents.arena.results import ratio
-from agents.arena.series import play_series
+from agents.arena.series import count_hands, play_series
 from agents.bots.heuristics import StylePlayer
 from agents.bots.population import TOLD_WIDTH, draw_styles, style_vectors
 from agents.config import Config
@@ -290,6 +290,15 @@ class _Judges:
         kept, won = np.zeros_like(found), {}
         tried = (("what holds against anybody", anybody, (1.0,)), ("what depends on whom", found - anybody, _SHARES))
         for part, matrix, shares in tried:
+            if not matrix.any():
+                count_hands(len(shares) * _JUDGED * self.config.series * self.config.hands)
+                won[part] = {
+                    **ratio(np.zeros(len(points)), np.ones(len(points))).to_dict(),
+                    "kept": False,
+                    "share": 0.0,
+                }
+                say(f"{part}: nothing was found, so there is nothing to judge")
+                continue
             scored = {share: self.points(kept + share * matrix, expected) for share in shares}
             # What the best of several shares won flatters a little: the hands that the figure is of have chosen it.
             best = max(scored, key=lambda share: scored[share].mean())
