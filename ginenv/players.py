@@ -344,7 +344,6 @@ register_player("rlcard-novice", "agents.bots.peers:RlcardNovice", "rlcard")
 register_player("network", "agents.network.player:make_network", "agents")
 register_player("search", "agents.search:make_search", "agents")
 register_player("population", "agents.bots.population:PopulationPlayer")
-register_player("level", "agents.levels.player:make_level", "agents")
 for _number in range(1, 5):
     register_player(f"level-{_number}", "agents.levels.player:make_level", "agents", level=_number)
 # A level's directory is also a checkpoint's, so its marker is registered first.

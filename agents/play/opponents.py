@@ -100,7 +100,7 @@ def _check_program(spec: PlayerSpec) -> None:
 
 
 def _is_level(spec: PlayerSpec) -> bool:
-    return spec.kind in ("level", "level.json") or spec.kind.startswith("level-")
+    return spec.kind == "level.json" or spec.kind.startswith("level-")
 
 
 def _levels() -> Any:

@@ -47,7 +47,7 @@ _OPPONENT_TEXTS = {
 
 def opponents() -> list[str]:
     """Names that can be chosen without options, those with a description first."""
-    names = [name for name in player_names() if name not in ("level", "style")]
+    names = [name for name in player_names() if name != "style"]
     return [name for name in _OPPONENT_TEXTS if name in names] + [name for name in names if name not in _OPPONENT_TEXTS]
 
 
