@@ -12,7 +12,7 @@
 #   make bench    speed beside other engines, measured in one run (takes minutes)
 #   make network  the network that ships, from nothing (takes hours; the same command goes on where it was stopped)
 #   make levels   levels 1 to 3, from the network that ships (takes an hour and a quarter)
-#   make level-4  the strongest level, from the network that ships (takes an hour and a half)
+#   make level-4  the strongest level, from the network that ships (takes an hour and three quarters)
 #   make results  the shipped network against everybody, the figures of docs/results.md (takes half an hour)
 #   make clean    remove caches and build products; distclean also removes .venv
 #

@@ -111,25 +111,31 @@ LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[st
 }
 
 
+def _rating(found: dict[str, float]) -> str:
+    return f"{found['rating']:+.0f} ({found['low']:+.0f} to {found['high']:+.0f})"
+
+
 def ratings_table() -> list[str]:
     """The ratings and styles on the levels' cards."""
-    rows = []
+    rows, field = [], {}
     for name in LEVEL_NAMES:
         card = read_rating(load_level(name))
         if card is None:
             continue
-        rating, style = card["rating"], card["style"]
+        style, field = card["style"], card["field"]
         rows.append(
             [
-                f"`{name}`", f"{rating['rating']:+.0f} ({rating['low']:+.0f} to {rating['high']:+.0f})", f"{card['games']:,}",
+                f"`{name}`", _rating(card["rating"]), f"{card['games']:,}",
                 f"{100 * style['gin_rate']:.0f} %", f"{100 * style['knock_rate']:.0f} %", f"{style['knock_deadwood']:.1f}",
                 f"{100 * style['upcards_taken']:.0f} %",
             ]
         )  # fmt: skip
+    # All are of one tournament.
+    rows += [[f"`{name}`", _rating(found)] + [""] * 5 for name, found in field.items() if name not in LEVEL_NAMES]
     if not rows:
         return ["The levels have changed since they were last rated.\n"]
     return table(
-        ["card", "rating in `configs/levels_tournament.yaml`", "games", "gins", "knocks", "deadwood of knocks", "upcards taken"], rows
+        ["player", "rating in `configs/levels_tournament.yaml`", "games", "gins", "knocks", "deadwood of knocks", "upcards taken"], rows
     )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 A player turns a batch of views into actions. ``ginenv`` never imports ``agents``: names are registered as
 ``"module:attribute"`` and imported when used, as Gymnasium does with its entry points.
 
-A name may carry options: ``search:worlds=128,belief=uniform``. Two more kinds of names are possible. One is a directory that holds a
+A name may carry options: ``search:worlds=128,slack=4``. Two more kinds of names are possible. One is a directory that holds a
 player (a checkpoint, a level), recognised by a marker file in it; the other is ``cmd:PROGRAM ARGUMENTS``, a program that speaks the
 line protocol.
 """

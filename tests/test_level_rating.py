@@ -47,7 +47,8 @@ def test_a_tournament_puts_rating_and_style_on_a_levels_card(installed: Path, tm
     assert shown is not None
     document = json.loads(results.read_text())
     assert shown["rating"] == document["ratings"]["beginner"]
-    assert shown["games"] == 12 and shown["field"] == ["bot"] and shown["command"] == "a command"
+    assert shown["field"] == {"bot": document["ratings"]["bot"]}
+    assert shown["games"] == 12 and shown["command"] == "a command"
     assert 0 < shown["style"]["upcards_taken"] <= 1
     # What is measured of a level is no part of it.
     assert load_level("level-1").digest == digest

@@ -108,7 +108,7 @@ def _rating_of(document: dict[str, Any], player: str, level: str) -> dict[str, A
         "command": document.get("command"),
         "rules": document["config"]["rules"],
         "rating": document["ratings"][player],
-        "field": [other for other in document["config"]["players"] if other != player],
+        "field": {other: document["ratings"][other] for other in document["config"]["players"] if other != player},
         "games": sum(match["jobs"] for match in document["matches"] if {player, level} & _names(match["players"])),
         "style": {key: document["styles"][player][key] for key in FIGURES},
     }
