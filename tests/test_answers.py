@@ -271,11 +271,14 @@ def test_the_command_says_whether_what_was_found_depends_on_whom(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, whom: float, words: str
 ) -> None:
     write_small_level(tmp_path / "mine")
+    (tmp_path / "mine" / ANSWERS).unlink()
     matrix = np.zeros((len(READS), NUM_WEIGHTS))
     matrix[:2, 0] = 1.0, whom
     monkeypatch.setattr(levels_module, "fit_answers", lambda *_: Answers(matrix, {"command": "a test"}))
     levels_module.levels(["fit", str(tmp_path / "mine")])
-    assert words in capsys.readouterr().out
+    assert words in (said := capsys.readouterr().out) and "are gone" not in said
+    levels_module.levels(["fit", str(tmp_path / "mine")])
+    assert "The answers that it had before are gone." in capsys.readouterr().out
 
 
 def test_who_judges_is_played_with_the_leanings_of_its_own_series(level: Level) -> None:

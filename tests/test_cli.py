@@ -75,6 +75,8 @@ def test_an_unknown_command_is_named_with_the_nearest(monkeypatch) -> None:
         (["export", "", "out"], "checkpoint"),
         (["export", "", "out", "--onnx"], "checkpoint"),
         (["average", "", "a", "--out", "out"], "checkpoint"),
+        (["card", ""], "checkpoint"),
+        (["levels", "build", "", "--out", "out"], "checkpoint"),
     ],
 )
 def test_a_name_that_is_empty_is_not_the_current_directory(
@@ -210,6 +212,10 @@ def test_a_broken_pipe_that_is_not_the_output_is_no_quiet_end() -> None:
         (["adaptation", "level-1", "--strong", "campr"], r"unknown player 'campr' \(did you mean 'camper'\?\)"),
         (["adaptation", "level-1", "--rules", "eai"], "'eai'.*did you mean 'eaai'"),
         (["analyse", "--home", "nowhere"], "nobody has played yet in nowhere"),
+        (["analyse", "--kind", "draw"], "give it with --mistakes"),
+        (["analyse", "--rules", "gc"], "give them with --seed"),
+        (["levels", "import", "level-9", "here"], "level-9 does not exist; name a level's directory, or the .zip file"),
+        (["levels", "build", "nowhere", "--out", "here"], "there is no such directory"),
     ],
 )
 def test_what_cannot_be_played_is_said_before_anything_is_played_or_made(

@@ -209,6 +209,23 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
         Games(tmp_path / "other.parquet")
 
 
+def test_neither_a_table_nor_its_card_takes_the_place_of_something_else(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("mine")
+    record = tmp_path / "one.gin"
+    record.write_text(format_record(play_game("eaai", 1, hands=2), ("ann", "bob")))
+    before = record.read_text()
+    for out, words in (
+        ("notes.parquet", "notes.md is there already"),
+        ("table.md", "the card of the table has such a name"),
+    ):
+        with pytest.raises(GinError, match=words):
+            gin_games(["play", "simple", "simple", "--games", "1", "--out", str(tmp_path / out)])
+    with pytest.raises(GinError, match="one of the records"):
+        gin_games(["read", str(record), "--out", str(tmp_path / "." / "one.gin")])
+    assert (tmp_path / "notes.md").read_text() == "mine" and record.read_text() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.md", "one.gin"]
+
+
 def test_unknown_columns_and_players_are_named(file: Path) -> None:
     with pytest.raises(GinError, match=r"unknown column 'point' \(did you mean 'points'"):
         next(Games(file).batches(also=["point"]))

@@ -12,6 +12,7 @@ from rich.console import Console
 import agents.cli.evaluate
 import evaluate
 from agents.arena import MatchSettings, lockstep, play_match
+from agents.arena.matches import check_names
 from agents.arena.results import proportion
 from agents.arena.sequential import SequentialTest
 from agents.cli import BESIDE_MATCHES, INTERRUPTED
@@ -439,6 +440,18 @@ def test_a_level_that_learns_does_so_at_any_number_of_processes():
     spread = play_match("level-1:learn=true", "simple", unit="hands", pairs=40, seed=5, workers=2)
     assert (alone.games == spread.games).all() and alone.series_pairs == spread.series_pairs == 2
     assert play_match("level-1", "simple", unit="hands", pairs=40, seed=5).series_pairs == 0
+
+
+@pytest.mark.parametrize("options", ["", "learn=true,"])
+def test_a_profile_is_no_part_of_a_match(tmp_path: Path, options: str) -> None:
+    """What one run writes would change the next one, and series would not be independent."""
+    spec = f"level-1:{options}profile={tmp_path / 'kept'},opponent=Ann"
+    for workers in (1, 2):
+        with pytest.raises(GinError, match="no player has a profile"):
+            play_match(spec, "simple", unit="hands", pairs=1, workers=workers)
+    with pytest.raises(GinError, match="no player has a profile"):
+        check_names("simple", spec)
+    assert not (tmp_path / "kept").exists()
 
 
 def test_no_test_stops_a_match_of_one_that_learns():

@@ -35,6 +35,7 @@ from ginenv.players import PlayerSpec, make_player, parse_player, register_direc
         ("level-2:opponent=Ann,opponent=Bob", "option 'opponent' is given twice$"),
         ("level-2:worlds=-1", "worlds is -1; input should be greater than or equal to 0"),
         ("level-2:profile=", "profile must be a directory, got ''"),
+        ("level-2:learn=false,profile=nowhere", "with learn=false it learns nothing"),
         ("level-2:profile=nowhere,opponent= ", "'' cannot be an opponent's name"),
     ],
 )

@@ -20,6 +20,7 @@ from agents.cli.train import train
 from agents.config import ConfigError, load_config, parse_config
 from agents.learning.rollout import STEP, Rollout, generalised_advantages, make_batch, write_next_actions
 from agents.learning.run import TrainingRun
+from agents.levels.level import load_level
 from agents.network.checkpoint import (
     METADATA,
     WEIGHTS,
@@ -38,6 +39,7 @@ from ginenv.cards import mask_of
 from ginenv.errors import GinError
 from ginenv.melds import deadwood
 from ginenv.players import make_player
+from tests.support.level_scenes import write_small_level
 from tests.support.training_scenes import TINY
 
 
@@ -402,6 +404,14 @@ def test_yes_and_no_are_words_to_the_command_line_too() -> None:
     assert load_config("configs/smoke.yaml", ["bfloat16=yes"]).bfloat16 == "yes"
     with pytest.raises(ConfigError, match="bfloat16"):
         load_config("configs/smoke.yaml", ["bfloat16=maybe"])
+
+
+def test_an_export_takes_no_levels_place(tmp_path: Path) -> None:
+    write_small_level(tmp_path / "level")
+    digest = load_level(tmp_path / "level").digest
+    with pytest.raises(GinError, match="holds a level, whose network would be lost"):
+        train(Path("configs/smoke.yaml"), tmp_path / "run", export=tmp_path / "level")
+    assert load_level(tmp_path / "level").digest == digest and not (tmp_path / "run").exists()
 
 
 def test_a_place_that_cannot_be_written_is_refused_before_the_training(tmp_path: Path) -> None:

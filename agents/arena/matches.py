@@ -185,7 +185,15 @@ def make_side(spec: str | Player, settings: MatchSettings) -> Player:
     """Makes a player by its name, seeded by the match. A program gets the match's limits and salt; a level learns only if asked to."""
     if isinstance(spec, str) and (parsed := parse_player(spec)).kind == "cmd":
         return OutsidePlayer(parsed.argument, settings.seed, settings.limits, settings.salt)
-    return make_player(spec, settings.mixed_seed("players", 31), learn=False)
+    return _made(spec, settings.mixed_seed("players", 31))
+
+
+def _made(spec: str | Player, seed: int = 0) -> Player:
+    if isinstance(spec, str) and "profile" in parse_player(spec).options:
+        raise GinError(
+            f"{spec}: in a match every series begins with nothing known, so no player has a profile; with learn=true it learns in memory"
+        )
+    return make_player(spec, seed, learn=False)
 
 
 def _close(players: Iterable[Player]) -> list[dict[str, Any]]:
@@ -399,7 +407,7 @@ def check_names(*specs: str) -> list[Player]:
         GinError: for a wrong name, or a program that does not exist.
     """
     _check_programs(specs)
-    return [make_player(spec, learn=False) for spec in specs if parse_player(spec).kind != "cmd"]
+    return [_made(spec) for spec in specs if parse_player(spec).kind != "cmd"]
 
 
 def _check_programs(specs: Iterable[str | Player]) -> None:

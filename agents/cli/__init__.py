@@ -203,13 +203,13 @@ def _plain_words() -> ConstructorRegistry:
 
     @registry.primitive_rule
     def path(asked: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Path] | None:
-        if asked.type is not Path:
+        if asked.type is not Path and set(get_args(asked.type)) != {Path, type(None)}:
             return None
         return PrimitiveConstructorSpec(
             nargs=1,
             metavar="PATH",
             instance_from_str=lambda words: parse_path(words[0]),
-            is_instance=lambda value: isinstance(value, Path),
+            is_instance=lambda value: isinstance(value, (asked.type, Path)),
             str_from_instance=lambda value: [str(value)],
         )
 

@@ -24,6 +24,8 @@ from agents.reports.terminal import plain_console, progress_bar
 from ginenv.errors import GinError
 
 _SIGNS = {"doubtful": "?!", "error": "?", "blunder": "??", "unclear": "~"}
+# Of a hand dealt from a seed.
+_PLAYERS, _RULES = ("formula", "formula"), "eaai"
 _STYLES = {"doubtful": "yellow", "error": "red", "blunder": "bold red", "unclear": "dim"}
 
 
@@ -53,8 +55,8 @@ class AnalyseConfig(Config):
     player: str | None = None
     home: Path = Field(default_factory=default_home)
     seed: int | None = Field(None, ge=0)
-    players: tuple[str, str] = ("formula", "formula")
-    rules: str = "eaai"
+    players: tuple[str, str] = _PLAYERS
+    rules: str = _RULES
     worlds: int = Field(128, ge=2, le=65536)
     as_json: Annotated[bool, tyro.conf.arg(name="json")] = False
 
@@ -64,6 +66,10 @@ def analyse(config: AnalyseConfig) -> None:
     chosen = [bool(config.subject), config.seed is not None, config.game is not None, config.mistakes]
     if sum(chosen) > 1:
         raise GinError("a record or position, --seed, --game and --mistakes name different things; give one of them")
+    if config.kind and not config.mistakes:
+        raise GinError("--kind chooses among mistakes; give it with --mistakes")
+    if config.seed is None and (config.rules, config.players) != (_RULES, _PLAYERS):
+        raise GinError("--players and --rules are those of a hand dealt from a seed; give them with --seed")
     # Progress goes to stderr, since the answer may be JSON for another program.
     answer, beside = plain_console(), plain_console(stderr=True)
     analyst = Analyst(config.worlds)

@@ -12,6 +12,7 @@ from tyro.extras import SubcommandApp
 
 from agents.arena.configs import how_many, parse_rules
 from agents.arena.matches import MatchSettings, check_names
+from agents.datasets.card import card_path
 from agents.datasets.source import Played, Recorded
 from agents.datasets.store import INTERRUPTED, Expert, Written, check_games, open_games, write_games
 from agents.files import check_writable
@@ -50,7 +51,7 @@ def play(
     if count < 1:
         raise GinError(must_be("--games" if hands is None else "--hands", "1 or more", count))
     settings = MatchSettings(parse_rules(rules), "hands" if hands else "games", seed).guarded(player, other)
-    check_writable(out)
+    _check_out(out)
     check_names(player, other)
     about = {
         "players": [player, other],
@@ -84,7 +85,9 @@ def read(
     """
     if not records:
         raise GinError("no record is named; name at least one file")
-    check_writable(out)
+    if out.resolve() in [record.resolve() for record in records]:
+        raise GinError(f"--out is {out}, which is one of the records; name another file")
+    _check_out(out)
     began = time.perf_counter(), time.process_time()
     about = {
         "players": sorted({name for group in Recorded(records) for pair in group.players for name in pair}),
@@ -107,6 +110,16 @@ def check(file: Annotated[Path, Positional, arg(metavar="FILE")]) -> str:
     with progress_bar(plain_console(stderr=True), groups, f"{file.name}, row groups") as tick:
         found = check_games(file, tick)
     return f"{file}: {found.rows:,} decisions of {found.hands:,} hands are what playing them again gives"
+
+
+def _check_out(out: Path) -> None:
+    """Refuses a file that cannot be written, and one whose card would take the place of something else."""
+    card = card_path(out)
+    if out == card:
+        raise GinError(f"--out is {out}, but the card of the table has such a name; name a file that ends in .parquet")
+    if card.exists() and not out.exists():
+        raise GinError(f"{card} is there already, and the card of {out} would replace it; name another file")
+    check_writable(out)
 
 
 def _said(out: Path, written: Written, began: float, used: float) -> str:

@@ -206,6 +206,7 @@ def fit(level: LevelName, set: tuple[str, ...] = ()) -> str:
     found, console = load_level(level, with_answers=False), plain_console(stderr=True)
     check_writable(found.directory / ANSWERS)
     config: FitConfig = parse_config(override({}, set), FitConfig, "--set")
+    gone = " The answers that it had before are gone." if (found.directory / ANSWERS).is_file() else ""
     with progress_bar(console, hands_to_play(found, config), f"{found.name}, hands") as tick, counting_hands(tick):
         fit_answers(found, config, console.print).write(found.directory / ANSWERS)
     write_card(found.directory)
@@ -215,7 +216,7 @@ def fit(level: LevelName, set: tuple[str, ...] = ()) -> str:
         if fitted.answers and fitted.answers.by_whom
         else "plays everybody alike"
     )
-    return f"{found.name} {does} (sha256 {fitted.digest})."
+    return f"{found.name} {does} (sha256 {fitted.digest}).{gone}"
 
 
 def levels(arguments: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ from tyro.conf import Positional, arg
 
 from agents.config import load_config
 from agents.files import check_own, check_writable, write_text, writing
+from agents.levels.level import LEVEL
 from agents.reports.terminal import this_command
 from ginenv.errors import GinError
 
@@ -43,6 +44,8 @@ def train(
     settings = load_config(config, set)
     if export:
         check_own(export, "checkpoint", "checkpoint.json")
+        if (export / LEVEL).is_file():
+            raise GinError(f"{export} holds a level, whose network would be lost; export to another directory")
         if out.resolve() not in export.resolve().parents:
             check_writable(export / "checkpoint.json")
     run = TrainingRun(settings, out, this_command(), start, resume=not fresh)

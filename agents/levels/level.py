@@ -108,7 +108,7 @@ class LevelFile(Config):
     about: dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Level:
     """A level as installed; nothing that it learns changes it.
 
@@ -129,6 +129,9 @@ class Level:
     answers: Answers | None
     about: dict[str, Any]
     digest: str
+
+    def __repr__(self) -> str:
+        return f"<Level {self.name}, sha256 {self.digest[:12]}>"
 
     @property
     def learns(self) -> bool:

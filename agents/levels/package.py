@@ -94,6 +94,8 @@ def build_level(
 
 def _take_checkpoint(source: Path, made: Path) -> None:
     """Copies the network of a checkpoint, or of a run's best one, without its critic and its strength, which is not the level's."""
+    if not source.is_dir():
+        raise LevelError(f"{source} is not the directory of a run or of a checkpoint: there is no such directory")
     checkpoint = source / "best" if (source / "best" / METADATA).is_file() else source
     for file in (WEIGHTS, METADATA):
         if not (checkpoint / file).is_file():
@@ -182,6 +184,10 @@ def import_level(source: Path, directory: Path) -> Level:
     if source.is_file():
         with unpacked(source) as inside:
             return import_level(inside, directory)
+    if not source.is_dir():
+        raise LevelError(
+            f"{source} does not exist; name a level's directory, or the {SUFFIX} file that it was exported to"
+        )
     level = load_level(source)
     read_rating(level)
     check_plays(level)

@@ -234,6 +234,10 @@ def make_level(
         raise GinError(must_be("profile", "a directory", profile))
     if opponent is not None and profile is None:
         raise GinError("opponent needs profile, the directory in which a level keeps what it learns")
+    if profile is not None and not learn:
+        raise GinError(
+            "profile is what a level learns into, but with learn=false it learns nothing; leave one of them out"
+        )
     kept = None
     if profile is not None:
         check_directory("profile", Path(profile))

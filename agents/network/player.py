@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.network.checkpoint import load_checkpoint
+from agents.network.checkpoint import CheckpointError, load_checkpoint
 from agents.network.inputs import actor_inputs
 from agents.network.nets import FrozenActor, has_bfloat16_units
 from agents.network.policy import PLAYED, PolicyPlayer
@@ -16,7 +16,13 @@ SHIPPED = Path(__file__).resolve().parents[1] / "data" / "network"
 
 
 def network_directory(name: str) -> str:
-    """The directory of a network: ``network`` names the one that ships, any other name is a directory."""
+    """The directory of a network: ``network`` names the one that ships, any other name is a directory.
+
+    Raises:
+        CheckpointError: if the name is empty, which a path would take for the current directory.
+    """
+    if name == "":
+        raise CheckpointError("checkpoint must be a directory, or network for the one that ships, not empty")
     return str(SHIPPED) if name == "network" else name
 
 
