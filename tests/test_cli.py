@@ -212,6 +212,7 @@ def test_a_broken_pipe_that_is_not_the_output_is_no_quiet_end() -> None:
         (["adaptation", "level-1", "--strong", "campr"], r"unknown player 'campr' \(did you mean 'camper'\?\)"),
         (["adaptation", "level-1", "--rules", "eai"], "'eai'.*did you mean 'eaai'"),
         (["analyse", "--home", "nowhere"], "nobody has played yet in nowhere"),
+        (["levels", "show", "network"], "network is a player, but not a level; a level is one of level-1, level-2"),
         (["analyse", "--kind", "draw"], "give it with --mistakes"),
         (["analyse", "--rules", "gc"], "give them with --seed"),
         (["levels", "import", "level-9", "here"], "level-9 does not exist; name a level's directory, or the .zip file"),

@@ -442,6 +442,12 @@ def test_a_level_that_learns_does_so_at_any_number_of_processes():
     assert play_match("level-1", "simple", unit="hands", pairs=40, seed=5).series_pairs == 0
 
 
+@pytest.mark.parametrize("seed", ["a", -1, 1.5, True])
+def test_a_seed_is_a_whole_number(seed: object) -> None:
+    with pytest.raises(GinError, match="seed must be a whole number of at least 0, got"):
+        MatchSettings(seed=seed)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("options", ["", "learn=true,"])
 def test_a_profile_is_no_part_of_a_match(tmp_path: Path, options: str) -> None:
     """What one run writes would change the next one, and series would not be independent."""

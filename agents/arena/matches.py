@@ -81,6 +81,7 @@ class MatchSettings:
         check_choice("unit", self.unit, ("games", "hands"))
         check_choice("forfeit", self.forfeit, ("game", "hand"))
         check_whole("batch", self.batch, 1)
+        check_whole("seed", self.seed, 0)
         self.mixed_seed("deals", 64)
 
     def mixed_seed(self, purpose: str, bits: int) -> int:

@@ -23,7 +23,7 @@ from agents.levels.choice import BEHAVIOUR
 from agents.network.checkpoint import METADATA, WEIGHTS, load_checkpoint
 from agents.network.nets import Actor
 from ginenv.errors import GinError, did_you_mean, quoted
-from ginenv.players import not_a_directory
+from ginenv.players import not_a_directory, player_names
 
 FORMAT_VERSION = 3
 # The file that turns a checkpoint's directory into a level's.
@@ -209,6 +209,10 @@ def load_level(name: str | int | Path, with_answers: bool = True) -> Level:
             raise LevelError(f"{directory} is not a level's directory: it has no {LEVEL}; gin levels build makes one")
         if directory.is_file():
             raise LevelError(f"level {not_a_directory(text)}")
+        if text in player_names() and not is_path:
+            raise LevelError(
+                f"{text} is a player, but not a level; a level is one of {', '.join(NAMES)} or a level's directory"
+            )
         hint = did_you_mean(text, NAMES)
         raise LevelError(f"level {str(name)!r} does not exist{hint}; known: {', '.join(NAMES)}, or a level's directory")
     source = f"level {directory}"
