@@ -116,7 +116,7 @@ def _rating(found: dict[str, float]) -> str:
 
 
 def ratings_table() -> list[str]:
-    """The ratings and styles on the levels' cards."""
+    """The ratings of the levels' tournament, and how the levels played in it."""
     rows, field = [], {}
     for name in LEVEL_NAMES:
         card = read_rating(load_level(name))

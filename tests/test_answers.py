@@ -277,6 +277,13 @@ def test_the_command_says_whether_what_was_found_depends_on_whom(
     monkeypatch.setattr(levels_module, "fit_answers", lambda *_: Answers(matrix, {"command": "a test"}))
     levels_module.levels(["fit", str(tmp_path / "mine")])
     assert words in (said := capsys.readouterr().out) and "are gone" not in said
+
+
+def test_the_command_says_that_earlier_answers_are_gone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_small_level(tmp_path / "mine")
+    monkeypatch.setattr(levels_module, "fit_answers", lambda *_: Answers(np.zeros((len(READS), NUM_WEIGHTS)), {}))
     levels_module.levels(["fit", str(tmp_path / "mine")])
     assert "The answers that it had before are gone." in capsys.readouterr().out
 

@@ -211,11 +211,14 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
 
 def test_neither_a_table_nor_its_card_takes_the_place_of_something_else(tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("mine")
+    (tmp_path / "old.md").write_text("mine")
+    (tmp_path / "old.parquet").write_text("mine")
     record = tmp_path / "one.gin"
     record.write_text(format_record(play_game("eaai", 1, hands=2), ("ann", "bob")))
     before = record.read_text()
     for out, words in (
         ("notes.parquet", "notes.md is there already"),
+        ("old.parquet", "old.md is there already"),
         ("table.md", "the card of the table has such a name"),
     ):
         with pytest.raises(GinError, match=words):
@@ -223,7 +226,11 @@ def test_neither_a_table_nor_its_card_takes_the_place_of_something_else(tmp_path
     with pytest.raises(GinError, match="one of the records"):
         gin_games(["read", str(record), "--out", str(tmp_path / "." / "one.gin")])
     assert (tmp_path / "notes.md").read_text() == "mine" and record.read_text() == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.md", "one.gin"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.md", "old.md", "old.parquet", "one.gin"]
+    # Its own it replaces, also where the table is gone.
+    for _ in range(3):
+        gin_games(["play", "simple", "simple", "--games", "1", "--out", str(tmp_path / "new.parquet")])
+        (tmp_path / "new.parquet").unlink()
 
 
 def test_unknown_columns_and_players_are_named(file: Path) -> None:

@@ -108,6 +108,7 @@ def test_an_empty_name_is_not_the_current_directory(
     ("words", "option"),
     [
         (["train", "--out", ""], "--out"),
+        (["train", "--export", ""], "--export"),
         (["levels", "learned", "level-2", "--home", ""], "--home"),
         (["levels", "import", ".", ""], "TARGET"),
         (["levels", "export", "level-1", ""], "TARGET"),

@@ -186,13 +186,24 @@ def make_side(spec: str | Player, settings: MatchSettings) -> Player:
     """Makes a player by its name, seeded by the match. A program gets the match's limits and salt; a level learns only if asked to."""
     if isinstance(spec, str) and (parsed := parse_player(spec)).kind == "cmd":
         return OutsidePlayer(parsed.argument, settings.seed, settings.limits, settings.salt)
-    return _made(spec, settings.mixed_seed("players", 31))
+    return _without_profile(spec, settings.mixed_seed("players", 31))
 
 
-def _made(spec: str | Player, seed: int = 0) -> Player:
-    if isinstance(spec, str) and "profile" in parse_player(spec).options:
+def _without_profile(spec: str | Player, seed: int = 0) -> Player:
+    """A player of a match, where what one run wrote into a profile would change the next, and series would not be independent.
+
+    Raises:
+        GinError: if it has a profile.
+    """
+    if isinstance(spec, str):
+        parsed = parse_player(spec)
+        has_profile = parsed.kind.startswith(("level-", "level.json")) and "profile" in parsed.options
+    else:
+        has_profile = learns(spec) and getattr(spec, "profile", None) is not None
+    if has_profile:
+        name = spec if isinstance(spec, str) else spec.name
         raise GinError(
-            f"{spec}: in a match every series begins with nothing known, so no player has a profile; with learn=true it learns in memory"
+            f"{name} has a profile, but in a match every series begins with nothing known; with learn=true it learns in memory"
         )
     return make_player(spec, seed, learn=False)
 
@@ -408,7 +419,7 @@ def check_names(*specs: str) -> list[Player]:
         GinError: for a wrong name, or a program that does not exist.
     """
     _check_programs(specs)
-    return [_made(spec) for spec in specs if parse_player(spec).kind != "cmd"]
+    return [_without_profile(spec) for spec in specs if parse_player(spec).kind != "cmd"]
 
 
 def _check_programs(specs: Iterable[str | Player]) -> None:

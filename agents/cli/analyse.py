@@ -24,8 +24,6 @@ from agents.reports.terminal import plain_console, progress_bar
 from ginenv.errors import GinError
 
 _SIGNS = {"doubtful": "?!", "error": "?", "blunder": "??", "unclear": "~"}
-# Of a hand dealt from a seed.
-_PLAYERS, _RULES = ("formula", "formula"), "eaai"
 _STYLES = {"doubtful": "yellow", "error": "red", "blunder": "bold red", "unclear": "dim"}
 
 
@@ -41,8 +39,8 @@ class AnalyseConfig(Config):
         player: whose games to use; those of whoever played last when left out.
         home: directory of the store; $GINENV_HOME if that is set.
         seed: analyse a hand dealt from this seed and played by two players.
-        players: names of the players of that hand.
-        rules: rules of that hand: a preset, and changes to it.
+        players: names of the players of that hand (default: formula formula).
+        rules: rules of that hand: a preset, and changes to it (default: eaai).
         worlds: number of worlds in which each decision is judged.
         as_json: print JSON instead of tables, with everything that was found, including candidates and beliefs.
     """
@@ -55,8 +53,8 @@ class AnalyseConfig(Config):
     player: str | None = None
     home: Path = Field(default_factory=default_home)
     seed: int | None = Field(None, ge=0)
-    players: tuple[str, str] = _PLAYERS
-    rules: str = _RULES
+    players: tuple[str, str] | None = None
+    rules: str | None = None
     worlds: int = Field(128, ge=2, le=65536)
     as_json: Annotated[bool, tyro.conf.arg(name="json")] = False
 
@@ -68,7 +66,7 @@ def analyse(config: AnalyseConfig) -> None:
         raise GinError("a record or position, --seed, --game and --mistakes name different things; give one of them")
     if config.kind and not config.mistakes:
         raise GinError("--kind chooses among mistakes; give it with --mistakes")
-    if config.seed is None and (config.rules, config.players) != (_RULES, _PLAYERS):
+    if config.seed is None and (config.rules is not None or config.players is not None):
         raise GinError("--players and --rules are those of a hand dealt from a seed; give them with --seed")
     # Progress goes to stderr, since the answer may be JSON for another program.
     answer, beside = plain_console(), plain_console(stderr=True)
@@ -93,7 +91,7 @@ def _hands(config: AnalyseConfig, analyst: Analyst, beside: Console) -> tuple[tu
             subject = read_hands(" ".join(config.subject))
         else:
             assert config.seed is not None
-            subject = deal_and_play(config.rules, config.seed, config.players)
+            subject = deal_and_play(config.rules or "eaai", config.seed, config.players or ("formula", "formula"))
         numbers = _numbers(config.hand, len(subject.hands))
         with progress_bar(beside, len(numbers), "hands") as tick:
             found = [analyst.hand(subject.hands[n - 1], n) for n in _ticking(numbers, tick)]

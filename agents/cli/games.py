@@ -12,7 +12,7 @@ from tyro.extras import SubcommandApp
 
 from agents.arena.configs import how_many, parse_rules
 from agents.arena.matches import MatchSettings, check_names
-from agents.datasets.card import card_path
+from agents.datasets.card import card_path, is_card
 from agents.datasets.source import Played, Recorded
 from agents.datasets.store import INTERRUPTED, Expert, Written, check_games, open_games, write_games
 from agents.files import check_writable
@@ -113,11 +113,11 @@ def check(file: Annotated[Path, Positional, arg(metavar="FILE")]) -> str:
 
 
 def _check_out(out: Path) -> None:
-    """Refuses a file that cannot be written, and one whose card would take the place of something else."""
+    """Refuses a file that cannot be written, and one whose card would take the place of something else than its card."""
     card = card_path(out)
     if out == card:
         raise GinError(f"--out is {out}, but the card of the table has such a name; name a file that ends in .parquet")
-    if card.exists() and not out.exists():
+    if card.exists() and not is_card(card, out):
         raise GinError(f"{card} is there already, and the card of {out} would replace it; name another file")
     check_writable(out)
 

@@ -11,7 +11,6 @@ from tyro.conf import Positional, arg
 
 from agents.config import load_config
 from agents.files import check_own, check_writable, write_text, writing
-from agents.levels.level import LEVEL
 from agents.reports.terminal import this_command
 from ginenv.errors import GinError
 
@@ -39,6 +38,7 @@ def train(
         export: copy the best checkpoint here at the end.
     """
     from agents.learning.run import TrainingRun
+    from agents.levels.level import LEVEL
     from agents.network.card import write_card
 
     settings = load_config(config, set)

@@ -14,6 +14,16 @@ def card_path(path: str | Path) -> Path:
     return Path(path).with_suffix(".md")
 
 
+def is_card(card: Path, path: Path) -> bool:
+    """Whether a file is the card of such a table."""
+    with card.open(encoding="utf-8", errors="replace") as file:
+        return file.readline().rstrip("\n") == _title(path)
+
+
+def _title(path: str | Path) -> str:
+    return f"# {Path(path).name}"
+
+
 def data_card(path: str | Path, columns: Iterable[str], about: dict[str, Any], counts: dict[str, int]) -> str:
     """The card as Markdown.
 
@@ -28,7 +38,7 @@ def data_card(path: str | Path, columns: Iterable[str], about: dict[str, Any], c
     table = [f"| `{name}` | {COLUMNS[name].about} | {'yes' if COLUMNS[name].hidden else ''} |" for name in columns]
     return "\n".join(
         [
-            f"# {Path(path).name}",
+            _title(path),
             "",
             f"Gin rummy, one row a decision: {numbers}. Parquet, compressed with zstd; a row group holds whole hands.",
             "",

@@ -13,7 +13,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from agents.arena.matches import MatchSettings, play_match
+from agents.arena.matches import MatchSettings, check_names, play_match
 from agents.bots.population import TOLD_WIDTH
 from agents.config import TrainConfig
 from agents.deals import Domain
@@ -28,7 +28,6 @@ from agents.network.nets import FrozenActor, load_wider
 from agents.network.player import PLAYED, NetworkPlayer, network_directory
 from agents.reports.terminal import LINE_SECONDS, plain_console
 from ginenv.errors import GinError, reason_of
-from ginenv.players import make_player
 from ginenv.rules import get_rules
 
 # Figures of a batch that TensorBoard shows under ``losses``, like those whose names end in ``_loss``; all others are under ``charts``.
@@ -110,8 +109,7 @@ class TrainingRun:
 
         self.config, self.out, self.command = config, out, command
         self.console = plain_console()
-        for name in config.panel:
-            make_player(name, seed=config.seed)
+        check_names(*config.panel)
         if start is not None:
             check_start(config, start)
         self.parent = parent_of(start)

@@ -108,7 +108,7 @@ class LevelFile(Config):
     about: dict[str, Any]
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Level:
     """A level as installed; nothing that it learns changes it.
 

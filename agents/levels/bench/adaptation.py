@@ -22,6 +22,7 @@ import numpy as np
 import tyro
 from pydantic import Field
 
+from agents.arena.matches import check_names
 from agents.arena.results import Estimate, ratio, versions, weighted
 from agents.arena.series import play_series
 from agents.config import Config
@@ -206,7 +207,7 @@ def level_of(config: AdaptationConfig) -> Level:
     """
     level = load_level(config.level)
     get_rules(config.rules)
-    make_player(config.strong, learn=False)
+    check_names(config.strong)
     return level if config.worlds < 0 else level.with_settings(worlds=config.worlds)
 
 
