@@ -120,6 +120,11 @@ class PlayerSpec:
     argument: str = ""
     options: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def is_level(self) -> bool:
+        """Whether it names a level, one that ships or one in a directory."""
+        return self.kind == "level.json" or self.kind.startswith("level-")
+
 
 # The group of entry points by which an installed package provides players: ``plain = "my_bots:Plain"``.
 ENTRY_POINTS = "ginenv.players"

@@ -134,5 +134,6 @@ def test_an_empty_path_is_not_the_current_directory(
         cli.run("gin", words[0], words[1:])
     said = " ".join((capsys.readouterr().err + str(ended.value.code)).replace("│", " ").split())
     assert "must be the path of a directory or a file, not empty" in said and option in said
+    assert "NoneType" not in said
     assert ended.value.code
     assert [path.name for path in tmp_path.iterdir()] == ["tournament.yaml"]

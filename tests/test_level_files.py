@@ -41,6 +41,7 @@ from ginenv.players import make_player
 def test_a_level_travels_as_a_directory(directory: Path, level: Level, tmp_path: Path) -> None:
     assert export_level(str(directory), tmp_path / "out").directory == tmp_path / "out"
     assert load_level(str(tmp_path / "out")).digest == level.digest
+    assert repr(level) == f"<Level {level.name}, sha256 {level.digest[:12]}>"
     assert import_level(tmp_path / "out", tmp_path / "in").digest == level.digest
     player = make_player(str(tmp_path / "in"), seed=3)
     assert (

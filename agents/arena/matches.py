@@ -197,7 +197,7 @@ def _without_profile(spec: str | Player, seed: int = 0) -> Player:
     """
     if isinstance(spec, str):
         parsed = parse_player(spec)
-        has_profile = parsed.kind.startswith(("level-", "level.json")) and "profile" in parsed.options
+        has_profile = parsed.is_level and "profile" in parsed.options
     else:
         has_profile = learns(spec) and getattr(spec, "profile", None) is not None
     if has_profile:

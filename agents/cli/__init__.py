@@ -209,7 +209,7 @@ def _plain_words() -> ConstructorRegistry:
             nargs=1,
             metavar="PATH",
             instance_from_str=lambda words: parse_path(words[0]),
-            is_instance=lambda value: isinstance(value, (asked.type, Path)),
+            is_instance=lambda value: isinstance(value, asked.type),
             str_from_instance=lambda value: [str(value)],
         )
 

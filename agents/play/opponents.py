@@ -75,7 +75,7 @@ def make_opponent(spec: str, easy: bool, seed: int, person: str, home: Path, lea
     parsed = parse_player(spec)
     if parsed.kind == "cmd":
         _check_program(parsed)
-    player = _level_player(spec, seed, person, home, learns) if _is_level(parsed) else make_player(spec, seed)
+    player = _level_player(spec, seed, person, home, learns) if parsed.is_level else make_player(spec, seed)
     return EasyGame(player, seed) if easy else player
 
 
@@ -97,10 +97,6 @@ def _check_program(spec: PlayerSpec) -> None:
         raise GinError(f"{spec.text!r} does not name a program; write cmd:PROGRAM ARGUMENTS as in a shell") from None
     if shutil.which(program) is None:
         raise GinError(f"the program {program!r} of the opponent {spec.text!r} does not exist or cannot be run")
-
-
-def _is_level(spec: PlayerSpec) -> bool:
-    return spec.kind == "level.json" or spec.kind.startswith("level-")
 
 
 def _levels() -> Any:
@@ -128,7 +124,7 @@ def checked_level(level: str) -> str:
         GinError: if there is no such level.
     """
     spec = parse_player(level)
-    if not _is_level(spec):
+    if not spec.is_level:
         raise GinError(f"{level!r} is not a level; a level is level-1 to level-4 or a directory that holds one")
     return spec.argument or spec.kind
 
