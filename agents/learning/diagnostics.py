@@ -156,7 +156,7 @@ def write_diagnostics(writer: SummaryWriter, learner: Learner) -> None:
     """Writes all diagnostics to TensorBoard at the learner's present number of decisions."""
     step = learner.decisions
     rules = get_rules(next(iter(learner.config.rules)))
-    actor = FrozenActor(learner.average, learner.bfloat16)
+    actor = learner.averaged()
     player = NetworkPlayer(actor, seed=11)
 
     def scalars(group: str, figures: dict[str, Any]) -> None:

@@ -30,7 +30,7 @@ from agents.learning.rollout import Batch, ContextSource, Rollout, make_batch
 from agents.learning.told import Told
 from agents.learning.torch_training import Networks, TorchBackend
 from agents.network.inputs import NUM_HEURISTIC_FEATURES
-from agents.network.nets import Actor, Critic, load_wider
+from agents.network.nets import Actor, Critic, FrozenActor, load_wider
 from ginenv.errors import GinError
 
 # A batch that moves the policy this far has broken it.
@@ -120,7 +120,9 @@ class Learner:
         self._safe: dict[str, Any] | None = None
 
     def _set_arithmetic(self, bfloat16: bool) -> None:
-        self.bfloat16 = self.opponents.bfloat16 = bfloat16
+        self.bfloat16 = bfloat16
+        cpu = torch.device("cpu")
+        self.opponents.bfloat16 = bfloat16 if self.device == cpu else bfloat16 and faster_in_bfloat16(cpu)
         networks = Networks(self.actor, self.critic, self.anchor)
         self.torch_backend = TorchBackend(networks, self.inputs, bfloat16, self.device)
         self.backend: CpuBackend | TorchBackend = self.torch_backend
@@ -275,6 +277,10 @@ class Learner:
         self.batches += 1
         self.seconds += time.perf_counter() - began
         return not self.workers.any(not after_batch(figures)) and self.decisions < self.config.decisions
+
+    def averaged(self) -> FrozenActor:
+        """The averaged actor as it is now, to play on the CPU."""
+        return FrozenActor(copy.deepcopy(self.average).cpu(), self.opponents.bfloat16)
 
     # --- trust ------------------------------------------------------------------------------------------------------------------
 

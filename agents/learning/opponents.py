@@ -53,8 +53,8 @@ class Opponents:
         return pool + [self.config.selves_share * one / max(1, sum(mine)) for one in mine]
 
     def add_self(self, actor: Actor, generator: torch.Generator) -> None:
-        """Adds a copy of an actor; if there are too many, drops one of the older half."""
-        self.selves.append(copy.deepcopy(actor))
+        """Adds a copy of an actor, which plays on the CPU; if there are too many, drops one of the older half."""
+        self.selves.append(copy.deepcopy(actor).cpu())
         if len(self.selves) > self.config.selves:
             # Games against the dropped one go on against its successor in the list.
             del self.selves[int(torch.randint(len(self.selves) // 2 + 1, (1,), generator=generator))]

@@ -24,7 +24,7 @@ from agents.learning.diagnostics import write_diagnostics
 from agents.learning.learner import AfterBatch, Learner
 from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, read_metadata, save_checkpoint
 from agents.network.inputs import NUM_HEURISTIC_FEATURES
-from agents.network.nets import FrozenActor, load_wider
+from agents.network.nets import load_wider
 from agents.network.player import PLAYED, NetworkPlayer, network_directory
 from agents.reports.terminal import LINE_SECONDS, plain_console
 from ginenv.errors import GinError, reason_of
@@ -280,7 +280,7 @@ class TrainingRun:
         A request to stop breaks the measurement off, without a point on the curve.
         """
         learner, config = self.learner, self.config
-        player = NetworkPlayer(FrozenActor(learner.average, learner.bfloat16), seed=7, temperature=PLAYED)
+        player = NetworkPlayer(learner.averaged(), seed=7, temperature=PLAYED)
         point: dict[str, Any] = {"decisions": learner.decisions, "minutes": learner.seconds / 60, "panel": {}}
         rules, pairs, settings = next(iter(config.rules)), config.panel_games // 2, MatchSettings(domain=Domain.SELECT)
         for opponent in config.panel:

@@ -40,17 +40,18 @@ class TorchBackend:
 
     def _read(self, rows: np.ndarray, committed: bool = False) -> tuple[Tensor, Tensor]:
         kind = torch.bfloat16 if self.bfloat16 else torch.float32
-        actor, critic = self.inputs.read(rows, committed)
-        return actor.to(self.device, kind), critic.to(self.device, kind)
+        actor, critic = self.inputs.read(rows, committed, self.device)
+        return actor.to(kind), critic.to(kind)
 
     def autocast(self) -> torch.autocast:
         """Products in bfloat16, if the backend uses it."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.bfloat16)
 
     def part(self, rows: np.ndarray) -> dict[str, Tensor]:
-        """The fields that losses need, for some rows."""
+        """The fields that losses need, for some rows; observations for those whose guesses are trained."""
         batch = self.inputs.batch
-        found = {name: batch.steps[name][rows] for name in _LOSS_FIELDS} | {"obs": batch.obs[rows]}
+        found = {name: batch.steps[name][rows] for name in _LOSS_FIELDS}
+        found["obs"] = batch.obs[rows[: guessing_rows(len(rows))]]
         return {name: torch.from_numpy(array).to(self.device) for name, array in found.items()}
 
     def logits(self, rows: np.ndarray, thread: int = 0) -> np.ndarray:
@@ -86,4 +87,5 @@ class TorchBackend:
             parameter.grad = None
         loss.backward()
         value_loss.backward()
-        return {name: value.item() for name, value in (figures | {"value_loss": value_loss}).items()}
+        figures["value_loss"] = value_loss
+        return dict(zip(figures, torch.stack(list(figures.values())).tolist(), strict=True))
