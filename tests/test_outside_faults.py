@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
@@ -103,18 +102,9 @@ def test_a_program_that_fails_in_an_environment_is_an_error_in_its_own_words():
                 while not over:
                     *_, over, _, info = env.step(int(np.flatnonzero(info["action_mask"])[0]))
         env.close()
-
-
-def test_a_program_that_is_not_there_is_refused_before_anything_is_played(tmp_path: Path):
-    with pytest.raises(GinError, match=r"^'no-such-program-here' cannot be started: .* is no program; a command is"):
-        gym.make("ginenv:Gin/Hand-v0", opponent="cmd:no-such-program-here")
-    program = tmp_path / "vanishes"
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    player = OutsidePlayer(str(program))
-    program.unlink()
+    player = OutsidePlayer("no-such-program-here")
     for _ in range(3):
-        with pytest.raises(GinError, match=r"cannot start: '.*vanishes' cannot be started"):
+        with pytest.raises(GinError, match=r"cannot start: 'no-such-program-here' cannot be started"):
             player.act(first_views())
     # In a match the same player costs itself the games.
     assert (play_match(player, "random", pairs=2).games["winner"] == 1).all()

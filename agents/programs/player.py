@@ -12,7 +12,7 @@ import numpy as np
 
 from agents.deals import new_salt, salted
 from agents.files import JsonError, parse_json
-from agents.programs.process import FORFEIT, BotFault, LineProcess, excerpt, split_command
+from agents.programs.process import FORFEIT, BotFault, LineProcess, excerpt
 from agents.programs.protocol import (
     VERSION,
     Teller,
@@ -62,9 +62,6 @@ class OutsidePlayer:
         limits: limits on time and restarts.
         salt: the program's seed and its slot numbers are derived with it; a new one when left out.
 
-    Raises:
-        GinError: if there is no such program.
-
     Attributes:
         forfeits: whether ``act`` returns ``FORFEIT`` where the program failed to answer; the arena sets this while it plays.
         split: whether the program wants to be asked about the discard first and about the knock after it.
@@ -72,8 +69,6 @@ class OutsidePlayer:
     """
 
     def __init__(self, command: str, seed: int = 0, limits: BotLimits | None = None, salt: str = ""):
-        # Whoever misspells it hears of it now, not in the middle of a game.
-        split_command(command)
         self.name = f"cmd:{command}"
         self.command = command
         self.seed = seed
