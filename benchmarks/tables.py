@@ -29,7 +29,7 @@ README = ROOT / "README.md"
 PAGE = ROOT / "docs" / "results.md"
 PICTURE = ROOT / "docs" / "hand.png"
 RESULTS = ROOT / "benchmarks" / "results"
-NETWORK = ROOT / "agents" / "data" / "network"
+CURVE = ROOT / "agents" / "data" / "network" / "curve.json"
 _PANEL = ("simple", "formula", "camper", "knocker")
 BEGIN, END = "<!-- results -->\n", "<!-- end of results -->\n"
 HISTORIES = ("<!-- histories -->\n", "<!-- end of histories -->\n")
@@ -144,11 +144,11 @@ SCALING = """The total number of games is the same in every row (`python -m benc
 spread over single rounds shows how far the ratios can be trusted."""
 
 
-GPU = """The recipe of `configs/gpu.yaml` for seven minutes, as long as a card was to be had, beside the learning curve of the
-network that ships (`configs/strong.yaml`, a smaller network whose schedules run over 280 M decisions, not 120 M). Games won of
-1,000 each, on deals kept for choosing, at most 3.1 points either way; the minutes leave the measuring out. On the card, with
-torch 2.11: `python train.py --config configs/gpu.yaml --out runs/gpu --set decisions=120000000 minutes=7 panel_every=2
-panel_games=1000 save_every=20`."""
+GPU = """The recipe of `configs/gpu.yaml` for the few minutes for which a card was available, beside the first and longest step of
+`make network` (`configs/strong.yaml`). Much differs besides the machine: the card's network is wider, it imitates for 10 M
+decisions, not 1 M, its batches are eight times and its minibatches four times as large, and its schedules run over 120 M
+decisions, not 280 M; the two cores were shared with other work for the first 47 M. Games won of 1,000 each, on deals kept for
+choosing, at most 3.1 points either way; the minutes leave the measuring out. On the card, with torch {torch}: `{command}`."""
 
 
 def _decisions_heading(cores: int, units: bool) -> str:
@@ -184,13 +184,23 @@ def scaling_table() -> list[str]:
 
 def gpu_table() -> list[str]:
     """The recipe's learning curve on a GPU, beside that on two cores."""
-    curves = {"one H200, 8 threads": RESULTS / "gpu-curve.json", "two cores": NETWORK / "curve.json"}
+    card = _card_run()
+    where = f"one {card['machine']['device']}, {card['config']['threads']} threads"
     rows = []
-    for where, path in curves.items():
-        for point in json.loads(path.read_text(encoding="utf-8")):
-            shares = [f"{100 * point['panel'][name]['games_won']:.1f} %" for name in _PANEL]
-            rows.append([where, f"{point['minutes']:.1f}", f"{point['decisions'] / 1e6:.1f} M", *shares])
+    for name, curve in ((where, card["curve"]), ("two cores", json.loads(CURVE.read_text(encoding="utf-8")))):
+        for point in curve:
+            shares = [f"{100 * point['panel'][other]['games_won']:.1f} %" for other in _PANEL]
+            rows.append([name, f"{point['minutes']:.1f}", f"{point['decisions'] / 1e6:.1f} M", *shares])
     return table(["trained on", "minutes", "decisions", *(f"against `{name}`" for name in _PANEL)], rows)
+
+
+def _card_run() -> dict[str, Any]:
+    return json.loads((RESULTS / "training_gpu.json").read_text(encoding="utf-8"))
+
+
+def _about_card() -> str:
+    run = _card_run()
+    return GPU.format(torch=run["versions"]["torch"], command=run["command"])
 
 
 def growth_table() -> list[str]:
@@ -272,7 +282,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     ("Speed", SPEED, speed_table),
     ("Training", TRAINING, training_table),
     ("Training on several processes", SCALING, scaling_table),
-    ("Training on a GPU", GPU, gpu_table),
+    ("Training on a GPU", _about_card(), gpu_table),
     ("What more costs", "One run of `python -m benchmarks.growth_of_cost`.", growth_table),
 )
 
@@ -281,7 +291,8 @@ def results() -> str:
     """``docs/results.md``: every table."""
     about = """# Results
 
-Written by `python -m benchmarks.tables` from the files in `benchmarks/results/`; do not edit it by hand.
+Written by `python -m benchmarks.tables` from the files in `benchmarks/results/` and the learning curve of the network that ships; do not
+edit it by hand.
 
 Rules `eaai` unless said, 95 % intervals. Matches are on mirrored deals that nothing was trained or chosen on, and clustered by deal; what
 levels gain is clustered by series or history. `make results` plays the network's matches, `python -m benchmarks.search_strength` and

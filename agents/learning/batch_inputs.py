@@ -19,7 +19,10 @@ Stretches = tuple[slice, ...]
 
 @kernel
 def fill_inputs(batch, rows, committed, out):
-    """Writes inputs ``[B, width]`` of ``int64[B]`` rows of a flat batch; ``committed``: as if the movers were committed to gin."""
+    """Writes inputs ``[B, width]``, of ``BatchInputs.kind`` or a wider type, of ``int64[B]`` rows of a flat batch.
+
+    With ``committed``, as if the movers were committed to gin.
+    """
     for i in range(rows.shape[0]):
         row = rows[i]
         step = batch.steps[row]
@@ -77,7 +80,7 @@ class BatchInputs:
         """
         inputs = torch.empty((len(rows), self.width), dtype=self.kind)
         fill_inputs(self.batch, rows, committed, inputs.numpy())
-        # A quarter as much to move, and what it becomes there is made there.
+        # Bytes are a quarter of the transfer; the device widens them.
         inputs = inputs.to(device).float()
         return read_columns(inputs, self.actor), read_columns(inputs, self.critic)
 

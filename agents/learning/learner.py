@@ -30,7 +30,7 @@ from agents.learning.rollout import Batch, ContextSource, Rollout, make_batch
 from agents.learning.told import Told
 from agents.learning.torch_training import Networks, TorchBackend
 from agents.network.inputs import NUM_HEURISTIC_FEATURES
-from agents.network.nets import Actor, Critic, FrozenActor, load_wider
+from agents.network.nets import Actor, Critic, FrozenActor, has_bfloat16_units, load_wider
 from ginenv.errors import GinError
 
 # A batch that moves the policy this far has broken it.
@@ -121,8 +121,8 @@ class Learner:
 
     def _set_arithmetic(self, bfloat16: bool) -> None:
         self.bfloat16 = bfloat16
-        cpu = torch.device("cpu")
-        self.opponents.bfloat16 = bfloat16 if self.device == cpu else bfloat16 and faster_in_bfloat16(cpu)
+        # Whoever does not learn plays on the CPU.
+        self.opponents.bfloat16 = bfloat16 and (self.device.type == "cpu" or has_bfloat16_units())
         networks = Networks(self.actor, self.critic, self.anchor)
         self.torch_backend = TorchBackend(networks, self.inputs, bfloat16, self.device)
         self.backend: CpuBackend | TorchBackend = self.torch_backend

@@ -81,7 +81,7 @@ def actor_loss(
     knock_loss = knock_decision_loss(logits, legal, part["waiting"])
     entropy = relative_entropy(logps, legal).mean()
     # Only cards whose place the seat does not know are guessed.
-    seen = part["obs"][:guesses]
+    seen = part["obs"]
     unknown = (seen[:, :52] + seen[:, 156:208] + seen[:, 208:260] == 0).float()
     held = expand_cards(part["hidden"][:guesses]).float()
     misses = functional.binary_cross_entropy_with_logits(belief, held, reduction="none")

@@ -48,7 +48,7 @@ class TorchBackend:
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.bfloat16)
 
     def part(self, rows: np.ndarray) -> dict[str, Tensor]:
-        """The fields that losses need, for some rows; observations for those whose guesses are trained."""
+        """The fields that losses need, for some rows; ``obs`` has only the first of them, those that ``guessing_rows`` counts."""
         batch = self.inputs.batch
         found = {name: batch.steps[name][rows] for name in _LOSS_FIELDS}
         found["obs"] = batch.obs[rows[: guessing_rows(len(rows))]]
@@ -88,4 +88,5 @@ class TorchBackend:
         loss.backward()
         value_loss.backward()
         figures["value_loss"] = value_loss
+        # One wait for the device, not one for each figure.
         return dict(zip(figures, torch.stack(list(figures.values())).tolist(), strict=True))
