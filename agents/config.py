@@ -48,7 +48,8 @@ class Config(BaseModel):
         return parse_path(value or "") if is_path and (value is None or isinstance(value, str)) else value
 
 
-_Width = Annotated[int, Field(gt=0)]
+# Checkpoints hold no wider layers.
+_Width = Annotated[int, Field(gt=0, le=8192)]
 
 
 class NetworkConfig(Config):

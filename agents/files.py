@@ -142,9 +142,13 @@ def write_atomic(path: str | Path, write: Callable[[str], None]) -> None:
     Args:
         path: the file's final place.
         write: called with the name of a temporary file in the same directory, which it writes.
+
+    Raises:
+        OSError: if it cannot be written, or a device or a pipe is in its place, which would be lost.
     """
     # For a link, the file that it points to is replaced.
     path = Path(os.path.realpath(path))
+    _check_replaceable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     _drop_left_over(path)
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -158,6 +162,11 @@ def write_atomic(path: str | Path, write: Callable[[str], None]) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _check_replaceable(path: Path) -> None:
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise OSError(errno.EINVAL, "it is a device or a pipe, not a file", str(path))
 
 
 def _drop_left_over(path: Path) -> None:
@@ -227,6 +236,7 @@ def check_writable(path: str | Path) -> None:
     if path.is_dir():
         raise FileError(f"{path} cannot be written: it is a directory, not a file")
     with writing(path):
+        _check_replaceable(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         os.close(handle)

@@ -367,6 +367,7 @@ def test_gin_analyse_prints_what_was_found(
         (["--mistakes", "--player", ""], "unknown player ''; known: "),
         (["--player", "Bob"], "unknown player 'Bob'"),
         (["--seed", "1", "--players", "nobody", "formula"], "nobody"),
+        (["--seed", "1", "--players", "formula"], "players must be the names of two players, got 'formula'"),
     ],
 )
 def test_what_gin_analyse_cannot_do_is_one_sentence(home: Home, arguments: list[str], sentence: str) -> None:

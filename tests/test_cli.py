@@ -218,6 +218,7 @@ def test_a_broken_pipe_that_is_not_the_output_is_no_quiet_end() -> None:
         (["analyse", "--players", "simple", "easy"], "give them with --seed"),
         (["levels", "import", "level-9", "here"], "level-9 does not exist; name a level's directory, or the .zip file"),
         (["levels", "build", "nowhere", "--out", "here"], "there is no such directory"),
+        (["train", "--set", "games=1000000000000"], "there is not enough memory .Unable to allocate"),
     ],
 )
 def test_what_cannot_be_played_is_said_before_anything_is_played_or_made(

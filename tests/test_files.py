@@ -41,6 +41,18 @@ def test_what_killed_writers_left_is_removed_by_the_next_one(tmp_path: Path) -> 
     assert set(tmp_path.iterdir()) == {path, left[0], others}
 
 
+def test_a_pipe_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for path in (pipe, link):
+        with pytest.raises(FileError, match=r"cannot be written: it is a device or a pipe, not a file$"):
+            check_writable(path)
+        with pytest.raises(OSError, match="it is a device or a pipe"):
+            write_text(path, "new")
+    assert pipe.is_fifo() and set(tmp_path.iterdir()) == {pipe, link}
+
+
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "disk").mkdir()
     target, link = tmp_path / "disk" / "target.txt", tmp_path / "link.txt"

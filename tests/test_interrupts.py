@@ -31,6 +31,7 @@ from agents import cli
 from agents.arena import play_match
 from agents.interrupts import born_deaf, held, released
 from agents.network.card import CARD
+from agents.network.checkpoint import load_checkpoint
 from ginenv.jit import interrupt, take_interrupt
 
 TOURNAMENT = """
@@ -204,7 +205,8 @@ def test_an_interrupted_training_exports_nothing_until_the_same_command_ends_it(
     with monkeypatch.context() as patched:
         patched.setattr(runs, "play_match", signalling(runs.play_match))
         assert said_by(*words) == INTERRUPTED
-    said = f"{run} holds what was learned, and nothing was exported; the same command continues the run"
+    about = load_checkpoint(run / "last")[1]["about"]
+    said = f"{run / 'last'} holds what was learned in {about['decisions']:,} decisions, and nothing was exported; the same command"
     assert said in capsys.readouterr().err
     assert (run / "best" / CARD).exists() and not list(export.glob("*"))
     assert said_by(*words) == ""

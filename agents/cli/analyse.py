@@ -21,7 +21,7 @@ from agents.config import Config
 from agents.play.review import Mistake, analyse_games, analysed, mistakes
 from agents.play.store import Home, default_home
 from agents.reports.terminal import plain_console, progress_bar
-from ginenv.errors import GinError
+from ginenv.errors import GinError, must_be
 
 _SIGNS = {"doubtful": "?!", "error": "?", "blunder": "??", "unclear": "~"}
 _STYLES = {"doubtful": "yellow", "error": "red", "blunder": "bold red", "unclear": "dim"}
@@ -53,7 +53,7 @@ class AnalyseConfig(Config):
     player: str | None = None
     home: Path = Field(default_factory=default_home)
     seed: int | None = Field(None, ge=0)
-    players: tuple[str, str] | None = None
+    players: tuple[str, ...] | None = None
     rules: str | None = None
     worlds: int = Field(128, ge=2, le=65536)
     as_json: Annotated[bool, tyro.conf.arg(name="json")] = False
@@ -91,7 +91,10 @@ def _hands(config: AnalyseConfig, analyst: Analyst, beside: Console) -> tuple[tu
             subject = read_hands(" ".join(config.subject))
         else:
             assert config.seed is not None
-            subject = deal_and_play(config.rules or "eaai", config.seed, config.players or ("formula", "formula"))
+            players = config.players or ("formula", "formula")
+            if len(players) != 2:
+                raise GinError(must_be("players", "the names of two players", " ".join(players)))
+            subject = deal_and_play(config.rules or "eaai", config.seed, (players[0], players[1]))
         numbers = _numbers(config.hand, len(subject.hands))
         with progress_bar(beside, len(numbers), "hands") as tick:
             found = [analyst.hand(subject.hands[n - 1], n) for n in _ticking(numbers, tick)]

@@ -185,7 +185,9 @@ def build(source: Network, out: Path, like: str = "", set: tuple[str, ...] = (),
     write_card(out)
     replaced = f" The level that was there (sha256 {before}) is gone." if before else ""
     answers = "" if level.learns else f" It learns nothing until gin levels fit {out} finds its answers."
-    return f"{level.name} is in {out} (sha256 {level.digest}).{replaced}{answers}"
+    trained = level.about.get("decisions")
+    of = f" Its network was trained for {trained:,} decisions." if isinstance(trained, int) else ""
+    return f"{level.name} is in {out} (sha256 {level.digest}).{of}{replaced}{answers}"
 
 
 @app.command
@@ -214,7 +216,7 @@ def fit(level: LevelName, set: tuple[str, ...] = ()) -> str:
     does = (
         "now answers what it knows of its opponents"
         if fitted.answers and fitted.answers.by_whom
-        else "plays everybody alike"
+        else "plays everybody alike: nothing that depends on the opponent was kept"
     )
     return f"{found.name} {does} (sha256 {fitted.digest}).{gone}"
 

@@ -26,7 +26,7 @@ def train(
     """Trains an agent by self-play, or continues a run.
 
     The run's directory gets the checkpoints ``best`` and ``last``, each with its card; their paths serve as players' names. After Ctrl-C
-    or SIGTERM they hold what was learned, nothing is exported, and the exit status is 130.
+    or SIGTERM ``last`` holds what was learned, ``best`` the best that was measured before; nothing is exported, and the exit status is 130.
     The same command, without --fresh, continues the run.
 
     Args:
@@ -40,6 +40,7 @@ def train(
     from agents.learning.run import TrainingRun
     from agents.levels.level import LEVEL
     from agents.network.card import write_card
+    from agents.network.checkpoint import read_metadata
 
     settings = load_config(config, set)
     if export:
@@ -61,7 +62,12 @@ def train(
     if not is_whole:
         exported = ", and nothing was exported" if export else ""
         how = "the same command without --fresh" if fresh else "the same command"
-        raise KeyboardInterrupt(f"interrupted; {out} holds what was learned{exported}; {how} continues the run")
+        about = read_metadata(out / "best")["about"]
+        best = f", {out / 'best'} the best that was measured, after {about['decisions']:,}" if about["panel"] else ""
+        raise KeyboardInterrupt(
+            f"interrupted; {out / 'last'} holds what was learned in {run.learner.decisions:,} decisions{best}{exported}; "
+            f"{how} continues the run"
+        )
     if export:
         with writing(export):
             shutil.copytree(out / "best", export, dirs_exist_ok=True)

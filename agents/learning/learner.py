@@ -357,16 +357,15 @@ class Learner:
         """Continues from the resume file in ``out`` if there is one.
 
         Raises:
-            GinError: if the file is damaged or belongs to another network.
+            GinError: if the file is damaged or of another run.
         """
         path = None if self.files is None else self.files.find()
         if path is None:
             return False
+        assert self.files is not None
+        saved = self.files.read(path)
         try:
-            self.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
+            self.load_state_dict(saved)
         except Exception as error:
-            reason = str(error).splitlines()[0]
-            raise GinError(
-                f"{path.name} cannot be resumed ({reason}); older ones are {path.name}.1 and {path.name}.2 beside it"
-            ) from None
+            raise GinError(f"{path} is of another run ({str(error).splitlines()[0]})") from None
         return True

@@ -55,6 +55,19 @@ class ResumeFiles:
             )
         return None
 
+    def read(self, path: Path) -> dict[str, Any]:
+        """What was saved.
+
+        Raises:
+            GinError: if the file is damaged.
+        """
+        try:
+            return torch.load(path, map_location="cpu", weights_only=True)
+        except Exception:
+            older = next((str(other) for other in self.paths if other != path and other.exists()), None)
+            how = f"renaming {older} to it goes back to an earlier state" if older else "--fresh begins anew"
+            raise GinError(f"{path} is damaged; {how}") from None
+
 
 def _batches_of(path: Path) -> int:
     """The number of batches in a resume file, or ``NO_BATCHES`` if it is missing or damaged."""

@@ -120,7 +120,7 @@ class TrainingRun:
             check_writable(out / CONFIG)
         try:
             self.learner = begin(config, out, start)
-        except GinError:
+        except (GinError, MemoryError):
             if made:
                 # Nothing was trained. Another process of the run may have removed it already.
                 shutil.rmtree(out, ignore_errors=True)
