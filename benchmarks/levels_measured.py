@@ -51,7 +51,7 @@ SEARCH_SERIES, SEARCH_HANDS = 12, 300
 # Processes that share the series of a level that searches, and how far their seeds are apart.
 PROCESSES, _APART = 2, 1000
 # Rules besides eaai, the levels that also adapt under them, and the most series in which they do.
-OTHER_RULES, ADAPT_THERE, OTHER_SERIES = ("dg-standard", "gc"), ("level-2", "level-4"), 12
+OTHER_RULES, ADAPT_THERE, OTHER_SERIES = ("dg-standard", "gc"), ("level-2", "level-4"), 30
 PARTS = ("ladder", "adaptation", "rules", "search", "growth", "variety")
 
 
