@@ -184,23 +184,18 @@ def scaling_table() -> list[str]:
 
 def gpu_table() -> list[str]:
     """The recipe's learning curve on a GPU, beside that on two cores."""
-    card = _card_run()
+    card = json.loads((RESULTS / "training_gpu.json").read_text(encoding="utf-8"))
     where = f"one {card['machine']['device']}, {card['config']['threads']} threads"
     rows = []
     for name, curve in ((where, card["curve"]), ("two cores", json.loads(CURVE.read_text(encoding="utf-8")))):
         for point in curve:
             shares = [f"{100 * point['panel'][other]['games_won']:.1f} %" for other in _PANEL]
             rows.append([name, f"{point['minutes']:.1f}", f"{point['decisions'] / 1e6:.1f} M", *shares])
-    return table(["trained on", "minutes", "decisions", *(f"against `{name}`" for name in _PANEL)], rows)
-
-
-def _card_run() -> dict[str, Any]:
-    return json.loads((RESULTS / "training_gpu.json").read_text(encoding="utf-8"))
-
-
-def _about_card() -> str:
-    run = _card_run()
-    return GPU.format(torch=run["versions"]["torch"], command=run["command"])
+    about = GPU.format(torch=card["versions"]["torch"], command=card["command"])
+    return [
+        f"{about}\n",
+        *table(["trained on", "minutes", "decisions", *(f"against `{name}`" for name in _PANEL)], rows),
+    ]
 
 
 def growth_table() -> list[str]:
@@ -282,7 +277,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     ("Speed", SPEED, speed_table),
     ("Training", TRAINING, training_table),
     ("Training on several processes", SCALING, scaling_table),
-    ("Training on a GPU", _about_card(), gpu_table),
+    ("Training on a GPU", "", gpu_table),
     ("What more costs", "One run of `python -m benchmarks.growth_of_cost`.", growth_table),
 )
 

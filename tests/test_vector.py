@@ -2,48 +2,25 @@
 
 from __future__ import annotations
 
-import copy
 import functools
-import gc
 import importlib.util
 import sys
-import weakref
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
-from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
+from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 import ginenv
 from ginenv import vector
 from ginenv.errors import GinError, IllegalActionError
-from ginenv.info import LazyInfo
 from ginenv.players import BasePlayer, make_player
+from tests.support.vector_scenes import MODES, assert_same
 
-MODES = {"same_step": AutoresetMode.SAME_STEP, "next_step": AutoresetMode.NEXT_STEP}
 KINDS = {"Gin/Hand-v0": ginenv.HandEnv, "Gin/Game-v0": ginenv.GameEnv}
-
-
-def assert_same(one: Any, other: Any, where: str = "") -> None:
-    if isinstance(one, dict):
-        assert one.keys() == other.keys(), (where, one.keys() ^ other.keys())
-        for key in one:
-            assert_same(one[key], other[key], f"{where}/{key}")
-    elif isinstance(one, np.ndarray):
-        assert one.shape == other.shape and one.dtype == other.dtype, where
-        if one.dtype == object:
-            for a, b in zip(one, other, strict=True):
-                assert_same(a, b, where)
-        else:
-            assert np.array_equal(one, other), where
-    elif isinstance(one, tuple) and one and isinstance(one[0], np.ndarray):
-        for a, b in zip(one, other, strict=True):
-            assert_same(a, b, where)
-    else:
-        assert one == other, where
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -402,112 +379,3 @@ def test_what_a_caller_does_to_the_terminations_leaves_the_final_masks() -> None
     ended = done.copy()
     done[:] = False
     assert (infos["final_info"]["action_mask"] == ended[:, None]).all()
-
-
-ALL_KEYS = [
-    flag + key
-    for key in (
-        "action_mask",
-        "seat",
-        "opponent",
-        "illegal_action",
-        "skipped",
-        "score",
-        "outcome",
-        "game",
-        "final_obs",
-        "final_info",
-    )
-    for flag in ("", "_")
-]
-WAYS_TO_READ = {
-    "itself": lambda infos: infos,
-    "dict": dict,
-    "unpacked": lambda infos: {**infos},
-    "merged": lambda infos: {} | infos,
-    "merged into": lambda infos: infos | {},
-    "updated": lambda infos: (found := {}, found.update(infos))[0],
-    "items": lambda infos: dict(infos.items()),
-    "keys": lambda infos: {key: infos[key] for key in infos},
-    "copy": copy.copy,
-    "deep copy": copy.deepcopy,
-    "rebuilt, as pickle does": lambda infos: (parts := infos.__reduce_ex__(4))[0](*parts[1]),
-    "asked for": lambda infos: {key: infos.get(key) for key in (*ALL_KEYS, "nothing") if key in infos},
-    "popped": lambda infos: {key: infos.pop(key) for key in list(infos)},
-}
-
-
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("way", WAYS_TO_READ)
-def test_infos_can_be_read_later_and_in_every_way(way: str, mode: str) -> None:
-    """What nobody has looked at yet stays what it was, whatever the tables have played since and against whom."""
-    names, options = ["knocker", "simple", "formula"], {"rules": "ht1", "reward": "points"}
-    envs = ginenv.GameVectorEnv(5, names, autoreset_mode=mode, **options)
-    singles = [functools.partial(ginenv.GameEnv, names[i % 3], **options) for i in range(5)]
-    several: Any = SyncVectorEnv(singles, autoreset_mode=MODES[mode])
-    held = [(envs.reset(seed=5)[1], several.reset(seed=5)[1])]
-    for step in range(160):
-        if step in (50, 100):
-            # At 100 the second newcomer takes the number of the first.
-            newcomer = {50: "camper", 100: "easy"}[step]
-            envs.set_opponent(newcomer, envs=[2])
-            several.envs[2].set_opponent(newcomer)
-        actions = held[-1][1]["action_mask"].argmax(axis=1)
-        held.append((envs.step(actions)[-1], several.step(actions)[-1]))
-    assert sum("game" in eager.get("final_info", eager) for _, eager in held) > 2
-    assert len({name for _, eager in held for name in eager["opponent"]}) == 5
-    for lazy, eager in held:
-        assert {key for key in ALL_KEYS if key in lazy} == set(eager)
-        assert_same(WAYS_TO_READ[way](lazy), eager)
-
-
-def test_asking_whether_there_is_a_final_info_makes_nothing() -> None:
-    def make() -> dict[str, Any]:
-        raise AssertionError("made")
-
-    infos = LazyInfo({"action_mask": 0}, frozenset(["seat"]), make)
-    assert "seat" in infos and "final_info" not in infos and infos.get("final_info") is None
-    assert infos["action_mask"] == infos.get("action_mask") == 0
-
-
-def test_infos_that_are_kept_keep_no_environment() -> None:
-    envs = ginenv.HandVectorEnv(4, "simple")
-    _, infos = envs.reset(seed=0)
-    alive = weakref.ref(envs._batch)
-    del envs
-    gc.collect()
-    assert alive() is None and infos["seat"].shape == (4,)
-
-
-def test_what_a_wrapper_writes_into_infos_stands() -> None:
-    envs = ginenv.HandVectorEnv(4, "simple")
-    _, infos = envs.reset(seed=0)
-    infos["seat"] = "mine"
-    infos.update(more=1)
-    assert infos["seat"] == "mine" and "opponent" in infos and infos["more"] == 1
-    del infos["opponent"]
-    assert "opponent" not in infos and len(infos) == len(list(infos)) and infos["seat"] == "mine"
-    with pytest.raises(KeyError, match="nothing like it"):
-        infos["nothing like it"]
-    _, infos = envs.reset(seed=0)
-    assert infos.get("outcome", "none") == "none" and infos.setdefault("seat", "mine") is not None
-    assert infos != {} and repr(infos).startswith("{'action_mask'")
-
-
-def test_two_infos_are_compared_whole() -> None:
-    one, other = (LazyInfo({}, frozenset(["seat"]), lambda: {"seat": 1}) for _ in range(2))
-    assert one == other
-
-
-def test_an_interrupt_while_infos_are_made_loses_nothing() -> None:
-    def make() -> dict[str, Any]:
-        made.append(1)
-        if len(made) == 1:
-            raise KeyboardInterrupt
-        return {"seat": 1}
-
-    made: list[int] = []
-    infos = LazyInfo({"action_mask": 0}, frozenset(["seat"]), make)
-    with pytest.raises(KeyboardInterrupt):
-        dict(infos)
-    assert dict(infos) == {"action_mask": 0, "seat": 1} and infos["seat"] == 1 and len(made) == 2

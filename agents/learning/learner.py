@@ -359,10 +359,8 @@ class Learner:
         Raises:
             GinError: if the file is damaged or of another run.
         """
-        path = None if self.files is None else self.files.find()
-        if path is None:
+        if self.files is None or (path := self.files.find()) is None:
             return False
-        assert self.files is not None
         saved = self.files.read(path)
         try:
             self.load_state_dict(saved)

@@ -66,7 +66,10 @@ def knock_decision_loss(logits: Tensor, legal: Tensor, waiting: Tensor) -> Tenso
 def actor_loss(
     outputs: tuple[Tensor, Tensor, Tensor], part: dict[str, Tensor], weights: Weights
 ) -> tuple[Tensor, dict[str, Tensor]]:
-    """The actor's weighted loss over a minibatch ``part``, and its terms; ``outputs`` are ``Actor``'s logits."""
+    """The actor's weighted loss over a minibatch ``part``, and its terms; ``outputs`` are ``Actor``'s logits.
+
+    ``part["obs"]`` has only the rows whose cards and next action are guessed, the first ones.
+    """
     logits, belief, following = (output.float() for output in outputs)
     guesses, legal = len(belief), expand_legal(part["legal"])
     logps = log_probabilities(logits, legal)

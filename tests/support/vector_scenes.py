@@ -1,0 +1,29 @@
+"""Both autoreset modes by name, and whether two of anything that environments return are the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+MODES = {"same_step": AutoresetMode.SAME_STEP, "next_step": AutoresetMode.NEXT_STEP}
+
+
+def assert_same(one: Any, other: Any, where: str = "") -> None:
+    if isinstance(one, dict):
+        assert one.keys() == other.keys(), (where, one.keys() ^ other.keys())
+        for key in one:
+            assert_same(one[key], other[key], f"{where}/{key}")
+    elif isinstance(one, np.ndarray):
+        assert one.shape == other.shape and one.dtype == other.dtype, where
+        if one.dtype == object:
+            for a, b in zip(one, other, strict=True):
+                assert_same(a, b, where)
+        else:
+            assert np.array_equal(one, other), where
+    elif isinstance(one, tuple) and one and isinstance(one[0], np.ndarray):
+        for a, b in zip(one, other, strict=True):
+            assert_same(a, b, where)
+    else:
+        assert one == other, where
