@@ -48,8 +48,9 @@ class Config(BaseModel):
         return parse_path(value or "") if is_path and (value is None or isinstance(value, str)) else value
 
 
-# Checkpoints hold no wider layers.
-_Width = Annotated[int, Field(gt=0, le=8192)]
+# Of a layer of a network; checkpoints hold no wider ones.
+WIDEST = 8192
+_Width = Annotated[int, Field(gt=0, le=WIDEST)]
 
 
 class NetworkConfig(Config):

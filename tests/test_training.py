@@ -206,6 +206,7 @@ def edit(path: Path, **changes: object) -> None:
     [
         ({"learning_rat": 1}, "did you mean 'learning_rate'"),
         ({"games": -1}, "games is -1"),
+        ({"network": {"actor": [8193]}}, "8193"),
         ({"reward": "glory"}, "reward is 'glory'"),
         ({"pool": [{"player": "simple", "weigth": 1}]}, "unknown key"),
     ],

@@ -16,6 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import nn
 
+from agents.config import WIDEST
 from agents.files import JsonError, read_json, write_bytes, write_json, writing
 from agents.network.nets import NUM_CONDITIONS, NUM_FUTURE, Actor, Critic, Network
 from ginenv.actions import NUM_ACTIONS
@@ -134,8 +135,10 @@ def read_metadata(directory: str | Path) -> dict[str, Any]:
 
 
 def _check_widths(directory: str | Path, name: str, widths: Any) -> None:
-    if not isinstance(widths, list) or not widths or not all(isinstance(w, int) and 0 < w <= 8192 for w in widths):
-        raise CheckpointError(must_be(f"checkpoint {directory}: {name}", "a list of widths from 1 to 8192", widths))
+    if not isinstance(widths, list) or not widths or not all(isinstance(w, int) and 0 < w <= WIDEST for w in widths):
+        raise CheckpointError(
+            must_be(f"checkpoint {directory}: {name}", f"a list of widths from 1 to {WIDEST}", widths)
+        )
 
 
 def _read_json(directory: Path) -> dict[str, Any]:
