@@ -16,6 +16,7 @@ import os
 import re
 import shutil
 import signal
+import stat
 import sys
 import tempfile
 import threading
@@ -52,21 +53,37 @@ def _user_cache() -> Path:
 
 
 def cache_root() -> Path | None:
-    """Directory of compiled code: ``$GINENV_CACHE_DIR``, else the user's cache, else a temporary directory; None if none can be written."""
+    """Directory of compiled code: ``$GINENV_CACHE_DIR``, else the user's cache, else a temporary directory.
+
+    Loading compiled code executes it, so a directory in which anybody else may write is not used; None if none is left.
+    """
     chosen = os.environ.get("GINENV_CACHE_DIR")
     candidates = [Path(chosen).absolute()] if chosen else []
     with contextlib.suppress(OSError):
         # gettempdir raises an error if it finds no directory that can be written.
-        candidates = [*candidates, _user_cache() / "ginenv", Path(tempfile.gettempdir()) / f"ginenv-{os.getuid()}"]
+        candidates = [*candidates, _user_cache() / "ginenv", Path(tempfile.gettempdir(), _user_name())]
     for candidate in candidates:
-        try:
-            if candidate.is_absolute():
-                candidate.mkdir(parents=True, exist_ok=True)
-                if os.access(candidate, os.W_OK):
-                    return candidate
-        except OSError:
-            continue
+        with contextlib.suppress(OSError):
+            if candidate.is_absolute() and _is_private(candidate):
+                return candidate
     return None
+
+
+def _user_name() -> str:
+    # On Windows, directories for temporary files are each user's own, and so are the permissions of what is made there.
+    return f"ginenv-{os.getuid()}" if hasattr(os, "getuid") else "ginenv"
+
+
+def _is_private(directory: Path) -> bool:
+    """Whether a directory, made if there is none, can be written by this user and by nobody else."""
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        directory.mkdir(mode=0o700)
+    # The entry itself: a link leads to wherever its owner likes.
+    found = directory.lstat()
+    if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
+        return False
+    return stat.S_ISDIR(found.st_mode) and os.access(directory, os.W_OK)
 
 
 def _module_file(root: Path, name: str) -> Path | None:

@@ -178,6 +178,46 @@ def test_a_cache_that_cannot_be_written_is_another_one(copied, small_disk):
     assert list((copied / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "ginenv").rglob("*.nbc"))
 
 
+def replace_by_link(directory: Path) -> None:
+    directory.rename(directory.with_name("elsewhere"))
+    directory.symlink_to(directory.with_name("elsewhere"))
+
+
+@pytest.mark.parametrize(
+    "expose",
+    [
+        lambda directory: directory.chmod(0o770),
+        lambda directory: directory.chmod(0o707),
+        replace_by_link,
+        lambda directory: (directory.rmdir(), directory.write_text("")),
+        None,
+    ],
+    ids=["group may write", "others may write", "link", "file", "another owner"],
+)
+def test_cache_that_others_can_write_is_not_used(expose, tmp_path, monkeypatch):
+    """What is loaded from there is executed."""
+    for name, value in (("GINENV_CACHE_DIR", "chosen"), ("HOME", "home"), ("XDG_CACHE_HOME", "home/user")):
+        monkeypatch.setenv(name, str(tmp_path / value))
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    candidates = [tmp_path / "chosen", tmp_path / "home/user/ginenv", tmp_path / f"ginenv-{os.getuid()}"]
+    for candidate in candidates:
+        assert jit.cache_root() == candidate and candidate.stat().st_mode & 0o777 == 0o700
+        if expose:
+            expose(candidate)
+        else:
+            # A directory that somebody else made there before.
+            found = os.lstat(candidate)
+            others = os.stat_result((*found[:4], os.getuid() + 1, *found[5:]))
+            before = Path.lstat
+            monkeypatch.setattr(
+                Path,
+                "lstat",
+                lambda path, mine=candidate, other=others, then=before: other if path == mine else then(path),
+            )
+    assert jit.cache_root() is None
+
+
 def test_without_a_home_nothing_is_made_in_the_current_directory(tmp_path, monkeypatch):
     """As in a container whose user is only a number."""
 
