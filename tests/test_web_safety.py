@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
@@ -245,6 +246,25 @@ def test_the_program_says_where_it_is_and_leaves_when_asked(tmp_path):
         assert server.process.wait(timeout=20) in (0, -signal.SIGINT, 130, 1)
     finally:
         server.kill()
+
+
+def test_an_answer_does_not_wait_for_an_acknowledgement():
+    from agents.web.app import _listen
+
+    async def delays() -> int:
+        found = asyncio.get_running_loop().create_future()
+
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            found.set_result(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        listening = _listen("127.0.0.1", 0)
+        async with await asyncio.start_server(answer, sock=listening):
+            _, writer = await asyncio.open_connection(*listening.getsockname())
+            writer.close()
+            return await asyncio.wait_for(found, 60)
+
+    assert asyncio.run(delays()) != 0
 
 
 def test_where_it_listens_is_checked(tmp_path, monkeypatch):
