@@ -46,7 +46,7 @@ PRESET_TEXTS: dict[str, str] = {
     "ht1": "melds spread and cards laid off by hand; ties undercut, boxes, a shut-out doubles the score",
     "ht2-simple": "eleven cards to the starter, no first upcard; plain points to 100",
     "ht2-traditional": "ht2-simple with boxes, game bonus and a bonus for a shut-out",
-    "gc": "cards laid off by hand; ties undercut, plain points to 100",
+    "gc": "cards laid off by hand, the last discard free for a knock; ties undercut, plain points to 100",
     "gc-oklahoma": "gc where the first upcard sets the knock limit",
     "eaai": "the 2021 challenge: melds and lay-offs automatic, ties undercut, plain points to 100",
     "openspiel": "one hand by the rules of OpenSpiel: ties score nothing, and the taken upcard may be discarded",

@@ -217,7 +217,7 @@ _GR = _POINTS_ONLY.replace(
 )
 _HT2 = _POINTS_ONLY.replace(deal="eleven-ten", first_turn_knock=False, undercut_on_tie=True)
 _EAAI = _POINTS_ONLY.replace(undercut_on_tie=True, next_starter="alternate")
-_GC = _EAAI.replace(layoff="by-hand")
+_GC = _EAAI.replace(layoff="by-hand", stock_end="wall")
 
 PRESETS: dict[str, Rules] = {
     "dg-simple": _DG.replace(knock_limit=0),
@@ -225,7 +225,7 @@ PRESETS: dict[str, Rules] = {
     "dg-oklahoma": _DG.replace(oklahoma=True),
     "gr": _GR,
     "gr-oklahoma": _GR.replace(oklahoma=True, target=150),
-    "ht1": _GC.replace(spread="chosen", game_bonus=100, box_bonus=25, shutout="double-after-boxes"),
+    "ht1": _EAAI.replace(layoff="by-hand", spread="chosen", game_bonus=100, box_bonus=25, shutout="double-after-boxes"),
     "ht2-simple": _HT2,
     "ht2-traditional": _HT2.replace(game_bonus=100, box_bonus=25, shutout="bonus", winner="total"),
     "gc": _GC,

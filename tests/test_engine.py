@@ -21,6 +21,7 @@ from ginenv.state import same_records
 from ginenv.view import action_masks, make_views
 from tests.support.hidden import deal_hidden_anew
 from tests.support.positions import ALL_RULES, eager, play_on, positions
+from tests.support.scenes import fiftieth_card
 
 SEEDS = 4
 
@@ -294,6 +295,22 @@ def test_declined_counts_the_turns_in_which_a_legal_knock_was_not_made() -> None
         assert hand.state["declined"][0].tolist() == expected
         declines += sum(expected)
     assert declines > 5
+
+
+@pytest.mark.parametrize(("last", "outcome"), [("JH", (End.KNOCK, 1, 63)), ("QC", (End.STOCK, None, 0))])
+def test_the_discard_after_the_fiftieth_card_may_be_taken_to_knock(last: str, outcome: Any) -> None:
+    hand = fiftieth_card("gc", last)
+    actions = [hand.action_text(action) for action in hand.legal_actions()]
+    assert actions == (["take", "pass"] if last == "JH" else ["pass"])
+    passed = hand.copy()
+    passed.push("pass")
+    assert passed.outcome.end == End.STOCK
+    hand.push(actions[0])
+    if last == "JH":
+        assert "knock 5C" in [hand.action_text(action) for action in hand.legal_actions()]
+        assert all(action >= KNOCK for action in hand.legal_actions())
+        hand.push("knock 5C")
+    assert (hand.outcome.end, hand.outcome.winner, hand.outcome.points) == outcome
 
 
 def test_a_knock_above_the_limit_declines_the_knock_that_was_possible() -> None:

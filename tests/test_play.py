@@ -12,6 +12,7 @@ from rich.console import Console
 from agents.levels.level import INSTALLED
 from agents.play.arrange import kept_order, meld_names, melds_of_cards, moved_card, shuffled_cards, sorted_cards
 from agents.play.game import Game
+from agents.play.moves import Turn
 from agents.play.opponents import EasyGame
 from agents.play.options import Options
 from agents.play.session import Session
@@ -29,6 +30,7 @@ from ginenv.melds import melded_cards
 from ginenv.players import make_player
 from ginenv.records import read_record
 from ginenv.rules import PRESETS, get_rules
+from tests.support.scenes import fiftieth_card
 from tests.support.session_scenes import FITS, KNOCKS, LOOSE, MANY_WAYS, NO_MELD, deck, prepared, read_game
 
 # ---------------------------------------------------------------- the hand as it lies
@@ -180,6 +182,13 @@ def test_a_discard_asks_to_knock_and_play_to_gin_stops_that(talk):
     assert talk.kept["game"]["play_to_gin"] is True and not talk.match.hand.is_over
     shown = talk.resume(game, "p", "d KC", "y")
     assert "knock by Ann, deadwood 6 against" in shown
+
+
+def test_a_card_taken_only_to_knock_ends_playing_to_gin() -> None:
+    hand = fiftieth_card("gc", "JH")
+    hand.push("take")
+    turn = Turn(hand.view()[0], hand.rules, to_gin=True)
+    assert "knock with" in turn.possible() and turn.hint()[0] in hand.legal_actions()
 
 
 def test_gin_ends_the_hand_by_itself_in_gr_and_is_asked_for_elsewhere(talk):

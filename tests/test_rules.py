@@ -79,9 +79,9 @@ EXPECTED: dict[str, list[tuple[Any, tuple[str, ...]]]] = {
     "stock end": [
         (("over", End.STOCK, None), ()),
         (["draw", ["draw stock", "take"], End.STOCK, "discard", "draw"], GR_ALL),
-        (["wall", ["pass"], End.STOCK], ("openspiel",)),
+        (["wall", ["pass"], End.STOCK], ("openspiel", *GC)),
     ],
-    "wall": [("no wall", ()), (["take", "pass", {1}], ("openspiel",))],
+    "wall": [("no wall", ()), (["take", "pass", {1}], ("openspiel", *GC))],
     "a drawn hand": [(((0, 0), None, 50), ())],
     "laying off": [
         (("6S 7S", 34), ()),

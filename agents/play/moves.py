@@ -64,10 +64,11 @@ class Turn:
     def __init__(self, view: Any, rules: Rules, to_gin: bool = False) -> None:
         self.view = view
         self.rules = rules
-        self.to_gin = to_gin
         self.phase = PHASE_NAMES[int(view["phase"])]
         self.hand = int(view["hand"])
         self._cards, self._knocks, self._others = (int(mask) for mask in view["legal"])
+        # A card that may be taken only to knock leaves nothing else to do.
+        self.to_gin = to_gin and (self.phase != "discard" or self._cards != 0)
 
     def left(self, card: int) -> int:
         """The deadwood that is left after a card is discarded."""

@@ -202,6 +202,16 @@ def to_stock_end(rules: Rules) -> Hand:
     return hand
 
 
+def fiftieth_card(rules: str, last: str) -> Hand:
+    """Every card drawn is thrown; the fiftieth is for seat 1, which has two melds and JC JD, if ``last`` is a jack."""
+    deck = parse_cards("2C 4C 6C 8C TC 3D 5D 9D QD KS AS 2S 3S 7H 8H 9H JC JD 4D 5C 7C")
+    rest = [card for card in range(52) if card not in (*deck, parse_card(last))]
+    hand = Hand.deal(rules, deck=[*deck, *rest[:28], parse_card(last), *rest[28:]], starter=0)
+    while not hand.is_over and hand.phase != "wall":
+        hand.push({"upcard": PASS, "draw": STOCK}.get(hand.phase, int(hand.state["drawn"][0])))
+    return hand
+
+
 def stock_end(rules: Rules) -> Any:
     """What the rules say when two cards are left: the phase, what is possible, and where that leads."""
     hand = to_stock_end(rules)
@@ -223,7 +233,7 @@ def stock_end(rules: Rules) -> Any:
 
 def wall(rules: Rules) -> Any:
     """With two cards left and an upcard that lets the player knock: what is possible."""
-    hand = to_stock_end(rules)
+    hand = to_stock_end(rules.replace(oklahoma=False))
     if hand.phase != "wall":
         return "no wall"
     top = int(hand.state["pile"][0, int(hand.state["num_pile"][0]) - 1])
