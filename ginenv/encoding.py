@@ -17,6 +17,8 @@ from ginenv.actions import PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, PHASE_WALL
 from ginenv.engine import END_LAST_UPCARD, END_WALL, LAYOFF_DEADWOOD_ONLY, NO_CARD
 from ginenv.jit import kernel, popcount, row_record, store_cards
 from ginenv.melds import RANK_COLUMN, deadwood, melded_cards, points_of, run_cards, set_ranks
+from ginenv.state import as_batch
+from ginenv.view import VIEW
 
 OBSERVATION_VERSION = 1
 
@@ -221,8 +223,11 @@ def encode_views(views: np.ndarray, out: np.ndarray | None = None) -> np.ndarray
 
     Returns:
         ``uint8[n, 520]``; ``reshape(n, *PLANES_SHAPE)`` gives planes, ``* FLAT_SCALE`` the flat encoding.
+
+    Raises:
+        GinError: if ``views`` is no ``VIEW[n]``.
     """
-    views = np.atleast_1d(views)
+    views = as_batch(views, VIEW, "VIEW")
     rows = np.empty((views.shape[0], OBSERVATION_SIZE), np.uint8) if out is None else out
     _encode_all(views, rows)
     return rows

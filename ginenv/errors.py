@@ -37,8 +37,8 @@ _SHOWN = 200
 
 
 def quoted(value: object) -> str:
-    """A value as a message quotes it: its ``repr``, cut short if it is long."""
-    text = repr(value)
+    """A value as a message quotes it: its ``repr`` in one line, cut short if it is long."""
+    text = repr(value).replace("\n", " ")
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text):,} characters)"
 
 

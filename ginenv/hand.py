@@ -37,6 +37,7 @@ from ginenv.outcome import Outcome, outcome_of
 from ginenv.render import to_svg
 from ginenv.rules import Rules, get_rules
 from ginenv.sheet import ScoreSheet, pair_of, score_sheet
+from ginenv.state import as_batch
 from ginenv.view import make_views
 
 # Fields of a state that belong to the game or the players, not to the hand: replaying a hand does not set them.
@@ -88,11 +89,14 @@ class Hand:
     Args:
         state: ``STATE[1]``, which the hand then owns.
         rules: the rules that the state holds; read from the state if omitted.
+
+    Raises:
+        GinError: if it is no ``STATE[1]``.
     """
 
     def __init__(self, state: np.ndarray, rules: Rules | None = None) -> None:
-        self.state = state
-        self.rules = Rules.from_block(state["rules"][0]) if rules is None else rules
+        self.state = as_batch(state, STATE, "STATE", 1)
+        self.rules = Rules.from_block(self.state["rules"][0]) if rules is None else rules
 
     @classmethod
     def deal(

@@ -13,7 +13,8 @@ import numpy as np
 from ginenv.actions import KNOCK, PASS, STOCK, UPCARD
 from ginenv.jit import kernel
 from ginenv.melds import nth_arrangement
-from ginenv.state import MAX_HISTORY, NO_CARD
+from ginenv.state import MAX_HISTORY, NO_CARD, as_batch
+from ginenv.view import VIEW
 
 # What is done in a move. After both passed the first upcard, the starter's draw is a move without an action of its own: M_FORCED_DRAW.
 (M_PASS, M_TAKE, M_DRAW, M_FORCED_DRAW, M_DISCARD, M_KNOCK, M_SPREAD, M_LAY_OFF, M_DONE) = range(9)
@@ -93,7 +94,7 @@ def _fill(views, table, counts):
             counts[i] += 1
 
 
-def move_arrays(views: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def move_arrays(views: np.ndarray | np.void) -> tuple[np.ndarray, np.ndarray]:
     """The moves of many hands as arrays, which is cheaper than reading them one by one.
 
     Args:
@@ -101,7 +102,11 @@ def move_arrays(views: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Returns:
         ``uint8[n, 193, 4]``, the fields of ``Move`` for each move, and ``int64[n]``, the number of moves; the rest is undefined.
+
+    Raises:
+        GinError: if ``views`` is no ``VIEW[n]``.
     """
+    views = as_batch(views, VIEW, "VIEW")
     # One more than the most actions, since a forced draw is a move without an action.
     table = np.empty((len(views), MAX_HISTORY + 1, len(Move._fields)), np.uint8)
     counts = np.zeros(len(views), np.int64)
@@ -110,6 +115,6 @@ def move_arrays(views: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def read_moves(views: np.ndarray | np.void) -> list[list[Move]]:
-    """The moves of each view's hand, from ``VIEW[n]`` or a single record."""
-    table, counts = move_arrays(np.atleast_1d(views))
+    """The moves of each view's hand, from ``VIEW[n]`` or a single record; raises like ``move_arrays``."""
+    table, counts = move_arrays(views)
     return [[Move(*row) for row in rows[:count].tolist()] for rows, count in zip(table, counts, strict=True)]

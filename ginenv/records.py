@@ -43,7 +43,7 @@ import numpy as np
 from ginenv.actions import action_name, parse_action
 from ginenv.cards import card_name, format_cards, parse_cards
 from ginenv.engine import NO_CARD
-from ginenv.errors import GinError, TextError, is_text, reason_of
+from ginenv.errors import GinError, TextError, is_text, must_be, reason_of
 from ginenv.hand import Hand, Match
 from ginenv.rules import Rules
 from ginenv.text import parse_rules, rules_text
@@ -183,6 +183,8 @@ def parse_record(text: str) -> Record:
 
 class _Reader:
     def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise TextError(must_be("a record", "a text", text))
         stripped = [(number, line.strip()) for number, line in enumerate(text.split("\n"), 1)]
         self.lines = [(number, line) for number, line in stripped if line and not line.startswith("#")]
         self.at = 0

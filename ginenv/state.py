@@ -7,10 +7,12 @@ Players never see this record, only a view of it.
 from __future__ import annotations
 
 import enum
+from typing import Any
 
 import numpy as np
 
 from ginenv.actions import PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD
+from ginenv.errors import GinError, must_be, quoted
 from ginenv.jit import below, kernel, mix, next_word
 from ginenv.melds import card_points
 from ginenv.rules import RULES
@@ -82,6 +84,29 @@ STATE = np.dtype(
     ],
     align=True,
 )
+
+
+def as_batch(records: Any, dtype: np.dtype, kind: str, length: int | None = None) -> np.ndarray:
+    """States or views that a caller gave as a batch; a single record is a batch of one.
+
+    Args:
+        records: an array of records, or one record.
+        dtype: ``STATE`` or ``VIEW``.
+        kind: the dtype's name.
+        length: of the batch; any when left out.
+
+    Returns:
+        ``dtype[n]``.
+
+    Raises:
+        GinError: if they are something else, to which compiled code would answer with pages about types.
+    """
+    given = isinstance(records, np.ndarray | np.void)
+    if given and records.dtype == dtype and records.ndim <= 1 and length in (None, records.size):
+        return np.atleast_1d(records)
+    of = (kind if records.dtype == dtype else quoted(str(records.dtype))) if given else ""
+    found = f"shape {list(records.shape)} of {of}" if given else records
+    raise GinError(must_be(f"{kind.lower()}s", f"an array of {kind} of shape [{length or 'n'}]", found))
 
 
 def canonical(records: np.ndarray) -> np.ndarray:

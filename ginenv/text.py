@@ -58,7 +58,8 @@ from ginenv.hand import Hand
 from ginenv.history import M_FORCED_DRAW, M_LAY_OFF, M_SPREAD, read_moves
 from ginenv.replay import Known, Replay
 from ginenv.rules import PRESETS, Rules, get_rules
-from ginenv.state import same_records
+from ginenv.state import as_batch, same_records
+from ginenv.view import VIEW
 
 _CARD = "[A2-9TJQK][SCDH]"
 _TOKEN = re.compile(rf"p|s|t|[k+]?{_CARD}|a\d\d")
@@ -169,7 +170,7 @@ class _Fields:
     """The fields of a line; each is taken once, and any left over at the end are unknown."""
 
     def __init__(self, text: str, version: str) -> None:
-        if not text.isascii():
+        if not isinstance(text, str) or not text.isascii():
             raise TextError("a line holds letters, digits and signs of ASCII alone")
         words = text.split()
         if not words or words[0] != version:
@@ -330,7 +331,9 @@ def format_view(view: np.ndarray) -> str:
     Raises:
         TextError: for the view of a seat that waits, since it does not show what the opponent is about to do, and for one
             that cannot come up in play.
+        GinError: if it is no ``VIEW[1]``.
     """
+    view = as_batch(view, VIEW, "VIEW", 1)
     v: Any = view[0]
     if not v["to_move"] and v["phase"] != PHASE_OVER:
         raise TextError("a view is written for the seat to move, or at the end of a hand")

@@ -14,6 +14,7 @@ from ginenv.engine import MAX_HISTORY, MAX_PILE, NO_CARD, NOBODY, STATE, legal, 
 from ginenv.errors import GinError, must_be
 from ginenv.jit import kernel, mix, record_copy, row_record, store_cards
 from ginenv.rules import RULES
+from ginenv.state import as_batch
 
 VIEW = np.dtype(
     [
@@ -154,10 +155,9 @@ def make_views(states: np.ndarray, seats: np.ndarray | int, out: np.ndarray | No
         ``VIEW[n]``.
 
     Raises:
-        GinError: if a seat is not 0 or 1.
+        GinError: if a seat is not 0 or 1, or ``states`` holds something else.
     """
-    states, seats = np.atleast_1d(states), np.asarray(seats)
-    assert states.dtype == STATE
+    states, seats = as_batch(states, STATE, "STATE"), np.asarray(seats)
     if seats.dtype.kind not in "iu" or (seats > 1).any() or (seats < 0).any():
         raise GinError(must_be("a seat", "0 or 1", seats.tolist()))
     views = np.zeros(states.shape[0], VIEW) if out is None else out
@@ -187,8 +187,12 @@ def _write_masks(views, masks):
 
 
 def action_masks(views: np.ndarray) -> np.ndarray:
-    """The legal actions of a batch of views: ``int8[n, 107]``, all 0 where the seat is not to move."""
-    views = np.atleast_1d(views)
+    """The legal actions of a batch of views: ``int8[n, 107]``, all 0 where the seat is not to move.
+
+    Raises:
+        GinError: if ``views`` is no ``VIEW[n]``.
+    """
+    views = as_batch(views, VIEW, "VIEW")
     masks = np.zeros((views.shape[0], NUM_ACTIONS), np.int8)
     _write_masks(views, masks)
     return masks

@@ -431,5 +431,3 @@ def test_a_pool_gives_each_game_its_style():
 def test_styles_and_views_of_another_kind_are_refused():
     with pytest.raises(GinError, match=r"must be STYLE\[m\]"):
         StylePlayer(np.zeros(3))
-    with pytest.raises(GinError, match="must be an array of VIEW"):
-        StylePlayer(style("simple")).act(np.zeros(3))

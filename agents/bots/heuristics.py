@@ -25,6 +25,7 @@ from ginenv.cards import RANKS, card_name
 from ginenv.errors import GinError, check_choice, must_be, unknown_name
 from ginenv.melds import RANK_COLUMN, deadwood, melded_cards
 from ginenv.players import BasePlayer
+from ginenv.state import as_batch
 from ginenv.view import VIEW
 
 ALL_OF_PILE = 32
@@ -123,9 +124,7 @@ class StylePlayer(BasePlayer):
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Chooses for every view (see ``ginenv.players.Player``)."""
-        views = np.atleast_1d(views)
-        if views.dtype != VIEW:
-            raise GinError(must_be("views", "an array of VIEW", views.dtype))
+        views = as_batch(views, VIEW, "VIEW")
         actions = np.empty(len(views), np.int64)
         index = np.zeros(len(views), np.int64) if slots is None else np.asarray(slots, np.int64) % len(self.styles)
         act_batch(views, self.styles, index, np.uint64(self.seed % 2**64), actions)
@@ -240,7 +239,7 @@ class HintFollower(BasePlayer):
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Chooses for every view (see ``ginenv.players.Player``)."""
-        views = np.atleast_1d(views)
+        views = as_batch(views, VIEW, "VIEW")
         actions = make_formula(self.seed).act(views)
         for i in np.flatnonzero(np.isin(views["phase"], (PHASE_UPCARD, PHASE_DRAW, PHASE_DISCARD))):
             actions[i] = hint(views[i]).action

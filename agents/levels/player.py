@@ -22,6 +22,7 @@ from agents.people import check_name, spelled
 from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.errors import GinError, must_be
 from ginenv.players import BasePlayer
+from ginenv.state import as_batch
 from ginenv.view import VIEW
 
 if TYPE_CHECKING:
@@ -126,11 +127,9 @@ class LevelPlayer(BasePlayer):
         """Chooses for every view (see ``ginenv.players.Player``).
 
         Raises:
-            GinError: if ``views`` has another dtype than ``VIEW``.
+            GinError: if ``views`` is no ``VIEW[n]``.
         """
-        views = np.atleast_1d(views)
-        if views.dtype != VIEW:
-            raise GinError(f"views must have dtype VIEW, not {views.dtype}")
+        views = as_batch(views, VIEW, "VIEW")
         n = len(views)
         if self.search is not None:
             return self.search.act(views, slots)
@@ -178,7 +177,7 @@ class LevelPlayer(BasePlayer):
         """Learns from finished hands; a profile is written before this returns."""
         if not self.learns or slots is None:
             return
-        views = np.atleast_1d(views)
+        views = as_batch(views, VIEW, "VIEW")
         if self.profile is None:
             self.known.learn(views, self.rows_of(slots, len(views)))
             return

@@ -12,6 +12,8 @@ from ginenv.encoding import OBSERVATION_SIZE, encode
 from ginenv.errors import GinError, must_be
 from ginenv.jit import kernel, mix
 from ginenv.players import BasePlayer
+from ginenv.state import as_batch
+from ginenv.view import VIEW
 
 # Temperature at which checkpoints play: close to the most probable action, but varied. Chosen by matches (LOG.md).
 PLAYED = 0.1
@@ -78,7 +80,8 @@ class PolicyPlayer(BasePlayer):
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Chooses for every view: ``VIEW[n]`` to ``int64[n]``."""
-        n = views.shape[0]
+        views = as_batch(views, VIEW, "VIEW")
+        n = len(views)
         obs = np.empty((n, OBSERVATION_SIZE), np.uint8)
         conditions = np.empty(n, np.uint8)
         legal = np.empty((n, 3), np.int64)

@@ -89,7 +89,6 @@ _LAYOUT = _layout()
 
 def read_views(views: np.ndarray) -> list[Seen]:
     """The views of a batch, ``VIEW[n]``, as plain values."""
-    assert views.dtype == VIEW
     table, counts = move_arrays(views)
     moves, longest = table.tobytes(), table[0].nbytes if len(views) else 0
     content = views.tobytes()

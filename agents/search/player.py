@@ -21,6 +21,7 @@ from agents.search.worlds import draw_hands, draw_worlds
 from ginenv.engine import STATE
 from ginenv.jit import kernel, mix
 from ginenv.players import BasePlayer
+from ginenv.state import as_batch
 from ginenv.view import VIEW
 
 # Worlds in the first round of a decision with a time limit; fewer give no standard error.
@@ -106,8 +107,7 @@ class SearchPlayer(BasePlayer):
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Chooses for every view: ``VIEW[n]`` to ``int64[n]``."""
-        views = np.atleast_1d(views)
-        assert views.dtype == VIEW
+        views = as_batch(views, VIEW, "VIEW")
         if not len(views):
             return np.zeros(0, np.int64)
         batch = _Batch(self, views, slots)
@@ -126,7 +126,7 @@ class SearchPlayer(BasePlayer):
             also: legal actions to include as candidates, whatever the policy thinks of them.
         """
         workspace = self.workspaces[0]
-        batch = _Batch(self, view, None)
+        batch = _Batch(self, as_batch(view, VIEW, "VIEW", 1), None)
         for action in also:
             batch.add_candidate(0, action)
         found, values, best = batch.candidates(0), np.zeros((1, 0)), 0
