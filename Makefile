@@ -27,10 +27,9 @@ JOBS ?= 2
 
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check
-TORCH := $(shell sed -n 's/.*"\(torch==[^"]*\)".*/\1/p' pyproject.toml)
+INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --constraint constraints.txt
 
-# A stamp is touched when its step has succeeded; a later run repeats the step only if pyproject.toml changed.
+# A stamp is touched when its step has succeeded; a later run repeats the step only if pyproject.toml or constraints.txt changed.
 SETUP := $(VENV)/.setup-done
 PEERS := $(VENV)/.peers-done
 
@@ -46,14 +45,14 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=..." if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
-# torch goes first and alone, so that TORCH_INDEX serves nothing else; the next line finds its pin satisfied.
-$(SETUP): pyproject.toml | $(BIN)/python
-	$(PIP) install $(if $(TORCH_INDEX),--index-url "$(TORCH_INDEX)") "$(TORCH)"
-	$(PIP) install --editable ".[web,dev]"
+# torch goes first and alone, so that TORCH_INDEX serves nothing else; the next line finds it installed.
+$(SETUP): pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) $(if $(TORCH_INDEX),--index-url "$(TORCH_INDEX)") torch
+	$(INSTALL) --editable ".[web,dev]"
 	@touch $@
 
 $(PEERS): $(SETUP)
-	$(PIP) install --editable ".[openspiel,rlcard,video]"
+	$(INSTALL) --editable ".[openspiel,rlcard,video]"
 	@touch $@
 
 train: $(SETUP)
@@ -83,7 +82,7 @@ dist: $(SETUP)
 	$(BIN)/python -m build
 
 check-dist: $(SETUP)
-	$(BIN)/pytest tests/test_wheel.py
+	$(BIN)/pytest -rs tests/test_wheel.py
 
 bench: $(PEERS)
 	$(BIN)/python -m benchmarks.engine_speed

@@ -131,7 +131,7 @@ ENTRY_POINTS = "ginenv.players"
 
 _NAMES: dict[str, _Entry] = {}
 _DIRECTORIES: dict[str, _Entry] = {}
-_PROGRAM = _Entry("agents.programs.player:OutsidePlayer", "agents", argument="command")
+_PROGRAM = _Entry("agents.programs.player:OutsidePlayer", "match", argument="command")
 
 
 def register_player(name: str, target: str, extra: str = "", **fixed: Any) -> None:

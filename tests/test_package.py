@@ -112,9 +112,75 @@ def test_every_import_is_in_the_base_or_in_the_extra_that_its_absence_names() ->
 
     for module in _imports("agents"):
         if not names(module) & base:
-            assert names(module) & _distributions(NAMED[EXTRAS.get(module, "agents")]), module
+            assert names(module) & _distributions(NAMED[EXTRAS.get(module, "match")]), module
     # The environments need the base alone, and an adapter what it adapts to.
     assert {module for module in _imports("ginenv") if not names(module) & base} == {"pettingzoo"}
+
+
+# Hides modules, as if they were not installed, and runs a command.
+HIDING = """
+import sys
+hidden = set(sys.argv.pop(1).split(","))
+class Hide:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in hidden:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Hide())
+from agents.cli import main
+main()
+"""
+
+
+def gin_without(hidden: set[str], *words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", HIDING, ",".join(hidden), *words],
+        cwd=cwd,
+        input="quit\n",
+        capture_output=True,
+        text=True,
+    )
+
+
+def _modules_of(distributions: set[str]) -> set[str]:
+    of_module = importlib.metadata.packages_distributions()
+    return {module for module, names in of_module.items() if {name.lower() for name in names} & distributions}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("evaluate", "simple", "formula", "--hands", "2"),
+        ("play", "new", "--player", "Ann", "--opponent", "simple", "--home", "home"),
+        (
+            "tournament",
+            "configs/tournament.yaml",
+            'players={"a": "simple", "b": "random"}',
+            "pairs=2",
+            "block=2",
+            "out=x",
+        ),
+    ],
+    ids=lambda words: words[0],
+)
+def test_formula_bots_play_with_the_small_extra(words: tuple[str, ...], tmp_path: Path) -> None:
+    larger = _distributions(["ginenv[train,web,data,onnx]"]) - _distributions(["ginenv[match]"])
+    done = gin_without(_modules_of(larger), *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_missing_library_names_the_extra_that_the_command_needs(tmp_path: Path) -> None:
+    for missing, extra, words in (
+        ("psutil", "match", ("evaluate", "simple", "formula")),
+        ("psutil", "agents", ("analyse", "x")),
+        ("psutil", "train", ("train",)),
+        ("torch", "agents", ("evaluate", "network", "formula", "--hands", "2")),
+        ("torch", "train", ("train",)),
+        ("uvicorn", "web", ("web", "--home", "home")),
+    ):
+        done = gin_without({missing}, *words, cwd=tmp_path)
+        assert (
+            done.returncode == 1 and f"{missing}, " in done.stderr.replace(" is", ",") and f"[{extra}]" in done.stderr
+        )
 
 
 def test_an_adapter_without_its_library_names_the_extra() -> None:

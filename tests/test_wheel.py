@@ -103,7 +103,7 @@ def test_an_empty_environment_plays_the_first_lines(version: str, built: Built, 
     if python is None:
         asked = ["install", "--dry-run", "--ignore-installed", "--only-binary", ":all:", "--python-version", version]
         run(sys.executable, *PIP, *asked, "--target", tmp_path, built.wheel, cwd=tmp_path)
-        pytest.skip(f"no Python {version} is at hand; its dependencies come as wheels")
+        pytest.skip(f"Python {version} was not tried: no interpreter is found; its dependencies come as wheels")
     run(python, "-m", "venv", "venv", cwd=tmp_path)
     programs = tmp_path / "venv" / "bin"
     run(programs / "python", *PIP, "install", "--only-binary", ":all:", built.wheel, cwd=tmp_path)

@@ -30,23 +30,29 @@ class Command(NamedTuple):
         one_thread: whether matrix products use one thread. Players get small batches, for which several threads, waiting for each other,
             take longer than one; more work goes to more processes.
         reads_arguments: whether the function gets the words after the command instead, and parses them itself.
+        extra: the extra that installs what it needs.
     """
 
     function: str
     summary: str
     one_thread: bool = True
     reads_arguments: bool = False
+    extra: str = "agents"
 
 
 COMMANDS = {
-    "play": Command("agents.play.terminal.app:run", "a table to play at in the terminal", reads_arguments=True),
-    "web": Command("agents.web.app:run", "the table in the browser", reads_arguments=True),
-    "evaluate": Command("agents.cli.evaluate:evaluate", "A B: a match; A: one player against the panel"),
-    "tournament": Command("agents.cli.tournament:tournament", "CONFIG.yaml: everyone against everyone"),
+    "play": Command(
+        "agents.play.terminal.app:run", "a table to play at in the terminal", reads_arguments=True, extra="match"
+    ),
+    "web": Command("agents.web.app:run", "the table in the browser", reads_arguments=True, extra="web"),
+    "evaluate": Command("agents.cli.evaluate:evaluate", "A B: a match; A: one player against the panel", extra="match"),
+    "tournament": Command("agents.cli.tournament:tournament", "CONFIG.yaml: everyone against everyone", extra="match"),
     "exploit": Command("agents.cli.measure:exploit", "PLAYER: trains best responses against a player", False),
     "adaptation": Command("agents.cli.measure:adaptation", "LEVEL: what a level gains by learning"),
-    "conform": Command("agents.cli.programs:conform", "PROGRAM: does a program keep to the line protocol?"),
-    "stress": Command("agents.cli.programs:stress", "matches against many bad programs"),
+    "conform": Command(
+        "agents.cli.programs:conform", "PROGRAM: does a program keep to the line protocol?", extra="match"
+    ),
+    "stress": Command("agents.cli.programs:stress", "matches against many bad programs", extra="match"),
     "analyse": Command("agents.cli.analyse:analyse", "RECORD: what every decision of a hand cost; --mistakes: yours"),
     "explain": Command("agents.search.explain:main", "POSITION: why the search plays as it does", reads_arguments=True),
     "levels": Command(
@@ -59,7 +65,7 @@ COMMANDS = {
         "plays games, or reads records, and writes every decision as Parquet",
         reads_arguments=True,
     ),
-    "train": Command("agents.cli.train:train", "trains an agent by self-play and exports it", False),
+    "train": Command("agents.cli.train:train", "trains an agent by self-play and exports it", False, extra="train"),
     "curves": Command("agents.cli.train:curves", "RUN ...: draws the learning curves of runs"),
     "average": Command("agents.cli.train:average", "CHECKPOINT ...: averages the weights of checkpoints", False),
     "export": Command("agents.cli.networks:export", "NETWORK DIRECTORY: a network with its card, also as ONNX"),
@@ -68,9 +74,10 @@ COMMANDS = {
     "fit-hand-model": Command("agents.cli.train:fit_hand_model", "CHECKPOINT: trains its model of whole hands", False),
 }
 
-# Modules that the extra ``agents``, for playing and measuring, does not install, and the extras that do.
+# Modules that not every command needs, and the extras that install them; the others are in the extra of the command.
 EXTRAS = {"tensorboard": "train", "pyarrow": "data", "onnx": "onnx", "onnxruntime": "onnx", "onnxscript": "onnx"}
 EXTRAS |= dict.fromkeys(("starlette", "uvicorn", "multipart", "python_multipart"), "web")
+EXTRAS |= dict.fromkeys(("safetensors", "torch"), "agents")
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
 # The exit status when nobody reads the output any more: what a shell reports for a program that SIGPIPE ended.
@@ -131,7 +138,8 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         missing = str(error.name).partition(".")[0]
         if missing in ("ginenv", "agents", "None"):
             raise
-        extra = EXTRAS.get(missing, "agents")
+        # Both of these contain what other commands need, too.
+        extra = chosen.extra if chosen.extra in ("train", "web") else EXTRAS.get(missing, chosen.extra)
         sys.exit(f"{name}: {missing} is not installed; pip install 'ginenv[{extra}]' installs it")
     finally:
         for stop in STOPS:
