@@ -182,8 +182,8 @@ class HandEnv(TableEnv):
     ``reward`` is paid when the hand ends: ``"points"``, the learner's points (negative: the opponent's); ``"scaled"``, a
     hundredth of that; ``"win"``, 1, 0 or -1. An illegal action costs 100 with ``"points"`` and 1 otherwise.
 
-    If a hand ends before the learner's first move, it is listed in ``info["skipped"]`` (eight at most in a step) and another is
-    dealt. When you measure a player, add these results to the others.
+    If a hand ends before the learner's first move, it is counted in ``info["skipped_hands"]`` and another is dealt. When you measure
+    a player, add these results to the others.
     """
 
 
@@ -194,7 +194,8 @@ class GameEnv(TableEnv):
     the game ends; ``"win+points"``, both ``win`` and ``scaled``; ``"total"``, the difference of the final totals, bonuses included,
     when the game ends. An illegal action ends the game and costs 100 with ``"points"`` or ``"total"``, and 1 otherwise.
 
-    Hands that end before the learner could move count in the game like any other, and are listed in ``info["skipped"]``.
+    Hands that end before the learner could move count in the game like any other, and in ``info["skipped_hands"]``. If a whole game
+    ends so, it is counted in ``info["skipped_games"]`` and another is dealt. When you measure a player, add these results to the others.
     """
 
     _is_game = True

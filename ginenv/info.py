@@ -9,10 +9,16 @@ environments.
 | ``seat`` | the learner's seat |
 | ``opponent`` | the opponent's name, including its options; a player loaded from a directory has the name of its level, or of the directory |
 | ``illegal_action`` | whether an illegal action ended the episode |
-| ``skipped`` | hands that ended before the learner could move, each as ``(how it ended, points)``; at most the first 8 of a step |
-| ``score`` | games only: points so far, the learner's first |
-| ``outcome`` | when a hand ended: ``end`` (an ``End`` in lower case), ``points`` (negative: the opponent's), ``won`` (1, 0, -1), ``knocker`` (0 the learner, 1 the opponent, 2 nobody), ``deadwood``, ``opponent_deadwood``, ``length`` (actions of both) |
+| ``skipped_hands`` | how many hands ended before the learner could move in them |
+| ``skipped_wins``, ``skipped_points`` | how many of these each player won, and the points, ``int64[2]`` each, the learner's first |
+| ``score`` | games only: points so far, ``int64[2]``, the learner's first |
+| ``skipped_games`` | games only: how many whole games ended before the learner could move in them; their hands are not among the skipped hands |
+| ``skipped_game_wins``, ``skipped_totals`` | games only: how many of these each player won, and the sums of the final totals, ``int64[2]`` each |
+| ``outcome`` | when a hand ended in which the learner had moved: ``end`` (an ``End``, as a number), ``points`` (negative: the opponent's), ``won`` (1, 0, -1), ``knocker`` (0 the learner, 1 the opponent, 2 nobody), ``deadwood``, ``opponent_deadwood``, ``length`` (actions of both) |
 | ``game`` | when a game ended: ``won``, ``hands``, ``boxes``, ``opponent_boxes``, ``total``, ``opponent_total`` |
+
+In a step, at most one hand ends in which the learner had moved, and others may be skipped after it. In a game, the points of ``outcome`` and
+``skipped_points`` together are the change of ``score`` (from 0 to 0 where a game begins).
 """  # noqa: E501
 
 from __future__ import annotations
@@ -25,38 +31,36 @@ import numpy as np
 
 from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import OBSERVATION_SIZE, ROW, row_of
-from ginenv.engine import End
 from ginenv.jit import kernel, record_copy
 from ginenv.table_batch import TableBatch
-from ginenv.table_kernels import INFO, MAX_SKIPPED, copy_info
+from ginenv.table_kernels import INFO, copy_info
 
-END_NAMES = np.array([end.name.lower() for end in End], dtype=object)
-# The numbers that _fill_facts writes, in order: those of the hand, how it ended, those of the game.
-_OUTCOME = ("points", "won", "knocker", "deadwood", "opponent_deadwood", "length")
+# The numbers that _fill_facts writes, in order: those of the hand and those of the game.
+_OUTCOME = ("end", "points", "won", "knocker", "deadwood", "opponent_deadwood", "length")
 _GAME = ("won", "hands", "boxes", "opponent_boxes", "total", "opponent_total")
-_END = len(_OUTCOME)
-_GAME_AT = _END + 1
+# Fields of INFO that are reported under their own names.
+_SKIPPED = ("skipped_hands", "skipped_wins", "skipped_points")
+_SKIPPED_GAMES = ("skipped_games", "skipped_game_wins", "skipped_totals")
 
-
-# The fields that are always reported for a table; the rest of INFO is reported only if a hand ended.
+# The fields that are kept for every table; the rest of INFO is kept only where something ended.
 _BRIEF = np.dtype(
     [
         ("opponent", np.int32),
         ("score", np.int32, (2,)),
         ("seat", np.uint8),
         ("illegal", np.uint8),
-        ("closed", np.uint8),
+        ("ended", np.uint8),
     ],
     align=True,
 )
-_copy_final = record_copy(INFO, "seat", INFO, "seat", "skipped_points")
+_copy_final = record_copy(INFO, "seat", INFO, "seat", "skipped_totals")
 _copy_row = record_copy(ROW, "cells", ROW, "cells", "cells")
 
 
 @kernel
 def _note(tables, notes):
-    """Copies the fields that are always reported; returns how many tables closed a hand."""
-    closed = 0
+    """Copies the fields that are kept for every table; returns at how many of them a hand ended."""
+    ended = 0
     for i in range(tables.shape[0]):
         t = tables[i]
         n = notes[i]
@@ -65,16 +69,16 @@ def _note(tables, notes):
         n.score[1] = t.score[1]
         n.seat = t.seat
         n.illegal = t.illegal
-        n.closed = t.closed
-        closed += t.closed > 0
-    return closed
+        n.ended = t.closed > 0 or t.skipped_hands > 0 or t.skipped_games > 0
+        ended += n.ended
+    return ended
 
 
 @kernel
-def _note_closed(tables, records):
+def _note_ended(tables, notes, records):
     k = 0
     for i in range(tables.shape[0]):
-        if tables[i].closed:
+        if notes[i].ended:
             copy_info(records[k], tables[i])
             k += 1
 
@@ -89,9 +93,8 @@ def _keep(finals, final_rows, ended, kept, rows):
 
 @kernel
 def _survey(records, slots, seats, illegal, closed, games):
-    """Writes seats and flags of some records; returns how many closed a hand, skipped hands, and how many ended a game."""
+    """Writes seats and flags of some records; returns how many closed a hand, and how many ended a game."""
     num_closed = 0
-    num_skipped = 0
     num_games = 0
     for k in range(slots.shape[0]):
         i = slots[k]
@@ -102,9 +105,8 @@ def _survey(records, slots, seats, illegal, closed, games):
         games[i] = closed[i] and r.finished != 0 and r.illegal == 0
         if closed[i]:
             num_closed += 1
-            num_skipped += r.skips
             num_games += games[i]
-    return num_closed, num_skipped, num_games
+    return num_closed, num_games
 
 
 @kernel
@@ -113,13 +115,13 @@ def _fill_facts(records, closed, facts):
         if not closed[i]:
             continue
         r = records[i]
-        facts[0, i] = r.points
-        facts[1, i] = r.won
-        facts[2, i] = r.knocker
-        facts[3, i] = r.deadwood[0]
-        facts[4, i] = r.deadwood[1]
-        facts[5, i] = r.length
-        facts[6, i] = r.end
+        facts[0, i] = r.end
+        facts[1, i] = r.points
+        facts[2, i] = r.won
+        facts[3, i] = r.knocker
+        facts[4, i] = r.deadwood[0]
+        facts[5, i] = r.deadwood[1]
+        facts[6, i] = r.length
         if facts.shape[0] > 7:
             facts[7, i] = r.game_won
             facts[8, i] = r.hands
@@ -131,15 +133,9 @@ def _fill_facts(records, closed, facts):
 
 def _facts_of(records: np.ndarray, closed: np.ndarray, is_game: bool) -> np.ndarray:
     """The numbers of ended hands (``int64[7, n]``; with those of games ``[13, n]``); zeros where no hand ended."""
-    facts = np.zeros((_GAME_AT + len(_GAME) if is_game else _GAME_AT, len(records)), np.int64)
+    facts = np.zeros((len(_OUTCOME) + (len(_GAME) if is_game else 0), len(records)), np.int64)
     _fill_facts(records, closed, facts)
     return facts
-
-
-def _skipped(record: np.void) -> tuple[tuple[str, int], ...]:
-    count = min(int(record["skips"]), MAX_SKIPPED)
-    ends, points = record["skipped_end"], record["skipped_points"]
-    return tuple((str(END_NAMES[ends[k]]), int(points[k])) for k in range(count))
 
 
 def info_of(tables: TableBatch, mask: np.ndarray) -> dict[str, Any]:
@@ -149,17 +145,15 @@ def info_of(tables: TableBatch, mask: np.ndarray) -> dict[str, Any]:
         "seat": int(tables.seats[0]),
         "opponent": tables.name_at(0),
         "illegal_action": bool(tables.illegal[0]),
-        "skipped": (),
     }
-    if tables.is_game:
-        info["score"] = tables.tables["score"][0].astype(np.int64)
+    record = tables.tables[0]
+    for name in (*_SKIPPED, *(("score", *_SKIPPED_GAMES) if tables.is_game else ())):
+        info[name] = record[name].astype(np.int64)
     if tables.closed[0]:
-        record = tables.tables[0]
-        info["skipped"] = _skipped(record)
         numbers = _facts_of(tables.tables, np.ones(1, bool), tables.is_game)[:, 0].tolist()
-        info["outcome"] = {"end": END_NAMES[numbers[_END]], **dict(zip(_OUTCOME, numbers, strict=False))}
+        info["outcome"] = dict(zip(_OUTCOME, numbers, strict=False))
         if tables.is_game and record["finished"] and not record["illegal"]:
-            info["game"] = dict(zip(_GAME, numbers[_GAME_AT:], strict=False))
+            info["game"] = dict(zip(_GAME, numbers[len(_OUTCOME) :], strict=False))
     return info
 
 
@@ -231,16 +225,16 @@ def _with_flags(*names: str) -> frozenset[str]:
 
 
 # Keys of a batch's info besides the mask: always present, in games, when a hand ended, when a game did, when an episode did.
-_ALWAYS = _with_flags("seat", "opponent", "illegal_action", "skipped")
-_IN_GAMES, _OF_HANDS, _OF_GAMES = _with_flags("score"), _with_flags("outcome"), _with_flags("game")
+_ALWAYS = _with_flags("seat", "opponent", "illegal_action", *_SKIPPED)
+_IN_GAMES, _OF_HANDS, _OF_GAMES = _with_flags("score", *_SKIPPED_GAMES), _with_flags("outcome"), _with_flags("game")
 _OF_FINALS = _with_flags("final_obs", "final_info")
 
 
 class Reporter:
     """Makes the ``info`` of a batch.
 
-    Each value that never changes (the mask of all tables, the name of a single opponent, empty lists of skipped hands) is one
-    read-only array for all steps.
+    Each value that never changes (the mask of all tables, the name of a single opponent) is one read-only array for all
+    steps.
 
     Args:
         count: number of tables.
@@ -251,7 +245,6 @@ class Reporter:
         self._count, self._is_game = count, is_game
         self._all = np.arange(count)
         self._everywhere = _constant(count, True)
-        self._unskipped = _constant(count, ())
         self._names: tuple[str, np.ndarray] | None = None
 
     def report(
@@ -267,9 +260,9 @@ class Reporter:
         """
         # Copies of what the next step overwrites.
         notes = np.empty(self._count, _BRIEF)
-        closed = np.empty(_note(batch.tables, notes), INFO)
-        if len(closed):
-            _note_closed(batch.tables, closed)
+        told = np.empty(_note(batch.tables, notes), INFO)
+        if len(told):
+            _note_ended(batch.tables, notes, told)
         finals, rows = np.empty(len(ended), INFO), np.empty((len(ended), OBSERVATION_SIZE), np.uint8)
         if len(ended):
             _keep(batch.finals, batch.final_rows, ended, finals, rows)
@@ -277,16 +270,16 @@ class Reporter:
 
         def make() -> dict[str, Any]:
             records = np.zeros(self._count, INFO)
-            for name in _BRIEF.names or ():
+            for name in _BRIEF.names[:-1]:  # type: ignore[index]
                 records[name] = notes[name]
-            records[notes["closed"] > 0] = closed
+            records[notes["ended"] > 0] = told
             infos = self._info(records, masks, opponents)
             return infos | self._final(finals, observe(rows), opponents, ended) if len(ended) else infos
 
         names = _ALWAYS | _IN_GAMES if self._is_game else _ALWAYS
-        if len(closed):
+        if told["closed"].any():
             names |= _OF_HANDS
-            if self._is_game and ((closed["finished"] != 0) & (closed["illegal"] == 0)).any():
+            if self._is_game and ((told["finished"] != 0) & (told["illegal"] == 0)).any():
                 names |= _OF_GAMES
         if len(ended):
             names |= _OF_FINALS
@@ -321,36 +314,24 @@ class Reporter:
             where[slots] = True
         seats = np.zeros(count, np.int64)
         illegal, closed, games = np.zeros((3, count), bool)
-        num_closed, num_skipped, num_games = _survey(
-            records, self._all if slots is None else slots, seats, illegal, closed, games
-        )
-        opponents, skipped = self._opponents(records, names), self._unskipped
+        num_closed, num_games = _survey(records, self._all if slots is None else slots, seats, illegal, closed, games)
+        opponents = self._opponents(records, names)
         if slots is not None:
             # In object arrays, None stands for no value, as in Gymnasium.
-            opponents, skipped = _at(slots, opponents), _at(slots, skipped)
-        if num_skipped:
-            skipped = skipped.copy()
-            for slot in np.nonzero(closed & (records["skips"] > 0))[0]:
-                skipped[slot] = _skipped(records[slot])
+            opponents = _at(slots, opponents)
         infos: dict[str, Any] = {
             "action_mask": masks, "_action_mask": where,
             "seat": seats, "_seat": where,
             "opponent": opponents, "_opponent": where,
             "illegal_action": illegal, "_illegal_action": where,
-            "skipped": skipped, "_skipped": where,
         }  # fmt: skip
-        if self._is_game:
-            infos["score"] = np.where(where[:, None], records["score"].astype(np.int64), 0)
-            infos["_score"] = where
+        for name in (*_SKIPPED, *(("score", *_SKIPPED_GAMES) if self._is_game else ())):
+            infos[name], infos[f"_{name}"] = records[name].astype(np.int64), where
         if num_closed:
             facts = _facts_of(records, closed, self._is_game)
-            rows = np.nonzero(closed)[0]
-            ends = np.empty(count, object)
-            ends[rows] = END_NAMES[facts[_END, rows]]
-            infos["outcome"] = {"end": ends, "_end": closed} | _columns(_OUTCOME, facts, closed)
-            infos["_outcome"] = closed
+            infos["outcome"], infos["_outcome"] = _columns(_OUTCOME, facts, closed), closed
             if self._is_game and num_games:
-                numbers = np.where(games, facts[_GAME_AT:], 0)
+                numbers = np.where(games, facts[len(_OUTCOME) :], 0)
                 infos["game"], infos["_game"] = _columns(_GAME, numbers, games), games
         return infos
 

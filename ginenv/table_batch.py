@@ -71,8 +71,9 @@ def check_arguments(environment: object, given: Mapping[str, object]) -> None:
     known = (*(name for name in own if name not in ("self", "options")), *TableOptions.__annotations__)
     for name in given:
         if name not in known:
-            hint = did_you_mean(name, known)
-            raise TypeError(f"{type(environment).__name__} has no argument {name!r}{hint}; known: {', '.join(known)}")
+            # Libraries recognize an argument that is not taken by these words of Python's own.
+            words = f"{type(environment).__name__}.__init__() got an unexpected keyword argument {name!r}"
+            raise TypeError(f"{words}{did_you_mean(name, known)}; known: {', '.join(known)}")
 
 
 class TableBatch:

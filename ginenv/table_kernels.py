@@ -18,8 +18,6 @@ from ginenv.game import next_hand, score_hand, start_game
 from ginenv.jit import kernel, mix, record_at, record_copy
 from ginenv.view import look, mask_of_row, write_mask
 
-MAX_SKIPPED = 8
-
 # What an episode pays, by name: see `HandEnv` and `GameEnv`.
 HAND_REWARDS = ("points", "scaled", "win")
 GAME_REWARDS = ("points", "scaled", "win", "win+points", "total")
@@ -42,11 +40,10 @@ _INFO = [
     ("seat", np.uint8),
     ("illegal", np.uint8),
     ("finished", np.uint8),  # 1 when this record describes the end of the episode
-    ("closed", np.uint8),  # hands that ended in this step
-    ("skips", np.uint8),  # how many of them ended before the learner could move
+    ("closed", np.uint8),  # 1 when a hand in which the learner had moved ended in this step; there is one at most
     ("opponent", np.int32),
     ("score", np.int32, (2,)),
-    # The last hand that ended; index 0 of a pair is the learner.
+    # The hand that closed; index 0 of a pair is the learner.
     ("end", np.uint8),
     ("won", np.int8),  # 1, -1, or 0 for nobody
     ("knocker", np.uint8),  # 0 the learner, 1 the opponent, 2 nobody
@@ -58,8 +55,14 @@ _INFO = [
     ("boxes", np.uint8, (2,)),
     ("hands", np.int32),
     ("total", np.int32, (2,)),
-    ("skipped_end", np.uint8, (MAX_SKIPPED,)),
-    ("skipped_points", np.int32, (MAX_SKIPPED,)),
+    # What ended in this step before the learner could move: hands of the game in play (or dealt again, where an episode is a hand),
+    # and whole games, whose hands are not among these.
+    ("skipped_hands", np.int32),
+    ("skipped_wins", np.int32, (2,)),
+    ("skipped_points", np.int32, (2,)),
+    ("skipped_games", np.int32),
+    ("skipped_game_wins", np.int32, (2,)),
+    ("skipped_totals", np.int32, (2,)),
 ]
 INFO = np.dtype(_INFO, align=True)
 TABLE = np.dtype(
@@ -97,7 +100,7 @@ _opponent_at = record_at(OPPONENT)
 _info_at = record_at(INFO)
 _row_at = record_at(ROW)
 _OPPONENT_SIZE = OPPONENT.itemsize
-copy_info = record_copy(INFO, "seat", TABLE, "seat", "skipped_points")
+copy_info = record_copy(INFO, "seat", TABLE, "seat", "skipped_totals")
 
 
 @kernel
@@ -142,11 +145,26 @@ def _deal_again(s, t):
 
 
 @kernel
-def _clear(t):
+def _clear_skipped_hands(t):
+    t.skipped_hands = 0
+    t.skipped_wins[0], t.skipped_wins[1] = 0, 0
+    t.skipped_points[0], t.skipped_points[1] = 0, 0
+
+
+@kernel
+def _clear_report(t):
     t.closed = 0
-    t.skips = 0
     t.illegal = 0
     t.finished = 0
+    _clear_skipped_hands(t)
+    t.skipped_games = 0
+    t.skipped_game_wins[0], t.skipped_game_wins[1] = 0, 0
+    t.skipped_totals[0], t.skipped_totals[1] = 0, 0
+
+
+@kernel
+def _clear(t):
+    _clear_report(t)
     t.done = 0
     t.paid = 0.0
     t.redeals = 0
@@ -166,19 +184,21 @@ def _close_hand(s, t):
     me = np.int64(0) if t.seat_rule == BOTH else np.int64(t.seat)
     won = _signed(s.winner, me)
     points = won * np.int64(s.points)
-    t.end = s.end
-    t.won = won
-    t.knocker = NOBODY if s.knocker == NOBODY else (0 if s.knocker == me else 1)
-    t.deadwood[0] = s.deadwood[me]
-    t.deadwood[1] = s.deadwood[1 - me]
-    t.length = s.num_history
-    t.points = points
-    t.closed += 1
-    if not t.moved_in_hand:
-        if t.skips < MAX_SKIPPED:
-            t.skipped_end[t.skips] = s.end
-            t.skipped_points[t.skips] = points
-        t.skips += 1
+    if t.moved_in_hand:
+        t.closed = 1
+        t.end = s.end
+        t.won = won
+        t.knocker = NOBODY if s.knocker == NOBODY else (0 if s.knocker == me else 1)
+        t.deadwood[0] = s.deadwood[me]
+        t.deadwood[1] = s.deadwood[1 - me]
+        t.length = s.num_history
+        t.points = points
+    else:
+        t.skipped_hands += 1
+        if won:
+            winner = 0 if won > 0 else 1
+            t.skipped_wins[winner] += 1
+            t.skipped_points[winner] += s.points
     t.moved_in_hand = 0
     t.told = 0
     if t.reward_rule == _POINTS:
@@ -208,6 +228,17 @@ def _close_hand(s, t):
 
 
 @kernel
+def _skip_game(t):
+    """Counts a game that ended before the learner could move, in place of its hands: the score begins anew."""
+    t.skipped_games += 1
+    if t.game_won:
+        t.skipped_game_wins[0 if t.game_won > 0 else 1] += 1
+    for k in range(2):
+        t.skipped_totals[k] += t.total[k]
+    _clear_skipped_hands(t)
+
+
+@kernel
 def _write_observation(s, t, v, r):
     look(s, np.int64(t.seat), v)
     encode_row(v, r)
@@ -224,10 +255,7 @@ def _close_episode(s, t, v):
     if t.same_step:
         copy_info(_info_at(t.final_at), t)
         _write_observation(s, t, v, _row_at(t.final_row_at))
-        t.closed = 0
-        t.skips = 0
-        t.illegal = 0
-        t.finished = 0
+        _clear_report(t)
         _begin(s, t)
 
 
@@ -243,11 +271,13 @@ def _go_on(s, t, v, i):
                 if t.moved:
                     _close_episode(s, t, v)
                 else:
-                    # The learner never moved in this episode: it is in the list of skipped hands, and another is dealt.
+                    # The learner never moved in this episode: it is among those skipped, and another is dealt.
                     t.redeals += 1
                     if t.redeals > MOST_REDEALS:
                         return ENDLESS
                     t.reward = 0.0
+                    if t.is_game:
+                        _skip_game(t)
                     _deal_again(s, t)
             continue
         if t.seat_rule == BOTH:

@@ -8,11 +8,13 @@ import gc
 import weakref
 from typing import Any
 
+import numpy as np
 import pytest
 from gymnasium.vector import SyncVectorEnv
 
 import ginenv
 from ginenv.info import LazyInfo
+from ginenv.players import BasePlayer, make_player
 from tests.support.vector_scenes import MODES, assert_same
 
 ALL_KEYS = [
@@ -22,8 +24,13 @@ ALL_KEYS = [
         "seat",
         "opponent",
         "illegal_action",
-        "skipped",
+        "skipped_hands",
+        "skipped_wins",
+        "skipped_points",
         "score",
+        "skipped_games",
+        "skipped_game_wins",
+        "skipped_totals",
         "outcome",
         "game",
         "final_obs",
@@ -70,6 +77,82 @@ def test_infos_can_be_read_later_and_in_every_way(way: str, mode: str) -> None:
     for lazy, eager in held:
         assert {key for key in ALL_KEYS if key in lazy} == set(eager)
         assert_same(WAYS_TO_READ[way](lazy), eager)
+
+
+SHORT = {"preset": "ht2-simple", "first_turn_knock": True, "ranks": 4, "suits": 4, "hand_size": 3}
+# Rules, an opponent, and a first seed with which it soon knocks before the learner's first move.
+SCENES = {
+    "eaai": ({"preset": "eaai", "target": 500}, "knocker", 250),
+    "standard": ("dg-standard", "formula", 20),
+    "short": (SHORT, "simple", 6),
+    "shortest": (SHORT | {"target": 12}, "knocker", 6),
+}
+
+
+def told_points(infos: dict[str, Any]) -> np.ndarray:
+    points = infos["outcome"]["points"] if "outcome" in infos else np.zeros(len(infos["score"]), int)
+    return infos["skipped_points"] + np.maximum(np.stack([points, -points], axis=1), 0)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize("scene", SCENES)
+def test_what_is_told_of_hands_adds_up_to_the_score(scene: str, native: bool, mode: str) -> None:
+    """In every step: points to the change of the score; over a game: hands to those of the game."""
+    rules, opponent, seed = SCENES[scene]
+    count, options = 6, {"opponent": opponent, "rules": rules}
+    envs: Any = (
+        ginenv.GameVectorEnv(count, autoreset_mode=mode, **options)
+        if native
+        else SyncVectorEnv([lambda: ginenv.GameEnv(**options)] * count, autoreset_mode=MODES[mode])
+    )
+    _, infos = envs.reset(seed=seed)
+    score, hands = np.zeros((count, 2), int), np.zeros(count, int)
+    skipped = games = 0
+    for _ in range(120):
+        # What an episode that ended in this step has to say, then what the one in play has.
+        parts = [(infos["final_info"], infos["_final_info"])] if "final_info" in infos else []
+        for part, here in [*parts, (infos, np.ones(count, bool))]:
+            assert np.array_equal((part["score"] - score)[here], told_points(part)[here])
+            score[here] = part["score"][here]
+            hands[here] += (part["skipped_hands"] + part.get("_outcome", np.zeros(count, int)))[here]
+            over = here & part.get("_game", np.zeros(count, bool))
+            if over.any():
+                assert np.array_equal(part["game"]["hands"][over], hands[over])
+                score[over], hands[over] = 0, 0
+            skipped += part["skipped_hands"][here].sum()
+        games += infos["skipped_games"].sum()
+        # The highest legal action: knocks whenever it can.
+        infos = envs.step(106 - infos["action_mask"][:, ::-1].argmax(axis=1))[-1]
+    assert skipped > 0 and (games > 0) == (scene == "shortest")
+
+
+def test_every_hand_is_told_even_of_games_without_the_learner() -> None:
+    """What an opponent hears of every hand is the oracle. To one point, every game is the one hand that somebody wins."""
+
+    class Hears(BasePlayer):
+        name, wins = "hears", 0
+
+        def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+            return make_player("simple").act(views)
+
+        def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
+            self.wins += int((views["points"] != 0).sum())
+
+    for kind, counted in ((ginenv.HandEnv, "skipped_wins"), (ginenv.GameEnv, "skipped_game_wins")):
+        opponent = Hears()
+        env = kind(opponent, SHORT | {"target": 1})
+        told = skipped = 0
+        for seed in range(100):
+            over, (_, info) = False, env.reset(seed=seed)
+            while True:
+                skipped += info[counted].sum()
+                told += info["skipped_wins"].sum() if counted != "skipped_wins" else 0
+                told += abs(info["outcome"]["won"]) if "outcome" in info else 0
+                if over:
+                    break
+                _, _, over, _, info = env.step(106 - info["action_mask"][::-1].argmax())
+        assert skipped > 10 and told + skipped == opponent.wins
 
 
 def test_asking_whether_there_is_a_final_info_makes_nothing() -> None:
