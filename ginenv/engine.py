@@ -50,8 +50,8 @@ from ginenv.state import (  # noqa: F401  (also exported from here)
     End,
     deal,
     oklahoma_limit,
-    set_limit,
     shuffle,
+    turn_first,
 )
 
 # The stock counts as used up when two cards are left, under every source's rules.
@@ -364,8 +364,8 @@ def _discard(s, seat, card, knocks):
     bit = np.int64(1) << card
     # This action is in the history already.
     first = s.num_history == 1 and s.rules.eleven_ten != 0
-    if first and s.rules.first_discard_limit:
-        set_limit(s, card)
+    if first:
+        turn_first(s, card)
     if knocks:
         knocks = _may_knock(s, seat, card, first)
     # The history holds a knock above the limit as a discard, so it counts as one.

@@ -32,7 +32,7 @@ class Outcome:
         deadwood: final deadwood of seats 0 and 1, after lay-offs; (0, 0) if nobody knocked.
         spread: the knocker's melds as tuples of cards, without the cards laid off on them.
         laid_off: cards that the defender laid off.
-        doubled: whether the points counted twice (a spade turned in Oklahoma).
+        doubled: whether the points counted twice (a spade was turned).
         starter: seat that began the hand.
     """
 

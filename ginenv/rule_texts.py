@@ -10,7 +10,7 @@ RULE_TEXTS: dict[str, str] = {
     "knock_limit": "the most deadwood to knock with; 0: gin only",
     "oklahoma": "the first upcard's value sets the limit",
     "oklahoma_ace": "an ace as first upcard sets the limit to one, or asks for gin",
-    "spade_doubles": "Oklahoma: a spade doubles the hand's points",
+    "spade_doubles": "a spade as first upcard doubles the hand's points",
     "eleven_ten_oklahoma": "Oklahoma with eleven cards: a traditional deal, or the first-discard sets the limit",
     "gin": "declared as a knock is, or automatic: the hand ends by itself",
     "illegal_knock": "a knock above the limit is refused, or a plain discard",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -24,6 +25,9 @@ from ginenv.errors import RulesError, check_choice, check_whole, must_be, quoted
 class Rules:
     """Everything that differs between variants of gin rummy; the default is DG's Standard.
 
+    A rule that can have no effect beside the others, such as ``shutout_bonus`` where a shut-out pays no bonus, keeps its default.
+    Another value is an error; ``replace`` drops one that its changes leave without effect.
+
     Attributes:
         deal: ``traditional`` (10 + 10 and an upcard) or ``eleven-ten`` (the starter gets 11 and begins with a discard).
         first_upcard: ``offer`` (the starter, then the other player may take it; if both pass, the starter draws from the
@@ -33,7 +37,7 @@ class Rules:
         knock_limit: the most deadwood with which a player may knock; 0 allows gin only.
         oklahoma: whether the value of the first upcard sets the knock limit (never above ``knock_limit``).
         oklahoma_ace: whether in Oklahoma an ace requires ``gin``, or sets the limit to ``one``.
-        spade_doubles: whether in Oklahoma a spade that sets the limit doubles the points of the hand (also if the limit is 0).
+        spade_doubles: whether a spade as first upcard (or first discard of an eleven/ten deal) doubles the points of the hand.
         eleven_ten_oklahoma: in Oklahoma with an eleven/ten deal, the deal falls back to ``traditional``, or the
             ``first-discard`` sets the limit.
         gin: ``declared`` (a knock with deadwood 0, which may be declined) or ``automatic`` (the hand ends by itself).
@@ -110,6 +114,10 @@ class Rules:
                 check_choice(f"rule {field.name}", value, CHOICES[field.name], RulesError)
             elif not isinstance(value, bool):
                 raise RulesError(must_be(f"rule {field.name}", "true or false", value))
+        for name, (needs, has_effect) in _NEEDS.items():
+            if getattr(self, name) != _DEFAULTS[name] and not has_effect(vars(self)):
+                value, usual = (quoted(str(each).lower()) for each in (getattr(self, name), _DEFAULTS[name]))
+                raise RulesError(f"rule {name} has no effect without {needs}, so it must be {usual}, got {value}")
         # At least three cards in the stock, and no more discards than the pile of a state holds (engine.MAX_PILE).
         fewest, most = 2 * self.hand_size + 4, 2 * self.hand_size + 34
         if not fewest <= self.num_cards <= most:
@@ -121,8 +129,7 @@ class Rules:
     @property
     def deals_eleven(self) -> bool:
         """Whether the starter gets eleven cards (DG's Oklahoma falls back to the traditional deal)."""
-        fallback = self.oklahoma and self.eleven_ten_oklahoma == "traditional"
-        return self.deal == "eleven-ten" and not fallback
+        return _deals_eleven(vars(self))
 
     @property
     def num_cards(self) -> int:
@@ -142,16 +149,20 @@ class Rules:
         return values
 
     def replace(self, **changes: Any) -> Rules:
-        """A copy with some rules changed.
+        """A copy with some rules changed; others that then have no effect get their defaults.
 
         Raises:
-            RulesError: for an unknown rule or an invalid value.
+            RulesError: for an unknown rule, an invalid value, or a change without effect.
         """
         known = [field.name for field in dataclasses.fields(self)]
         for name in changes:
             if name not in known:
                 raise RulesError(unknown_name("rule", name, known))
-        return dataclasses.replace(self, **changes)
+        values = dataclasses.asdict(self) | changes
+        for name, (_, has_effect) in _NEEDS.items():
+            if name not in changes and not has_effect(values):
+                values[name] = _DEFAULTS[name]
+        return Rules(**values)
 
     def to_json(self) -> str:
         """The rules as one JSON object, every field named, keys sorted."""
@@ -178,6 +189,28 @@ class Rules:
         """Twelve hexadecimal digits that are equal exactly for equal rules."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()[:12]
 
+
+def _deals_eleven(rules: dict[str, Any]) -> bool:
+    fallback = rules["oklahoma"] and rules["eleven_ten_oklahoma"] == "traditional"
+    return rules["deal"] == "eleven-ten" and not fallback
+
+
+_DEFAULTS: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(Rules)}
+# Rules that only change what other rules bring: what each needs, in words, and whether fields of rules have that.
+_NEEDS: dict[str, tuple[str, Callable[[dict[str, Any]], bool]]] = {
+    "eleven_ten_oklahoma": (
+        "Oklahoma and an eleven/ten deal",
+        lambda rules: rules["oklahoma"] and rules["deal"] == "eleven-ten",
+    ),
+    "oklahoma_ace": (
+        "Oklahoma and a knock limit above 0",
+        lambda rules: rules["oklahoma"] and rules["knock_limit"] != 0,
+    ),
+    "first_upcard": ("a traditional deal", lambda rules: not _deals_eleven(rules)),
+    "first_turn_knock": ("an eleven/ten deal", _deals_eleven),
+    "repeated_upcard_draw": ("discard_taken_upcard", lambda rules: rules["discard_taken_upcard"]),
+    "shutout_bonus": ("shutout=bonus", lambda rules: rules["shutout"] == "bonus"),
+}
 
 _HINTS = get_type_hints(Rules, include_extras=True)
 # The allowed words of each rule that is a choice; a record holds the position.
@@ -211,9 +244,6 @@ _GR = _POINTS_ONLY.replace(
     stock_end="last-upcard",
     layoff="deadwood-only",
     undercut_on_tie=True,
-    oklahoma_ace="gin",
-    spade_doubles=True,
-    eleven_ten_oklahoma="first-discard",
 )
 _HT2 = _POINTS_ONLY.replace(deal="eleven-ten", first_turn_knock=False, undercut_on_tie=True)
 _EAAI = _POINTS_ONLY.replace(undercut_on_tie=True, next_starter="alternate")
@@ -224,7 +254,7 @@ PRESETS: dict[str, Rules] = {
     "dg-standard": _DG,
     "dg-oklahoma": _DG.replace(oklahoma=True),
     "gr": _GR,
-    "gr-oklahoma": _GR.replace(oklahoma=True, target=150),
+    "gr-oklahoma": _GR.replace(oklahoma=True, oklahoma_ace="gin", spade_doubles=True, target=150),
     "ht1": _EAAI.replace(layoff="by-hand", spread="chosen", game_bonus=100, box_bonus=25, shutout="double-after-boxes"),
     "ht2-simple": _HT2,
     "ht2-traditional": _HT2.replace(game_bonus=100, box_bonus=25, shutout="bonus", winner="total"),
@@ -233,7 +263,6 @@ PRESETS: dict[str, Rules] = {
     "eaai": _EAAI,
     "openspiel": _POINTS_ONLY.replace(
         discard_taken_upcard=True,
-        oklahoma_ace="gin",
         stock_end="wall",
         repeated_upcard_draw=True,
         first_starter="seat0",

@@ -148,10 +148,12 @@ def oklahoma_limit(s, upcard):
 
 
 @kernel
-def set_limit(s, upcard):
-    """Sets the knock limit from an Oklahoma upcard, and whether that card doubles the hand."""
-    s.limit = oklahoma_limit(s, upcard)
-    s.doubled = 1 if s.rules.spade_doubles and upcard < 13 else 0
+def turn_first(s, upcard):
+    """What the first upcard sets: in Oklahoma the knock limit, and where spades double, whether the hand counts double."""
+    if s.rules.oklahoma:
+        s.limit = oklahoma_limit(s, upcard)
+    if s.rules.spade_doubles and upcard < 13:
+        s.doubled = 1
 
 
 @kernel
@@ -201,7 +203,6 @@ def deal(s, starter):
         s.first_upcard = upcard
         s.num_pile = 1
         s.phase = PHASE_UPCARD if s.rules.offer else PHASE_DRAW
-        if s.rules.oklahoma:
-            set_limit(s, upcard)
+        turn_first(s, upcard)
     s.hands[starter] = hand0
     s.hands[1 - starter] = hand1

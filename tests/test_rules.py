@@ -73,7 +73,7 @@ EXPECTED: dict[str, list[tuple[Any, tuple[str, ...]]]] = {
         ([True, True], ("dg-eleven", "gr-eleven", "ht1-elder")),
         ([True, False], ("gr-eleven-oklahoma",)),
     ],
-    "Oklahoma, spade turned": [(1.0, ()), (2.0, GR_OKLAHOMA)],
+    "spade turned": [(1.0, ()), (2.0, GR_OKLAHOMA)],
     "knocking is": [((True, True), ()), ((False, True), GR_ALL)],
     "illegal knock": [((False, "refused"), ()), ((False, True, False, True, 0), DG)],
     "stock end": [
@@ -145,9 +145,9 @@ SHOWN: dict[str, tuple[list[str], list[Any]]] = {
     "first_turn_knock": (["first turn at eleven/ten"], [True, False]),
     "discard_taken_upcard": (["discarding the upcard just taken"], [True, False]),
     "knock_limit": (["knock limit"], [0, 5, 9, 10]),
-    "oklahoma": (["knock limit", "Oklahoma, spade turned"], [True, False]),
+    "oklahoma": (["knock limit"], [True, False]),
     "oklahoma_ace": (["knock limit"], ["gin", "one"]),
-    "spade_doubles": (["Oklahoma, spade turned"], [True, False]),
+    "spade_doubles": (["spade turned"], [True, False]),
     "eleven_ten_oklahoma": (["deal"], ["traditional", "first-discard"]),
     "gin": (["knocking is"], ["declared", "automatic"]),
     "illegal_knock": (["illegal knock"], ["refused", "discard"]),
@@ -178,15 +178,8 @@ SHOWN: dict[str, tuple[list[str], list[Any]]] = {
 def has_no_effect(rules: Rules, field: str) -> bool:
     """Rules that say nothing beside the others of the same source, and so cannot be seen there."""
     return {
-        "first_upcard": rules.deals_eleven,
-        "first_turn_knock": not rules.deals_eleven,
-        "oklahoma": rules.knock_limit == 0 and not rules.spade_doubles,
-        "oklahoma_ace": not rules.oklahoma or rules.knock_limit == 0,
-        "spade_doubles": not rules.oklahoma,
-        "eleven_ten_oklahoma": not (rules.oklahoma and rules.deal == "eleven-ten"),
+        "oklahoma": rules.knock_limit == 0,
         "deal": rules.oklahoma and rules.eleven_ten_oklahoma == "traditional",
-        "repeated_upcard_draw": not rules.discard_taken_upcard,
-        "shutout_bonus": rules.shutout != "bonus",
         "winner": rules.game_bonus == rules.box_bonus == 0,
     }.get(field, False)
 
@@ -279,6 +272,34 @@ def test_a_wrong_value_names_field_value_and_what_is_allowed(changes, sentence):
     with pytest.raises(RulesError) as caught:
         PRESETS["eaai"].replace(**changes)
     assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("preset", "changes"),
+    [
+        ("eaai", {"oklahoma_ace": "gin"}),
+        ("dg-oklahoma", {"oklahoma_ace": "gin", "knock_limit": 0}),
+        ("dg-oklahoma", {"eleven_ten_oklahoma": "first-discard"}),
+        ("ht2-simple", {"eleven_ten_oklahoma": "first-discard"}),
+        ("ht2-simple", {"first_upcard": "either"}),
+        ("eaai", {"first_turn_knock": False}),
+        ("eaai", {"repeated_upcard_draw": True}),
+        ("dg-standard", {"shutout_bonus": 50}),
+        ("ht2-traditional", {"shutout": "none", "shutout_bonus": 50}),
+    ],
+)
+def test_a_rule_that_can_have_no_effect_is_refused(preset, changes):
+    with pytest.raises(RulesError, match="has no effect without"):
+        PRESETS[preset].replace(**changes)
+
+
+def test_rules_left_without_effect_fall_back_and_leave_no_second_hash():
+    doubled = PRESETS["gr-oklahoma"].replace(oklahoma=False, target=100)
+    assert doubled == PRESETS["gr"].replace(spade_doubles=True) and doubled.hash != PRESETS["gr"].hash
+    bonus = PRESETS["ht2-traditional"].replace(shutout_bonus=50)
+    assert bonus.replace(shutout="none") == PRESETS["ht2-traditional"].replace(shutout="none")
+    # Rules that are kept give another its effect.
+    assert not SOURCES["gr-eleven-oklahoma"].replace(first_turn_knock=False).first_turn_knock
 
 
 def test_changes_stand_behind_a_presets_name():

@@ -146,7 +146,10 @@ def change_rules(asked: Asked) -> Response:
         preset = asked.form.get("preset", "")
         if preset not in PRESETS:
             raise RulesError(unknown_name("preset", preset, PRESETS))
-        changes = [f"{name}={value.strip()}" for name, value in asked.form.items() if name != "preset"]
+        # Changes alone: the form also holds rules that others, when changed, leave without effect.
+        base = dataclasses.asdict(PRESETS[preset])
+        values = {name: value.strip() for name, value in asked.form.items() if name != "preset"}
+        changes = [f"{name}={value}" for name, value in values.items() if str(base.get(name)).lower() != value]
         asked.seat.say(asked.seat.session.set_option("rules", ",".join([preset, *changes])))
     return asked.go("/rules")
 

@@ -86,16 +86,22 @@ def mutate(text: str, rng: np.random.Generator) -> str:
 
 def random_rules(rng: np.random.Generator) -> Rules:
     """Valid rules with every option drawn anew; half of the numbers are the least or the most that they can be."""
-    while True:
-        values: dict[str, Any] = {}
-        for name, hint in get_type_hints(Rules, include_extras=True).items():
-            if hint is bool:
-                values[name] = bool(rng.integers(2))
-            elif get_origin(hint) is Literal:
-                values[name] = get_args(hint)[rng.integers(len(get_args(hint)))]
-            else:
-                least, most = hint.__metadata__
-                values[name] = int(rng.choice([least, most, *rng.integers(least, most + 1, 2)]))
-        # Most sizes of deck and hand do not go together.
+    rules = Rules()
+    deck = ("ranks", "suits", "hand_size")
+    for names in [(name,) for name in _HINTS if name not in deck] + [deck] * 20:
+        # Most sizes of deck and hand do not go together, and some rules have no effect beside those drawn before.
         with contextlib.suppress(RulesError):
-            return Rules(**values)
+            rules = rules.replace(**{name: _random_value(_HINTS[name], rng) for name in names})
+    return rules
+
+
+_HINTS = get_type_hints(Rules, include_extras=True)
+
+
+def _random_value(hint: Any, rng: np.random.Generator) -> Any:
+    if hint is bool:
+        return bool(rng.integers(2))
+    if get_origin(hint) is Literal:
+        return get_args(hint)[rng.integers(len(get_args(hint)))]
+    least, most = hint.__metadata__
+    return int(rng.choice([least, most, *rng.integers(least, most + 1, 2)]))
