@@ -6,6 +6,7 @@ import itertools
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -139,8 +140,11 @@ def test_shuffled_batches_hold_the_same_rows(file: Path) -> None:
     assert rows(1) != rows(None) and rows(1) == rows(1) and sorted(rows(1)) == rows(None)
 
 
-def test_torch_gets_the_same_batches(file: Path) -> None:
-    loader = torch.utils.data.DataLoader(Games(file).torch(64), batch_size=None)
+@pytest.mark.parametrize(
+    "workers", [{}, {"num_workers": 1, "multiprocessing_context": "spawn"}], ids=["here", "spawned"]
+)
+def test_torch_gets_the_same_batches(workers: dict[str, Any], file: Path) -> None:
+    loader = torch.utils.data.DataLoader(Games(file).torch(64), batch_size=None, **workers)
     for tensors, arrays in zip(loader, Games(file).batches(64), strict=True):
         assert {name: tensors[name].numpy().tobytes() for name in tensors} == {n: arrays[n].tobytes() for n in arrays}
 

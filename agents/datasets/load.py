@@ -39,9 +39,13 @@ class Games:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = path
+        self.path = Path(path).absolute()
         self._file, self.about = open_games(path)
         self.columns = tuple(self._file.schema_arrow.names)
+
+    def __reduce__(self) -> tuple[type[Games], tuple[str | Path]]:
+        """Another process, such as a worker that loads data, opens the file by its path."""
+        return Games, (self.path,)
 
     def __len__(self) -> int:
         """The number of decisions."""
