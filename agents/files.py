@@ -1,14 +1,16 @@
-"""Files that survive: written beside the old file, flushed, and renamed over it; and the only reader of JSON from outside."""
+"""Files that survive: written beside the old file or directory, flushed, and put in its place; and the only reader of JSON from outside."""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import json
 import os
 import re
 import shutil
 import stat
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -155,13 +157,64 @@ def write_atomic(path: str | Path, write: Callable[[str], None]) -> None:
     os.close(handle)
     try:
         write(temporary)
-        with open(temporary, "rb") as file:
-            os.fsync(file.fileno())
+        _flush(temporary)
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def replacing(directory: Path, keep: bool = False) -> Iterator[Path]:
+    """A new directory that takes the place of ``directory`` once it is filled; files that belong together change together.
+
+    Whoever is killed leaves the old directory or the new one. Only where the system cannot exchange two directories, a kill between two
+    renames leaves the old one under another name (``.NAME.*/before``).
+
+    Args:
+        directory: to make or to replace, with everything in it.
+        keep: whether the new directory begins as a copy of the old one, and not empty.
+
+    Raises:
+        OSError: if it cannot be written; the old directory is left as it was.
+    """
+    directory = Path(os.path.realpath(directory))
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    _drop_left_over(directory)
+    with tempfile.TemporaryDirectory(prefix=f".{directory.name}.", dir=directory.parent) as beside:
+        made, before = Path(beside) / directory.name, Path(beside) / "before"
+        if keep and directory.exists():
+            shutil.copytree(directory, made)
+        else:
+            made.mkdir()
+        yield made
+        for path in made.rglob("*"):
+            if path.is_file():
+                _flush(path)
+        if not directory.exists():
+            made.rename(directory)
+        elif not _exchange(made, directory):
+            directory.rename(before)
+            try:
+                made.rename(directory)
+            except BaseException:
+                before.rename(directory)
+                raise
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swaps two directories in one step; returns ``False`` if the system or the file system cannot."""
+    library, here, swap = ctypes.CDLL(None), -100, 2
+    a, b = os.fsencode(one), os.fsencode(other)
+    if sys.platform == "linux" and hasattr(library, "renameat2"):
+        return library.renameat2(here, a, here, b, swap) == 0
+    return sys.platform == "darwin" and library.renamex_np(a, b, swap) == 0
+
+
+def _flush(path: str | Path) -> None:
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
 
 
 def _check_replaceable(path: Path) -> None:
@@ -170,13 +223,17 @@ def _check_replaceable(path: Path) -> None:
 
 
 def _drop_left_over(path: Path) -> None:
-    """Removes temporary files that killed writers left beside a file; a writer at work has a younger one."""
+    """Removes temporary files and directories that killed writers left beside a path; a writer at work has a younger one."""
     oldest = time.time() - LEFT_OVER_SECONDS
     name = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}")
     with contextlib.suppress(OSError), os.scandir(path.parent) as entries:
         for entry in entries:
-            if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False) and entry.stat().st_mtime < oldest:
+            if not name.fullmatch(entry.name) or entry.stat(follow_symlinks=False).st_mtime >= oldest:
+                continue
+            if entry.is_file(follow_symlinks=False):
                 os.unlink(entry)
+            elif entry.is_dir(follow_symlinks=False) and not os.path.exists(Path(entry) / "before"):
+                shutil.rmtree(entry)
 
 
 @contextmanager

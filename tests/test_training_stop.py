@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from agents.learning.run import TrainingRun
 from agents.network.card import model_card
 from agents.network.checkpoint import load_checkpoint
 from ginenv.errors import GinError
+from tests.support.faults import Killed
 
 TINY = {
     "games": 8,
@@ -173,3 +176,33 @@ def test_a_run_too_short_to_imitate_says_so(tmp_path: Path, capsys: pytest.Captu
     assert "the time was up after" in capsys.readouterr().out
     begun(tmp_path / "whole", minutes=1e-6, decisions=10**9).train()
     assert "the time was up" not in capsys.readouterr().out
+
+
+def test_a_batch_that_a_killed_run_repeats_stands_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    accumulators = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    begun(tmp_path).train()
+    train = runs.train
+
+    def train_until_killed(learner: Any, after_batch: Any) -> None:
+        train(learner, lambda figures: after_batch(figures) and learner.batches < 4)
+        raise Killed
+
+    monkeypatch.setattr(runs, "train", train_until_killed)
+    killed = begun(tmp_path, decisions=500)
+    with pytest.raises(Killed):
+        killed.train()
+    killed.writer.close()
+    killed.lock.release()
+    monkeypatch.setattr(runs, "train", train)
+    again = begun(tmp_path, decisions=500)
+    again.train()
+    read = accumulators.EventAccumulator(str(tmp_path / "tensorboard"), {"scalars": 0}).Reload()
+    for tag in ("charts/gin_rate", "losses/entropy"):
+        steps = [event.step for event in read.Scalars(tag)]
+        assert len(steps) == again.learner.batches > 4 and max(Counter(steps).values()) == 1
+
+
+def test_a_thread_may_train(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(begun(tmp_path).train).result()
+    assert load_checkpoint(tmp_path / "last")[1]["about"]["decisions"] > 0

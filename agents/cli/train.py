@@ -10,7 +10,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from agents.config import load_config
-from agents.files import check_own, check_writable, write_text, writing
+from agents.files import check_own, check_writable, replacing, write_text, writing
 from agents.reports.terminal import this_command
 from ginenv.errors import GinError
 
@@ -69,8 +69,8 @@ def train(
             f"{how} continues the run"
         )
     if export:
-        with writing(export):
-            shutil.copytree(out / "best", export, dirs_exist_ok=True)
+        with writing(export), replacing(export, keep=True) as made:
+            shutil.copytree(out / "best", made, dirs_exist_ok=True)
         print(f"exported {out / 'best'} to {export}")
 
 

@@ -28,9 +28,10 @@ class ResumeFiles:
     def save(self, state: dict[str, Any]) -> None:
         """Writes the newest file and keeps two older ones."""
         newest, newer, oldest = self.paths
-        if newer.exists():
-            newer.replace(oldest)
-        if newest.exists():
+        # A save that was broken off after the link has left one file under two names, and the older files are in their places.
+        if newest.exists() and not (newer.exists() and newer.samefile(newest)):
+            if newer.exists():
+                newer.replace(oldest)
             os.link(newest, newer)
         made = io.BytesIO()
         torch.save(state, made)

@@ -7,6 +7,7 @@ import platform
 import shutil
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -153,7 +154,8 @@ class TrainingRun:
                         f"{out / 'curve.json'} cannot be read ({reason_of(error)}); without it the curve begins anew"
                     ) from None
                 self.console.print(f"resumed at {self.learner.decisions:,} decisions")
-            self.writer = SummaryWriter(str(out / "tensorboard"))
+            # What was written after the state that is continued happens anew.
+            self.writer = SummaryWriter(str(out / "tensorboard"), purge_step=self.learner.decisions + 1)
         self.stopping = False
         self.began = time.time()
         self.first_decisions, self.first_batches = self.learner.decisions, self.learner.batches
@@ -166,9 +168,11 @@ class TrainingRun:
         Returns:
             Whether it came to its end and was measured there.
         """
-        for stop in (signal.SIGINT, signal.SIGTERM):
-            # A shell starts background jobs with interrupts ignored.
-            signal.signal(stop, self._ask_to_stop)
+        if threading.current_thread() is threading.main_thread():
+            # No other thread gets signals.
+            for stop in (signal.SIGINT, signal.SIGTERM):
+                # A shell starts background jobs with interrupts ignored.
+                signal.signal(stop, self._ask_to_stop)
         if self.is_finished:
             return self._end()
         train(self.learner, self._after_batch)
@@ -207,9 +211,9 @@ class TrainingRun:
     def _remove_earlier(self) -> None:
         """Removes the earlier run, so that none of its files is taken for this run's, whenever this run is killed."""
         with writing(self.out):
-            for path in self.out.glob("resume*.pt*"):
+            for path in (*self.out.glob("resume*.pt*"), *self.out.glob("curve.json")):
                 path.unlink()
-            for name in ("last", "best"):
+            for name in ("last", "best", "tensorboard"):
                 if (self.out / name).exists():
                     shutil.rmtree(self.out / name)
 
@@ -247,13 +251,15 @@ class TrainingRun:
             if now - self.last_print > (10 if self.console.is_terminal else LINE_SECONDS):
                 self.last_print = now
                 self._progress(figures, speed, minutes)
-            if now - self.last_panel > self.config.panel_every * 60:
-                self._panel()
-                self.last_panel = time.time()
+        is_due = self.main and now - self.last_panel > self.config.panel_every * 60
+        # Saved before it is measured: a run that goes on after a kill is at no point of the curve for a second time.
         # The other processes wait here while the panel is measured; all save the same batch.
-        if learner.workers.any(now - self.last_save > self.config.save_every * 60):
+        if learner.workers.any(is_due or now - self.last_save > self.config.save_every * 60):
             learner.save()
             self.last_save = time.time()
+        if is_due:
+            self._panel()
+            self.last_panel = time.time()
         if self.stopping and self.main:
             print("interrupted; saving", flush=True)
         return not (self.stopping or (self.config.minutes and minutes >= self.config.minutes))

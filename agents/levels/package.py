@@ -6,7 +6,6 @@ A level can also be passed on as a single file (``agents.levels.parcel``).
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +15,7 @@ from agents.arena.series import play_series
 from agents.bots.heuristics import make_formula
 from agents.config import override, parse_config
 from agents.deals import Domain
-from agents.files import read_json_object, write_json
+from agents.files import read_json_object, replacing, write_json, writing
 from agents.levels.answers import ANSWERS, Answers
 from agents.levels.bench.rating import RATING, read_rating
 from agents.levels.level import (
@@ -77,7 +76,7 @@ def build_level(
         _refuse_full(directory)
     elif not replace:
         raise LevelError(f"{directory} holds a level already; name another directory, or replace it (--replace)")
-    with _made_beside(directory) as made:
+    with _replacing(directory) as made:
         _take_checkpoint(source, made)
         drop_context(made)
         metadata = read_metadata(made)
@@ -127,7 +126,7 @@ def convert_level(directory: Path) -> str:
     used = [name for name in _GONE if settings.pop(name, 0)]
     if "bot" in used:
         raise LevelError(f"level {directory}: bot is true, but a level must be played by its network or by a search")
-    with _made_beside(directory) as made:
+    with _replacing(directory) as made:
         shutil.copytree(directory, made, dirs_exist_ok=True)
         drop_context(made)
         checked = parse_config(settings, LevelSettings, f"level {directory}")
@@ -201,7 +200,7 @@ def _refuse_full(directory: Path) -> None:
 
 def _copy(source: Path, directory: Path) -> Level:
     _refuse_full(directory)
-    with _made_beside(directory) as made:
+    with _replacing(directory) as made:
         for file in (*files_of(source), RATING):
             if file != RATING or (source / file).is_file():
                 shutil.copyfile(source / file, made / file)
@@ -209,16 +208,7 @@ def _copy(source: Path, directory: Path) -> Level:
 
 
 @contextmanager
-def _made_beside(directory: Path) -> Iterator[Path]:
+def _replacing(directory: Path) -> Iterator[Path]:
     """A new empty directory that replaces ``directory`` once it is filled; an error leaves nothing half-written."""
-    try:
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{directory.name}.", dir=directory.parent) as beside:
-            made = Path(beside) / directory.name
-            made.mkdir()
-            yield made
-            if directory.exists():
-                directory.rename(Path(beside) / "before")
-            made.rename(directory)
-    except OSError as error:
-        raise LevelError(f"{directory} cannot be written ({error.strerror or error})") from None
+    with writing(directory), replacing(directory) as made:
+        yield made

@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save
 from torch import nn
 
 from agents.config import WIDEST
-from agents.files import JsonError, read_json, write_bytes, write_json, writing
+from agents.files import JsonError, read_json, replacing, write_bytes, write_json, writing
 from agents.network.nets import NUM_CONDITIONS, NUM_FUTURE, Actor, Critic, Network
 from ginenv.actions import NUM_ACTIONS
 from ginenv.encoding import OBSERVATION_SIZE, OBSERVATION_VERSION
@@ -68,7 +68,7 @@ def save_checkpoint(
     """Writes a checkpoint.
 
     Args:
-        directory: made if it does not exist; an older checkpoint in it is replaced, weights first.
+        directory: made if it does not exist; an older checkpoint in it is replaced as a whole, other files in it stay.
         actor: the network.
         widths: of its hidden layers.
         about: how it was made (rules, steps, seed, results, command); plain JSON values.
@@ -76,20 +76,20 @@ def save_checkpoint(
         critic_widths: of its hidden layers.
         reward: what the critic predicts, ``points`` or ``game`` (see ``TrainConfig``).
     """
-    directory = Path(directory)
-    metadata: dict[str, Any] = _VERSION | {
-        "context": actor.context,
-        "heuristic_features": actor.heuristic_features,
-        "share_suits": actor.share_suits,
-        "widths": list(widths),
-        "weights_sha256": save_weights(directory / WEIGHTS, actor),
-        "critic": None,
-        "about": about,
-    }
-    if critic is not None:
-        digest = save_weights(directory / CRITIC, critic)
-        metadata["critic"] = {"widths": list(critic_widths), "reward": reward, "weights_sha256": digest}
-    write_json(directory / METADATA, metadata)
+    with replacing(Path(directory), keep=True) as made:
+        metadata: dict[str, Any] = _VERSION | {
+            "context": actor.context,
+            "heuristic_features": actor.heuristic_features,
+            "share_suits": actor.share_suits,
+            "widths": list(widths),
+            "weights_sha256": save_weights(made / WEIGHTS, actor),
+            "critic": None,
+            "about": about,
+        }
+        if critic is not None:
+            digest = save_weights(made / CRITIC, critic)
+            metadata["critic"] = {"widths": list(critic_widths), "reward": reward, "weights_sha256": digest}
+        write_json(made / METADATA, metadata)
 
 
 def read_metadata(directory: str | Path) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.files import read_json, write_json
+from agents.files import read_json, replacing, write_json
 from agents.network.checkpoint import CheckpointError, load_weights, read_metadata, save_weights
 from agents.network.nets import has_bfloat16_units
 from agents.search.hand_features import MOST_DISCARDS, NUM_FEATURES
@@ -110,11 +110,11 @@ class HandReading:
 
 def save_hand_model(directory: Path, model: HandModel, network_sha256: str, about: dict[str, Any]) -> None:
     """Writes a model beside the network whose hands it weighs."""
-    digest = save_weights(directory / WEIGHTS, model)
-    write_json(
-        directory / METADATA,
-        _VERSION | {"weights_sha256": digest, "network_sha256": network_sha256, "about": about},
-    )
+    with replacing(directory, keep=True) as made:
+        digest = save_weights(made / WEIGHTS, model)
+        write_json(
+            made / METADATA, _VERSION | {"weights_sha256": digest, "network_sha256": network_sha256, "about": about}
+        )
 
 
 def keep_hand_model(directory: str | Path, before: str) -> None:
