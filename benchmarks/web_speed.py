@@ -70,10 +70,14 @@ class Server:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         self.listen, self.processor = time.perf_counter() - began, self.used()
-        found = re.search(r"http://([^:]+):(\d+)/", line)
+        found = re.search(r"http://([^:]+):(\d+)(/\S+)", line)
         if found is None:
             raise SystemExit(f"gin web did not start: {line!r}")
         self._line = http.client.HTTPConnection(found[1], int(found[2]), timeout=_PATIENCE)
+        self._line.request("GET", found[3])
+        answer = self._line.getresponse()
+        answer.read()
+        self._cookie = (answer.getheader("Set-Cookie") or "").partition(";")[0]
 
     def __enter__(self) -> Self:
         return self
@@ -92,7 +96,7 @@ class Server:
 
     def ask(self, path: str, fields: dict[str, str] | None = None, part: bool = False) -> str:
         """Fetches a page or, with ``part``, what a page asks for to replace a part of itself."""
-        headers = {"HX-Request": "true"} if part else {}
+        headers = {"Cookie": self._cookie} | ({"HX-Request": "true"} if part else {})
         if fields is None:
             self._line.request("GET", path, headers=headers)
         else:

@@ -340,6 +340,7 @@ def test_an_opponent_that_is_lost_gets_a_sentence_and_the_game_stays(guest, tmp_
     assert "cannot play" not in shown and "formula passes on the K♦" in shown
     # One that cannot even begin leaves the game that there was.
     command = f"cmd:{shlex.quote(sys.executable)} {program}"
+    ann.seat.session.allowed.add(command)
     assert "Your opponent is" in plain(ann.post("/options", opponent=command))
     shown = plain(ann.post("/new", sure="1"))
     assert "Ann is at the table" in shown and "unfinished game: Ann 0, formula 0" in shown

@@ -19,7 +19,7 @@ from ginenv.rules import PRESETS
 from ginenv.text import format_position
 from tests.support.hidden import deal_hidden_anew
 from tests.support.session_scenes import LOOSE, NO_MELD, deck, prepared
-from tests.support.web_scenes import Guest, attribute, plain
+from tests.support.web_scenes import Guest, attribute, browser_of, plain
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -101,7 +101,7 @@ def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_pat
     from agents.levels.words import findings
 
     level = str(directory)
-    ann = guest(rules="openspiel", opponent=level)
+    ann = guest(rules="openspiel", opponent=level, allowed=[level])
     assert "not learned from any of your hands yet" in ann.get(f"/learned?level={level}")
     for _ in range(4):
         ann.post("/new", sure="1")
@@ -131,7 +131,7 @@ def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_pat
 
 def test_what_a_level_gained_is_the_later_half_of_its_hands_less_the_earlier_one(guest, directory):
     level = str(directory)
-    ann = guest(rules="openspiel", opponent=level)
+    ann = guest(rules="openspiel", opponent=level, allowed=[level])
     for _ in range(13):
         ann.post("/new", sure="1")
         while not ann.seat.live.match.is_over:
@@ -166,7 +166,7 @@ def test_two_agents_are_watched_step_by_step(guest):
         ({"first": "nobody", "second": "formula", "rules": "gr", "seed": ""}, "unknown player"),
         ({"first": "simple", "second": "formula", "rules": "grr", "seed": ""}, "unknown preset"),
         ({"first": "simple", "second": "formula", "rules": "gr", "seed": "-1"}, "a seed is a whole number"),
-        ({"first": "simple", "second": "cmd:cat", "rules": "gr", "seed": "1"}, "watch it without one"),
+        ({"first": "simple", "second": "cmd:cat", "rules": "gr", "seed": "1"}, "unknown player &#39;cmd:cat&#39;"),
     ]:
         answer = ann.client.post("/watch", data=wrong)
         assert answer.status_code == 400 and words in answer.text, wrong
@@ -331,12 +331,8 @@ def test_unknown_pages_and_files_are_refused_in_words(guest):
 
 
 def test_the_first_visit_asks_for_a_name(tmp_path):
-    from starlette.testclient import TestClient
-
-    from agents.web.server import make_app
-
     house = House(Home(tmp_path))
-    client = TestClient(make_app(house), base_url="http://127.0.0.1:8377")
+    client = browser_of(house)
     assert "Who plays?" in client.get("/table").text
     assert "Zoë is at the table" in client.post("/players", data={"do": "create", "name": "Zoë"}).text
     answer = client.post("/players", data={"do": "create", "name": "|"})

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import http.cookiejar
+import json
 import os
 import re
 import signal
@@ -10,7 +13,6 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.parse
 import urllib.request
 from pathlib import Path
@@ -24,6 +26,7 @@ from agents.web.safety import is_loopback
 from agents.web.seat import House
 from agents.web.server import make_app
 from ginenv.errors import GinError
+from tests.support.web_scenes import browser_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -43,7 +46,7 @@ def status(client: TestClient, **headers: str) -> int:
 
 
 def test_foreign_hosts_and_origins_are_refused(house):
-    client = TestClient(make_app(house), base_url=OURS)
+    client = browser_of(house)
     for host in ("127.0.0.1:8377", "localhost:8377", "[::1]:8377", "LOCALHOST"):
         assert client.get("/", headers={"Host": host}).status_code == 200, host
     for host in (
@@ -57,7 +60,7 @@ def test_foreign_hosts_and_origins_are_refused(house):
     ):
         answer = client.get("/", headers={"Host": host})
         assert answer.status_code == 421 and "Ann" not in answer.text, host
-    for origin in ("https://evil.example", "null", "http://127.0.0.1:9999", "http://localhost:8377"):
+    for origin in ("https://evil.example", "null", "http://127.0.0.1:9999", "http://localhost:8377", "http://[x", ""):
         assert status(client, Origin=origin) == 403, origin
     assert status(client, **{"Sec-Fetch-Site": "cross-site"}) == 403
     assert status(client, **{"Sec-Fetch-Site": "same-site"}) == 403
@@ -66,18 +69,53 @@ def test_foreign_hosts_and_origins_are_refused(house):
     assert status(client, Origin=OURS) == 303 and seat.session.file.game is not None
 
 
-def test_elsewhere_than_on_loopback_a_token_is_asked_for(house):
-    app = make_app(house, host="0.0.0.0", token="secret-token")
-    client = TestClient(app, base_url="http://192.168.1.7:8377")
-    for path in ("/", "/table", "/static/table.css", "/?token=wrong", "/?token="):
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_a_token_is_asked_for_wherever_it_listens(house, host):
+    app = make_app(house, "secret-token", {"used-up"}, host)
+    client = TestClient(app, base_url=OURS)
+    for path in ("/", "/table", "/static/table.css", "/?token=wrong", "/?token=", "/?token=%FF"):
         answer = client.get(path)
         assert answer.status_code == 403 and "token" in answer.text and "Ann" not in answer.text
-    client.cookies.set("gin_token", "wrong")
-    assert client.get("/").status_code == 403
-    client.cookies.clear()
-    first = client.get("/?token=secret-token", follow_redirects=False)
-    assert first.status_code == 303 and first.headers["location"] == "/" and "HttpOnly" in first.headers["set-cookie"]
+    first = client.get("/?token=secret-token&at=3", follow_redirects=False)
+    assert first.status_code == 303 and first.headers["location"] == "/?at=3"
+    assert "httponly; samesite=" in first.headers["set-cookie"]
     assert "Ann is at the table" in client.get("/").text
+    # What a browser's command line shows to others is good once.
+    second, third = (TestClient(app, base_url=OURS) for _ in range(2))
+    assert second.get("/?token=used-up").status_code == 200 and third.get("/?token=used-up").status_code == 403
+
+
+def test_a_cookie_that_this_server_did_not_sign_makes_nobody_anybody(house):
+    house.create("Bob")
+    client = browser_of(house)
+    client.post("/players", data={"do": "switch", "name": "Bob"})
+    assert "Bob is at the table" in client.get("/").text
+    ((name, signed),) = client.cookies.items()
+    other = browser_of(house)
+    other.post("/players", data={"do": "switch", "name": "Ann"})
+    ((_, elsewhere),) = other.cookies.items()
+    data = base64.b64encode(json.dumps({"admitted": True, "player": "Ann"}).encode()).decode()
+    forged = [data, f"{data}.{signed.partition('.')[2]}", elsewhere, "Ann", "\xff", signed[:-1], ""]
+    for cookie in [f"{name}={value}" for value in forged] + ["gin_player=Ann", "gin_token=the-token"]:
+        answer = TestClient(client.app, base_url=OURS).get("/", headers={"Cookie": cookie.encode("latin-1")})
+        assert answer.status_code == 403 and "Ann" not in answer.text, cookie
+    client.cookies.set("gin_player", "Ann")
+    assert "Bob is at the table" in client.get("/").text
+
+
+def test_a_name_that_the_command_line_gave_is_no_foreign_host(house):
+    client = browser_of(house, names=["Cards.Example"])
+    for host in ("cards.example", "cards.example:443", "127.0.0.1:8377"):
+        assert client.get("/", headers={"Host": host}).status_code == 200, host
+    assert status(client, Host="cards.example", Origin="https://cards.example") == 303
+    assert status(client, Host="cards.example", Origin="https://evil.example") == 403
+    answer = client.get("/", headers={"Host": "other.example"})
+    assert answer.status_code == 421 and "'other.example'" in answer.text and "--allow-host" in answer.text
+
+
+def test_elsewhere_than_on_loopback_addresses_are_known_and_names_are_not(house):
+    client = browser_of(house, host="0.0.0.0")
+    assert client.get("/", headers={"Host": "192.168.1.7:8377"}).status_code == 200
     # A name that somebody had resolve to this machine is no address of it.
     assert client.get("/", headers={"Host": "evil.example:8377"}).status_code == 421
     assert status(client, Origin="http://evil.example") == 403
@@ -86,7 +124,7 @@ def test_elsewhere_than_on_loopback_a_token_is_asked_for(house):
 
 
 def test_pages_keep_to_themselves(house):
-    client = TestClient(make_app(house), base_url=OURS)
+    client = browser_of(house)
     headers = client.get("/").headers
     assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'")
     assert "frame-ancestors 'none'" in headers["content-security-policy"]
@@ -98,7 +136,7 @@ def test_pages_keep_to_themselves(house):
 
 
 def test_bodies_are_bounded_and_checked(house):
-    client = TestClient(make_app(house), base_url=OURS)
+    client = browser_of(house)
     assert client.post("/replay", content=b"text=" + b"x" * 2_100_000).status_code == 413
 
     def stream():
@@ -108,18 +146,19 @@ def test_bodies_are_bounded_and_checked(house):
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     assert client.post("/replay", content=stream(), headers=form).status_code == 413
     assert client.post("/options", content="&".join(f"a{n}=1" for n in range(500)), headers=form).status_code == 400
+    odd = client.post("/table", content=b"\xff\xfe%%%=&&=;%ff=%ff", headers=form)
+    assert odd.status_code == 200
     for body, kind in [
-        (b"\xff\xfe%%%=&&=;", form["Content-Type"]),
         (b"--x\r\n", "multipart/form-data; boundary=x"),
+        (b"--x\r\n", "multipart/form-data; boundary=x; charset=punycode"),
         (b"{", "application/json"),
     ]:
-        assert client.post("/table", content=body, headers={"Content-Type": kind}).status_code in (200, 400)
+        assert client.post("/table", content=body, headers={"Content-Type": kind}).status_code == 415
     assert client.get("/").status_code == 200
 
 
 def test_the_vendored_script_is_the_one_that_is_named():
     import hashlib
-    import json
 
     folder = Path(__file__).parents[1] / "agents" / "web" / "static"
     about = json.loads((folder / "htmx.json").read_text())
@@ -155,12 +194,15 @@ class Server:
         assert self.process.stdout is not None
         self.line = self.process.stdout.readline()
         self.seconds = time.monotonic() - started
-        found = re.search(r"http://\S+", self.line)
-        self.address = found[0].rstrip("/") if found else ""
+        found = re.search(r"(http://\S+)/(\?token=\S+)", self.line)
+        self.address, entrance = found.groups() if found else ("", "")
+        self.cookies = http.cookiejar.CookieJar()
+        self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.cookies))
+        self.ask(f"/{entrance}")
 
     def ask(self, path: str, fields: dict[str, str] | None = None) -> str:
         data = urllib.parse.urlencode(fields).encode() if fields is not None else None
-        with urllib.request.urlopen(urllib.request.Request(self.address + path, data), timeout=300) as answer:
+        with self._opener.open(self.address + path, data, timeout=300) as answer:
             return answer.read().decode()
 
     def kill(self) -> None:
@@ -206,6 +248,7 @@ def killed_at_random(home: Path, kills: int, seed: int) -> int:
                 port = urllib.parse.urlsplit(server.address).port
                 with socket.create_connection(("127.0.0.1", port)) as connection:
                     head = f"POST /table HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {len(body)}\r\n"
+                    head += "".join(f"Cookie: {each.name}={each.value}\r\n" for each in server.cookies)
                     connection.sendall(f"{head}Content-Type: application/x-www-form-urlencoded\r\n\r\n".encode() + body)
                     time.sleep(float(rng.random() * 0.05))
                     server.kill()

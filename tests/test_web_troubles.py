@@ -12,10 +12,9 @@ from agents.play.store import Home
 from agents.web import ready
 from agents.web.jobs import Jobs
 from agents.web.seat import House
-from agents.web.server import make_app
 from ginenv.errors import GinError
 from tests.support.session_scenes import KNOCKS, LOOSE, NO_MELD, deck, prepared
-from tests.support.web_scenes import ADDRESS, Guest, plain
+from tests.support.web_scenes import ADDRESS, TOKEN, Guest, browser_of, plain
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -66,6 +65,7 @@ def test_an_opponent_that_cannot_begin_again_leaves_the_game_and_a_sentence(gues
     ann.seat.live.opponent = Failing(GinError("the program has ended"))
     assert "cannot play: the program has ended" in plain(ann.do(do="pass"))
     ann.seat.live.game.opponent = "cmd:/nowhere/gone"
+    ann.seat.session.allowed.add("cmd:/nowhere/gone")
     ann.seat.live.save()
     answer = ann.client.post("/table", data={"do": "again"}, headers=PART)
     assert answer.headers["HX-Redirect"] == "/"
@@ -91,7 +91,7 @@ def test_bad_input_is_a_sentence_on_the_page_and_the_game_stays(guest):
     for path, fields, words in [
         ("/options", {"frobnicate": "on"}, "unknown option 'frobnicate'"),
         ("/options", {"sort": "colour"}, "option sort must be one of"),
-        ("/options", {"opponent": "cmd:/no/such/program"}, "does not exist or cannot be run"),
+        ("/options", {"opponent": "cmd:/no/such/program"}, "unknown player 'cmd:/no/such/program'"),
         ("/rules", {"preset": "gr", "target": "-4"}, "rule target must be a whole number"),
         ("/replay", {"text": "hello"}, "This record cannot be played again: line 1: expected 'ginrecord 1 hand'"),
         ("/records", {"text": "hello"}, "This record cannot be added: line 1"),
@@ -113,7 +113,7 @@ def test_a_seat_that_is_taken_leaves_a_way_to_another_one(tmp_path):
     there = House(Home(tmp_path))
     there.create("Ann")
     here = House(Home(tmp_path))
-    client = TestClient(make_app(here), base_url=ADDRESS)
+    client = browser_of(here)
     answer = client.get("/")
     assert answer.status_code == 409 and "playing at another table already" in answer.text
     assert 'class="button" href="/players"' in answer.text
@@ -128,6 +128,7 @@ def test_a_browser_stays_its_player_whoever_comes_in_another_one(guest):
     ann = guest()
     assert "Ann is at the table" in ann.get("/")
     other = TestClient(ann.client.app, base_url=ADDRESS)
+    other.get(f"/?token={TOKEN}")
     assert "Bob is at the table" in other.post("/players", data={"do": "create", "name": "Bob"}).text
     assert "Ann is at the table" in ann.get("/")
     assert "Ann (you)" in plain(ann.get("/players")) and "Bob (you)" in plain(other.get("/players").text)

@@ -76,7 +76,7 @@ COMMANDS = {
 
 # Modules that not every command needs, and the extras that install them; the others are in the extra of the command.
 EXTRAS = {"tensorboard": "train", "pyarrow": "data", "onnx": "onnx", "onnxruntime": "onnx", "onnxscript": "onnx"}
-EXTRAS |= dict.fromkeys(("starlette", "uvicorn", "multipart", "python_multipart"), "web")
+EXTRAS |= dict.fromkeys(("starlette", "uvicorn", "itsdangerous"), "web")
 EXTRAS |= dict.fromkeys(("safetensors", "torch"), "agents")
 
 STOPS = (signal.SIGINT, signal.SIGTERM)

@@ -108,8 +108,8 @@ def choices(name: str) -> tuple[str, ...]:
 
 def opponent_name(spec: str, easy: bool) -> str:
     """An opponent as the table, the statistics and records call it."""
-    path = Path(spec)
     # The end of a directory's path says enough; in a record, both names share a line.
-    name = "/".join(path.parts[-2:]) if len(path.parts) > 2 and path.is_dir() else spec
+    parts = Path(spec).parts
+    name = "/".join(parts[-2:]) if len(parts) > 2 and not spec.startswith("cmd:") else spec
     name = " ".join(name.replace("|", "/").encode(errors="backslashreplace").decode().split())
     return f"{name} (easy game)" if easy else name

@@ -6,9 +6,11 @@ Any table uses it, in a terminal or elsewhere: it shows nothing and asks nothing
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from agents.files import write_text, writing
+from agents.play.allowed import check_allowed
 from agents.play.game import Game
 from agents.play.live import LiveGame
 from agents.play.moves import count
@@ -36,15 +38,25 @@ class Session:
         file: the player's file.
         seed: seed of the first new game; when left out, every game is a different one.
         freeze: levels do not learn in this session, whatever the player's option says, until the option is set.
+        allowed: programs and directories that may play; the person named them, not the store.
 
     Attributes:
+        allowed: these names; a table adds what the person types.
         game: the game in play, or None.
     """
 
-    def __init__(self, home: Home, file: PlayerFile, seed: int | None = None, freeze: bool = False) -> None:
+    def __init__(
+        self,
+        home: Home,
+        file: PlayerFile,
+        seed: int | None = None,
+        freeze: bool = False,
+        allowed: Iterable[str] = (),
+    ) -> None:
         self.home = home
         self.file = file
         self.freeze = freeze
+        self.allowed = set(allowed)
         self.game: LiveGame | None = None
         self._seed = seed
 
@@ -109,7 +121,12 @@ class Session:
             raise
         return self.game
 
+    def check_player(self, name: str) -> None:
+        """Refuses a player that may not play here (see ``check_allowed``)."""
+        check_allowed(name, self.allowed)
+
     def _opponent(self, spec: str, easy: bool = False, seed: int = 0) -> Player:
+        self.check_player(spec)
         learns = self.options.learning and not self.freeze
         return make_opponent(spec, easy, seed, self.file.name, self.home.path, learns)
 

@@ -135,7 +135,7 @@ def _form(asked: Asked, status: int = 200) -> Response:
         "second": "formula",
     }
     fields = {name: asked.form.get(name, value) for name, value in usual.items()}
-    return asked.page("analysis_form.html", status, opponents=opponents(), here="/analysis", **fields)
+    return asked.page("analysis_form.html", status, opponents=opponents(asked), here="/analysis", **fields)
 
 
 def _value(value: float | None, unit_is_points: bool, sign: bool = False) -> str:
@@ -279,6 +279,8 @@ def analyse_seed(asked: Asked) -> Response:
     try:
         if (seed := seed_of(form)) is None:
             raise GinError("it needs a seed")
+        for name in players:
+            asked.seat.session.check_player(name)
         if any(name.startswith("cmd:") for name in players):
             raise GinError("a program could find out which cards a seed deals; choose agents")
         subject = deal_and_play("".join(form.get("rules", "").split()), seed, players)

@@ -18,10 +18,10 @@ from agents.files import check_directory
 from agents.play.store import Home, default_home
 from agents.web.jobs import Job
 from agents.web.ready import make_ready
-from agents.web.safety import is_loopback
 from agents.web.seat import House
 from agents.web.server import make_app
 from ginenv.errors import GinError, check_whole
+from ginenv.players import parse_player
 
 
 @dataclass
@@ -30,6 +30,8 @@ class Arguments:
 
     Attributes:
         host: address to listen on; any but this machine's own also lets in others who have the printed address with its token.
+        allow_host: a further name under which the table is reached, such as a proxy's; may be given several times.
+        allow: a program (cmd:PROGRAM) or the directory of a checkpoint or a level that may play; may be given several times.
         port: port to listen on; 0 takes any that is free.
         browser: open the page in a browser.
         home: directory of players, games and records; $GINENV_HOME if that is set.
@@ -39,6 +41,8 @@ class Arguments:
 
     host: str = "127.0.0.1"
     port: int = 8377
+    allow_host: tyro.conf.UseAppendAction[list[str]] = field(default_factory=list)
+    allow: tyro.conf.UseAppendAction[list[str]] = field(default_factory=list)
     browser: bool = True
     home: Path = field(default_factory=default_home)
     runs: Path = Path("runs")
@@ -70,20 +74,23 @@ def run(arguments: Sequence[str], program: str = "gin web") -> None:
     chosen = tyro.cli(Arguments, prog=program, args=arguments)
     check_whole("--port", chosen.port, 0, 65535)
     check_directory("runs", chosen.runs)
-    token = None if is_loopback(chosen.host) else secrets.token_urlsafe(24)
+    for name in chosen.allow:
+        parse_player(name)
+    # The browser's command line can be seen by other users of this machine, so what it holds opens the table only once.
+    token, once = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
     try:
-        house = House(Home(chosen.home), chosen.freeze)
+        house = House(Home(chosen.home), chosen.freeze, chosen.allow)
     except OSError as error:
         raise GinError(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}") from None
-    app = make_app(house, chosen.host, token, chosen.runs)
+    app = make_app(house, token, {once}, chosen.host, chosen.allow_host, chosen.runs)
     listening = _listen(chosen.host, chosen.port)
     port = listening.getsockname()[1]
     shown = socket.gethostname() if chosen.host in ("0.0.0.0", "::") else chosen.host
-    address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/" + (f"?token={token}" if token else "")
-    print(f"The table is at {address}\nCtrl-C leaves; every game is kept.", flush=True)
+    address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/?token="
+    print(f"The table is at {address}{token}\nCtrl-C leaves; every game is kept.", flush=True)
     app.state.ready = Job(make_ready)
     if chosen.browser:
-        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        threading.Thread(target=webbrowser.open, args=(address + once,), daemon=True).start()
     # No access log: paths and forms hold nothing secret, but a token must not appear in a log.
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.datastructures import QueryParams
@@ -14,9 +13,6 @@ from agents.web.fields import whole
 from agents.web.pages import page
 from agents.web.seat import House, Seat
 from ginenv.errors import GinError
-
-PLAYER_COOKIE = "gin_player"
-_YEAR = 365 * 24 * 3600
 
 
 class Asked:
@@ -29,6 +25,7 @@ class Asked:
         form: fields of the form that was sent.
         params: parameters in the path.
         htmx: whether a part of the page is wanted instead of the whole.
+        session: what the browser's signed cookie holds.
 
     Attributes:
         seat: seat of the player who asks.
@@ -43,8 +40,10 @@ class Asked:
         form: Mapping[str, str],
         params: Mapping[str, Any],
         htmx: bool,
+        session: dict[str, Any] | None = None,
     ) -> None:
         self.app, self.path, self.query, self.form, self.params, self.htmx = app, path, query, form, params, htmx
+        self.session = {} if session is None else session
         self.who = ""
         self._seat: Seat | None = None
 
@@ -99,9 +98,10 @@ class Asked:
 
     def go_as(self, seat: Seat) -> Response:
         """Redirects to the lobby as a player, whom this browser then remembers."""
-        return self.remembering(RedirectResponse("/", 303), seat)
+        self.remember(seat)
+        return RedirectResponse("/", 303)
 
-    def remembering(self, answer: Response, seat: Seat) -> Response:
-        """The answer with a cookie that makes this browser remember the player."""
-        answer.set_cookie(PLAYER_COOKIE, quote(seat.name), max_age=_YEAR, httponly=True, samesite="strict")
-        return answer
+    def remember(self, seat: Seat) -> None:
+        """Makes this browser's session remember the player."""
+        if self.session.get("player") != seat.name:
+            self.session["player"] = seat.name

@@ -60,6 +60,7 @@ def learned(asked: Asked) -> Response:
     """The page about one level."""
     session = asked.seat.session
     chosen = asked.query.get("level") or session.options.opponent
+    session.check_player(chosen)
     name = checked_level(chosen) if asked.query.get("level") or chosen.startswith("level-") else NAMES[0]
     level = load_level(name)
     values: dict[str, Any] = {
@@ -81,7 +82,8 @@ def learned(asked: Asked) -> Response:
 
 def reset(asked: Asked) -> Response:
     """Resets a level to how it was installed, if the form confirms it."""
-    name = checked_level(asked.form.get("level", ""))
+    asked.seat.session.check_player(asked.form.get("level", ""))
+    name = checked_level(asked.form["level"])
     with asked.seat.explained():
         if asked.form.get("sure"):
             asked.seat.say(reset_level(name, asked.seat.session.home.path))

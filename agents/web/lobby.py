@@ -45,10 +45,11 @@ _OPPONENT_TEXTS = {
 }
 
 
-def opponents() -> list[str]:
-    """Names that can be chosen without options, those with a description first."""
+def opponents(asked: Asked) -> list[str]:
+    """Names that can be chosen without options: those with a description first, what the command line named last."""
     names = [name for name in player_names() if name != "style"]
-    return [name for name in _OPPONENT_TEXTS if name in names] + [name for name in names if name not in _OPPONENT_TEXTS]
+    known = [name for name in _OPPONENT_TEXTS if name in names]
+    return [*known, *(name for name in names if name not in known), *asked.house.allowed]
 
 
 def lobby(asked: Asked) -> Response:
@@ -136,7 +137,7 @@ def rules(asked: Asked) -> Response:
         preset=preset,
         presets=PRESET_TEXTS,
         rules=shown,
-        opponents={name: _OPPONENT_TEXTS.get(name, "") for name in opponents()},
+        opponents={name: _OPPONENT_TEXTS.get(name, "") for name in opponents(asked)},
     )
 
 

@@ -1,7 +1,8 @@
-"""Who may ask: this machine alone, or whoever has the token; never another site's page.
+"""Who may use the table: whoever has the address that ``gin web`` printed; never another site's page.
 
-A page of another site can make a browser send requests here. Such requests carry that site's ``Origin``; if the site made its own name
-resolve to this machine, they carry that name as ``Host``. Both are refused.
+The address holds a token, which the first request moves into a signed session (a cookie): other users of this machine, who can reach the
+port as well, do not know it. A page of another site can make a browser send requests here. Such requests carry that site's ``Origin``; if
+the site made its own name resolve to this machine, they carry that name as ``Host``. Both are refused.
 """
 
 from __future__ import annotations
@@ -9,14 +10,13 @@ from __future__ import annotations
 import ipaddress
 import secrets
 import socket
-from http.cookies import CookieError, SimpleCookie
+from collections.abc import Collection
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-_COOKIE = "gin_token"
 # Pages fetch nothing from elsewhere, and no other page may show them in a frame. Charts carry their styles in attributes.
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
@@ -27,6 +27,7 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 LONGEST_BODY = 2_000_000
+_FORM = "application/x-www-form-urlencoded"
 
 
 def is_loopback(host: str) -> bool:
@@ -37,32 +38,31 @@ def is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-def _is_ours(host: str, bound: str) -> bool:
-    """Whether a ``Host`` names this machine: an address cannot be made to resolve to another, but a name has to be known."""
+def _name_in(host: str) -> str | None:
+    """The name or address in a ``Host``; None if it is malformed."""
     try:
-        name = urlsplit(f"//{host}").hostname or ""
+        return urlsplit(f"//{host}").hostname
     except ValueError:
-        return False
-    if is_loopback(bound):
-        return is_loopback(name)
-    try:
-        ipaddress.ip_address(name)
-        return True
-    except ValueError:
-        return name in ("localhost", bound.lower(), socket.gethostname().lower())
+        return None
 
 
 class Guard:
-    """Refuses foreign requests, and adds the headers that keep pages to themselves.
+    """Refuses foreign requests, and adds the headers that keep pages to themselves; works inside a ``SessionMiddleware``.
 
     Args:
         app: what is guarded.
         host: what the server listens on.
-        token: what a request has to bring, once in its address or in a cookie; None where the server listens on loopback only.
+        token: what a browser has to bring once, in an address; its session then says that it did.
+        once: tokens that are used up by the first request; the command line of a browser, which other users of this machine can
+            see, holds such a one.
+        names: further names under which the table may be reached.
     """
 
-    def __init__(self, app: ASGIApp, host: str, token: str | None = None) -> None:
-        self.app, self.host, self.token = app, host, token
+    def __init__(self, app: ASGIApp, host: str, token: str, once: set[str], names: Collection[str]) -> None:
+        self.app, self.host, self.token, self.once = app, host, token, once
+        self.names = {"localhost"} | {name.lower() for name in names}
+        if not is_loopback(host):
+            self.names |= {host.lower(), socket.gethostname().lower()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request, or lets the application do it."""
@@ -83,39 +83,44 @@ class Guard:
         refusal = self._refusal(scope)
         await (self.app if refusal is None else refusal)(scope, receive, guarded)
 
+    def _is_ours(self, name: str) -> bool:
+        """Whether a host is this machine: an address cannot be made to resolve to another one, but a name has to be known."""
+        if name in self.names:
+            return True
+        try:
+            return ipaddress.ip_address(name).is_loopback or not is_loopback(self.host)
+        except ValueError:
+            return False
+
     def _refusal(self, scope: Scope) -> ASGIApp | None:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        if not _is_ours(host, self.host):
-            return PlainTextResponse("This address is not this table's (a foreign Host).\n", 421)
+        name = _name_in(host)
+        if name is None or not self._is_ours(name):
+            words = f"This table is not known as {name or host!r}"[:200]
+            return PlainTextResponse(f"{words}; 'gin web --allow-host NAME' allows a name.\n", 421)
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origin is not None and origin.partition("://")[2] != host:
             return PlainTextResponse("Another site's page may not use this table (a foreign Origin).\n", 403)
-        if scope["method"] not in ("GET", "HEAD") and headers.get("sec-fetch-site", "same-origin") not in (
-            "same-origin",
-            "none",
-        ):
-            return PlainTextResponse("Another site's page may not use this table.\n", 403)
+        if scope["method"] not in ("GET", "HEAD"):
+            if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+                return PlainTextResponse("Another site's page may not use this table.\n", 403)
+            if headers.get("content-type", _FORM).partition(";")[0].strip().lower() != _FORM:
+                return PlainTextResponse(f"A form is sent as {_FORM}.\n", 415)
         length = headers.get("content-length", "0")
         if not length.isdecimal() or len(length) > 12 or int(length) > LONGEST_BODY:
             return PlainTextResponse(f"The request is too long; at most {LONGEST_BODY} bytes are read.\n", 413)
-        return self._without_token(scope, headers) if self.token else None
+        return self._without_token(scope)
 
-    def _without_token(self, scope: Scope, headers: Headers) -> ASGIApp | None:
-        assert self.token is not None
+    def _without_token(self, scope: Scope) -> ASGIApp | None:
         query = parse_qsl(scope["query_string"].decode("latin-1"))
-        if any(
-            name == "token" and secrets.compare_digest(value.encode(), self.token.encode()) for name, value in query
-        ):
-            # Moved from the address into a cookie, so that it appears in no link and no history.
+        given = {value for name, value in query if name == "token"}
+        if given & self.once or any(secrets.compare_digest(value.encode(), self.token.encode()) for value in given):
+            self.once -= given
+            scope["session"]["admitted"] = True
+            # The session has it from now on, so that the token appears in no link and no history.
             rest = urlencode([pair for pair in query if pair[0] != "token"])
-            answer = RedirectResponse(scope["path"] + (f"?{rest}" if rest else ""), 303)
-            answer.set_cookie(_COOKIE, self.token, httponly=True, samesite="strict")
-            return answer
-        try:
-            cookie = SimpleCookie(headers.get("cookie", "")).get(_COOKIE)
-        except CookieError:
-            cookie = None
-        if cookie is not None and secrets.compare_digest(cookie.value.encode(), self.token.encode()):
+            return RedirectResponse(scope["path"] + (f"?{rest}" if rest else ""), 303)
+        if scope["session"].get("admitted"):
             return None
         return PlainTextResponse("This table asks for its token: open the address that 'gin web' has printed.\n", 403)

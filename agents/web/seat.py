@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from agents.play.game import PERSON
 from agents.play.live import LiveGame, News
 from agents.play.moves import count
 from agents.play.session import Session
-from agents.play.store import Home
+from agents.play.store import Home, PlayerFile
 from agents.web.fields import whole
 from ginenv.actions import KNOCK, STOCK
 from ginenv.cards import card_name, parse_card
@@ -258,11 +258,13 @@ class House:
     Args:
         home: where everything is kept.
         freeze: whether levels do not learn while this server runs.
+        allowed: programs and directories that may play, as the command line named them.
     """
 
-    def __init__(self, home: Home, freeze: bool = False) -> None:
+    def __init__(self, home: Home, freeze: bool = False, allowed: Sequence[str] = ()) -> None:
         self.home = home
         self.freeze = freeze
+        self.allowed = tuple(allowed)
         self._seats: dict[str, Seat] = {}
         self._lock = threading.RLock()
 
@@ -275,14 +277,17 @@ class House:
         with self._lock:
             known = self.home.known(name)
             if known not in self._seats:
-                self._seats[known] = Seat(Session(self.home, self.home.open(known), freeze=self.freeze))
+                self._seats[known] = Seat(self._session(self.home.open(known)))
             return self._seats[known]
+
+    def _session(self, file: PlayerFile) -> Session:
+        return Session(self.home, file, freeze=self.freeze, allowed=self.allowed)
 
     def create(self, name: str) -> Seat:
         """Creates a player and opens the player's seat."""
         with self._lock:
             file = self.home.create(name)
-            seat = self._seats[file.name] = Seat(Session(self.home, file, freeze=self.freeze))
+            seat = self._seats[file.name] = Seat(self._session(file))
             return seat
 
     def free(self, name: str) -> None:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import AsyncIterator, Callable
+import secrets
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.sessions import SessionMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from agents.web.asked import PLAYER_COOKIE, Asked
+from agents.web.asked import Asked
 from agents.web.jobs import Jobs
 from agents.web.pages import STATIC, static_file
 from agents.web.safety import LONGEST_BODY, Guard
@@ -41,7 +43,7 @@ _PAGES = {
     "/learned": {"GET": "learned:learned", "POST": "learned:reset"},
     "/watch": {"GET": "watch:watch", "POST": "watch:begin"},
     "/records": {"GET": "watch:records", "POST": "watch:import_record"},
-    "/records/{number:int}.gin": {"GET": "watch:save_record"},
+    "/records/{number}.gin": {"GET": "watch:save_record"},
     "/replay": {"GET": "watch:replay", "POST": "watch:replay_text"},
     "/analysis": {"GET": "analysis:analysis", "POST": "analysis:analyse_text"},
     "/analysis/seed": {"POST": "analysis:analyse_seed"},
@@ -55,10 +57,10 @@ _PLAIN_WORDS = {404: "This address leads nowhere.", 405: "This address is for a 
 _FOR_ALL = ("/players",)
 
 
-def _answer(asked: Asked, name: str, cookie: str | None) -> Response:
+def _answer(asked: Asked, name: str) -> Response:
     handler, home = _handler(name), asked.house.home
-    # The one who asks is the player named by the browser's cookie, else whoever played last.
-    asked.who = (home.find(unquote(cookie)) if cookie else None) or home.last_player or ""
+    # The one who asks is the player that the browser's session names, else whoever played last.
+    asked.who = home.find(asked.session.get("player", "")) or home.last_player or ""
     if asked.path not in _FOR_ALL:
         try:
             if asked.who:
@@ -70,9 +72,9 @@ def _answer(asked: Asked, name: str, cookie: str | None) -> Response:
         except GinError:
             return asked.go("/players")
         with seat.lock:
-            answer = _handled(asked, handler)
-        # From now on this browser belongs to this player, whoever else plays in another one.
-        return answer if cookie else asked.remembering(answer, seat)
+            # From now on this browser belongs to this player, whoever else plays in another one.
+            asked.remember(seat)
+            return _handled(asked, handler)
     return _handled(asked, handler)
 
 
@@ -84,10 +86,10 @@ def _handled(asked: Asked, handler: Handler) -> Response:
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """The text fields of a form.
+    """The fields of a form; what is not UTF-8 in them is replaced.
 
     Raises:
-        HTTPException: if it cannot be read, or is too long.
+        HTTPException: if it is too long, or has too many fields.
     """
     if request.method != "POST":
         return {}
@@ -98,10 +100,10 @@ async def _form(request: Request) -> dict[str, str]:
         if read > LONGEST_BODY:
             raise HTTPException(413, f"The form is too long; at most {LONGEST_BODY} bytes are read.")
         body += chunk
-    # The stream is used up, so the parser gets what was read.
-    request._body = bytes(body)
-    async with request.form(max_files=0, max_fields=_MOST_FIELDS, max_part_size=LONGEST_BODY) as form:
-        return {name: value for name, value in form.multi_items() if isinstance(value, str)}
+    try:
+        return dict(parse_qsl(body.decode("latin-1"), keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+    except ValueError:
+        raise HTTPException(400, f"The form has too many fields; at most {_MOST_FIELDS} are read.") from None
 
 
 def _handler(name: str) -> Handler:
@@ -113,8 +115,10 @@ def _endpoint(name: str) -> Callable:
     async def endpoint(request: Request) -> Response:
         form = await _form(request)
         htmx = request.headers.get("hx-request") == "true"
-        asked = Asked(request.app, request.url.path, request.query_params, form, request.path_params, htmx)
-        return await run_in_threadpool(_answer, asked, name, request.cookies.get(PLAYER_COOKIE))
+        asked = Asked(
+            request.app, request.url.path, request.query_params, form, request.path_params, htmx, request.session
+        )
+        return await run_in_threadpool(_answer, asked, name)
 
     return endpoint
 
@@ -138,13 +142,22 @@ async def _problem(request: Request, error: Exception) -> Response:
     return asked.problem(status, heading, words)
 
 
-def make_app(house: House, host: str = "127.0.0.1", token: str | None = None, runs: Path = Path("runs")) -> Starlette:
+def make_app(
+    house: House,
+    token: str,
+    once: set[str] | None = None,
+    host: str = "127.0.0.1",
+    names: Collection[str] = (),
+    runs: Path = Path("runs"),
+) -> Starlette:
     """The application.
 
     Args:
         house: the seats; closed when the application ends.
+        token: what a browser has to bring once.
+        once: tokens that are good for one request only; they are removed as they are used.
         host: what the server will listen on.
-        token: what every request has to bring, or None.
+        names: further names under which the table may be reached.
         runs: the folder whose training runs and reports are shown.
     """
 
@@ -159,7 +172,16 @@ def make_app(house: House, host: str = "127.0.0.1", token: str | None = None, ru
         routes += [Route(path, _endpoint(name), methods=[method]) for method, name in handlers.items()]
     app = Starlette(
         routes=routes,
-        middleware=[Middleware(Guard, host=host, token=token)],
+        middleware=[
+            # A secret and a name for each start: what is not from this process is no session of it.
+            Middleware(
+                SessionMiddleware,
+                secret_key=secrets.token_urlsafe(32),
+                session_cookie=f"gin_{secrets.token_hex(4)}",
+                max_age=None,
+            ),
+            Middleware(Guard, host=host, token=token, once=set() if once is None else once, names=names),
+        ],
         exception_handlers={HTTPException: _problem, 500: _problem},
         lifespan=lifespan,
     )

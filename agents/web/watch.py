@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 
 from agents.network.player import NetworkPlayer
@@ -15,7 +16,7 @@ from agents.play.options import variation
 from agents.reports.beliefs import belief_logits
 from agents.web.asked import Asked
 from agents.web.belief_map import belief_map
-from agents.web.fields import seed_of
+from agents.web.fields import seed_of, whole
 from agents.web.lobby import opponents
 from agents.web.pages import page, table_picture
 from agents.web.show import sheet_values
@@ -106,7 +107,7 @@ def watch(asked: Asked) -> Response:
 
 def _watch_form(asked: Asked, chosen: Mapping[str, str], status: int = 200, **values: Any) -> Response:
     fields = {name: chosen.get(name, "") for name in ("first", "second", "rules", "seed")}
-    values = {"shown": False, "opponents": opponents(), "presets": list(PRESETS), "here": "/watch"} | values
+    values = {"shown": False, "opponents": opponents(asked), "presets": list(PRESETS), "here": "/watch"} | values
     return asked.page("watch.html", status, **fields, **values)
 
 
@@ -115,6 +116,8 @@ def begin(asked: Asked) -> Response:
     form = asked.form
     specs = form.get("first", "").strip(), form.get("second", "").strip()
     try:
+        for name in specs:
+            asked.seat.session.check_player(name)
         game = WatchedGame(specs, parse_rules("".join(form.get("rules", "").split())), seed_of(form))
     except (GinError, OSError) as error:
         asked.seat.say(f"This game cannot begin: {error}", "warning")
@@ -135,7 +138,11 @@ def _records(asked: Asked, text: str = "", status: int = 200) -> Response:
 def save_record(asked: Asked) -> Response:
     """A record as a file; that of the game in play is refused."""
     session = asked.seat.session
-    text = session.file.record_text(session.stored_game(str(asked.params["number"])).id)
+    try:
+        number = whole(asked.params, "number")
+    except GinError:
+        raise HTTPException(404) from None
+    text = session.file.record_text(session.stored_game(str(number)).id)
     return Response(text.encode(), media_type="text/plain; charset=utf-8")
 
 

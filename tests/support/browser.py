@@ -21,6 +21,7 @@ from agents.web.server import make_app
 from ginenv.actions import KNOCK, PASS, STOCK, UPCARD
 from ginenv.cards import card_name
 from ginenv.players import make_player
+from tests.support.web_scenes import TOKEN
 
 _ARGUMENTS = (
     "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync"
@@ -70,7 +71,8 @@ class Table:
             self.seat.session.file.game = game.to_json()
         listening = socket.create_server(("127.0.0.1", 0))
         self.address = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        self._server = uvicorn.Server(uvicorn.Config(make_app(self.house), log_level="error"))
+        self.entrance = f"{self.address}/?token={TOKEN}"
+        self._server = uvicorn.Server(uvicorn.Config(make_app(self.house, TOKEN), log_level="error"))
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [listening]}, daemon=True)
         self._thread.start()
         while not self._server.started:
@@ -101,7 +103,7 @@ class Person:
 
     def begin(self) -> None:
         """From the lobby to the table."""
-        self.page.goto(self.table.address + "/")
+        self.page.goto(self.table.entrance)
         if self.keys:
             self._tab_to("Begin a game", "Go on with it")
             self.page.keyboard.press("Enter")

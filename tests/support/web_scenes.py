@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from starlette.testclient import TestClient
@@ -16,6 +17,14 @@ from ginenv.cards import card_name
 from ginenv.players import make_player
 
 ADDRESS = "http://127.0.0.1:8377"
+TOKEN = "the-token"
+
+
+def browser_of(house: House, **settings: object) -> TestClient:
+    """A client that has opened the address that the program prints."""
+    client = TestClient(make_app(house, TOKEN, **settings), base_url=ADDRESS)  # type: ignore[arg-type]
+    client.get(f"/?token={TOKEN}", follow_redirects=False)
+    return client
 
 
 class Guest:
@@ -24,18 +33,26 @@ class Guest:
     Args:
         home: where everything is kept.
         game: what is on the table.
+        allowed: programs and directories that the command line named.
         options: options that are changed first.
     """
 
-    def __init__(self, home: Path, game: Game | None = None, runs: Path = Path("runs"), **options: str) -> None:
-        self.house = House(Home(home))
+    def __init__(
+        self,
+        home: Path,
+        game: Game | None = None,
+        runs: Path = Path("runs"),
+        allowed: Sequence[str] = (),
+        **options: str,
+    ) -> None:
+        self.house = House(Home(home), allowed=allowed)
         known = self.house.home.find("Ann")
         self.seat: Seat = self.house.seat("Ann") if known else self.house.create("Ann")
         for name, value in options.items():
             self.seat.session.set_option(name, value)
         if game is not None:
             self.seat.session.file.game = game.to_json()
-        self.client = TestClient(make_app(self.house, runs=runs), base_url=ADDRESS, follow_redirects=True)
+        self.client = browser_of(self.house, runs=runs)
         self.decent = make_player("formula")
 
     def get(self, path: str, **headers: str) -> str:

@@ -70,7 +70,8 @@ def _play(terminal: Terminal, home: Home, chosen: Arguments) -> None:
     if chosen.rules is not None:
         Options().changed("rules", chosen.rules)
     file = _player(terminal, home, chosen.player, may_create=chosen.command != "resume")
-    session = Session(home, file, chosen.seed, chosen.freeze)
+    named = () if chosen.opponent is None else (chosen.opponent,)
+    session = Session(home, file, chosen.seed, chosen.freeze, named)
     try:
         if chosen.opponent is not None:
             session.set_option("opponent", chosen.opponent)

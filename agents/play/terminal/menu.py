@@ -90,9 +90,9 @@ class Menu:
             "help": lambda: tell(*help_lines(), hang=HELP_COLUMN),
             "rules": lambda: tell(session.set_option("rules", rest)) if rest else self._presets(),
             "rule": lambda: tell(session.set_rule(*_pair("rule", rest, "target 150"))) if rest else self._rules(),
-            "opponent": lambda: tell(session.set_option("opponent", rest)) if rest else self._opponents(),
+            "opponent": lambda: tell(self._set("opponent", rest)) if rest else self._opponents(),
             "options": self._options,
-            "set": lambda: tell(session.set_option(*_pair("set", rest, "sort value"))),
+            "set": lambda: tell(self._set(*_pair("set", rest, "sort value"))),
             "statistics": self._statistics,
             "reset statistics": lambda: self._reset_statistics(rest),
             "players": self._players,
@@ -103,9 +103,7 @@ class Menu:
             "replay": lambda: replay(self.terminal, *session.record(rest)),
             "export": lambda: tell(session.export_record(*_pair("export", rest, "1 game.gin"))),
             "import": lambda: self._import(rest),
-            "learned": lambda: tell(
-                what_level_learned(rest or session.options.opponent, session.file.name, session.home.path)
-            ),
+            "learned": lambda: self._learned(rest),
             "reset": lambda: self._reset_level(rest),
         }
         if name not in commands:
@@ -147,6 +145,17 @@ class Menu:
         for name, value in dataclasses.asdict(parse_rules(self.session.options.rules)).items():
             self.terminal.say(f"  {name:<21}{str(value).lower():<13} {RULE_TEXTS[name]}", hang=_RULE_COLUMN)
         self.terminal.say("'rule NAME VALUE' changes one.")
+
+    def _set(self, name: str, value: str) -> str:
+        # Whoever types here is at the command line; what the store names is not.
+        self.session.allowed.add(value.strip())
+        return self.session.set_option(name, value)
+
+    def _learned(self, level: str) -> None:
+        if not level:
+            level = self.session.options.opponent
+            self.session.check_player(level)
+        self.terminal.say(what_level_learned(level, self.session.file.name, self.session.home.path))
 
     def _opponents(self) -> None:
         levels = [name for name in player_names() if name.startswith("level-")]

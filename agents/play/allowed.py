@@ -1,0 +1,54 @@
+"""Which players may sit at a table.
+
+A page, a store or a record names registered players only: none of them starts a program or reads a path that the command line did not name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ginenv.errors import GinError, must_be, quoted, unknown_name
+from ginenv.players import parse_player, player_names
+
+# The options that anybody may set, each with its largest value: more would only occupy the machine. An option that is missing here may
+# name a file (``profile``, ``network``). All options of ``style`` are numbers, or names that it knows itself.
+_LEVEL = {"learn": 1, "worlds": 512}
+_OPTIONS = {
+    "network": {"temperature": 100, "commits": 1},
+    "search": {"worlds": 512, "milliseconds": 2000, "particles": 4096, "policy_weight": 1, "slack": 10},
+    "population": {"count": 4096, "draw": 1_000_000},
+    **{f"level-{number}": _LEVEL for number in range(1, 5)},
+}
+_SWITCH = {"true": 1.0, "false": 0.0}
+
+
+def check_allowed(name: str, allowed: Collection[str]) -> None:
+    """Refuses a player that may not sit at a table; whether a path exists makes no difference.
+
+    Args:
+        name: the player's name, with options.
+        allowed: names that the command line gave, allowed as they stand.
+
+    Raises:
+        GinError: if it is neither among them nor a registered name whose options anybody may set.
+    """
+    if name in allowed:
+        return
+    kind = name.partition(":")[0]
+    if kind not in player_names():
+        raise GinError(
+            f"{unknown_name('player', name, [*player_names(), *allowed])}. A program or a directory plays only where the command line "
+            "names it: gin web --allow NAME, gin play --opponent NAME"
+        )
+    if kind == "style":
+        return
+    limits = _OPTIONS.get(kind, {})
+    for option, text in parse_player(name).options.items():
+        if option not in limits:
+            raise GinError(f"player {quoted(name)}: {unknown_name('option', option, limits)}")
+        try:
+            value = _SWITCH[text.lower()] if text.lower() in _SWITCH else float(text)
+        except ValueError:
+            value = -1.0
+        if not 0 <= value <= limits[option]:
+            raise GinError(must_be(f"player {quoted(name)}: option {option}", f"from 0 to {limits[option]}", text))
