@@ -85,9 +85,9 @@ check-dist: $(SETUP)
 	$(BIN)/pytest -rs tests/test_wheel.py
 
 bench: $(PEERS)
-	$(BIN)/python -m benchmarks.engine_speed
-	$(BIN)/python -m benchmarks.env_speed
-	$(BIN)/python -m benchmarks.web_speed
+	$(BIN)/python -m benchmarks.speed.engine_speed
+	$(BIN)/python -m benchmarks.speed.env_speed
+	$(BIN)/python -m benchmarks.speed.web_speed
 	$(BIN)/python -m benchmarks.tables
 
 # From nothing to the network that ships: the long run, then twice a shorter one that goes on from what there is, much of it against bots, and
@@ -136,8 +136,8 @@ results: $(SETUP)
 	for rules in $(PRESETS); do for rival in formula benchmarks/checkpoints/stages; do \
 	  $(BIN)/python evaluate.py network $$rival --rules $$rules --hands $(GAMES) --seed 32 --workers 2 \
 	    --out benchmarks/results/network-$$(basename $$rival | sed s/formula/rules/)-$$rules.json || exit 1; done; done
-	$(BIN)/python -m benchmarks.knocks network
-	$(BIN)/python -m benchmarks.beliefs agents/data/network
+	$(BIN)/python -m benchmarks.strength.knocks network
+	$(BIN)/python -m benchmarks.strength.beliefs agents/data/network
 	$(BIN)/python -m benchmarks.tables
 
 clean:

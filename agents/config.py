@@ -142,7 +142,7 @@ class TrainConfig(Config):
         commit: chance that declining a knock commits the seat to gin for the rest of the hand.
         commit_end: the same at the end of the run (default: as at the start); the knock decision's loss fades with it.
         pool: fixed opponents.
-        told: what the networks are told of the fixed opponents: ``nothing`` or their ``style`` (see ``agents.learning.told``).
+        told: what the networks are told of the fixed opponents: ``nothing`` or their ``style`` (see ``agents.training.opponent_context``).
         pool_share: share of games in which one seat is a fixed opponent.
         selves_share: share of games in which one seat is an earlier self.
         selves: number of earlier selves to keep.

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from ginenv.jit import interrupt, take_interrupt
+from ginenv.engine.jit import interrupt, take_interrupt
 
 # Handlers that would raise KeyboardInterrupt; others, such as a training run's, are left alone.
 _RAISING = (signal.default_int_handler, interrupt)

@@ -179,7 +179,8 @@ def histories_table() -> list[str]:
     )
 
 
-TOLD = """`python -m benchmarks.ceiling benchmarks/checkpoints/teacher`: a network that began from `network` and learned for 220 M
+TOLD = """`python -m benchmarks.adaptation.ceiling benchmarks/checkpoints/teacher`: a network that began from `network`
+and learned for 220 M
 decisions against 65,536 random styles under all rules. In training it was told each opponent's style, and met none of the held-
 out opponents. Here it is told the true style of each held-out opponent, a typical style, or the style of another one. The two
 held-out kinds that are not styles are left out. Intervals by deals, of one training."""
@@ -211,7 +212,7 @@ def told_table() -> list[str]:
     return table(headings, rows)
 
 
-KNOWN = """`python -m benchmarks.known_opponents`: a common response learns against all held-out opponents at once. It is then
+KNOWN = """`python -m benchmarks.adaptation.known_opponents`: a common response learns against all held-out opponents at once. It is then
 continued in several ways, for equally many decisions: once against all of them, and once against each alone. What the dedicated
 responses win beyond the common one is what knowing the opponent is worth to this learner, together with the extra practice
 against that opponent; longer training may find more. The common response began from `benchmarks/checkpoints/level-base`.

@@ -21,8 +21,8 @@ from agents.search.config import SearchConfig
 from benchmarks.level_tables import KNOWN, TOLD, histories_table, known_table, levels_table, ratings_table, told_table
 from benchmarks.markdown import interval, percent, points, share, table
 from benchmarks.web_tables import sections as web_sections
-from ginenv.env import HandEnv
-from ginenv.players import make_player, parse_player
+from ginenv.envs.env import HandEnv
+from ginenv.tables.players import make_player, parse_player
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
@@ -138,9 +138,9 @@ def speed_table() -> list[str]:
     return table(["one core", "a second", "beside OpenSpiel"], rows)
 
 
-TRAINING = """The learner's own decisions in the fastest round of `python -m benchmarks.training_speed`, beside MaskablePPO on an
+TRAINING = """The learner's own decisions in the fastest round of `python -m benchmarks.speed.training_speed`, beside MaskablePPO on an
 environment that costs nothing."""
-SCALING = """The total number of games is the same in every row (`python -m benchmarks.training_scaling`, not the run above). The
+SCALING = """The total number of games is the same in every row (`python -m benchmarks.speed.training_scaling`, not the run above). The
 spread over single rounds shows how far the ratios can be trusted."""
 
 
@@ -248,8 +248,8 @@ def headroom_table() -> list[str]:
 
 
 BELIEF = """How far the log-loss of its prediction of each card in the opponent's hand lies below that of counting the cards it
-has seen (`python -m benchmarks.beliefs`, 4,000 hands against each opponent)."""
-HEADROOM = """`python -m benchmarks.headroom`: the candidates of one decision are each played out 64 times from the true state.
+has seen (`python -m benchmarks.strength.beliefs`, 4,000 hands against each opponent)."""
+HEADROOM = """`python -m benchmarks.strength.headroom`: the candidates of one decision are each played out 64 times from the true state.
 Half of the play-outs choose a candidate, the other half measure what the choice gains."""
 EXPLOIT = """What trained responses win (`gin exploit`); longer training may find more. A response begins from the shipped network
 and is held close to it. It ends as the best point of its learning curve, by deals kept for choosing; the last column is what
@@ -278,7 +278,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     ("Training", TRAINING, training_table),
     ("Training on several processes", SCALING, scaling_table),
     ("Training on a GPU", "", gpu_table),
-    ("What more costs", "One run of `python -m benchmarks.growth_of_cost`.", growth_table),
+    ("What more costs", "One run of `python -m benchmarks.speed.growth_of_cost`.", growth_table),
 )
 
 
@@ -290,8 +290,9 @@ Written by `python -m benchmarks.tables` from the files in `benchmarks/results/`
 edit it by hand.
 
 Rules `eaai` unless said, 95 % intervals. Matches are on mirrored deals that nothing was trained or chosen on, and clustered by deal; what
-levels gain is clustered by series or history. `make results` plays the network's matches, `python -m benchmarks.search_strength` and
-`search_speed` measure the search, `python -m benchmarks.levels_measured` the levels, `make bench` the engine and the environments.
+levels gain is clustered by series or history. `make results` plays the network's matches, `python -m
+benchmarks.strength.search_strength` and
+`search_speed` measure the search, `python -m benchmarks.adaptation.levels` the levels, `make bench` the engine and the environments.
 """
     parts = [about]
     for title, words, write in (*SECTIONS, *web_sections()):

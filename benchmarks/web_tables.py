@@ -22,7 +22,7 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def speed_table() -> list[str]:
-    """What ``benchmarks.web_speed`` has measured."""
+    """What ``benchmarks.speed.web_speed`` has measured."""
     rows = []
     for name, each in _read("web_speed.json")["times"].items():
         median, p95, most = (f"{each['wall'][key]:.1f}" for key in ("median", "p95", "most"))
@@ -31,7 +31,7 @@ def speed_table() -> list[str]:
 
 
 def mistakes_table() -> list[str]:
-    """What ``benchmarks.mistakes`` has found."""
+    """What ``benchmarks.strength.mistakes`` has found."""
     found = _read("mistakes.json")
     summary, rows = found["summary"], []
     now = {name: load_level(name).digest for name in NAMES} | {"network": read_metadata(SHIPPED)["weights_sha256"]}
@@ -62,13 +62,13 @@ SECTIONS: tuple[tuple[str, Section], ...] = (
         "web_speed.json",
         (
             "The table in the browser",
-            "`python -m benchmarks.web_speed`; by the clock, read by a client on the same machine.",
+            "`python -m benchmarks.speed.web_speed`; by the clock, read by a client on the same machine.",
             speed_table,
         ),
     ),
     (
         "mistakes.json",
-        ("What mistakes mean", "`python -m benchmarks.mistakes`; in percent of the game.", mistakes_table),
+        ("What mistakes mean", "`python -m benchmarks.strength.mistakes`; in percent of the game.", mistakes_table),
     ),
 )
 

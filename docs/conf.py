@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 import ginenv
-from ginenv.encoding import FACTS, FLAT_SCALE, PLANES
-from ginenv.rule_texts import PRESET_TEXTS, RULE_TEXTS
+from ginenv.engine.rule_texts import PRESET_TEXTS, RULE_TEXTS
+from ginenv.view.encoding import FACTS, FLAT_SCALE, PLANES
 
 project = "ginenv"
 author = "The ginenv authors"

@@ -9,9 +9,9 @@ from PIL import Image, ImageDraw
 
 from agents.files import write_atomic
 from ginenv import Hand, HandEnv, make_player
-from ginenv.cards import RANKS, parse_cards
-from ginenv.encoding import PLANES
-from ginenv.render import to_image
+from ginenv.engine.cards import RANKS, parse_cards
+from ginenv.pictures.render import to_image
+from ginenv.view.encoding import PLANES
 
 HERE = Path(__file__).parent / "pictures"
 ACTIONS = ("pass", "pass", "knock 7H")

@@ -19,7 +19,7 @@ from PIL import Image
 
 from agents.files import write_atomic
 from agents.play.game import Game
-from ginenv.rules import get_rules
+from ginenv.engine.rules import get_rules
 from tests.support.browser import Person, Table, browser
 
 HERE = Path(__file__).parent

@@ -19,8 +19,8 @@ import numpy as np
 from strength import Policy, report
 
 from ginenv import HandVectorEnv
-from ginenv.actions import KNOCK, NUM_ACTIONS, PASS, STOCK, UPCARD
-from ginenv.encoding import FACTS, PLANES, PLANES_SHAPE
+from ginenv.engine.actions import KNOCK, NUM_ACTIONS, PASS, STOCK, UPCARD
+from ginenv.view.encoding import FACTS, PLANES, PLANES_SHAPE
 
 CARD = (
     "melded",

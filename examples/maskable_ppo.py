@@ -21,8 +21,8 @@ from stable_baselines3.common.vec_env import VecEnv
 from strength import Policy, report
 
 from ginenv import HandVectorEnv
-from ginenv.encoding import FLAT_SCALE
-from ginenv.players import make_player
+from ginenv.tables.players import make_player
+from ginenv.view.encoding import FLAT_SCALE
 
 TABLES, TICKS = 512, 32
 OPPONENTS = ("simple", "formula", "knocker", "camper")

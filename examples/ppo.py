@@ -23,9 +23,9 @@ from strength import report
 from torch import Tensor, nn
 
 from ginenv import HandVectorEnv
-from ginenv.actions import NUM_ACTIONS
-from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE
-from ginenv.players import Player, make_player
+from ginenv.engine.actions import NUM_ACTIONS
+from ginenv.tables.players import Player, make_player
+from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE
 
 ILLEGAL = -60.0  # the logit of illegal actions, which no legal action has
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from agents.arena.matches import play_match
-from ginenv.encoding import encode_views
-from ginenv.players import BasePlayer
-from ginenv.view import action_masks
+from ginenv.tables.players import BasePlayer
+from ginenv.view.encoding import encode_views
+from ginenv.view.view import action_masks
 
 BOTS = ("random", "simple", "formula", "knocker", "style:base=camper,danger=0")
 Policy = Callable[[np.ndarray, np.ndarray], np.ndarray]

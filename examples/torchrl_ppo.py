@@ -34,8 +34,8 @@ from agents.datasets.load import Games
 from agents.datasets.source import Played
 from agents.datasets.store import write_games
 from ginenv import HandVectorEnv
-from ginenv.actions import NUM_ACTIONS
-from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE
+from ginenv.engine.actions import NUM_ACTIONS
+from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE
 
 TABLES, TICKS, MINIBATCH = 512, 32, 1024
 OPPONENTS = ("simple", "formula", "knocker", "camper")

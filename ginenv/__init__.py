@@ -11,30 +11,30 @@ from typing import TYPE_CHECKING, Any
 from gymnasium.envs.registration import register, registry
 
 if TYPE_CHECKING:
-    from ginenv.encoding import encode_views
-    from ginenv.env import GameEnv, HandEnv
+    from ginenv.engine.outcome import Outcome
+    from ginenv.engine.rules import PRESETS, Rules, get_rules
+    from ginenv.envs.env import GameEnv, HandEnv
+    from ginenv.envs.selfplay import SelfPlay, SelfPlayBatch
+    from ginenv.envs.vector import GameVectorEnv, HandVectorEnv
     from ginenv.errors import GinError, IllegalActionError
-    from ginenv.hand import Hand, Match
-    from ginenv.outcome import Outcome
-    from ginenv.players import Player, make_player, player_names, register_player
-    from ginenv.rules import PRESETS, Rules, get_rules
-    from ginenv.selfplay import SelfPlay, SelfPlayBatch
-    from ginenv.vector import GameVectorEnv, HandVectorEnv
-    from ginenv.view import action_masks, make_views
+    from ginenv.hands.hand import Hand, Match
+    from ginenv.tables.players import Player, make_player, player_names, register_player
+    from ginenv.view.encoding import encode_views
+    from ginenv.view.view import action_masks, make_views
 
 __version__ = "0.1.0"
 
 _MODULES = {
-    "encoding": ("encode_views",),
-    "env": ("GameEnv", "HandEnv"),
+    "engine.outcome": ("Outcome",),
+    "engine.rules": ("PRESETS", "Rules", "get_rules"),
+    "envs.env": ("GameEnv", "HandEnv"),
+    "envs.selfplay": ("SelfPlay", "SelfPlayBatch"),
+    "envs.vector": ("GameVectorEnv", "HandVectorEnv"),
     "errors": ("GinError", "IllegalActionError"),
-    "hand": ("Hand", "Match"),
-    "outcome": ("Outcome",),
-    "players": ("Player", "make_player", "player_names", "register_player"),
-    "rules": ("PRESETS", "Rules", "get_rules"),
-    "selfplay": ("SelfPlay", "SelfPlayBatch"),
-    "vector": ("GameVectorEnv", "HandVectorEnv"),
-    "view": ("action_masks", "make_views"),
+    "hands.hand": ("Hand", "Match"),
+    "tables.players": ("Player", "make_player", "player_names", "register_player"),
+    "view.encoding": ("encode_views",),
+    "view.view": ("action_masks", "make_views"),
 }
 _LAZY = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -80,6 +80,6 @@ for _kind in ("Hand", "Game"):
     if f"Gin/{_kind}-v0" not in registry:
         register(
             id=f"Gin/{_kind}-v0",
-            entry_point=f"ginenv.env:{_kind}Env",
-            vector_entry_point=f"ginenv.vector:{_kind}VectorEnv",
+            entry_point=f"ginenv.envs.env:{_kind}Env",
+            vector_entry_point=f"ginenv.envs.vector:{_kind}VectorEnv",
         )

@@ -15,7 +15,7 @@ from agents.arena.luck import draw_luck
 from agents.cli import run
 from agents.play.review import analyse_games, analysed, mistakes
 from agents.play.store import Home
-from ginenv.actions import (
+from ginenv.engine.actions import (
     KNOCK,
     PASS,
     PHASE_DISCARD,
@@ -26,12 +26,12 @@ from ginenv.actions import (
     UPCARD,
     parse_action,
 )
-from ginenv.cards import cards_of, mask_of, parse_cards
+from ginenv.engine.cards import cards_of, mask_of, parse_cards
 from ginenv.errors import GinError
-from ginenv.hand import Hand, Match
-from ginenv.players import make_player
-from ginenv.records import format_record
-from ginenv.text import format_position
+from ginenv.hands.hand import Hand, Match
+from ginenv.hands.records import format_record
+from ginenv.hands.text import format_position
+from ginenv.tables.players import make_player
 from tests.support.hidden import deal_hidden_anew
 from tests.support.session_scenes import FITS, KNOCKS, MANY_WAYS, NO_MELD, deck
 

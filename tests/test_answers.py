@@ -12,16 +12,16 @@ from agents.arena.series import counting_hands, play_series
 from agents.bots.heuristics import StylePlayer, make_formula, style
 from agents.cli import levels as levels_module
 from agents.config import ConfigError
-from agents.levels import fit_answers as fit_module
-from agents.levels.answers import ANSWERS, READS, SPACE, Answers, features_of, lean, read_answers
-from agents.levels.fit_answers import FitConfig, fit_answers, hands_to_play
+from agents.levels import fit_responses as fit_module
+from agents.levels.fit_responses import FitConfig, fit_answers, hands_to_play
 from agents.levels.level import Level, LevelSettings, load_level
+from agents.levels.responses import ANSWERS, READS, SPACE, Answers, features_of, lean, read_answers
 from agents.network.bounds import EVERYTHING
 from agents.opponent_model.features import FEATURES, FIRST_KNOCK, NUM_WEIGHTS
 from agents.opponent_model.posterior import CONTEXT_WIDTH
-from ginenv.actions import KNOCK, NUM_ACTIONS, PHASE_DISCARD, UPCARD
+from ginenv.engine.actions import KNOCK, NUM_ACTIONS, PHASE_DISCARD, UPCARD
+from ginenv.engine.melds import deadwood
 from ginenv.errors import GinError
-from ginenv.melds import deadwood
 from tests.support.level_scenes import write_small_level
 
 FULL = LevelSettings(title="all").behaviour[0]  # type: ignore[call-arg]

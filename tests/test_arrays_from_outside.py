@@ -10,13 +10,13 @@ import pytest
 
 import ginenv
 from agents.bots.heuristics import StylePlayer, style
-from ginenv.encoding import encode_views
 from ginenv.errors import GinError
-from ginenv.hand import Hand
-from ginenv.history import move_arrays, read_moves
-from ginenv.records import parse_record
-from ginenv.text import format_position, format_view, parse_position, parse_view
-from ginenv.view import action_masks, make_views
+from ginenv.hands.hand import Hand
+from ginenv.hands.records import parse_record
+from ginenv.hands.text import format_position, format_view, parse_position, parse_view
+from ginenv.view.encoding import encode_views
+from ginenv.view.history import move_arrays, read_moves
+from ginenv.view.view import action_masks, make_views
 
 HAND = Hand.deal("eaai", seed=1)
 VIEWS = HAND.view()

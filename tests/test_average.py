@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from agents.cli.train import average as gin_average
-from agents.learning.average import average
-from agents.network.card import CARD
 from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, save_checkpoint
+from agents.network.model_card import CARD
 from agents.network.nets import Actor, Critic
+from agents.training.average import average
 
 
 def saved(directory, seed, widths=(16,), critic=False):

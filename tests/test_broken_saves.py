@@ -15,12 +15,12 @@ import agents.files
 from agents.arena.configs import TournamentConfig
 from agents.arena.tournament import Tournament
 from agents.config import parse_config
-from agents.learning.distributed import Workers
-from agents.learning.resume import ResumeFiles
 from agents.levels.level import LevelSettings, load_level
 from agents.levels.package import build_level
 from agents.network.checkpoint import load_checkpoint, load_critic, save_checkpoint
 from agents.network.nets import Actor, Critic
+from agents.training.distributed import Workers
+from agents.training.resume import ResumeFiles
 from ginenv.errors import GinError
 from tests.support.faults import Killed, faults
 

@@ -15,15 +15,15 @@ import pytest
 import ginenv
 from agents.play.store import Home, default_home
 from agents.reports.terminal import this_command
-from ginenv import jit
+from ginenv.engine.engine import jit
+from ginenv.engine.jit import sources_of
 from ginenv.errors import GinError
-from ginenv.jit import sources_of
 
 PACKAGE = Path(ginenv.__file__).parent
 
 # Three modules in a row: only the last one defines what is edited.
 OUTER = """
-from ginenv.jit import kernel
+from ginenv.engine.jit import kernel
 from ginenv import middle
 from ginenv.middle import through
 
@@ -32,7 +32,7 @@ def outer(x):
     return through(x) + 1000
 """
 MIDDLE = """
-from ginenv.jit import kernel
+from ginenv.engine.jit import kernel
 from ginenv.helper import (
     helped,
 )
@@ -42,7 +42,7 @@ def through(x):
     return helped(x) + 100
 """
 HELPER = """
-from ginenv.jit import kernel
+from ginenv.engine.jit import kernel
 
 @kernel
 def helped(x):
@@ -115,9 +115,7 @@ def test_a_kernel_depends_on_all_that_it_imports():
 
 def test_an_edited_helper_of_the_engine_changes_what_the_engine_does(copied):
     """The case that stale caches got wrong: ``cards`` edited, ``engine`` asked."""
-    program = (
-        "import numpy as np; from ginenv.engine import limit_with, STATE; s = np.zeros(1, STATE); s['rules'] = 10; "
-    )
+    program = "import numpy as np; from ginenv.engine.engine import limit_with, STATE; s = np.zeros(1, STATE); s['rules'] = 10; "
     program += "print(limit_with(s[0], 6))"
     assert run(copied, program) == "7"
     cards = copied / "ginenv" / "cards.py"
@@ -242,7 +240,7 @@ def test_where_nothing_can_be_written_kernels_are_compiled_each_time(tmp_path, m
     monkeypatch.setattr(jit, "cache_root", lambda: None)
     monkeypatch.setattr(jit, "_cache_dir", jit._cache_dir.__wrapped__)
     source = tmp_path / "uncached.py"
-    source.write_text("from ginenv.jit import kernel\n\n@kernel\ndef twice(x):\n    return 2 * x\n")
+    source.write_text("from ginenv.engine.jit import kernel\n\n@kernel\ndef twice(x):\n    return 2 * x\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     assert importlib.import_module("uncached").twice(21) == 42
     assert [path for path in tmp_path.rglob("*.nb*")] == []
@@ -260,7 +258,7 @@ def signalling(*arguments):
     return hook(*arguments)
 signalled = []
 codegen.CPUCodeLibrary._object_compiled_hook = staticmethod(signalling)
-from ginenv.jit import interrupt, mix
+from ginenv.engine.jit import interrupt, mix
 signal.signal(signal.SIGTERM, interrupt)
 try:
     mix(5)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ginenv.actions import NUM_ACTIONS, PHASE_DISCARD, PHASE_LAYOFF, PHASE_SPREAD, action_name, parse_action
-from ginenv.cards import (
+from ginenv.engine.actions import NUM_ACTIONS, PHASE_DISCARD, PHASE_LAYOFF, PHASE_SPREAD, action_name, parse_action
+from ginenv.engine.cards import (
     ALL_CARDS,
     card_name,
     card_value,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from agents.learning import cpu_training
-from agents.learning.losses import Weights
 from agents.network.nets import FrozenActor
+from agents.training import cpu_training
+from agents.training.losses import Weights
 from tests.support.loss_scenes import LOSSES, Known, gradients, prepared
 
 

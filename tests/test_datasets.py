@@ -20,13 +20,13 @@ from agents.datasets.load import Games
 from agents.datasets.schema import COLUMNS
 from agents.datasets.source import Played
 from agents.datasets.store import DatasetError, Expert, check_games, write_games
-from ginenv.encoding import encode_views
 from ginenv.errors import GinError
-from ginenv.hand import Hand
-from ginenv.players import make_player
-from ginenv.records import format_record
-from ginenv.text import format_position, format_positions, parse_position
-from ginenv.view import action_masks
+from ginenv.hands.hand import Hand
+from ginenv.hands.records import format_record
+from ginenv.hands.text import format_position, format_positions, parse_position
+from ginenv.tables.players import make_player
+from ginenv.view.encoding import encode_views
+from ginenv.view.view import action_masks
 from tests.support.positions import ALL_RULES
 from tests.test_records import play_game
 

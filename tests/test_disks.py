@@ -10,11 +10,11 @@ import pytest
 
 from agents import cli
 from agents.bots.heuristics import make_formula, make_simple
-from agents.levels.acquaintances import Acquaintances
 from agents.levels.level import Level, LevelError
+from agents.levels.opponent_memory import Acquaintances
 from agents.levels.profile import Profile
 from agents.play.store import Home
-from ginenv.view import VIEW
+from ginenv.view.view import VIEW
 from tests.support.disk import SmallDisk
 from tests.support.level_scenes import hands_of
 

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ginenv.actions import KNOCK, NUM_ACTIONS, PASS, PHASE_NAMES, STOCK
-from ginenv.bits import nth_bit, nth_bit_by_words
-from ginenv.cards import parse_cards
-from ginenv.engine import MAX_HISTORY, MAX_PILE, STATE, End, is_legal
+from ginenv.engine.actions import KNOCK, NUM_ACTIONS, PASS, PHASE_NAMES, STOCK
+from ginenv.engine.bits import nth_bit, nth_bit_by_words
+from ginenv.engine.cards import parse_cards
+from ginenv.engine.engine import MAX_HISTORY, MAX_PILE, STATE, End, is_legal
+from ginenv.engine.jit import kernel
+from ginenv.engine.melds import deadwood
+from ginenv.engine.perft import Policy, play_hands
+from ginenv.engine.state import same_records
 from ginenv.errors import GinError, IllegalActionError
-from ginenv.hand import Hand, Match
-from ginenv.jit import kernel
-from ginenv.melds import deadwood
-from ginenv.perft import Policy, play_hands
-from ginenv.state import same_records
-from ginenv.view import action_masks, make_views
+from ginenv.hands.hand import Hand, Match
+from ginenv.view.view import action_masks, make_views
 from tests.support.hidden import deal_hidden_anew
 from tests.support.positions import ALL_RULES, eager, play_on, positions
 from tests.support.scenes import fiftieth_card

@@ -18,15 +18,15 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import RecordEpisodeStatistics
 
 import ginenv
-from ginenv.actions import PHASE_OVER
-from ginenv.cards import format_cards
-from ginenv.encoding import FLAT_SCALE, PLANES_SHAPE, encode_views
-from ginenv.engine import STATE, End
-from ginenv.env import GameEnv, HandEnv, TableEnv
+from ginenv.engine.actions import PHASE_OVER
+from ginenv.engine.cards import format_cards
+from ginenv.engine.engine import STATE, End
+from ginenv.engine.game import set_keys
+from ginenv.envs.env import GameEnv, HandEnv, TableEnv
 from ginenv.errors import CardError, GinError, IllegalActionError, UnknownNameError
-from ginenv.game import set_keys
-from ginenv.hand import Hand
-from ginenv.players import BasePlayer, make_player
+from ginenv.hands.hand import Hand
+from ginenv.tables.players import BasePlayer, make_player
+from ginenv.view.encoding import FLAT_SCALE, PLANES_SHAPE, encode_views
 from tests.support.hidden import deal_hidden_anew
 
 IDS = ("Gin/Hand-v0", "Gin/Game-v0")

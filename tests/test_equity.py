@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.equity import bank_chance, equity_bank, equity_table, point_frequencies
-from ginenv.rules import get_rules
+from agents.win_probability import bank_chance, equity_bank, equity_table, point_frequencies
+from ginenv.engine.rules import get_rules
 
 
 def test_sides_are_equal_and_points_are_worth_having() -> None:

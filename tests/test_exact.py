@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from agents.arena import play_match
+from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError
-from ginenv.players import BasePlayer
-from ginenv.rules import get_rules
-from ginenv.view import action_masks
+from ginenv.tables.players import BasePlayer
+from ginenv.view.view import action_masks
 from tests.support.exact import REDUCED, ExactResponse
 
 

@@ -16,14 +16,14 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
 import ginenv
-from ginenv import render
-from ginenv.actions import PASS, PHASE_OVER, UPCARD
-from ginenv.cards import card_name, cards_of
+from ginenv.engine.actions import PASS, PHASE_OVER, UPCARD
+from ginenv.engine.cards import card_name, cards_of
+from ginenv.engine.state import NO_CARD
+from ginenv.envs.wrappers import DIALECTS, MaskedObservation
 from ginenv.errors import GinError, IllegalActionError, UnknownNameError
-from ginenv.players import make_player
-from ginenv.state import NO_CARD
-from ginenv.wording import last_draw, my_holding, opponent_holding
-from ginenv.wrappers import DIALECTS, MaskedObservation
+from ginenv.pictures import render
+from ginenv.tables.players import make_player
+from ginenv.view.wording import last_draw, my_holding, opponent_holding
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -129,7 +129,7 @@ def test_an_unknown_dialect_is_refused() -> None:
 def test_pettingzoos_own_tests_pass(episode: str) -> None:
     from pettingzoo.test import api_test, render_test, seed_test
 
-    from ginenv.adapters import pettingzoo as adapter
+    from ginenv.envs import pettingzoo as adapter
 
     def make(**options: Any) -> Any:
         return adapter.env(episode=episode, **options)
@@ -147,7 +147,7 @@ def test_pettingzoos_own_tests_pass(episode: str) -> None:
 @pytest.mark.extra
 @needs("pettingzoo")
 def test_pettingzoos_rewards_are_the_hands_points() -> None:
-    from ginenv.adapters import pettingzoo as adapter
+    from ginenv.envs import pettingzoo as adapter
 
     table = adapter.env(rules="eaai")
     player = make_player("simple")
@@ -165,7 +165,7 @@ def test_pettingzoos_rewards_are_the_hands_points() -> None:
 @pytest.mark.extra
 @needs("pettingzoo")
 def test_an_illegal_action_loses_in_pettingzoo() -> None:
-    from ginenv.adapters import pettingzoo as adapter
+    from ginenv.envs import pettingzoo as adapter
 
     table = adapter.env()
     table.reset(seed=0)

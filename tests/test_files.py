@@ -14,7 +14,7 @@ import pytest
 from agents import cli
 from agents.files import LEFT_OVER_SECONDS, FileError, check_writable, write_json, write_text
 from ginenv.errors import UnknownNameError
-from ginenv.players import make_player
+from ginenv.tables.players import make_player
 
 ROOT = Path(__file__).parent.parent
 KILLED = """

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ginenv.cards import format_cards
-from ginenv.records import format_record, parse_record
-from ginenv.text import format_position, format_view, parse_position, parse_view
+from ginenv.engine.cards import format_cards
+from ginenv.hands.records import format_record, parse_record
+from ginenv.hands.text import format_position, format_view, parse_position, parse_view
 
 OLD = Path(__file__).parent / "data" / "formats"
 

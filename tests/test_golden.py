@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ginenv.perft import Counts, Policy, perft
-from ginenv.rules import PRESETS
+from ginenv.engine.perft import Counts, Policy, perft
+from ginenv.engine.rules import PRESETS
 
 DEALS, GAMES, SEED = 2000, 60, 2026
 

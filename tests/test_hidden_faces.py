@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import ginenv
-from ginenv.actions import PHASE_NAMES, STOCK
-from ginenv.players import make_player
+from ginenv.engine.actions import PHASE_NAMES, STOCK
+from ginenv.tables.players import make_player
 from tests.support.hidden import deal_hidden_anew
 
 # Cards are spread and laid off by hand, from the other's knock or one's own.
@@ -43,7 +43,7 @@ class ThroughPettingZoo:
     """A table of PettingZoo's."""
 
     def __init__(self, rules: str) -> None:
-        from ginenv.adapters import pettingzoo as adapter
+        from ginenv.envs import pettingzoo as adapter
 
         self.table = adapter.env(rules=rules, render_mode="ansi")
 

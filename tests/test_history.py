@@ -5,9 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ginenv.actions import KNOCK
-from ginenv.hand import Hand
-from ginenv.history import (
+from ginenv.engine.actions import KNOCK
+from ginenv.engine.jit import kernel
+from ginenv.engine.melds import deadwood
+from ginenv.engine.rules import PRESETS
+from ginenv.engine.state import NO_CARD
+from ginenv.hands.hand import Hand
+from ginenv.view.history import (
     M_DISCARD,
     M_DONE,
     M_DRAW,
@@ -21,10 +25,6 @@ from ginenv.history import (
     moves,
     read_moves,
 )
-from ginenv.jit import kernel
-from ginenv.melds import deadwood
-from ginenv.rules import PRESETS
-from ginenv.state import NO_CARD
 
 KINDS = {"take": M_TAKE, "draw stock": M_DRAW, "pass": M_PASS, "discard": M_DISCARD, "knock": M_KNOCK, "done": M_DONE}
 KINDS |= {"lay off": M_LAY_OFF, "spread": M_SPREAD}

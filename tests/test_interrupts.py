@@ -1,6 +1,6 @@
 """Ctrl-C and SIGTERM where results are at stake: they wait for what is written, and what was broken off goes on to the same result.
 
-`python -m benchmarks.interrupts` sends them at random moments of whole programs.
+`python -m benchmarks.robustness.interrupts` sends them at random moments of whole programs.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ import agents.arena.tournament as tournament
 import agents.cli.evaluate as evaluate
 import agents.cli.measure as measure
 import agents.datasets.store as store
-import agents.learning.run as runs
 import agents.levels.bench.adaptation as adaptation
+import agents.training.run as runs
 from agents import cli
 from agents.arena import play_match
 from agents.interrupts import born_deaf, held, released
-from agents.network.card import CARD
 from agents.network.checkpoint import load_checkpoint
-from ginenv.jit import interrupt, take_interrupt
+from agents.network.model_card import CARD
+from ginenv.engine.jit import interrupt, take_interrupt
 
 TOURNAMENT = """
 players: {a: simple, b: easy}
@@ -301,7 +301,7 @@ def test_what_ends_a_worker_within_the_compiler_is_not_printed() -> None:
 def test_an_interrupt_that_waits_for_an_import_does_not_kill_a_program_that_ends_first(tmp_path: Path) -> None:
     (tmp_path / "interrupted_import.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
     program = (
-        "import signal\nfrom ginenv.jit import interrupt\nsignal.signal(signal.SIGINT, interrupt)\nimport interrupted_import\n"
+        "import signal\nfrom ginenv.engine.jit import interrupt\nsignal.signal(signal.SIGINT, interrupt)\nimport interrupted_import\n"
         "print('done')"
     )
     paths = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[1])])

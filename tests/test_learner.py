@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from agents.config import ConfigError, parse_config
-from agents.learning import learner as learner_module
-from agents.learning import ppo
-from agents.learning.learner import Learner
-from agents.learning.losses import log_probabilities
-from agents.learning.rollout import Rollout
 from agents.network.inputs import expand_legal
+from agents.training import learner as learner_module
+from agents.training import ppo
+from agents.training.learner import Learner
+from agents.training.losses import log_probabilities
+from agents.training.rollout import Rollout
 from ginenv.errors import GinError
 from tests.support.training_scenes import TINY, batches, weights
 

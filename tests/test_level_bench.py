@@ -14,8 +14,7 @@ import pytest
 from agents.arena.series import play_series
 from agents.bots.heuristics import make_simple, style
 from agents.config import parse_config
-from agents.deals import Domain
-from agents.levels.acquaintances import Acquaintances
+from agents.deal_streams import Domain
 from agents.levels.bench import adaptation
 from agents.levels.bench.adaptation import (
     WAYS,
@@ -30,10 +29,11 @@ from agents.levels.bench.adaptation import (
 from agents.levels.bench.growth import Experienced, measure_growth
 from agents.levels.bench.opponents import PlayersBySeries, Switcher, held_out_names
 from agents.levels.level import Level, LevelError, LevelSettings
+from agents.levels.opponent_memory import Acquaintances
 from agents.reports.adaptation import GAINS, report_adaptation
-from ginenv.actions import STOCK, UPCARD
-from ginenv.players import Player
-from ginenv.view import VIEW
+from ginenv.engine.actions import STOCK, UPCARD
+from ginenv.tables.players import Player
+from ginenv.view.view import VIEW
 
 
 def asked(**options: int) -> AdaptationConfig:
@@ -186,7 +186,7 @@ def test_a_switcher_switches_at_its_hand_in_every_series() -> None:
 
 
 def test_rows_of_a_search_that_has_changed_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from benchmarks import levels_measured
+    from benchmarks.adaptation import levels as levels_measured
 
     document = levels_measured.kept()
     names = set(document["rows"])
@@ -201,7 +201,7 @@ def test_rows_of_a_search_that_has_changed_are_dropped(tmp_path: Path, monkeypat
 def test_rows_of_a_levels_network_stay_where_only_its_search_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from benchmarks import levels_measured
+    from benchmarks.adaptation import levels as levels_measured
 
     document = levels_measured.kept()
     assert {"adaptation level-4", "growth level-4"} <= set(document["rows"])

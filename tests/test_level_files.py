@@ -17,7 +17,6 @@ from safetensors.torch import load_file, save_file
 from agents.arena.series import play_series
 from agents.bots.heuristics import make_simple
 from agents.cli.levels import levels
-from agents.levels.answers import ANSWERS
 from agents.levels.level import LEVEL, NAMES, Level, LevelError, digest_of, load_level
 from agents.levels.package import (
     build_level,
@@ -27,13 +26,14 @@ from agents.levels.package import (
     import_level,
 )
 from agents.levels.player import LevelPlayer
-from agents.network.card import CARD
+from agents.levels.responses import ANSWERS
 from agents.network.checkpoint import METADATA, WEIGHTS, save_checkpoint
 from agents.network.inputs import NUM_HEURISTIC_FEATURES
+from agents.network.model_card import CARD
 from agents.network.nets import Actor
-from ginenv.encoding import OBSERVATION_SIZE
 from ginenv.errors import GinError, UnknownNameError
-from ginenv.players import make_player
+from ginenv.tables.players import make_player
+from ginenv.view.encoding import OBSERVATION_SIZE
 
 # --- export and import ----------------------------------------------------------------------------------------------------------
 

@@ -21,15 +21,15 @@ from agents.arena.series import play_series
 from agents.bots.heuristics import StylePlayer, make_formula, make_simple, make_style, style
 from agents.cli.levels import levels
 from agents.levels import profile as profiles
-from agents.levels.answers import ANSWERS, Answers
+from agents.levels.describe import findings, what_did_you_learn
 from agents.levels.level import Level, LevelError, load_level
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import Profile, profile_path, read_learned, reset_level
-from agents.levels.words import findings, what_did_you_learn
+from agents.levels.responses import ANSWERS, Answers
 from agents.play.store import Home
 from ginenv.errors import GinError, UnknownNameError
-from ginenv.players import make_player
-from ginenv.view import VIEW
+from ginenv.tables.players import make_player
+from ginenv.view.view import VIEW
 from tests.support.level_scenes import checksum, hands_of
 
 

@@ -18,11 +18,11 @@ from agents.search import make_search
 from agents.search.candidates import CANDIDATE, choose
 from agents.search.config import SearchConfig
 from agents.search.player import SearchPlayer
-from ginenv.actions import KNOCK, NUM_ACTIONS, PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, STOCK, UPCARD
-from ginenv.cards import cards_of
-from ginenv.melds import card_points
-from ginenv.players import Player
-from ginenv.view import VIEW, make_views
+from ginenv.engine.actions import KNOCK, NUM_ACTIONS, PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, STOCK, UPCARD
+from ginenv.engine.cards import cards_of
+from ginenv.engine.melds import card_points
+from ginenv.tables.players import Player
+from ginenv.view.view import VIEW, make_views
 from tests.support.level_scenes import hands_of
 
 

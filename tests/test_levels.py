@@ -16,17 +16,17 @@ from agents.arena import play_match
 from agents.arena.series import play_series
 from agents.bots.heuristics import StylePlayer, make_formula, make_simple, style
 from agents.config import parse_config
-from agents.levels.acquaintances import Acquaintances
-from agents.levels.choice import TASTE, choose
+from agents.levels.action_choice import TASTE, choose
 from agents.levels.level import NAMES, Level, LevelSettings, load_level
+from agents.levels.opponent_memory import Acquaintances
 from agents.levels.package import check_plays
 from agents.levels.player import LevelPlayer
 from agents.network.bounds import EVERYTHING, NOTHING, blank
-from ginenv.actions import KNOCK, PHASE_DISCARD
-from ginenv.encoding import encode_views
-from ginenv.melds import deadwood
-from ginenv.players import make_player
-from ginenv.view import VIEW
+from ginenv.engine.actions import KNOCK, PHASE_DISCARD
+from ginenv.engine.melds import deadwood
+from ginenv.tables.players import make_player
+from ginenv.view.encoding import encode_views
+from ginenv.view.view import VIEW
 from tests.support.level_scenes import hands_of
 
 # --- bounds and choices ---------------------------------------------------------------------------------------------------------

@@ -4,10 +4,10 @@ import pytest
 from agents.arena import MatchSettings, play_match
 from agents.arena.luck import chance_per_point, deadwood_value, draw_luck
 from agents.arena.sequential import SequentialTest
-from ginenv.engine import STATE, apply, next_word, random_action, stock_count
+from ginenv.engine.engine import STATE, apply, next_word, random_action, stock_count
+from ginenv.engine.game import start_game
+from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError
-from ginenv.game import start_game
-from ginenv.rules import get_rules
 
 
 def states_after_draws(preset, count):

@@ -16,16 +16,16 @@ from agents.arena.matches import check_names
 from agents.arena.results import proportion
 from agents.arena.sequential import SequentialTest
 from agents.cli import BESIDE_MATCHES, INTERRUPTED
-from agents.deals import Domain, deal_keys, luck_words
+from agents.deal_streams import Domain, deal_keys, luck_words
 from agents.network.player import SHIPPED
 from agents.programs.process import FORFEIT
 from agents.reports.knocks import knock_points
 from agents.reports.terminal import match_tables
-from ginenv.engine import STATE, shuffle
+from ginenv.engine.engine import STATE, shuffle
+from ginenv.engine.jit import kernel
+from ginenv.engine.rules import PRESETS, get_rules
 from ginenv.errors import GinError, IllegalActionError
-from ginenv.jit import kernel
-from ginenv.players import BasePlayer, make_player
-from ginenv.rules import PRESETS, get_rules
+from ginenv.tables.players import BasePlayer, make_player
 
 
 class Wrapped(BasePlayer):

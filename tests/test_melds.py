@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ginenv.cards import format_cards, mask_of, parse_cards
-from ginenv.melds import (
+from ginenv.engine.cards import format_cards, mask_of, parse_cards
+from ginenv.engine.melds import (
     best_layoff,
     best_spread,
     deadwood,

@@ -16,18 +16,18 @@ from agents.cli.networks import card, export
 from agents.cli.train import train
 from agents.levels.level import INSTALLED, NAMES
 from agents.network import onnx_export
-from agents.network.card import CARD, model_card, write_card
 from agents.network.checkpoint import load_checkpoint, save_checkpoint
 from agents.network.features import NUM_HEURISTIC_FEATURES
 from agents.network.inputs import actor_inputs
+from agents.network.model_card import CARD, model_card, write_card
 from agents.network.nets import Actor, FrozenActor
 from agents.network.onnx_export import export_onnx
 from agents.network.onnx_player import GRAPH, OnnxError, OnnxNetwork, load_onnx
 from agents.network.player import SHIPPED, NetworkPlayer
-from ginenv.encoding import encode_views
+from ginenv.envs.vector import HandVectorEnv
 from ginenv.errors import GinError
-from ginenv.players import make_player
-from ginenv.vector import HandVectorEnv
+from ginenv.tables.players import make_player
+from ginenv.view.encoding import encode_views
 
 CONTEXT = 5
 
@@ -212,7 +212,7 @@ def test_a_runs_checkpoints_and_its_export_get_their_cards(tmp_path: Path, monke
                 save_checkpoint(self.out / name, Actor((16,)), (16,), {"decisions": 4321})
             return True
 
-    monkeypatch.setattr("agents.learning.run.TrainingRun", Run)
+    monkeypatch.setattr("agents.training.run.TrainingRun", Run)
     train(Path("configs/smoke.yaml"), tmp_path / "run", export=tmp_path / "export")
     for directory in (tmp_path / "run" / "best", tmp_path / "run" / "last", tmp_path / "export"):
         assert "4,321" in (directory / CARD).read_text(encoding="utf-8")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ginenv.actions import KNOCK, PASS, STOCK, UPCARD
-from ginenv.cards import format_cards, mask_of, parse_cards
-from ginenv.hand import Hand
-from ginenv.text import push_text
+from ginenv.engine.actions import KNOCK, PASS, STOCK, UPCARD
+from ginenv.engine.cards import format_cards, mask_of, parse_cards
+from ginenv.hands.hand import Hand
+from ginenv.hands.text import push_text
 from tests.support.openspiel_twin import PHASE_LETTERS, SAMPLE, Recorded, meld_ids
 
 RECORDED = [Recorded.from_line(line) for line in SAMPLE.read_text(encoding="utf-8").splitlines()]

@@ -15,10 +15,10 @@ from agents.opponent_model.fit import drawn_cards
 from agents.opponent_model.learning import before_turn, shown_hand
 from agents.opponent_model.posterior import CONTEXT_WIDTH, Knowledge, ModelPrior, shipped_prior
 from agents.opponent_model.turns import MAX_TURNS, TURN, read_turns
-from ginenv.actions import KNOCK, PASS, STOCK, UPCARD
+from ginenv.engine.actions import KNOCK, PASS, STOCK, UPCARD
 from ginenv.errors import GinError
-from ginenv.hand import Hand
-from ginenv.players import make_player
+from ginenv.hands.hand import Hand
+from ginenv.tables.players import make_player
 
 
 def play(rules: str, seed: int) -> tuple[Hand, list[tuple[int, int, int, int]]]:

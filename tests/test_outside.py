@@ -13,15 +13,15 @@ from agents.arena.conform import check
 from agents.programs.player import OutsidePlayer
 from agents.programs.protocol import Teller, legal_texts
 from agents.programs.views import Seen, read_views
-from ginenv.actions import NUM_ACTIONS, parse_action
-from ginenv.cards import card_name, parse_cards
-from ginenv.engine import STATE, apply, deal, next_word, random_action
-from ginenv.game import next_hand, score_hand, start_game
-from ginenv.players import make_player
-from ginenv.rules import PRESETS, RULES, get_rules
-from ginenv.view import VIEW, make_views
+from ginenv.engine.actions import NUM_ACTIONS, parse_action
+from ginenv.engine.cards import card_name, parse_cards
+from ginenv.engine.engine import STATE, apply, deal, next_word, random_action
+from ginenv.engine.game import next_hand, score_hand, start_game
+from ginenv.engine.rules import PRESETS, RULES, get_rules
+from ginenv.tables.players import make_player
+from ginenv.view.view import VIEW, make_views
+from tests.support.opponent_context import rebuild
 from tests.support.programs import ASKED_FIRST, LOGGER, QUICK, ROOT, SALT, command, events_of, first_views
-from tests.support.told import rebuild
 
 
 def test_views_are_read_field_by_field_as_they_are():

@@ -10,14 +10,14 @@ import pytest
 from agents.arena import MatchSettings, play_match
 from agents.arena.configs import TournamentConfig
 from agents.arena.tournament import Tournament
-from agents.deals import Domain, deal_keys, salted
+from agents.deal_streams import Domain, deal_keys, salted
 from agents.play.terminal.app import run as play
 from agents.programs.player import OutsidePlayer
-from ginenv.cards import parse_cards
-from ginenv.engine import STATE, shuffle
+from ginenv.engine.cards import parse_cards
+from ginenv.engine.engine import STATE, shuffle
+from ginenv.engine.jit import kernel
+from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError
-from ginenv.jit import kernel
-from ginenv.rules import get_rules
 
 PAIRS = 8
 SEED = 31

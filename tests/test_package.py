@@ -32,7 +32,7 @@ def test_type_checkers_find_the_marker_of_a_typed_package(package: str) -> None:
 
 
 def test_the_cache_of_compiled_code_is_where_it_is_asked_for(tmp_path: Path) -> None:
-    script = "from ginenv.jit import cache_root; print(cache_root())"
+    script = "from ginenv.engine.jit import cache_root; print(cache_root())"
     found = []
     for variables in ({"XDG_CACHE_HOME": f"{tmp_path}/user"}, {"GINENV_CACHE_DIR": f"{tmp_path}/chosen"}, {}):
         environment = {"HOME": f"{tmp_path}/home", "PYTHONPATH": ":".join(sys.path), **variables}
@@ -184,7 +184,7 @@ def test_missing_library_names_the_extra_that_the_command_needs(tmp_path: Path) 
 
 
 def test_an_adapter_without_its_library_names_the_extra() -> None:
-    code = "import sys; sys.modules['pettingzoo'] = None; import ginenv.adapters.pettingzoo"
+    code = "import sys; sys.modules['pettingzoo'] = None; import ginenv.envs.pettingzoo"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.stderr.strip().endswith(
         "ModuleNotFoundError: pettingzoo is not installed; pip install 'ginenv[pettingzoo]' installs it"

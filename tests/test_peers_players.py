@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from agents.arena import MatchSettings, play_match
-from ginenv.actions import KNOCK, PASS, UPCARD
-from ginenv.cards import mask_of, parse_cards
-from ginenv.engine import STATE, apply, deal
-from ginenv.players import make_player
-from ginenv.rules import get_rules
-from ginenv.view import make_views
+from ginenv.engine.actions import KNOCK, PASS, UPCARD
+from ginenv.engine.cards import mask_of, parse_cards
+from ginenv.engine.engine import STATE, apply, deal
+from ginenv.engine.rules import get_rules
+from ginenv.tables.players import make_player
+from ginenv.view.view import make_views
 
 pytestmark = pytest.mark.extra
 

@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 from agents.levels.level import INSTALLED
-from agents.play.arrange import kept_order, meld_names, melds_of_cards, moved_card, shuffled_cards, sorted_cards
 from agents.play.game import Game
+from agents.play.hand_order import kept_order, meld_names, melds_of_cards, moved_card, shuffled_cards, sorted_cards
 from agents.play.moves import Turn
 from agents.play.opponents import EasyGame
 from agents.play.options import Options
@@ -22,14 +22,14 @@ from agents.play.terminal.commands import GROUPS, help_lines, parse_command
 from agents.play.terminal.menu import Menu
 from agents.play.terminal.replay import steps_of
 from agents.play.terminal.screen import LeaveError, Terminal
-from ginenv.actions import KNOCK, PHASE_DISCARD
-from ginenv.cards import card_value, cards_of, format_cards, mask_of, parse_card, parse_cards
+from ginenv.engine.actions import KNOCK, PHASE_DISCARD
+from ginenv.engine.cards import card_value, cards_of, format_cards, mask_of, parse_card, parse_cards
+from ginenv.engine.melds import melded_cards
+from ginenv.engine.rules import PRESETS, get_rules
 from ginenv.errors import GinError
-from ginenv.hand import Hand, Match
-from ginenv.melds import melded_cards
-from ginenv.players import make_player
-from ginenv.records import read_record
-from ginenv.rules import PRESETS, get_rules
+from ginenv.hands.hand import Hand, Match
+from ginenv.hands.records import read_record
+from ginenv.tables.players import make_player
 from tests.support.scenes import fiftieth_card
 from tests.support.session_scenes import FITS, KNOCKS, LOOSE, MANY_WAYS, NO_MELD, deck, prepared, read_game
 

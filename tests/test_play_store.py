@@ -19,11 +19,11 @@ from agents.files import FileError
 from agents.play.game import Game
 from agents.play.options import Options
 from agents.play.store import Home, StoreError
-from ginenv.cards import format_cards
+from ginenv.engine.cards import format_cards
 from ginenv.errors import GinError
-from ginenv.hand import Hand, Match
-from ginenv.players import make_player
-from ginenv.records import format_record, parse_record
+from ginenv.hands.hand import Hand, Match
+from ginenv.hands.records import format_record, parse_record
+from ginenv.tables.players import make_player
 from tests.support.session_scenes import KNOCKS, NO_MELD, Talk, deck, prepared
 
 FORK = multiprocessing.get_context("fork")

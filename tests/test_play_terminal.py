@@ -13,15 +13,15 @@ from agents.play.moves import Turn
 from agents.play.session import Session
 from agents.play.store import Home
 from agents.play.terminal.commands import GROUPS
+from agents.play.terminal.lines import Face
 from agents.play.terminal.menu import Menu
 from agents.play.terminal.screen import LeaveError, Terminal
-from agents.play.terminal.show import Face
-from ginenv.cards import parse_cards
-from ginenv.hand import Hand, Match
-from ginenv.players import make_player
-from ginenv.rule_texts import PRESET_TEXTS, RULE_TEXTS
-from ginenv.rules import CHOICES, PRESETS, Rules, get_rules
-from ginenv.state import same_records
+from ginenv.engine.cards import parse_cards
+from ginenv.engine.rule_texts import PRESET_TEXTS, RULE_TEXTS
+from ginenv.engine.rules import CHOICES, PRESETS, Rules, get_rules
+from ginenv.engine.state import same_records
+from ginenv.hands.hand import Hand, Match
+from ginenv.tables.players import make_player
 from tests.support.session_scenes import FITS, KNOCKS, LOOSE, MANY_WAYS, NO_MELD, Talk, deck, prepared, read_game
 
 

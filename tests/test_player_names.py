@@ -12,7 +12,7 @@ import pytest
 
 from agents.bots.heuristics import StylePlayer, make_style
 from ginenv.errors import GinError, UnknownNameError
-from ginenv.players import PlayerSpec, make_player, parse_player, register_directory, register_player
+from ginenv.tables.players import PlayerSpec, make_player, parse_player, register_directory, register_player
 
 
 @pytest.mark.parametrize(
@@ -69,9 +69,9 @@ def test_an_installed_package_brings_players(tmp_path: Path) -> None:
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: their-bots\nVersion: 1.0\n")
     points = "theirs = their_bots:make\nsimple = their_bots:make\n"
-    (about / "entry_points.txt").write_text(f"[ginenv.players]\n{points}")
+    (about / "entry_points.txt").write_text(f"[ginenv.tables.players]\n{points}")
     script = (
-        "from ginenv.players import make_player, player_names\n"
+        "from ginenv.tables.players import make_player, player_names\n"
         "print(make_player('theirs').styles == make_player('camper').styles, 'theirs' in player_names())\n"
         "print(make_player('simple').styles == make_player('camper').styles)"
     )

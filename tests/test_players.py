@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from agents.bots.heuristics import BOTS, NOVICES, StylePlayer, hint, style
-from ginenv.actions import (
+from ginenv.engine.actions import (
     KNOCK,
     PASS,
     PHASE_DISCARD,
@@ -23,14 +23,14 @@ from ginenv.actions import (
     STOCK,
     UPCARD,
 )
-from ginenv.cards import card_value, cards_of, mask_of, parse_cards
-from ginenv.engine import NO_CARD, STATE, apply
+from ginenv.engine.cards import card_value, cards_of, mask_of, parse_cards
+from ginenv.engine.engine import NO_CARD, STATE, apply
+from ginenv.engine.game import start_game
+from ginenv.engine.melds import deadwood, melded_cards
+from ginenv.engine.rules import PRESETS, get_rules
 from ginenv.errors import GinError
-from ginenv.game import start_game
-from ginenv.melds import deadwood, melded_cards
-from ginenv.players import make_player
-from ginenv.rules import PRESETS, get_rules
-from ginenv.view import VIEW, action_masks, make_views
+from ginenv.tables.players import make_player
+from ginenv.view.view import VIEW, action_masks, make_views
 from tests.support.hidden import deal_hidden_anew
 
 NOVICE = "style:base=formula,draw=always,memory=3,infer=0,pairs=4,runs=2,high=-1,noise=3,blunder=0.1"

@@ -9,9 +9,9 @@ import numpy as np
 from agents.bots.heuristics import STYLES, StylePlayer, style
 from agents.bots.population import STYLE_WIDTH, PopulationPlayer, draw_styles, population, style_vectors
 from agents.bots.style_kernels import DISCARD_RULES
-from ginenv.actions import KNOCK, UPCARD
-from ginenv.players import make_player
-from ginenv.view import action_masks
+from ginenv.engine.actions import KNOCK, UPCARD
+from ginenv.tables.players import make_player
+from ginenv.view.view import action_masks
 from tests.test_players import card, corpus_views, table, with_luck
 
 # What the built-in styles did on the corpus before leanings were added.

@@ -15,15 +15,15 @@ import ginenv
 from agents.arena import MatchSettings, play_match
 from agents.programs.protocol import Teller, legal_texts
 from agents.programs.views import read_views
-from ginenv.actions import PHASE_NAMES, parse_action
-from ginenv.cards import mask_of, parse_card
-from ginenv.hand import Hand
-from ginenv.records import format_record, parse_record
-from ginenv.render import to_image, to_text
-from ginenv.rules import Rules
-from ginenv.text import format_position, format_view, parse_position, parse_rules, parse_view, rules_text
+from ginenv.engine.actions import PHASE_NAMES, parse_action
+from ginenv.engine.cards import mask_of, parse_card
+from ginenv.engine.rules import Rules
+from ginenv.hands.hand import Hand
+from ginenv.hands.records import format_record, parse_record
+from ginenv.hands.text import format_position, format_view, parse_position, parse_rules, parse_view, rules_text
+from ginenv.pictures.render import to_image, to_text
+from tests.support.opponent_context import rebuild
 from tests.support.positions import play_on, random_rules
-from tests.support.told import rebuild
 
 ROOT = Path(__file__).parent.parent
 TEMPLATE = "cmd:" + shlex.join([sys.executable, str(ROOT / "examples" / "template_bot.py")])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agents.config import TrainConfig, load_config, override, parse_config
-from agents.levels.fit_answers import FitConfig
+from agents.levels.fit_responses import FitConfig
 from agents.network.checkpoint import METADATA
 
 ROOT = Path(__file__).resolve().parents[1]

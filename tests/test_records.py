@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ginenv.engine.state import same_records
 from ginenv.errors import TextError
-from ginenv.hand import Hand, Match
-from ginenv.records import format_record, parse_record, read_record
-from ginenv.state import same_records
+from ginenv.hands.hand import Hand, Match
+from ginenv.hands.records import format_record, parse_record, read_record
 from tests.support.positions import ALL_RULES, play_on, positions
 
 GAME_ROUNDS = 2

@@ -20,7 +20,7 @@ from agents.reports import terminal
 from agents.reports.curves import curves_figure, read_curve
 from agents.reports.pictures import belief_picture, calibration_picture, knock_picture
 from ginenv.errors import GinError
-from ginenv.players import make_player
+from ginenv.tables.players import make_player
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ginenv.cards import parse_cards
-from ginenv.engine import End
+from ginenv.engine.cards import parse_cards
+from ginenv.engine.engine import End
+from ginenv.engine.rules import PRESETS, Rules, get_rules
 from ginenv.errors import IllegalActionError, RulesError
-from ginenv.rules import PRESETS, Rules, get_rules
-from ginenv.sheet import score_sheet
+from ginenv.pictures.sheet import score_sheet
 from tests.support.scenes import PROBES, SOURCES, won
 
 # ------------------------------------------------------------------ what the sources say

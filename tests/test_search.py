@@ -14,7 +14,6 @@ from rich.console import Console
 
 from agents.bots.heuristics import make_simple, make_style
 from agents.config import ConfigError
-from agents.learning import hand_model_fit
 from agents.network.checkpoint import CheckpointError, read_metadata, save_checkpoint
 from agents.network.nets import Actor, Critic
 from agents.network.player import SHIPPED
@@ -22,13 +21,14 @@ from agents.search import make_search
 from agents.search.belief import HandModel, keep_hand_model, load_hand_model, save_hand_model
 from agents.search.hand_features import MAX_TURNS, TURN, read_turns
 from agents.search.worlds import draw_hands, draw_worlds
-from ginenv.actions import KNOCK, PASS, PHASE_OVER, UPCARD, parse_action
-from ginenv.cards import cards_of, mask_of, parse_card, parse_cards
-from ginenv.engine import STATE, apply, deal, is_legal, shuffle
+from agents.training import hand_model_fit
+from ginenv.engine.actions import KNOCK, PASS, PHASE_OVER, UPCARD, parse_action
+from ginenv.engine.cards import cards_of, mask_of, parse_card, parse_cards
+from ginenv.engine.engine import STATE, apply, deal, is_legal, shuffle
+from ginenv.engine.game import next_hand, score_hand, start_game
+from ginenv.engine.rules import PRESETS, get_rules
 from ginenv.errors import GinError
-from ginenv.game import next_hand, score_hand, start_game
-from ginenv.rules import PRESETS, get_rules
-from ginenv.view import VIEW, make_views
+from ginenv.view.view import VIEW, make_views
 from tests.support.hidden import deal_hidden_anew
 
 JUDGED = {"worlds": 8, "particles": 16}

@@ -9,11 +9,11 @@ import pytest
 from test_search import JUDGED, views_of
 
 from agents.config import ConfigError, parse_config
-from agents.equity import EquityBank
 from agents.search import SearchConfig, SearchPlayer, make_search
 from agents.search import player as search_player
 from agents.search.config import MOST_TIMED
 from agents.search.player import FIRST_WORLDS, rounds
+from agents.win_probability import EquityBank
 
 
 class Clock:

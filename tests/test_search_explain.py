@@ -11,12 +11,12 @@ from test_search import JUDGED, mid_hand, views_of
 
 from agents.search import make_search
 from agents.search.explain import explain, main, picture, read_view, tables
+from ginenv.engine.state import same_records
 from ginenv.errors import GinError, TextError
-from ginenv.hand import Hand, Match
-from ginenv.players import make_player
-from ginenv.records import format_record
-from ginenv.state import same_records
-from ginenv.text import format_position, format_view
+from ginenv.hands.hand import Hand, Match
+from ginenv.hands.records import format_record
+from ginenv.hands.text import format_position, format_view
+from ginenv.tables.players import make_player
 
 SEARCH = "search:" + ",".join(f"{key}={value}" for key, value in JUDGED.items())
 

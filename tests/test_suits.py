@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from agents.config import parse_config
-from agents.learning.run import check_start
 from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, save_checkpoint
 from agents.network.nets import Actor, Critic, FrozenActor, load_wider
+from agents.training.run import check_start
 
 CONTEXT, FEATURES = 3, 105
 ACTOR, CRITIC = 521, 586

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ginenv.actions import KNOCK, STOCK
+from ginenv.engine.actions import KNOCK, STOCK
+from ginenv.engine.rules import PRESETS, Rules
+from ginenv.engine.state import same_records
 from ginenv.errors import GinError, RulesError, TextError
-from ginenv.hand import Hand, Match
-from ginenv.records import format_record, parse_record
-from ginenv.rules import PRESETS, Rules
-from ginenv.state import same_records
-from ginenv.text import format_position, format_view, parse_position, parse_rules, parse_view, rules_text
+from ginenv.hands.hand import Hand, Match
+from ginenv.hands.records import format_record, parse_record
+from ginenv.hands.text import format_position, format_view, parse_position, parse_rules, parse_view, rules_text
 from tests.support.damaged_texts import check_texts
 from tests.support.positions import ALL_RULES, mutate, play_on, positions
 

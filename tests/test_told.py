@@ -10,11 +10,11 @@ import torch
 
 from agents.bots.population import TOLD_WIDTH, PopulationPlayer, draw_styles, style_vectors
 from agents.config import parse_config
-from agents.learning.learner import Learner
-from agents.learning.run import begin
-from agents.learning.told import told
 from agents.network.checkpoint import CheckpointError, save_checkpoint
-from ginenv.actions import NUM_ACTIONS
+from agents.training.learner import Learner
+from agents.training.opponent_context import told
+from agents.training.run import begin
+from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.errors import GinError
 from tests.support.training_scenes import TINY
 

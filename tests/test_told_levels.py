@@ -14,21 +14,21 @@ from agents.arena.series import play_series
 from agents.bots.heuristics import make_formula
 from agents.bots.population import TOLD_WIDTH, draw_styles, style_vectors
 from agents.cli.levels import levels
-from agents.levels import fit_answers as fit_module
-from agents.levels.answers import ANSWERS, READS, Answers
-from agents.levels.fit_answers import FitConfig, fit_answers, hands_to_play
+from agents.levels import fit_responses as fit_module
+from agents.levels.describe import findings, what_did_you_learn
+from agents.levels.fit_responses import FitConfig, fit_answers, hands_to_play
 from agents.levels.level import Level, LevelError, LevelSettings, load_level
 from agents.levels.package import build_level
 from agents.levels.player import LevelPlayer
-from agents.levels.words import findings, what_did_you_learn
+from agents.levels.responses import ANSWERS, READS, Answers
 from agents.network.checkpoint import save_checkpoint
 from agents.network.nets import Actor
 from agents.network.player import load_network
 from agents.opponent_model.features import NUM_WEIGHTS
 from agents.opponent_model.posterior import CONTEXT_WIDTH
 from ginenv.errors import GinError
-from ginenv.players import make_player
-from ginenv.view import VIEW
+from ginenv.tables.players import make_player
+from ginenv.view.view import VIEW
 from tests.support.level_scenes import hands_of
 
 NONE = np.zeros((len(READS), NUM_WEIGHTS))

@@ -15,8 +15,8 @@ from agents.network.checkpoint import save_checkpoint
 from agents.network.nets import Actor
 from agents.reports.tournament import report
 from agents.search.config import SearchConfig
+from ginenv.engine.rules import PRESETS
 from ginenv.errors import GinError
-from ginenv.rules import PRESETS
 
 ROOT = Path(__file__).parent.parent
 

@@ -18,8 +18,6 @@ from safetensors.torch import load_file, save_file
 from agents.bots.heuristics import make_simple
 from agents.cli.train import train
 from agents.config import ConfigError, load_config, parse_config
-from agents.learning.rollout import STEP, Rollout, generalised_advantages, make_batch, write_next_actions
-from agents.learning.run import TrainingRun
 from agents.levels.level import load_level
 from agents.network.checkpoint import (
     METADATA,
@@ -34,11 +32,13 @@ from agents.network.inputs import expand_cards, expand_legal
 from agents.network.nets import POINT_REWARD, Actor, Critic, FrozenActor
 from agents.network.player import NetworkPlayer, load_network
 from agents.network.sampling import sample_action, sample_actions
-from ginenv.actions import PHASE_DISCARD
-from ginenv.cards import mask_of
+from agents.training.rollout import STEP, Rollout, generalised_advantages, make_batch, write_next_actions
+from agents.training.run import TrainingRun
+from ginenv.engine.actions import PHASE_DISCARD
+from ginenv.engine.cards import mask_of
+from ginenv.engine.melds import deadwood
 from ginenv.errors import GinError
-from ginenv.melds import deadwood
-from ginenv.players import make_player
+from ginenv.tables.players import make_player
 from tests.support.level_scenes import write_small_level
 from tests.support.training_scenes import TINY
 

@@ -13,18 +13,18 @@ import torch
 
 from agents.arena.hand_log import Decisions, watch_hands
 from agents.config import parse_config
-from agents.deals import Domain
-from agents.learning import diagnostics, dmc, ppo
-from agents.learning.learner import Learner
-from agents.learning.rollout import finished
+from agents.deal_streams import Domain
 from agents.network.checkpoint import CRITIC, CheckpointError, load_critic, save_checkpoint
 from agents.network.inputs import expand_legal
 from agents.network.nets import Actor, Critic, FrozenActor
 from agents.reports import beliefs as belief_report
 from agents.reports.beliefs import BeliefMeter, card_rows, counting_chances, log_losses, measure_belief
 from agents.reports.knocks import knock_shares
-from ginenv.players import make_player
-from ginenv.rules import get_rules
+from agents.training import diagnostics, dmc, ppo
+from agents.training.learner import Learner
+from agents.training.rollout import finished
+from ginenv.engine.rules import get_rules
+from ginenv.tables.players import make_player
 
 # Hands of an untrained policy are long; a batch holds some of them whole.
 TINY = {
@@ -126,7 +126,7 @@ def test_what_is_learned_shows_as_below_counting(watched: list, monkeypatch: pyt
 def test_the_belief_report_writes_every_opponent_by_turn(tmp_path: Path) -> None:
     save_checkpoint(tmp_path / "net", Actor([8]), [8], {"decisions": 5})
     out = tmp_path / "belief.json"
-    command = ["-m", "benchmarks.beliefs", str(tmp_path / "net"), "--out", str(out), "--pairs", "20"]
+    command = ["-m", "benchmarks.strength.beliefs", str(tmp_path / "net"), "--out", str(out), "--pairs", "20"]
     subprocess.run([sys.executable, *command], cwd=Path(__file__).parent.parent, check=True)
     found = json.loads(out.read_text())
     assert set(found["opponents"]) == {"itself", "simple", "knocker", "easy"}

@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from agents.config import parse_config
-from agents.learning.learner import Learner
-from agents.learning.ppo import train
-from agents.learning.run import TrainingRun
-from agents.learning.torch_training import Networks, TorchBackend
 from agents.network.player import NetworkPlayer
+from agents.training.learner import Learner
+from agents.training.ppo import train
+from agents.training.run import TrainingRun
+from agents.training.torch_training import Networks, TorchBackend
 from tests.support.loss_scenes import LOSSES, Known, gradients, prepared
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

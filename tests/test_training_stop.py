@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-import agents.learning.run as runs
+import agents.training.run as runs
 from agents.arena import play_match
 from agents.cli.train import train as train_command
 from agents.config import parse_config
-from agents.learning.run import TrainingRun
-from agents.network.card import model_card
 from agents.network.checkpoint import load_checkpoint
+from agents.network.model_card import model_card
+from agents.training.run import TrainingRun
 from ginenv.errors import GinError
 from tests.support.faults import Killed
 

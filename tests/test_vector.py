@@ -15,9 +15,9 @@ from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 import ginenv
-from ginenv import vector
+from ginenv.envs import vector
 from ginenv.errors import GinError, IllegalActionError
-from ginenv.players import BasePlayer, make_player
+from ginenv.tables.players import BasePlayer, make_player
 from tests.support.vector_scenes import MODES, assert_same
 
 KINDS = {"Gin/Hand-v0": ginenv.HandEnv, "Gin/Game-v0": ginenv.GameEnv}

@@ -13,8 +13,8 @@ import pytest
 from gymnasium.vector import SyncVectorEnv
 
 import ginenv
-from ginenv.info import LazyInfo
-from ginenv.players import BasePlayer, make_player
+from ginenv.tables.info import LazyInfo
+from ginenv.tables.players import BasePlayer, make_player
 from tests.support.vector_scenes import MODES, assert_same
 
 ALL_KEYS = [

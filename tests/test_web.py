@@ -9,8 +9,8 @@ import sys
 import numpy as np
 import pytest
 
-from ginenv.cards import parse_card, parse_cards
-from ginenv.rules import PRESETS
+from ginenv.engine.cards import parse_card, parse_cards
+from ginenv.engine.rules import PRESETS
 from tests.support.hidden import deal_hidden_anew
 from tests.support.session_scenes import FITS, KNOCKS, LOOSE, MANY_WAYS, NO_MELD, deck, prepared
 from tests.support.web_scenes import attribute, plain

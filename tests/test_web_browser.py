@@ -14,11 +14,11 @@ import pytest
 pytest.importorskip("playwright", reason="playwright is not installed")
 
 from agents.play.game import Game
-from ginenv.cards import parse_cards
-from ginenv.hand import Match
-from ginenv.players import make_player
-from ginenv.records import format_record
-from ginenv.rules import get_rules
+from ginenv.engine.cards import parse_cards
+from ginenv.engine.rules import get_rules
+from ginenv.hands.hand import Match
+from ginenv.hands.records import format_record
+from ginenv.tables.players import make_player
 from tests.support.browser import Person, Table
 from tests.support.session_scenes import FITS, KNOCKS, MANY_WAYS, NO_MELD, deck, prepared
 

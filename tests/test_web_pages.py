@@ -10,13 +10,13 @@ import pytest
 
 from agents.arena.results import Z95, weighted
 from agents.play.store import Home
+from agents.web.browser_session import House
 from agents.web.pages import static_file, with_symbols
-from agents.web.seat import House
-from ginenv.cards import card_name
-from ginenv.hand import Hand, Match
-from ginenv.players import make_player
-from ginenv.rules import PRESETS
-from ginenv.text import format_position
+from ginenv.engine.cards import card_name
+from ginenv.engine.rules import PRESETS
+from ginenv.hands.hand import Hand, Match
+from ginenv.hands.text import format_position
+from ginenv.tables.players import make_player
 from tests.support.hidden import deal_hidden_anew
 from tests.support.session_scenes import LOOSE, NO_MELD, deck, prepared
 from tests.support.web_scenes import Guest, attribute, browser_of, plain
@@ -97,8 +97,8 @@ def test_statistics_are_reset_only_if_meant(guest):
 
 
 def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_path):
+    from agents.levels.describe import findings
     from agents.levels.level import load_level
-    from agents.levels.words import findings
 
     level = str(directory)
     ann = guest(rules="openspiel", opponent=level, allowed=[level])

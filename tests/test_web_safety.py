@@ -22,8 +22,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from agents.play.store import Home
+from agents.web.browser_session import House
 from agents.web.safety import is_loopback
-from agents.web.seat import House
 from agents.web.server import make_app
 from ginenv.errors import GinError
 from tests.support.web_scenes import browser_of

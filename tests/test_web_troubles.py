@@ -9,9 +9,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from agents.play.store import Home
-from agents.web import ready
+from agents.web import warmup as ready
+from agents.web.browser_session import House
 from agents.web.jobs import Jobs
-from agents.web.seat import House
 from ginenv.errors import GinError
 from tests.support.session_scenes import KNOCKS, LOOSE, NO_MELD, deck, prepared
 from tests.support.web_scenes import ADDRESS, TOKEN, Guest, browser_of, plain

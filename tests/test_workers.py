@@ -12,10 +12,10 @@ import pytest
 import torch
 
 from agents.config import parse_config
-from agents.learning import ppo
-from agents.learning.distributed import Workers
-from agents.learning.learner import Learner
-from agents.learning.resume import NO_BATCHES, ResumeFiles
+from agents.training import ppo
+from agents.training.distributed import Workers
+from agents.training.learner import Learner
+from agents.training.resume import NO_BATCHES, ResumeFiles
 from ginenv.errors import GinError
 
 WORKER = Path(__file__).parent / "support" / "training_worker.py"

@@ -18,14 +18,14 @@ from agents.network.checkpoint import read_metadata
 from agents.network.player import SHIPPED
 from agents.search import make_search
 from agents.search.explain import explain
-from agents.search.judge import BRANCH
+from agents.search.world_values import BRANCH
 from agents.search.worlds import draw_worlds
-from ginenv.actions import PHASE_LAYOFF, PHASE_NAMES, action_name, actions_of, parse_action
-from ginenv.cards import card_name, format_cards
-from ginenv.engine import STATE
-from ginenv.hand import Hand
-from ginenv.melds import deadwood
-from ginenv.text import rules_text
+from ginenv.engine.actions import PHASE_LAYOFF, PHASE_NAMES, action_name, actions_of, parse_action
+from ginenv.engine.cards import card_name, format_cards
+from ginenv.engine.engine import STATE
+from ginenv.engine.melds import deadwood
+from ginenv.hands.hand import Hand
+from ginenv.hands.text import rules_text
 
 # Called with the number of decisions done and the number in all.
 Progress = Callable[[int, int], None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ginenv.actions import KNOCK, PHASE_NAMES, STOCK
+from ginenv.engine.actions import KNOCK, PHASE_NAMES, STOCK
 
 # Smallest loss for each mark: a fraction of the game, or points / 100 where a single hand is played.
 THRESHOLDS = (("blunder", 0.04), ("error", 0.02), ("doubtful", 0.01))

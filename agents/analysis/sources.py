@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ginenv.errors import TextError
-from ginenv.hand import Hand
-from ginenv.players import Player, close_players, make_player
-from ginenv.records import parse_record, read_record
-from ginenv.text import parse_position, parse_rules
+from ginenv.hands.hand import Hand
+from ginenv.hands.records import parse_record, read_record
+from ginenv.hands.text import parse_position, parse_rules
+from ginenv.tables.players import Player, close_players, make_player
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from agents.config import Config
 from agents.files import JsonError, parse_json
+from ginenv.engine.rules import Rules, get_rules
 from ginenv.errors import GinError, RulesError, must_be, quoted
-from ginenv.rules import Rules, get_rules
 
 
 def parse_rules(text: str) -> Rules:

@@ -8,9 +8,9 @@ from typing import Any
 
 from agents.arena.matches import MatchSettings, play_match
 from agents.arena.results import MatchResult
-from agents.deals import Domain
+from agents.deal_streams import Domain
 from agents.programs.player import BotLimits, OutsidePlayer
-from ginenv.rules import Rules, get_rules
+from ginenv.engine.rules import Rules, get_rules
 
 # Rules that together have every phase, with opponents that lead into them: hands against random go to the end of the
 # stock, hands against simple end by knocks.

@@ -12,9 +12,9 @@ import numpy as np
 
 from agents.arena.lockstep import Lockstep, Observer, mirrored_jobs
 from agents.arena.lockstep_kernels import HAND
-from agents.deals import Domain
-from ginenv.players import Player
-from ginenv.rules import Rules
+from agents.deal_streams import Domain
+from ginenv.engine.rules import Rules
+from ginenv.tables.players import Player
 
 
 @dataclass(frozen=True)

@@ -23,13 +23,13 @@ from agents.arena.lockstep_kernels import (
     go_on,
     start_jobs,
 )
-from agents.deals import Domain, deal_keys, luck_words
-from ginenv.actions import illegal_action
-from ginenv.engine import STATE
+from agents.deal_streams import Domain, deal_keys, luck_words
+from ginenv.engine.actions import illegal_action
+from ginenv.engine.engine import STATE
+from ginenv.engine.rules import Rules
 from ginenv.errors import IllegalActionError
-from ginenv.players import Player, ask_player
-from ginenv.rules import Rules
-from ginenv.view import VIEW
+from ginenv.tables.players import Player, ask_player
+from ginenv.view.view import VIEW
 
 # Games in play at first; their number doubles after a tick that took less than this long.
 _FIRST_SLOTS = 64

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from agents.programs.process import FORFEIT
-from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_DRAW, PHASE_OVER, PHASE_UPCARD, STOCK, UPCARD
-from ginenv.engine import NOBODY, End, apply, deal, is_legal, shuffle
-from ginenv.game import next_hand, score_hand, start_game
-from ginenv.jit import kernel, mix, popcount
-from ginenv.melds import deadwood
-from ginenv.view import look
+from ginenv.engine.actions import KNOCK, PHASE_DISCARD, PHASE_DRAW, PHASE_OVER, PHASE_UPCARD, STOCK, UPCARD
+from ginenv.engine.engine import NOBODY, End, apply, deal, is_legal, shuffle
+from ginenv.engine.game import next_hand, score_hand, start_game
+from ginenv.engine.jit import kernel, mix, popcount
+from ginenv.engine.melds import deadwood
+from ginenv.view.view import look
 
 MAX_TURNS = 16
 MAX_DEADWOOD = 11

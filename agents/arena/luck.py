@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 
 from agents.arena.lockstep import Lockstep, Observer
-from ginenv.jit import ctz, kernel
-from ginenv.melds import card_points, deadwood, melded_cards
+from ginenv.engine.jit import ctz, kernel
+from ginenv.engine.melds import card_points, deadwood, melded_cards
 
 # The values of STATE[n] just after a draw, for the seat that drew, in points of the hand: float[n].
 ValueFunction = Callable[[np.ndarray], np.ndarray]

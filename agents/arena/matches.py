@@ -27,13 +27,13 @@ from agents.arena.lockstep_kernels import GAME, HAND
 from agents.arena.luck import LuckMeter
 from agents.arena.results import MatchResult, add_stats
 from agents.arena.sequential import LOOK_EVERY, SequentialTest
-from agents.deals import Domain, new_salt, salted
+from agents.deal_streams import Domain, new_salt, salted
 from agents.interrupts import born_deaf, held, released
 from agents.programs.player import BotLimits, OutsidePlayer
 from agents.programs.process import adopt_orphans, split_command
+from ginenv.engine.rules import Rules, get_rules
 from ginenv.errors import GinError, check_choice, check_whole
-from ginenv.players import Player, directory_name, make_player, parse_player
-from ginenv.rules import Rules, get_rules
+from ginenv.tables.players import Player, directory_name, make_player, parse_player
 
 Progress = Callable[[int], None]
 # How long workers may take to close their programs.
@@ -60,7 +60,7 @@ class MatchSettings:
         limits: limits on the time and the restarts of outside programs.
         luck: whether luck with the cards is measured, for estimates without it.
         until: a test that stops the match early as soon as it has an answer.
-        salt: mixed into the seed (``agents.deals``); never empty where a program plays.
+        salt: mixed into the seed (``agents.deal_streams``); never empty where a program plays.
     """
 
     rules: Rules = field(default_factory=lambda: get_rules("eaai"))

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from agents.arena.lockstep_kernels import GAME_RESULT, MAX_DEADWOOD, MAX_TURNS, PLAY_STATS
-from ginenv.engine import NOBODY
+from ginenv.engine.engine import NOBODY
+from ginenv.engine.rules import Rules
 from ginenv.errors import GinError
-from ginenv.rules import Rules
 
 RESULTS_VERSION = 1
 # Probability outside a 95 % interval at either end, and its half-width in standard errors when these are known exactly.

@@ -13,9 +13,9 @@ import numpy as np
 
 from agents.arena.lockstep import Lockstep, Observer
 from agents.arena.lockstep_kernels import SERIES, SLOT
-from agents.deals import Domain, deal_keys, luck_words
-from ginenv.players import Player
-from ginenv.rules import Rules, get_rules
+from agents.deal_streams import Domain, deal_keys, luck_words
+from ginenv.engine.rules import Rules, get_rules
+from ginenv.tables.players import Player
 
 # Called with the player's final views, the series, and the numbers of the hands that ended.
 AfterHands = Callable[[np.ndarray, np.ndarray, np.ndarray], None]

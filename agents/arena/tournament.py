@@ -29,7 +29,7 @@ from agents.files import check_own, parse_json, read_json, write_atomic, write_j
 from agents.interrupts import held, released
 from agents.programs.player import BotLimits
 from ginenv.errors import GinError, quoted, reason_of
-from ginenv.players import make_player, parse_player
+from ginenv.tables.players import make_player, parse_player
 
 # Least number of blocks if a player learns: with fewer series, an interval would mean little.
 _LEARNERS_BLOCKS = 10

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ginenv.actions import PASS
-from ginenv.engine import NO_CARD
-from ginenv.history import M_DISCARD, M_TAKE, moves
-from ginenv.jit import ctz, kernel, popcount
-from ginenv.melds import (
+from ginenv.engine.actions import PASS
+from ginenv.engine.engine import NO_CARD
+from ginenv.engine.jit import ctz, kernel, popcount
+from ginenv.engine.melds import (
     RANK_COLUMN,
     SUIT_BITS,
     best_layoff,
@@ -21,6 +20,7 @@ from ginenv.melds import (
     nth_arrangement,
     points_of,
 )
+from ginenv.view.history import M_DISCARD, M_TAKE, moves
 
 _UNIT = 2.0**-53
 _NOT_KING = np.int64(0xFFF) * (1 | 1 << 13 | 1 << 26 | 1 << 39)

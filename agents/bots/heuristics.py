@@ -20,13 +20,13 @@ import numpy as np
 
 from agents.bots.hand_kernels import joins_meld, least_deadwood, live_ways
 from agents.bots.style_kernels import DISCARD_RULES, DRAW_RULES, FEARS, STYLE, act_batch, decide
-from ginenv.actions import KNOCK, PASS, PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, STOCK, UPCARD
-from ginenv.cards import RANKS, card_name
+from ginenv.engine.actions import KNOCK, PASS, PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, STOCK, UPCARD
+from ginenv.engine.cards import RANKS, card_name
+from ginenv.engine.melds import RANK_COLUMN, deadwood, melded_cards
+from ginenv.engine.state import as_batch
 from ginenv.errors import GinError, check_choice, must_be, unknown_name
-from ginenv.melds import RANK_COLUMN, deadwood, melded_cards
-from ginenv.players import BasePlayer
-from ginenv.state import as_batch
-from ginenv.view import VIEW
+from ginenv.tables.players import BasePlayer
+from ginenv.view.view import VIEW
 
 ALL_OF_PILE = 32
 _AT_ONCE: dict[str, Any] = {"knock": 10, "turns": 99, "late": 10}
@@ -119,11 +119,11 @@ class StylePlayer(BasePlayer):
 
     @property
     def compiled(self) -> tuple[Any, np.ndarray]:
-        """The kernel that decides, and the styles (see ``ginenv.compiled_players``)."""
+        """The kernel that decides, and the styles (see ``ginenv.tables.compiled_players``)."""
         return decide, self.styles
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
-        """Chooses for every view (see ``ginenv.players.Player``)."""
+        """Chooses for every view (see ``ginenv.tables.players.Player``)."""
         views = as_batch(views, VIEW, "VIEW")
         actions = np.empty(len(views), np.int64)
         index = np.zeros(len(views), np.int64) if slots is None else np.asarray(slots, np.int64) % len(self.styles)
@@ -238,7 +238,7 @@ class HintFollower(BasePlayer):
     name = "hints"
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
-        """Chooses for every view (see ``ginenv.players.Player``)."""
+        """Chooses for every view (see ``ginenv.tables.players.Player``)."""
         views = as_batch(views, VIEW, "VIEW")
         actions = make_formula(self.seed).act(views)
         for i in np.flatnonzero(np.isin(views["phase"], (PHASE_UPCARD, PHASE_DRAW, PHASE_DISCARD))):

@@ -24,11 +24,11 @@ from agents.bots.hand_kernels import (
     turn_of,
     unit,
 )
-from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_LAYOFF, PHASE_SPREAD, PHASE_WALL, STOCK, UPCARD
-from ginenv.bits import nth_bit
-from ginenv.engine import NO_CARD
-from ginenv.jit import below, ctz, kernel, mix, popcount
-from ginenv.melds import RANK_COLUMN, SUIT_BITS, card_points, deadwood, melded_cards
+from ginenv.engine.actions import KNOCK, PHASE_DISCARD, PHASE_LAYOFF, PHASE_SPREAD, PHASE_WALL, STOCK, UPCARD
+from ginenv.engine.bits import nth_bit
+from ginenv.engine.engine import NO_CARD
+from ginenv.engine.jit import below, ctz, kernel, mix, popcount
+from ginenv.engine.melds import RANK_COLUMN, SUIT_BITS, card_points, deadwood, melded_cards
 
 # The upcards that a style takes: those that make a meld (the challenge's baseline); those that lower its deadwood by a meld, let it
 # knock, or save ``bar`` points; all; none.

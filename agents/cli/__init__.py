@@ -108,8 +108,8 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         # Nothing has begun yet, and an exception could get lost in a module that is being imported.
         signal.signal(stop, lambda *_: _leave(f"{name}: interrupted before anything was finished\n"))
     # Imported only now: libraries read their number of threads when they are loaded.
+    from ginenv.engine.jit import interrupt
     from ginenv.errors import GinError
-    from ginenv.jit import interrupt
 
     for stop in STOPS:
         # Both make a command show what it has. Set explicitly, since a shell starts background jobs with interrupts ignored.

@@ -12,7 +12,7 @@ from tyro.extras import SubcommandApp
 
 from agents.arena.configs import how_many, parse_rules
 from agents.arena.matches import MatchSettings, check_names
-from agents.datasets.card import card_path, is_card
+from agents.datasets.data_card import card_path, is_card
 from agents.datasets.source import Played, Recorded
 from agents.datasets.store import INTERRUPTED, Expert, Written, check_games, open_games, write_games
 from agents.files import check_writable
@@ -78,7 +78,7 @@ def read(
     """Reads records of hands or games, such as those of another program, and writes every decision.
 
     Args:
-        records: files in the format of ``ginenv.records``.
+        records: files in the format of ``ginenv.hands.records``.
         out: file to write; its card is written beside it.
         expert: as for ``play``.
         seed: seed of the expert's choices.

@@ -15,18 +15,18 @@ from agents.arena.series import counting_hands
 from agents.bots.heuristics import make_formula
 from agents.config import override, parse_config
 from agents.files import check_directory, check_writable
-from agents.levels.answers import ANSWERS
 from agents.levels.bench.rating import rate_levels, read_rating
 from agents.levels.bench.variety import measure_variety
-from agents.levels.fit_answers import FitConfig, fit_answers, hands_to_play
+from agents.levels.describe import findings, what_did_you_learn
+from agents.levels.fit_responses import FitConfig, fit_answers, hands_to_play
 from agents.levels.level import LEVEL, NAMES, Level, load_level
 from agents.levels.package import build_level, export_level, import_level, read_settings
 from agents.levels.profile import read_learned, reset_level
-from agents.levels.words import findings, what_did_you_learn
-from agents.network.card import write_card
+from agents.levels.responses import ANSWERS
+from agents.network.model_card import write_card
 from agents.network.player import network_directory
-from agents.people import spelled
 from agents.play.store import default_home
+from agents.player_names import spelled
 from agents.reports.terminal import plain_console, progress_bar
 from ginenv.errors import GinError, UnknownNameError, check_whole, quoted, unknown_name
 
@@ -198,7 +198,7 @@ def fit(level: LevelName, set: tuple[str, ...] = ()) -> str:
 
     Args:
         level: its directory (``gin levels build`` or ``export`` makes one).
-        set: settings of ``agents.levels.fit_answers.FitConfig`` that differ from the default, as key=value (``rounds=2 hands=10``).
+        set: settings of ``agents.levels.fit_responses.FitConfig`` that differ from the default, as key=value (``rounds=2 hands=10``).
     """
     if level in NAMES:
         raise GinError(

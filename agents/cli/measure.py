@@ -17,7 +17,7 @@ def exploit(config: ExploitConfig) -> int | None:
 
     After Ctrl-C or SIGTERM, what was measured, if anything, is written and shown, and the exit status is 130.
     """
-    from agents.learning.exploit import exploit as train_and_measure
+    from agents.training.exploit import exploit as train_and_measure
 
     check_writable(config.out)
     console = plain_console()

@@ -10,8 +10,8 @@ from tyro.conf import Positional, arg
 
 from agents.files import writing
 from agents.levels.level import LEVEL, NAMES, load_level
-from agents.network.card import write_card
 from agents.network.checkpoint import read_metadata
+from agents.network.model_card import write_card
 from agents.network.player import network_directory
 from ginenv.errors import GinError
 

@@ -37,10 +37,10 @@ def train(
         fresh: start anew even if there is a resume file.
         export: copy the best checkpoint here at the end.
     """
-    from agents.learning.run import TrainingRun
     from agents.levels.level import LEVEL
-    from agents.network.card import write_card
     from agents.network.checkpoint import read_metadata
+    from agents.network.model_card import write_card
+    from agents.training.run import TrainingRun
 
     settings = load_config(config, set)
     if export:
@@ -113,8 +113,8 @@ def average(checkpoints: Annotated[list[str], Positional, arg(metavar="CHECKPOIN
         checkpoints: directories of networks, such as a run's ``last``.
         out: directory to write; a mean that the same command wrote there is overwritten.
     """
-    from agents.learning.average import average as write_average
-    from agents.network.card import write_card
+    from agents.network.model_card import write_card
+    from agents.training.average import average as write_average
 
     write_average(checkpoints, out, this_command())
     write_card(out)
@@ -131,7 +131,7 @@ def fit_hand_model(
         rounds: number of rounds, each of which samples everything anew and learns from it.
         seed: seed of hands and weights.
     """
-    from agents.learning.hand_model_fit import fit_and_save
+    from agents.training.hand_model_fit import fit_and_save
 
     if rounds < 1:
         raise GinError(f"--rounds is {rounds}; it must be 1 or more")

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from agents.datasets.store import open_games, replayed
-from ginenv.actions import KNOCK, NUM_ACTIONS, STOCK
+from ginenv.engine.actions import KNOCK, NUM_ACTIONS, STOCK
 from ginenv.errors import GinError, check_whole, unknown_name
 
 if TYPE_CHECKING:

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ginenv.actions import PHASE_NAMES, PHASE_OVER
-from ginenv.encoding import OBSERVATION_SIZE, encode
-from ginenv.engine import NOBODY, End, apply, deal, is_legal
+from ginenv.engine.actions import PHASE_NAMES, PHASE_OVER
+from ginenv.engine.engine import NOBODY, End, apply, deal, is_legal
+from ginenv.engine.jit import kernel
 from ginenv.errors import GinError
-from ginenv.hand import Hand
-from ginenv.jit import kernel
-from ginenv.text import format_positions
-from ginenv.view import VIEW, look
+from ginenv.hands.hand import Hand
+from ginenv.hands.text import format_positions
+from ginenv.view.encoding import OBSERVATION_SIZE, encode
+from ginenv.view.view import VIEW, look
 
 END_NAMES = tuple(end.name.lower().replace("_", " ") for end in End)
 

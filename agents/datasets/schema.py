@@ -31,7 +31,9 @@ COLUMNS = {
     "hand": Column(pa.int64(), "number of the hand in the file"),
     "ply": Column(pa.int16(), "decisions in the hand before this one"),
     "position": Column(
-        pa.string(), "everything before the decision, deck and seeds included, as ginenv.text reads it", hidden=True
+        pa.string(),
+        "everything before the decision, deck and seeds included, as ginenv.hands.text reads it",
+        hidden=True,
     ),
     "seat": Column(pa.int8(), "seat to move, 0 or 1"),
     "player": Column(_NAME, "name of the player in that seat"),
@@ -42,7 +44,7 @@ COLUMNS = {
     "legal_cards": Column(pa.int64(), "legal actions 0 to 51, as bits"),
     "legal_knocks": Column(pa.int64(), "legal actions 52 to 103, as bits"),
     "legal_others": Column(pa.int8(), "legal actions 104 to 106, as bits"),
-    "action": Column(pa.int8(), "the action played, 0 to 106 (ginenv.actions)"),
+    "action": Column(pa.int8(), "the action played, 0 to 106 (ginenv.engine.actions)"),
     "end": Column(_NAME, "how the hand ended; not over in a record that breaks off", hidden=True),
     "points": Column(pa.int16(), "what the hand brought the seat to move; negative: the other seat", hidden=True),
     "won": Column(pa.int8(), "1, 0 or -1: the game won, undecided or lost; null for single hands", hidden=True),

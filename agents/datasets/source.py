@@ -12,12 +12,12 @@ from agents.arena.lockstep import Lockstep, Observer
 from agents.arena.lockstep_kernels import GAME, HAND, SLOT
 from agents.arena.matches import MatchSettings, make_side
 from agents.datasets.rows import Hands
-from agents.deals import Domain, deal_keys, luck_words
-from ginenv.engine import NOBODY, STATE
+from agents.deal_streams import Domain, deal_keys, luck_words
+from ginenv.engine.engine import NOBODY, STATE
 from ginenv.errors import GinError
-from ginenv.players import close_players
-from ginenv.records import Record, read_record
-from ginenv.text import parse_position
+from ginenv.hands.records import Record, read_record
+from ginenv.hands.text import parse_position
+from ginenv.tables.players import close_players
 
 # Jobs played together, which make one row group; a game has about ten hands, a hand about thirty decisions.
 _TOGETHER = {"hands": 2048, "games": 256}
@@ -95,7 +95,7 @@ def _jobs(settings: MatchSettings, first: int, count: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Recorded:
-    """Hands of records (``ginenv.records``), one group for each file.
+    """Hands of records (``ginenv.hands.records``), one group for each file.
 
     Attributes:
         paths: paths of the files.

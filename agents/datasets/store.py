@@ -13,13 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from agents.datasets.card import card_path, data_card
+from agents.datasets.data_card import card_path, data_card
 from agents.datasets.rows import Decisions, Hands, columns_of, decisions_of
 from agents.datasets.schema import COLUMNS, FORMAT_VERSION, schema_of
 from agents.datasets.source import rebuild
 from agents.files import JsonError, parse_json, write_atomic, write_text, writing
 from ginenv.errors import GinError
-from ginenv.players import Player, make_player
+from ginenv.tables.players import Player, make_player
 
 Progress = Callable[[int], None]
 # Columns with few different words; the type stubs allow no list here.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.levels.answers import READS
+from agents.levels.responses import READS
 from agents.opponent_model.features import FIRST_DRAW, FIRST_KNOCK, NUM_WEIGHTS
 
 # Longest step of the part that applies to every opponent, in standard deviations of the policy's choices in a hand.

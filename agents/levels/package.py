@@ -1,6 +1,6 @@
 """Levels as directories: built from checkpoints, converted from older formats, exported for other programs, imported after a check.
 
-A level can also be passed on as a single file (``agents.levels.parcel``).
+A level can also be passed on as a single file (``agents.levels.archive``).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 from agents.arena.series import play_series
 from agents.bots.heuristics import make_formula
 from agents.config import override, parse_config
-from agents.deals import Domain
+from agents.deal_streams import Domain
 from agents.files import read_json_object, replacing, write_json, writing
-from agents.levels.answers import ANSWERS, Answers
+from agents.levels.archive import SUFFIX, pack, unpacked
 from agents.levels.bench.rating import RATING, read_rating
 from agents.levels.level import (
     FORMAT_VERSION,
@@ -28,11 +28,11 @@ from agents.levels.level import (
     load_level,
     write_level_json,
 )
-from agents.levels.parcel import SUFFIX, pack, unpacked
 from agents.levels.player import LevelPlayer
+from agents.levels.responses import ANSWERS, Answers
 from agents.network.checkpoint import METADATA, WEIGHTS, drop_context, read_metadata
+from ginenv.engine.rules import PRESETS
 from ginenv.errors import GinError
-from ginenv.rules import PRESETS
 
 # Hands that a level plays under every preset before it is imported.
 _CHECK_HANDS = 4

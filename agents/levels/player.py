@@ -11,19 +11,19 @@ import numpy as np
 
 from agents.config import parse_config
 from agents.files import check_directory
-from agents.levels.acquaintances import Acquaintances
-from agents.levels.answers import SPACE, lean
-from agents.levels.choice import TASTE, choose, draw_tastes, prepare
+from agents.levels.action_choice import TASTE, choose, draw_tastes, prepare
 from agents.levels.level import Level, LevelError, load_level
+from agents.levels.opponent_memory import Acquaintances
 from agents.levels.profile import Profile, read_names
+from agents.levels.responses import SPACE, lean
 from agents.network.inputs import HeuristicFeatures, actor_inputs
 from agents.network.nets import FrozenActor, has_bfloat16_units
-from agents.people import check_name, spelled
-from ginenv.encoding import OBSERVATION_SIZE
+from agents.player_names import check_name, spelled
+from ginenv.engine.state import as_batch
 from ginenv.errors import GinError, must_be
-from ginenv.players import BasePlayer
-from ginenv.state import as_batch
-from ginenv.view import VIEW
+from ginenv.tables.players import BasePlayer
+from ginenv.view.encoding import OBSERVATION_SIZE
+from ginenv.view.view import VIEW
 
 if TYPE_CHECKING:
     from agents.search.config import SearchConfig
@@ -37,7 +37,7 @@ class LevelPlayer(BasePlayer):
     """Plays a level.
 
     Without a profile it knows one opponent per slot, until ``forget`` or ``reset``. With a profile it knows one named opponent, whose
-    record is kept on disk. What it knows of an opponent shifts its choices (``agents.levels.answers``).
+    record is kept on disk. What it knows of an opponent shifts its choices (``agents.levels.responses``).
 
     Args:
         level: as installed.
@@ -124,7 +124,7 @@ class LevelPlayer(BasePlayer):
         return self.level.told(self.contexts(slots, n), self.hands_shown(slots, n)[0])
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
-        """Chooses for every view (see ``ginenv.players.Player``).
+        """Chooses for every view (see ``ginenv.tables.players.Player``).
 
         Raises:
             GinError: if ``views`` is no ``VIEW[n]``.

@@ -19,12 +19,12 @@ from pydantic import Field
 
 from agents.config import Config, ConfigError, parse_config
 from agents.files import parse_json, read_bytes, write_json
-from agents.levels.acquaintances import Acquaintances
 from agents.levels.level import INSTALLED, Level, LevelError
+from agents.levels.opponent_memory import Acquaintances
 from agents.opponent_model.features import NUM_WEIGHTS
 from agents.opponent_model.habits import COUNTS, NUM_HABITS
 from agents.opponent_model.posterior import square
-from agents.people import spelled
+from agents.player_names import spelled
 
 FORMAT_VERSION = 3
 DIRECTORY = "levels"

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from agents.bots.hand_kernels import remembered
-from ginenv.encoding import FACTS, PLANES
-from ginenv.jit import kernel, store_cards
+from ginenv.engine.jit import kernel, store_cards
+from ginenv.view.encoding import FACTS, PLANES
 
 # Which of the opponent's choices are noticed.
 NOTHING, WHAT_IT_TOOK, EVERYTHING = range(3)

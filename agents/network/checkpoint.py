@@ -19,9 +19,9 @@ from torch import nn
 from agents.config import WIDEST
 from agents.files import JsonError, read_json, replacing, write_bytes, write_json, writing
 from agents.network.nets import NUM_CONDITIONS, NUM_FUTURE, Actor, Critic, Network
-from ginenv.actions import NUM_ACTIONS
-from ginenv.encoding import OBSERVATION_SIZE, OBSERVATION_VERSION
+from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.errors import GinError, must_be, quoted, reason_of
+from ginenv.view.encoding import OBSERVATION_SIZE, OBSERVATION_VERSION
 
 FORMAT_VERSION = 1
 WEIGHTS = "weights.safetensors"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ginenv.jit import kernel
-from ginenv.melds import deadwood
+from ginenv.engine.jit import kernel
+from ginenv.engine.melds import deadwood
 
 
 @kernel

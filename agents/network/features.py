@@ -12,7 +12,7 @@ import numpy as np
 
 from agents.bots.heuristics import style
 from agents.bots.style_kernels import OUTLOOK, outlook_rows
-from ginenv.jit import kernel
+from ginenv.engine.jit import kernel
 
 NUM_HEURISTIC_FEATURES = OUTLOOK
 # The bot that evaluates.

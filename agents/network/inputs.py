@@ -13,12 +13,12 @@ from agents.bots.hand_kernels import most_points, of_points
 from agents.network.commitment import bind_to_gin
 from agents.network.features import NUM_HEURISTIC_FEATURES, HeuristicFeatures, unbounded
 from agents.network.nets import NUM_CONDITIONS, NUM_FUTURE, FrozenActor
-from ginenv.actions import PHASE_DISCARD
-from ginenv.encoding import OBSERVATION_SIZE, encode
-from ginenv.engine import STOCK_LEFT
-from ginenv.jit import kernel, popcount
-from ginenv.melds import melded_cards, points_of
-from ginenv.view import look
+from ginenv.engine.actions import PHASE_DISCARD
+from ginenv.engine.engine import STOCK_LEFT
+from ginenv.engine.jit import kernel, popcount
+from ginenv.engine.melds import melded_cards, points_of
+from ginenv.view.encoding import OBSERVATION_SIZE, encode
+from ginenv.view.view import look
 
 _CARDS = torch.arange(52)
 

@@ -1,6 +1,6 @@
 """Actor and critic, which share nothing: multilayer perceptrons, plain or with layers that treat the suits alike.
 
-The actor reads an observation (``ginenv.encoding``, 520 bytes), a condition (1 when the seat plays for gin only) and optionally a
+The actor reads an observation (``ginenv.view.encoding``, 520 bytes), a condition (1 when the seat plays for gin only) and optionally a
 context and heuristic features (``agents.network.inputs``). The critic also reads the opponent's hand and condition and what the stock
 will bring.
 """
@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from agents.network.suits import BySuit, SuitHead, SuitTrunk, columns_by_suit
-from ginenv.actions import NUM_ACTIONS
-from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE
+from ginenv.engine.actions import NUM_ACTIONS
+from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE
 
 NUM_CONDITIONS = 1
 FEATURES_SCALE = 1 / 64

@@ -15,15 +15,15 @@ from torch import Tensor, nn
 
 from agents.files import write_atomic, write_json, write_text, writing
 from agents.network.bounds import EVERYTHING
-from agents.network.card import CARD, model_card
 from agents.network.checkpoint import load_checkpoint
+from agents.network.model_card import CARD, model_card
 from agents.network.nets import NUM_CONDITIONS, Actor
 from agents.network.onnx_player import DESCRIPTION, FORMAT_VERSION, GRAPH, OUTPUTS, OnnxError, OnnxNetwork, OnnxPlayer
 from agents.network.policy import PLAYED
-from ginenv.encoding import OBSERVATION_SIZE, OBSERVATION_VERSION, encode_views
-from ginenv.players import make_player
-from ginenv.selfplay import SelfPlayBatch
-from ginenv.state import MAX_PILE
+from ginenv.engine.state import MAX_PILE
+from ginenv.envs.selfplay import SelfPlayBatch
+from ginenv.tables.players import make_player
+from ginenv.view.encoding import OBSERVATION_SIZE, OBSERVATION_VERSION, encode_views
 
 # The most that a logit may differ: far below what changes a choice.
 TOLERANCE = 1e-3

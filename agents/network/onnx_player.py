@@ -18,9 +18,9 @@ from agents.files import JsonError, read_json
 from agents.network.bounds import BOUNDS, EVERYTHING, blank_all
 from agents.network.features import HeuristicFeatures
 from agents.network.policy import PLAYED, PolicyPlayer
-from ginenv.encoding import OBSERVATION_SIZE, OBSERVATION_VERSION
+from ginenv.engine.state import MAX_PILE
 from ginenv.errors import GinError, reason_of
-from ginenv.state import MAX_PILE
+from ginenv.view.encoding import OBSERVATION_SIZE, OBSERVATION_VERSION
 
 FORMAT_VERSION = 1
 # The file that marks a directory as an ONNX network.

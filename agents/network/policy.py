@@ -7,13 +7,13 @@ import numpy as np
 from agents.bots.hand_kernels import choose_lay_off, choose_spread
 from agents.network.commitment import bind_to_gin
 from agents.network.sampling import sample_actions
-from ginenv.actions import PHASE_LAYOFF, PHASE_SPREAD
-from ginenv.encoding import OBSERVATION_SIZE, encode
+from ginenv.engine.actions import PHASE_LAYOFF, PHASE_SPREAD
+from ginenv.engine.jit import kernel, mix
+from ginenv.engine.state import as_batch
 from ginenv.errors import GinError, must_be
-from ginenv.jit import kernel, mix
-from ginenv.players import BasePlayer
-from ginenv.state import as_batch
-from ginenv.view import VIEW
+from ginenv.tables.players import BasePlayer
+from ginenv.view.encoding import OBSERVATION_SIZE, encode
+from ginenv.view.view import VIEW
 
 # Temperature at which checkpoints play: close to the most probable action, but varied. Chosen by matches (LOG.md).
 PLAYED = 0.1

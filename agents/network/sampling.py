@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ginenv.actions import KNOCK, NUM_ACTIONS, STOCK
-from ginenv.jit import ctz, kernel
+from ginenv.engine.actions import KNOCK, NUM_ACTIONS, STOCK
+from ginenv.engine.jit import ctz, kernel
 
 # The first action of each of the three masks of legal actions: discards, knocks, all others.
 FIRST = np.array([0, KNOCK, STOCK], np.int64)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ginenv.encoding import PLANES
+from ginenv.view.encoding import PLANES
 
 NUM_SUITS, NUM_RANKS = 4, 13
 _CARDS = NUM_SUITS * NUM_RANKS

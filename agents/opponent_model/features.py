@@ -15,9 +15,9 @@ from agents.bots.hand_kernels import (
     least_deadwood,
     live_ways,
 )
-from ginenv.cards import ALL_CARDS
-from ginenv.jit import ctz, kernel, popcount
-from ginenv.melds import RANK_COLUMN, SUIT_BITS, card_points, deadwood, melded_cards, points_of
+from ginenv.engine.cards import ALL_CARDS
+from ginenv.engine.jit import ctz, kernel, popcount
+from ginenv.engine.melds import RANK_COLUMN, SUIT_BITS, card_points, deadwood, melded_cards, points_of
 
 # Of each card that it may discard.
 DISCARDS = (

@@ -32,8 +32,8 @@ from agents.opponent_model.learning import (
 )
 from agents.opponent_model.posterior import ModelPrior
 from agents.opponent_model.turns import MAX_TURNS, read_turns
-from ginenv.history import M_DISCARD, M_DRAW, M_FORCED_DRAW, M_KNOCK, M_PASS, moves
-from ginenv.jit import kernel, popcount
+from ginenv.engine.jit import kernel, popcount
+from ginenv.view.history import M_DISCARD, M_DRAW, M_FORCED_DRAW, M_KNOCK, M_PASS, moves
 
 _ROUNDS = 8
 # The prior of the first round: no preferences, and weights of the order of a few.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from agents.opponent_model.turns import MAX_TURNS, TURN, read_turns
-from ginenv.engine import End
-from ginenv.jit import kernel
-from ginenv.melds import card_points
+from ginenv.engine.engine import End
+from ginenv.engine.jit import kernel
+from ginenv.engine.melds import card_points
 
 # Each is counted together with the chances there were for it.
 HABITS = (

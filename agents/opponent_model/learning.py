@@ -24,8 +24,8 @@ from agents.opponent_model.features import (
     knock_row,
 )
 from agents.opponent_model.turns import MAX_TURNS, TURN, read_turns
-from ginenv.jit import ctz, kernel, mix, next_word, popcount
-from ginenv.melds import deadwood
+from ginenv.engine.jit import ctz, kernel, mix, next_word, popcount
+from ginenv.engine.melds import deadwood
 
 SAMPLES = 8
 # Least log-probability: a choice that the model rules out tells no more than a rare one.

@@ -12,8 +12,8 @@ import numpy as np
 
 from agents.opponent_model.features import FEATURES, NUM_WEIGHTS
 from agents.opponent_model.learning import WORKSPACE, factorise, learn_hand, solve
+from ginenv.engine.jit import kernel
 from ginenv.errors import GinError
-from ginenv.jit import kernel
 
 PRIOR = Path(__file__).resolve().parents[1] / "data" / "opponent_model.json"
 # Width of a row of ``Knowledge.context``: a flag, then a mean and a certainty for every weight.
@@ -67,7 +67,7 @@ class ModelPrior:
         """
         if values.get("features") != list(FEATURES):
             raise GinError(
-                "the opponent model was fitted to other features; python -m benchmarks.opponent_model fit makes it"
+                "the opponent model was fitted to other features; python -m benchmarks.adaptation.opponent_model fit makes it"
             )
         return cls(np.array(values["mean"]), square(values["covariance"]), float(values["tempered"]))
 

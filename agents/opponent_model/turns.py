@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ginenv.history import M_DISCARD, M_DRAW, M_FORCED_DRAW, M_KNOCK, M_PASS, M_TAKE, moves
-from ginenv.jit import kernel
-from ginenv.state import NO_CARD
+from ginenv.engine.jit import kernel
+from ginenv.engine.state import NO_CARD
+from ginenv.view.history import M_DISCARD, M_DRAW, M_FORCED_DRAW, M_KNOCK, M_PASS, M_TAKE, moves
 
 # A turn without a discard is a refusal of the upcard, at the beginning or the end of a hand.
 TURN = np.dtype(

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer
 
-from agents.play.kept import Kept
 from agents.play.options import opponent_name
-from ginenv.cards import card_name, parse_card
+from agents.play.stored_model import Kept
+from ginenv.engine.cards import card_name, parse_card
+from ginenv.engine.rules import Rules
 from ginenv.errors import GinError
-from ginenv.hand import Match
-from ginenv.records import format_record, parse_record
-from ginenv.rules import Rules
+from ginenv.hands.hand import Match
+from ginenv.hands.records import format_record, parse_record
 
 PERSON, OPPONENT = 0, 1
 

@@ -14,15 +14,15 @@ from urllib.parse import unquote
 from filelock import FileLock, Timeout
 
 from agents.files import read_bytes, read_json, writing
-from agents.people import folded
 from agents.play.database import Database
-from agents.play.kept import Kept
 from agents.play.moves import count
 from agents.play.options import Options
-from agents.play.rows import add_player, write_game
+from agents.play.records_table import add_player, write_game
 from agents.play.statistics import Statistics
+from agents.play.stored_model import Kept
+from agents.player_names import folded
 from ginenv.errors import GinError
-from ginenv.records import read_record
+from ginenv.hands.records import read_record
 
 
 class _Content(Kept):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from agents.bots.heuristics import hint, make_formula
-from agents.play.arrange import in_suits
+from agents.play.hand_order import in_suits
 from agents.play.options import GR, preset_of, variation
-from ginenv.actions import KNOCK, PASS, PHASE_NAMES, STOCK, UPCARD
-from ginenv.cards import card_name, cards_of, format_cards, mask_of
-from ginenv.engine import NO_CARD
+from ginenv.engine.actions import KNOCK, PASS, PHASE_NAMES, STOCK, UPCARD
+from ginenv.engine.cards import card_name, cards_of, format_cards, mask_of
+from ginenv.engine.engine import NO_CARD
+from ginenv.engine.melds import deadwood, fits
+from ginenv.engine.rules import Rules
 from ginenv.errors import GinError
-from ginenv.melds import deadwood, fits
-from ginenv.rules import Rules
 
 # What each command is called in a sentence.
 _VERBS = {

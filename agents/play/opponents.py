@@ -14,10 +14,10 @@ import numpy as np
 
 from agents.bots.heuristics import StylePlayer, style
 from agents.programs.player import OutsidePlayer
-from ginenv.actions import KNOCK, PHASE_DISCARD
+from ginenv.engine.actions import KNOCK, PHASE_DISCARD
+from ginenv.engine.rules import Rules
 from ginenv.errors import GinError
-from ginenv.players import BasePlayer, Player, PlayerSpec, close_players, make_player, parse_player
-from ginenv.rules import Rules
+from ginenv.tables.players import BasePlayer, Player, PlayerSpec, close_players, make_player, parse_player
 
 
 class EasyGame(BasePlayer):
@@ -36,13 +36,13 @@ class EasyGame(BasePlayer):
         self._discards = StylePlayer(style("easy", knock=0, late=0), seed)
 
     def reset(self, seed: int = 0) -> None:
-        """Resets both players (see ``ginenv.players.Player``)."""
+        """Resets both players (see ``ginenv.tables.players.Player``)."""
         super().reset(seed)
         self.player.reset(seed)
         self._discards.reset(seed)
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
-        """Chooses for every view (see ``ginenv.players.Player``)."""
+        """Chooses for every view (see ``ginenv.tables.players.Player``)."""
         actions = np.array(self.player.act(views, slots))
         plain = (views["phase"] == PHASE_DISCARD) & (actions < KNOCK)
         if plain.any():
@@ -101,10 +101,10 @@ def _check_program(spec: PlayerSpec) -> None:
 
 def _levels() -> Any:
     try:
+        import agents.levels.describe
         import agents.levels.level
         import agents.levels.player
         import agents.levels.profile
-        import agents.levels.words
     except ModuleNotFoundError as error:
         raise GinError(f"levels need {error.name}; pip install 'ginenv[agents]' installs it") from None
     return agents.levels

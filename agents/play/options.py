@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, ConfigDict, Field
 
-from agents.play.kept import Kept
+from agents.play.stored_model import Kept
+from ginenv.engine.rules import Rules
 from ginenv.errors import GinError, check_choice, unknown_name
-from ginenv.rules import Rules
-from ginenv.text import parse_rules, rules_text
+from ginenv.hands.text import parse_rules, rules_text
 
 _SWITCH = ("on", "off")
 _SAME = {"yes": "on", "true": "on", "no": "off", "false": "off"}

@@ -11,17 +11,17 @@ from pathlib import Path
 
 from agents.files import write_text, writing
 from agents.play.allowed import check_allowed
+from agents.play.current_game import LiveGame
 from agents.play.game import Game
-from agents.play.live import LiveGame
 from agents.play.moves import count
 from agents.play.opponents import make_opponent, start_opponent
 from agents.play.options import GR, Options, preset_of
-from agents.play.rows import StoredGame
+from agents.play.records_table import StoredGame
 from agents.play.store import Home, PlayerFile
 from ginenv.errors import GinError
-from ginenv.players import Player, close_players
-from ginenv.records import Record, read_record
-from ginenv.text import parse_rules
+from ginenv.hands.records import Record, read_record
+from ginenv.hands.text import parse_rules
+from ginenv.tables.players import Player, close_players
 
 # The highest target at the table under the presets of ``GR``.
 _HIGHEST_TARGET = 500

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import Field, RootModel
 
-from agents.play.kept import Kept
-from ginenv.hand import Match
-from ginenv.outcome import Outcome
+from agents.play.stored_model import Kept
+from ginenv.engine.outcome import Outcome
+from ginenv.hands.hand import Match
 
 _Count = Annotated[int, Field(ge=0)]
 _Pair = Annotated[list[_Count], Field(min_length=2, max_length=2)]

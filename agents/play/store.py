@@ -38,15 +38,15 @@ from platformdirs import user_data_path
 from pydantic import TypeAdapter
 
 from agents.files import FileError, check_directory, write_text, writing
-from agents.people import check_name, folded
 from agents.play.database import Database
 from agents.play.moved import move_in
 from agents.play.options import Options
-from agents.play.rows import StoredGame, add_player, as_json, read_games, read_margins, write_game
+from agents.play.records_table import StoredGame, add_player, as_json, read_games, read_margins, write_game
 from agents.play.statistics import Statistics, Tally
+from agents.player_names import check_name, folded
 from ginenv.errors import GinError, unknown_name
-from ginenv.hand import Match
-from ginenv.records import Record, parse_record
+from ginenv.hands.hand import Match
+from ginenv.hands.records import Record, parse_record
 
 FILE = "gin.sqlite3"
 _GAME = TypeAdapter(dict[str, Any] | None)

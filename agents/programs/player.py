@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.deals import new_salt, salted
+from agents.deal_streams import new_salt, salted
 from agents.files import JsonError, parse_json
 from agents.programs.process import FORFEIT, BotFault, LineProcess, excerpt
 from agents.programs.protocol import (
@@ -25,10 +25,10 @@ from agents.programs.protocol import (
     question,
 )
 from agents.programs.views import Seen, read_views
-from ginenv.actions import KNOCK, PHASE_DISCARD, PHASE_NAMES, PHASE_SPREAD, action_name, parse_action
-from ginenv.cards import parse_card
+from ginenv.engine.actions import KNOCK, PHASE_DISCARD, PHASE_NAMES, PHASE_SPREAD, action_name, parse_action
+from ginenv.engine.cards import parse_card
+from ginenv.engine.rules import Rules, get_rules
 from ginenv.errors import GinError, quoted, unknown_name
-from ginenv.rules import Rules, get_rules
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agents.programs.views import MOVE_BYTES, Seen
-from ginenv.actions import (
+from ginenv.engine.actions import (
     KNOCK,
     PHASE_DISCARD,
     PHASE_DRAW,
@@ -27,9 +27,11 @@ from ginenv.actions import (
     STOCK,
     action_name,
 )
-from ginenv.cards import NUM_CARDS, card_name, cards_of
-from ginenv.engine import NO_CARD, NOBODY, End, among
-from ginenv.history import (
+from ginenv.engine.cards import NUM_CARDS, card_name, cards_of
+from ginenv.engine.engine import NO_CARD, NOBODY, End, among
+from ginenv.engine.melds import MAX_ARRANGEMENTS, nth_arrangement
+from ginenv.engine.rules import Rules
+from ginenv.view.history import (
     M_DISCARD,
     M_DONE,
     M_DRAW,
@@ -39,8 +41,6 @@ from ginenv.history import (
     M_PASS,
     M_TAKE,
 )
-from ginenv.melds import MAX_ARRANGEMENTS, nth_arrangement
-from ginenv.rules import Rules
 
 VERSION = 1
 

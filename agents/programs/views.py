@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ginenv.history import Move, move_arrays
-from ginenv.view import VIEW
+from ginenv.view.history import Move, move_arrays
+from ginenv.view.view import VIEW
 
 # Bytes of one move in ``Seen.moves``.
 MOVE_BYTES = len(Move._fields)
@@ -16,7 +16,7 @@ _CODES = {"int64": "q", "int32": "i", "int16": "h", "uint8": "B"}
 
 
 class Seen(NamedTuple):
-    """What the line protocol needs of one view (``ginenv.view.VIEW``), in the order of its fields there.
+    """What the line protocol needs of one view (``ginenv.view.view.VIEW``), in the order of its fields there.
 
     In a pair the first value is the seat's own and the second the opponent's. ``legal`` becomes three masks: ``discards`` (ids 0 to 51),
     ``knocks`` and ``others``. ``spread`` becomes one field for each of the knocker's melds. ``lenient_knock``, ``target`` and
@@ -24,7 +24,7 @@ class Seen(NamedTuple):
 
     Attributes:
         history: the actions of the hand, one byte each; only the first ``num_history`` count.
-        moves: all moves of the hand (``ginenv.history.Move``), four bytes each.
+        moves: all moves of the hand (``ginenv.view.history.Move``), four bytes each.
     """
 
     hand: int

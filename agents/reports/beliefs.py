@@ -15,14 +15,14 @@ import numpy as np
 
 from agents.arena.hand_log import Decisions, watch_hands
 from agents.arena.results import Estimate, ratio
-from agents.deals import Domain
+from agents.deal_streams import Domain
 from agents.network.inputs import actor_inputs
 from agents.network.nets import FrozenActor
 from agents.network.player import PLAYED, NetworkPlayer
-from ginenv.actions import PHASE_DISCARD
-from ginenv.encoding import encode_views
-from ginenv.players import make_player
-from ginenv.rules import Rules
+from ginenv.engine.actions import PHASE_DISCARD
+from ginenv.engine.rules import Rules
+from ginenv.tables.players import make_player
+from ginenv.view.encoding import encode_views
 
 NUM_TURNS = 12
 _CARDS = np.arange(52)

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.patches import Rectangle
 
 from agents.reports.charts import ACCENT, SOFT, drawing, pixels
-from ginenv.cards import RANKS, SUITS
+from ginenv.engine.cards import RANKS, SUITS
 
 _TRUE = "#c82828"
 

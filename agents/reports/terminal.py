@@ -19,8 +19,8 @@ from rich.table import Table
 from agents.arena.results import RESULTS_VERSION, MatchResult, versions
 from agents.arena.tournament import Standings
 from agents.reports.knocks import DEADWOOD, TURN_RANGES, knock_points
+from ginenv.engine.rules import PRESETS
 from ginenv.errors import GinError
-from ginenv.rules import PRESETS
 
 # How players play: heading, key in ``results.rates``, format.
 RATES = (

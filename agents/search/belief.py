@@ -20,8 +20,8 @@ from agents.files import read_json, replacing, write_json
 from agents.network.checkpoint import CheckpointError, load_weights, read_metadata, save_weights
 from agents.network.nets import has_bfloat16_units
 from agents.search.hand_features import MOST_DISCARDS, NUM_FEATURES
-from ginenv.encoding import FLAT_SCALE, OBSERVATION_SIZE, OBSERVATION_VERSION
 from ginenv.errors import reason_of
+from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE, OBSERVATION_VERSION
 
 WEIGHTS, METADATA = "hand_model.safetensors", "hand_model.json"
 _VERSION = {"format": 1, "kind": "hand model", "observation_version": OBSERVATION_VERSION}

@@ -6,8 +6,8 @@ import numpy as np
 
 from agents.bots.hand_kernels import choose_lay_off, choose_spread, least_deadwood, unit
 from agents.network.commitment import bind_to_gin
-from ginenv.actions import KNOCK, PHASE_LAYOFF, PHASE_SPREAD, STOCK
-from ginenv.jit import ctz, kernel, mix
+from ginenv.engine.actions import KNOCK, PHASE_LAYOFF, PHASE_SPREAD, STOCK
+from ginenv.engine.jit import ctz, kernel, mix
 
 # Room for all draws, or all discards and two knocks.
 MAX_CANDIDATES = 16

@@ -26,14 +26,14 @@ from agents.bots.hand_kernels import danger_of, fillers, live_ways
 from agents.config import Config
 from agents.files import write_atomic, writing
 from agents.search.player import SearchPlayer
-from ginenv.actions import KNOCK, PHASE_DISCARD, STOCK, action_name
-from ginenv.cards import RANKS, SUIT_SYMBOLS, format_cards
+from ginenv.engine.actions import KNOCK, PHASE_DISCARD, STOCK, action_name
+from ginenv.engine.cards import RANKS, SUIT_SYMBOLS, format_cards
+from ginenv.engine.melds import deadwood
 from ginenv.errors import GinError, TextError
-from ginenv.hand import Hand
-from ginenv.melds import deadwood
-from ginenv.players import make_player
-from ginenv.records import read_record
-from ginenv.text import parse_position, parse_view
+from ginenv.hands.hand import Hand
+from ginenv.hands.records import read_record
+from ginenv.hands.text import parse_position, parse_view
+from ginenv.tables.players import make_player
 
 
 class ExplainConfig(Config):

@@ -15,14 +15,14 @@ from agents.opponent_model.turns import MAX_TURNS, TURN
 from agents.search.candidates import CANDIDATE, MAX_CANDIDATES, choose, list_candidates
 from agents.search.config import SearchConfig
 from agents.search.hand_features import NUM_FEATURES, write_features
-from agents.search.judge import BRANCH, EquityTables, Judge, branch
-from agents.search.prior import NetworkPrior
+from agents.search.hand_prior import NetworkPrior
+from agents.search.world_values import BRANCH, EquityTables, Judge, branch
 from agents.search.worlds import draw_hands, draw_worlds
-from ginenv.engine import STATE
-from ginenv.jit import kernel, mix
-from ginenv.players import BasePlayer
-from ginenv.state import as_batch
-from ginenv.view import VIEW
+from ginenv.engine.engine import STATE
+from ginenv.engine.jit import kernel, mix
+from ginenv.engine.state import as_batch
+from ginenv.tables.players import BasePlayer
+from ginenv.view.view import VIEW
 
 # Worlds in the first round of a decision with a time limit; fewer give no standard error.
 FIRST_WORLDS = 16

@@ -11,11 +11,11 @@ import math
 import numpy as np
 
 from agents.bots.hand_kernels import unit
-from ginenv.actions import PHASE_LAYOFF, PHASE_SPREAD
-from ginenv.engine import LAYOFF_BEST, LAYOFF_BY_HAND, NO_CARD, NOBODY, STATE, next_word
-from ginenv.history import M_DISCARD, M_TAKE, moves
-from ginenv.jit import below, ctz, kernel, mix, popcount, record_copy
-from ginenv.view import VIEW
+from ginenv.engine.actions import PHASE_LAYOFF, PHASE_SPREAD
+from ginenv.engine.engine import LAYOFF_BEST, LAYOFF_BY_HAND, NO_CARD, NOBODY, STATE, next_word
+from ginenv.engine.jit import below, ctz, kernel, mix, popcount, record_copy
+from ginenv.view.history import M_DISCARD, M_TAKE, moves
+from ginenv.view.view import VIEW
 
 _copy_tail = record_copy(STATE, "rules", VIEW, "rules", "history")
 

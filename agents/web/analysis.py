@@ -16,17 +16,17 @@ from agents.analysis.marks import UNCLEAR
 from agents.bots.heuristics import make_formula
 from agents.play.moves import action_words, count
 from agents.play.review import analyse_games, analysed, mistakes
-from agents.web.asked import Asked
 from agents.web.belief_map import belief_map
-from agents.web.fields import seed_of
+from agents.web.form_fields import seed_of
 from agents.web.jobs import Job
 from agents.web.lobby import opponents
 from agents.web.pages import page, table_picture
-from agents.web.steps import Watched
-from ginenv.actions import action_name
-from ginenv.cards import mask_of, parse_cards
+from agents.web.replay_pages import Watched
+from agents.web.request import Asked
+from ginenv.engine.actions import action_name
+from ginenv.engine.cards import mask_of, parse_cards
 from ginenv.errors import GinError, TextError
-from ginenv.hand import Hand
+from ginenv.hands.hand import Hand
 
 WORLDS = 128
 _LONGEST_TEXT = 200_000

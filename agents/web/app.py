@@ -16,12 +16,12 @@ import uvicorn
 
 from agents.files import check_directory
 from agents.play.store import Home, default_home
+from agents.web.browser_session import House
 from agents.web.jobs import Job
-from agents.web.ready import make_ready
-from agents.web.seat import House
 from agents.web.server import make_app
+from agents.web.warmup import make_ready
 from ginenv.errors import GinError, check_whole
-from ginenv.players import parse_player
+from ginenv.tables.players import parse_player
 
 
 @dataclass

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from ginenv.card_art import suit_svg
-from ginenv.cards import RANKS, card_name
+from ginenv.engine.cards import RANKS, card_name
+from ginenv.pictures.card_art import suit_svg
 
 # The drawing is as wide as the column of a phone 390 pixels wide, where its units are pixels.
 _CELL_W, _CELL_H, _LEFT, _TOP = 25, 24, 19, 17

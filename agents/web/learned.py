@@ -8,12 +8,12 @@ import numpy as np
 from starlette.responses import Response
 
 from agents.arena.results import Z95, weighted
+from agents.levels.describe import findings
 from agents.levels.level import NAMES, load_level
-from agents.levels.words import findings
 from agents.play.opponents import checked_level, reset_level
 from agents.play.options import opponent_name
 from agents.play.store import PlayerFile
-from agents.web.asked import Asked
+from agents.web.request import Asked
 
 # A gain is shown only with at least this many hands in each half.
 _FEWEST = 5

@@ -7,14 +7,14 @@ import dataclasses
 from starlette.responses import HTMLResponse, Response
 
 from agents.play.options import Options, choices, preset_of
-from agents.web.asked import Asked
 from agents.web.pages import page
-from ginenv.card_art import BACKS
+from agents.web.request import Asked
+from ginenv.engine.rule_texts import PRESET_TEXTS, RULE_TEXTS
+from ginenv.engine.rules import CHOICES, PRESETS, RANGES
 from ginenv.errors import GinError, RulesError, unknown_name
-from ginenv.players import player_names
-from ginenv.rule_texts import PRESET_TEXTS, RULE_TEXTS
-from ginenv.rules import CHOICES, PRESETS, RANGES
-from ginenv.text import parse_rules
+from ginenv.hands.text import parse_rules
+from ginenv.pictures.card_art import BACKS
+from ginenv.tables.players import player_names
 
 # The values allowed for a form's "back"; nobody is sent anywhere else.
 _BACK = ("/rules", "/options", "/table")

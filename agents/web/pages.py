@@ -12,9 +12,9 @@ from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from agents.reports.pages import environment
-from ginenv.card_art import card_sheet
-from ginenv.cards import RANKS, card_name, parse_card
-from ginenv.render import to_svg
+from ginenv.engine.cards import RANKS, card_name, parse_card
+from ginenv.pictures.card_art import card_sheet
+from ginenv.pictures.render import to_svg
 
 _CARD = re.compile(r"\b[A2-9TJQK][SCDH]\b")
 _RANK_WORDS = {"A": "ace", "T": "ten", "J": "jack", "Q": "queen", "K": "king"}

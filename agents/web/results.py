@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse, Response
 
 from agents.reports.charts import svg_of_page
 from agents.reports.curves import curves_figure, read_curve
-from agents.web.asked import Asked
+from agents.web.request import Asked
 from ginenv.errors import GinError
 
 _MOST = 200

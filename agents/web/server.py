@@ -19,12 +19,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from agents.web.asked import Asked
+from agents.web.browser_session import House
 from agents.web.jobs import Jobs
 from agents.web.pages import STATIC, static_file
+from agents.web.replay_pages import Watched
+from agents.web.request import Asked
 from agents.web.safety import LONGEST_BODY, Guard
-from agents.web.seat import House
-from agents.web.steps import Watched
 from ginenv.errors import GinError
 
 _MOST_FIELDS = 100

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from agents.play.statistics import Tally
 from agents.reports.charts import ACCENT, INK, LINE, SOFT, drawing, svg_of_page
 from agents.reports.pages import shorten
-from agents.web.asked import Asked
+from agents.web.request import Asked
 
 # In the plot over time: the number of hands in each mean, the most lines (one per variation and opponent), and their styles.
 _LAST = 20

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from starlette.responses import HTMLResponse, Response
 
-from agents.web.asked import Asked
 from agents.web.pages import page
-from agents.web.show import table_values
+from agents.web.request import Asked
+from agents.web.view_model import table_values
 
 
 def show(asked: Asked) -> Response:

@@ -14,18 +14,18 @@ from agents.network.player import NetworkPlayer
 from agents.play.moves import action_words
 from agents.play.options import variation
 from agents.reports.beliefs import belief_logits
-from agents.web.asked import Asked
 from agents.web.belief_map import belief_map
-from agents.web.fields import seed_of, whole
+from agents.web.form_fields import seed_of, whole
 from agents.web.lobby import opponents
 from agents.web.pages import page, table_picture
-from agents.web.show import sheet_values
-from agents.web.steps import Moment, Steps, Watched, WatchedGame, steps_of_record
+from agents.web.replay_pages import Moment, Steps, Watched, WatchedGame, steps_of_record
+from agents.web.request import Asked
+from agents.web.view_model import sheet_values
+from ginenv.engine.rules import PRESETS
 from ginenv.errors import GinError
-from ginenv.players import make_player
-from ginenv.records import parse_record
-from ginenv.rules import PRESETS
-from ginenv.text import parse_rules
+from ginenv.hands.records import parse_record
+from ginenv.hands.text import parse_rules
+from ginenv.tables.players import make_player
 
 _RECORDS_SHOWN = 200
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ginenv.cards import card_value, cards_of, format_cards, mask_of
-from ginenv.melds import (
+from ginenv.engine.cards import card_value, cards_of, format_cards, mask_of
+from ginenv.engine.melds import (
     best_layoff,
     best_spread,
     deadwood,

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from ginenv.errors import TextError
-from ginenv.hand import Hand
-from ginenv.records import format_record, parse_record
-from ginenv.text import format_position, format_view, parse_position, parse_view
+from ginenv.hands.hand import Hand
+from ginenv.hands.records import format_record, parse_record
+from ginenv.hands.text import format_position, format_view, parse_position, parse_view
 from tests.support.positions import ALL_RULES, mutate, positions
 
 

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ginenv.actions import NUM_ACTIONS, PHASE_OVER
-from ginenv.engine import NOBODY, STATE, STOCK_LEFT, apply, deal
+from ginenv.engine.actions import NUM_ACTIONS, PHASE_OVER
+from ginenv.engine.engine import NOBODY, STATE, STOCK_LEFT, apply, deal
+from ginenv.engine.jit import kernel
+from ginenv.engine.rules import Rules
 from ginenv.errors import GinError
-from ginenv.jit import kernel
-from ginenv.players import BasePlayer, Player
-from ginenv.rules import Rules
-from ginenv.view import action_masks, make_views
+from ginenv.tables.players import BasePlayer, Player
+from ginenv.view.view import action_masks, make_views
 
 # The reduced game: runs of three alone, one draw from the stock, few upcards.
 REDUCED = Rules(

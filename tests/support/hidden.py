@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ginenv.actions import PHASE_LAYOFF, PHASE_OVER
-from ginenv.cards import cards_of, mask_of
-from ginenv.engine import NO_CARD, NOBODY
-from ginenv.rules import Rules
+from ginenv.engine.actions import PHASE_LAYOFF, PHASE_OVER
+from ginenv.engine.cards import cards_of, mask_of
+from ginenv.engine.engine import NO_CARD, NOBODY
+from ginenv.engine.rules import Rules
 
 
 def deal_hidden_anew(states: np.ndarray, seats: Any, rng: np.random.Generator) -> np.ndarray:

@@ -13,12 +13,12 @@ import torch
 import ginenv  # noqa: F401  (registers the environments)
 from agents.arena.series import play_series
 from agents.config import parse_config
-from agents.levels.answers import ANSWERS, READS, Answers
 from agents.levels.level import LevelSettings, write_level_json
+from agents.levels.responses import ANSWERS, READS, Answers
 from agents.network.checkpoint import save_checkpoint
 from agents.network.nets import Actor
 from agents.opponent_model.features import NUM_WEIGHTS
-from ginenv.players import Player
+from ginenv.tables.players import Player
 
 SETTINGS = {
     "title": "test",

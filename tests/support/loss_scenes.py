@@ -8,11 +8,11 @@ import numpy as np
 import torch
 
 from agents.config import parse_config
-from agents.learning.learner import Learner
-from agents.learning.losses import Weights
-from agents.learning.ppo import judge
-from agents.learning.rollout import Batch, Rollout
 from agents.network.nets import Actor, Critic
+from agents.training.learner import Learner
+from agents.training.losses import Weights
+from agents.training.ppo import judge
+from agents.training.rollout import Batch, Rollout
 
 CONFIG: dict[str, Any] = {
     "games": 48,

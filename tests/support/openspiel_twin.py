@@ -22,11 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from ginenv.actions import KNOCK, PASS, STOCK, UPCARD
-from ginenv.cards import cards_of, format_cards, mask_of
-from ginenv.hand import Hand
-from ginenv.melds import deadwood, nth_arrangement
-from ginenv.text import actions_text
+from ginenv.engine.actions import KNOCK, PASS, STOCK, UPCARD
+from ginenv.engine.cards import cards_of, format_cards, mask_of
+from ginenv.engine.melds import deadwood, nth_arrangement
+from ginenv.hands.hand import Hand
+from ginenv.hands.text import actions_text
 from tests.support.positions import eager
 
 OS_UPCARD, OS_STOCK, OS_PASS, OS_KNOCK, OS_MELDS = 52, 53, 54, 55, 56
@@ -45,7 +45,7 @@ class Recorded:
 
     Attributes:
         deck: the deal.
-        actions: every action, compact (``ginenv.text``).
+        actions: every action, compact (``ginenv.hands.text``).
         phases: a letter for OpenSpiel's phase at every decision: U first upcard, D draw, X discard, W wall.
         knocks: for every decision in X and W the discards with which OpenSpiel let the player knock.
         hands: cards of both seats at the last decision before a knock, or at the end.

@@ -8,11 +8,11 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from ginenv.engine.jit import kernel
+from ginenv.engine.perft import eager_action
+from ginenv.engine.rules import PRESETS, Rules
 from ginenv.errors import RulesError
-from ginenv.hand import Hand, Match
-from ginenv.jit import kernel
-from ginenv.perft import eager_action
-from ginenv.rules import PRESETS, Rules
+from ginenv.hands.hand import Hand, Match
 
 # Small decks and odd combinations of rules, beside the presets.
 ODD_RULES = {

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from agents.programs.player import BotLimits
-from ginenv.engine import STATE
-from ginenv.game import start_game
-from ginenv.rules import get_rules
-from ginenv.view import make_views
+from ginenv.engine.engine import STATE
+from ginenv.engine.game import start_game
+from ginenv.engine.rules import get_rules
+from ginenv.view.view import make_views
 
 ROOT = Path(__file__).parents[2]
 # Of matches whose deals a test relies on.

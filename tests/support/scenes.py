@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ginenv.actions import KNOCK, PASS, STOCK, UPCARD
-from ginenv.cards import format_cards, parse_card, parse_cards
-from ginenv.engine import NOBODY, STATE, End
+from ginenv.engine.actions import KNOCK, PASS, STOCK, UPCARD
+from ginenv.engine.cards import format_cards, parse_card, parse_cards
+from ginenv.engine.engine import NOBODY, STATE, End
+from ginenv.engine.game import next_starter
+from ginenv.engine.jit import kernel
+from ginenv.engine.outcome import Outcome
+from ginenv.engine.rules import PRESETS, Rules
 from ginenv.errors import IllegalActionError
-from ginenv.game import next_starter
-from ginenv.hand import Hand, Match
-from ginenv.jit import kernel
-from ginenv.outcome import Outcome
-from ginenv.rules import PRESETS, Rules
-from ginenv.sheet import score_sheet
+from ginenv.hands.hand import Hand, Match
+from ginenv.pictures.sheet import score_sheet
 
 GR = PRESETS["gr"]
 # The presets, and options that the sources name beside them.

@@ -13,9 +13,9 @@ from agents.play.session import Session
 from agents.play.store import Home
 from agents.play.terminal.menu import Menu
 from agents.play.terminal.screen import LeaveError, Terminal
-from ginenv.cards import parse_cards
-from ginenv.hand import Match
-from ginenv.rules import get_rules
+from ginenv.engine.cards import parse_cards
+from ginenv.engine.rules import get_rules
+from ginenv.hands.hand import Match
 
 # The starter can spread these ten in three ways within ten points; with four threes as a set 10 points are left, else 1.
 MANY_WAYS = "3S 3C 3D 3H 4H 5H 8S 9S TS AC"

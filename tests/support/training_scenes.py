@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from agents.learning import ppo
-from agents.learning.learner import Learner
+from agents.training import ppo
+from agents.training.learner import Learner
 
 TINY = {
     "games": 24,

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from agents.config import parse_config
-from agents.learning import ppo
-from agents.learning.learner import Learner
+from agents.training import ppo
+from agents.training.learner import Learner
 
 CONFIG = {
     "games": 16,

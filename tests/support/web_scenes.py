@@ -10,11 +10,11 @@ from starlette.testclient import TestClient
 
 from agents.play.game import Game
 from agents.play.store import Home
-from agents.web.seat import House, Seat
+from agents.web.browser_session import House, Seat
 from agents.web.server import make_app
-from ginenv.actions import KNOCK, PASS, STOCK, UPCARD
-from ginenv.cards import card_name
-from ginenv.players import make_player
+from ginenv.engine.actions import KNOCK, PASS, STOCK, UPCARD
+from ginenv.engine.cards import card_name
+from ginenv.tables.players import make_player
 
 ADDRESS = "http://127.0.0.1:8377"
 TOKEN = "the-token"

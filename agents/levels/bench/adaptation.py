@@ -27,12 +27,12 @@ from agents.arena.results import Estimate, ratio, versions, weighted
 from agents.arena.series import play_series
 from agents.config import Config
 from agents.levels.bench.opponents import PlayersBySeries, baiter, held_out, held_out_names, switcher
-from agents.levels.bench.parts import Parts
+from agents.levels.bench.partial_results import Parts
 from agents.levels.level import Level, LevelError, load_level
 from agents.levels.player import LevelPlayer
-from ginenv.players import Player, make_player
-from ginenv.rules import get_rules
-from ginenv.view import VIEW
+from ginenv.engine.rules import get_rules
+from ginenv.tables.players import Player, make_player
+from ginenv.view.view import VIEW
 
 Progress = Callable[[str], None]
 WINDOWS = ((0, 50), (50, 200), (200, 500))

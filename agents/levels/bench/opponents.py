@@ -1,7 +1,7 @@
 """The opponents of the adaptation benchmark: those held out from training, and those against which learning might do harm.
 
 Ten are drawn from the generator of the training population with a seed of their own, and two are of kinds that nothing is trained on
-(``agents.levels.bench.kinds``). Levels and settings are chosen on other styles.
+(``agents.levels.bench.unfamiliar_opponents``). Levels and settings are chosen on other styles.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 
 from agents.bots.heuristics import StylePlayer, style
 from agents.bots.style_kernels import STYLE, act_batch
-from agents.levels.bench.kinds import KINDS
+from agents.levels.bench.unfamiliar_opponents import KINDS
 from ginenv.errors import GinError, unknown_name
-from ginenv.players import BasePlayer, Player
+from ginenv.tables.players import BasePlayer, Player
 
-# Styles drawn from a seed, with what they lose to ``network``; ``python -m benchmarks.held_out`` writes the file.
+# Styles drawn from a seed, with what they lose to ``network``; ``python -m benchmarks.adaptation.held_out`` writes the file.
 HELD_OUT = Path(__file__).with_name("held_out.json")
 
 
@@ -80,7 +80,7 @@ class Switcher(BasePlayer):
         self.hands.clear()
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
-        """Chooses for every view (see ``ginenv.players.Player``)."""
+        """Chooses for every view (see ``ginenv.tables.players.Player``)."""
         tables = np.zeros(len(views), np.int64) if slots is None else np.asarray(slots)
         index = np.array([self.hands.get(slot, 0) >= self.at for slot in tables.tolist()], np.int64)
         actions = np.empty(len(views), np.int64)

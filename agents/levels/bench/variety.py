@@ -13,11 +13,11 @@ import numpy as np
 
 from agents.arena.results import Estimate, ratio
 from agents.arena.series import play_series
-from agents.deals import Domain
+from agents.deal_streams import Domain
 from agents.levels.level import Level
 from agents.levels.player import LevelPlayer
-from ginenv.jit import kernel, mix
-from ginenv.players import BasePlayer, Player
+from ginenv.engine.jit import kernel, mix
+from ginenv.tables.players import BasePlayer, Player
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Settled(BasePlayer):
         self.player.reset(seed)
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
-        """Chooses for every view (see ``ginenv.players.Player``)."""
+        """Chooses for every view (see ``ginenv.tables.players.Player``)."""
         views = np.array(views, ndmin=1)
         _settle(views)
         return self.player.act(views, slots)

@@ -17,8 +17,8 @@ from agents.play.terminal.menu import Menu
 from agents.play.terminal.replay import replay
 from agents.play.terminal.screen import LeaveError, Terminal
 from ginenv.errors import GinError, check_whole
-from ginenv.players import parse_player
-from ginenv.records import read_record
+from ginenv.hands.records import read_record
+from ginenv.tables.players import parse_player
 
 
 def _word(metavar: str) -> Any:

@@ -17,10 +17,10 @@ from agents.play.terminal.commands import HELP_COLUMN, help_lines, parse_command
 from agents.play.terminal.replay import replay
 from agents.play.terminal.screen import LeaveError, MenuError, Terminal
 from agents.play.terminal.table import Table
+from ginenv.engine.rule_texts import PRESET_TEXTS, RULE_TEXTS
 from ginenv.errors import GinError
-from ginenv.players import player_names
-from ginenv.rule_texts import PRESET_TEXTS, RULE_TEXTS
-from ginenv.text import parse_rules
+from ginenv.hands.text import parse_rules
+from ginenv.tables.players import player_names
 
 _RECORDS_SHOWN = 15
 # Columns at which listings continue.

@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 from rich.text import Text
 
-from agents.play.arrange import in_suits, melds_of_cards
+from agents.play.hand_order import in_suits, melds_of_cards
 from agents.play.moves import action_words
+from agents.play.terminal.lines import LABEL, Face, sheet_column
 from agents.play.terminal.screen import Terminal
-from agents.play.terminal.show import LABEL, Face, sheet_column
-from ginenv.engine import NO_CARD
-from ginenv.hand import Hand
-from ginenv.records import Record
-from ginenv.text import format_position
+from ginenv.engine.engine import NO_CARD
+from ginenv.hands.hand import Hand
+from ginenv.hands.records import Record
+from ginenv.hands.text import format_position
 
 _KEYS = ("Enter: next step, b: back, n: next hand, NUMBER: go to that step,", "p: the position as text, q: leave")
 

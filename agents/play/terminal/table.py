@@ -7,20 +7,20 @@ from typing import Any
 
 from rich.text import Text
 
-from agents.play.arrange import melds_of_view
+from agents.play.current_game import LiveGame
 from agents.play.game import PERSON
-from agents.play.live import LiveGame
+from agents.play.hand_order import melds_of_view
 from agents.play.moves import Turn, count
 from agents.play.options import variation
 from agents.play.session import Session
 from agents.play.terminal.commands import parse_command
+from agents.play.terminal.lines import LABEL, LAID_STYLE, Face, sheet_column
 from agents.play.terminal.screen import MenuError, Terminal
-from agents.play.terminal.show import LABEL, LAID_STYLE, Face, sheet_column
-from ginenv.actions import KNOCK, STOCK
-from ginenv.cards import cards_of, parse_card
-from ginenv.engine import NO_CARD
+from ginenv.engine.actions import KNOCK, STOCK
+from ginenv.engine.cards import cards_of, parse_card
+from ginenv.engine.engine import NO_CARD
+from ginenv.engine.melds import MAX_ARRANGEMENTS, nth_arrangement
 from ginenv.errors import GinError
-from ginenv.melds import MAX_ARRANGEMENTS, nth_arrangement
 
 
 class Table:

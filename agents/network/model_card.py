@@ -1,0 +1,258 @@
+"""The card beside a checkpoint: what the network is, how it was made, how strong it is and what its limits are, all from its JSON."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from agents.files import JsonError, parse_json, read_json, write_json, write_text, writing
+from agents.network.checkpoint import METADATA, CheckpointError, read_metadata
+from ginenv.engine.rules import get_rules
+from ginenv.errors import quoted, reason_of
+from ginenv.hands.text import rules_text
+from ginenv.view.encoding import OBSERVATION_SIZE
+
+CARD = "README.md"
+_LEVEL, _RATING = "level.json", "rating.json"
+
+
+def _json(path: Path) -> dict[str, Any]:
+    """What a JSON file beside the checkpoint holds; empty if there is none."""
+    try:
+        found = read_json(path)
+    except FileNotFoundError:
+        return {}
+    except (OSError, JsonError) as error:
+        raise CheckpointError(f"checkpoint {path.parent}: {path.name} cannot be read ({reason_of(error)})") from None
+    return found if isinstance(found, dict) else {}
+
+
+def model_card(directory: str | Path, onnx: dict[str, Any] | None = None) -> str:
+    """The card of a checkpoint, or of its export, as Markdown.
+
+    Args:
+        directory: of the checkpoint.
+        onnx: the description of the graph, for the card of an export to ONNX.
+
+    Raises:
+        CheckpointError: if the checkpoint cannot be read.
+    """
+    directory = Path(directory)
+    metadata = read_metadata(directory)
+    level, rating = _json(directory / _LEVEL), _json(directory / _RATING)
+    about = metadata.get("about") or {}
+    name = level.get("name") or directory.name
+    sections = {
+        "": _what(metadata, level),
+        "How it was made": _how(about),
+        "How strong it is": _strength(metadata, rating, bool(level)),
+        "Limits": _limits(about, level, onnx),
+    }
+    if onnx:
+        sections[""] += _graph(onnx)
+    lines = [f"# {name}{', as ONNX' if onnx else ''}", ""]
+    for heading, content in sections.items():
+        lines += [f"## {heading}", ""] if heading else []
+        lines += [*content, ""]
+    return "\n".join(lines)
+
+
+def _what(metadata: dict[str, Any], level: dict[str, Any]) -> list[str]:
+    features, context = metadata["heuristic_features"], metadata["context"]
+    reads = [
+        f"an observation of {OBSERVATION_SIZE} bytes (version {metadata['observation_version']})",
+        "whether it plays for gin only",
+    ]
+    reads += [f"{features} numbers of a bot's evaluation of the hand"] if features else []
+    reads += [f"a context of {context} numbers"] if context else []
+    lines = [
+        f"A gin rummy policy: a network with hidden layers of {', '.join(map(str, metadata['widths']))} units that reads "
+        f"{'; '.join(reads)}. "
+        f"It gives logits of {metadata['actions']} actions, of the opponent's cards and of its next action.",
+        "",
+        f"Weights: sha256 `{metadata['weights_sha256']}`.",
+    ]
+    if metadata.get("critic"):
+        lines += [
+            "",
+            "With a critic, for search and further training, which sees both hands and the next cards of the stock.",
+        ]
+    if level:
+        settings = level.get("settings", {})
+        lines += ["", f"The network of a level ({settings.get('title', '')}), which `level.json` describes."]
+    return lines
+
+
+def _graph(onnx: dict[str, Any]) -> list[str]:
+    agreement = onnx["agreement"]
+    worst = max(agreement["largest_difference"].values())
+    second = (
+        f", and `context`, `float32[n, {onnx['context']}]`, zeros where nothing is known" if onnx["context"] else ""
+    )
+    return [
+        "",
+        f"`network.onnx` reads `seen`, `float32[n, {onnx['observation_size'] + 1 + onnx['heuristic_features']}]`{second}. On "
+        f"{agreement['positions']:,} positions its logits differ from torch's by at most {worst:.1e}.",
+    ]
+
+
+def _how(about: dict[str, Any]) -> list[str]:
+    parts = []
+    if about.get("command"):
+        parts.append(f"- command: `{about['command']}`")
+    parts += [f"- before it, the same run: `{one}`" for one in about.get("earlier_commands") or []]
+    if about.get("decisions"):
+        parts.append(f"- decisions: {about['decisions']:,}")
+    if about.get("minutes"):
+        parts.append(f"- minutes: {about['minutes']:.0f}")
+    if about.get("parent"):
+        parts.append(f"- began from: {about['parent']}")
+    parents = about.get("parents") or []
+    parts += [f"- mean of the weights of {len(parents)} checkpoints:", *_ancestors(parents)] if parents else []
+    if about.get("rules"):
+        parts.append(f"- rules: {', '.join(sorted(about['rules']))}")
+    if about.get("versions"):
+        parts.append("- versions: " + ", ".join(f"{key} {value}" for key, value in sorted(about["versions"].items())))
+    return parts or ["Its JSON does not say."]
+
+
+def _ancestors(parents: list[dict[str, Any]], depth: int = 1) -> list[str]:
+    """The checkpoints that a mean was made of; under each that is itself a mean, those that it was made of."""
+    lines: list[str] = []
+    for parent in parents:
+        made = parent.get("about") or {}
+        of = "the mean of what follows" if made.get("parents") else f"{made.get('decisions') or 0:,} decisions"
+        command = textwrap.shorten(str(made.get("command")), 160, placeholder=" …")
+        before = "".join(f", before it `{one}`" for one in made.get("earlier_commands") or [])
+        lines.append(f"{'  ' * depth}- {of}, `{command}`{before}")
+        lines += _ancestors(made.get("parents") or [], depth + 1)
+    return lines
+
+
+def _strength(metadata: dict[str, Any], rating: dict[str, Any], is_level: bool) -> list[str]:
+    lines: list[str] = []
+    if measured := metadata.get("measured"):
+        lines += [
+            "On deals that nothing was trained or chosen on, 95 % intervals:",
+            "",
+            "| against | rules | played | won | points a hand |",
+        ]
+        lines += ["| --- | --- | --- | --- | --- |", *map(_measured_row, measured), ""]
+    if rating:
+        found, against = rating["rating"], ", ".join(rating["field"])
+        lines += [
+            f"As a level: rating {found['rating']:+.0f} ({found['low']:+.0f} to {found['high']:+.0f}) after "
+            f"{rating['games']:,} games among {against}.",
+            "",
+        ]
+    elif is_level:
+        lines += ["The level itself was not measured; `gin evaluate DIRECTORY` does it.", ""]
+    panel = (metadata.get("about") or {}).get("panel") or {}
+    if panel and not measured:
+        share = [
+            f"{name} {100 * one['games_won']:.1f} ± {100 * one['half_width']:.1f} %"
+            for name, one in sorted(panel.items())
+        ]
+        games = ((metadata.get("about") or {}).get("config") or {}).get("panel_games")
+        each = f", {games:,} against each" if games else ""
+        # A level errs on purpose, so what its network wins alone says little of it.
+        which = "its network won alone, without the level's settings," if is_level else "the network won"
+        lines += [
+            f"Games that {which} on the deals it was chosen on{each}, a somewhat flattering figure: {', '.join(share)}.",
+            "",
+        ]
+    return (
+        lines[:-1]
+        if lines
+        else ["Not measured: `gin evaluate` does it, and `gin card DIRECTORY RESULTS` writes it here."]
+    )
+
+
+def _measured_row(match: dict[str, Any]) -> str:
+    share, points = match["share"], match["points_per_hand"]
+    return (
+        f"| `{match['against']}` | {match['rules']} | {match['jobs']:,} {match['unit']} "
+        f"| {100 * share['mean']:.1f} % ({100 * share['low']:.1f} to {100 * share['high']:.1f}) "
+        f"| {points['mean']:+.2f} ({points['low']:+.2f} to {points['high']:+.2f}) |"
+    )
+
+
+def _limits(about: dict[str, Any], level: dict[str, Any], onnx: dict[str, Any] | None) -> list[str]:
+    limits = []
+    if about.get("rules"):
+        limits.append("- Trained on the rules above; under others it plays, but nobody knows how well.")
+    limits += [
+        "- How it does against opponents that were not measured, people among them, is not known; a best response may beat it.",
+        (
+            "- What a level gains by what it learns of an opponent was measured for those that ship (docs/results.md): little of it "
+            "depends on whom it plays."
+            if level
+            else "- It plays one hand at a time, remembers nothing of an opponent from hand to hand, and knows of a game only the score."
+        ),
+        "- Its guesses of cards and actions are those of its training opponents' play.",
+    ]
+    if level and onnx:
+        limits.append(
+            "- The graph is the level's network alone, without the level's errors, its learning and its search, and plays "
+            "otherwise than the level."
+        )
+    return limits
+
+
+def write_card(directory: str | Path, results: list[Path] | None = None) -> str:
+    """Writes the card of a checkpoint beside it.
+
+    Args:
+        directory: of the checkpoint.
+        results: results files of ``gin evaluate`` in which it was the first player; their figures replace those in its JSON.
+
+    Returns:
+        The card.
+
+    Raises:
+        CheckpointError: if the checkpoint or a results file cannot be read.
+        FileError: if the card cannot be written.
+    """
+    directory = Path(directory)
+    read_metadata(directory)
+    with writing(directory):
+        if results:
+            metadata = _json(directory / METADATA)
+            matches = [match for path in results for match in _matches(path)]
+            for match in matches:
+                _check_played(match, directory, metadata)
+            metadata["measured"] = [_measured(match) for match in matches]
+            write_json(directory / METADATA, metadata)
+        card = model_card(directory)
+        write_text(directory / CARD, card)
+    return card
+
+
+def _matches(path: Path) -> list[dict[str, Any]]:
+    try:
+        return read_json(path)["matches"]
+    except (OSError, JsonError, KeyError, TypeError) as error:
+        raise CheckpointError(f"{path} is no results file of gin evaluate ({reason_of(error)})") from None
+
+
+def _check_played(match: dict[str, Any], directory: Path, metadata: dict[str, Any]) -> None:
+    """Refuses results of a player other than the checkpoint: of another name, or of other weights in another directory."""
+    player = Path(match["players"][0])
+    # A program may have any name.
+    same = player.name == directory.resolve().name and not match["players"][0].startswith("cmd:")
+    if same and (player / METADATA).is_file():
+        same = _json(player / METADATA).get("weights_sha256") == metadata.get("weights_sha256")
+    if not same:
+        raise CheckpointError(
+            f"the results are of {quoted(match['players'][0])}, not of {directory}; the checkpoint must be the first player"
+        )
+
+
+def _measured(match: dict[str, Any]) -> dict[str, Any]:
+    kept = {key: match[key] for key in ("jobs", "unit", "share", "points_per_hand", "seed")}
+    return {
+        "against": match["players"][1],
+        "rules": rules_text(get_rules(parse_json(match["rules"]))).partition("@")[0],
+        **kept,
+    }

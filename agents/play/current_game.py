@@ -1,0 +1,230 @@
+"""A game in play: the moves of both sides, the order of the hand, and what is kept on disk. Nothing is shown or asked here."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agents.play.game import OPPONENT, PERSON, Game
+from agents.play.hand_order import kept_order, moved_card, shuffled_cards, sorted_cards
+from agents.play.moves import Turn, action_words, count
+from agents.play.options import variation
+from agents.play.store import PlayerFile
+from ginenv.engine.actions import KNOCK, PASS, PHASE_UPCARD, STOCK, UPCARD
+from ginenv.engine.cards import card_name, cards_of
+from ginenv.engine.engine import NO_CARD
+from ginenv.engine.melds import deadwood
+from ginenv.errors import GinError
+from ginenv.hands.hand import Hand
+from ginenv.tables.players import Player
+from ginenv.view.wording import last_draw
+
+_SLOTS = np.zeros(1, np.int64)
+
+
+class News(NamedTuple):
+    """A sentence for the person, with cards written in letters (7C).
+
+    Attributes:
+        words: the sentence.
+        kind: ``opponent`` for what the opponent did, ``take`` where it took the upcard, ``warning``, or ``plain``.
+    """
+
+    words: str
+    kind: str = "plain"
+
+
+class LiveGame:
+    """A game in play; every action is on disk before the next can be made.
+
+    Problems during play (a full disk, a level that cannot learn) become sentences in ``file.notices``. A method that refuses
+    raises ``GinError`` with one sentence, and changes nothing.
+
+    Args:
+        file: the player's file.
+        game: the game, new or resumed.
+        opponent: plays the other seat.
+
+    Attributes:
+        match: hands, score and rules.
+        names: the person's name and the opponent's.
+    """
+
+    def __init__(self, file: PlayerFile, game: Game, opponent: Player) -> None:
+        self.file = file
+        self.game = game
+        self.opponent = opponent
+        self.match = game.match
+        self.names = file.name, game.opponent_name
+        self._news: list[News] = []
+        self._begin(dealt=not game.order)
+
+    @property
+    def hand(self) -> Hand:
+        """The hand in play, or the one that has just ended."""
+        return self.match.hand
+
+    @property
+    def view(self) -> Any:
+        """What the person may see now, one record of ``VIEW``."""
+        return self.hand.view(PERSON)[0]
+
+    @property
+    def turn(self) -> Turn:
+        """What the person may do now."""
+        return Turn(self.view, self.match.rules, self.game.play_to_gin)
+
+    @property
+    def last_taken(self) -> str:
+        """The last card taken in this hand and by whom: ``stock by you``, or nothing."""
+        taken = last_draw(self.view)
+        if taken is None:
+            return ""
+        seat, card = taken
+        what = "stock" if card == NO_CARD else card_name(card)
+        return f"{what} by {'you' if seat == PERSON else self.names[1]}"
+
+    def news(self) -> list[News]:
+        """Returns what the person has not been told yet; the opponent's actions of a turn form one sentence."""
+        news, self._news = self._news, []
+        return news
+
+    def opponent_plays(self) -> None:
+        """Plays the opponent's next action; raises ``GinError`` if the opponent fails or its action is not legal."""
+        action = int(self.opponent.act(self.hand.view(OPPONENT), _SLOTS)[0])
+        try:
+            self.play(action)
+        except GinError as error:
+            raise GinError(f"{self.names[1]} chose an illegal action: {error}") from None
+
+    def play(self, action: int) -> None:
+        """Plays an action of the seat to move; a hand that ends is counted, recorded and shown to the opponent."""
+        hand = self.hand
+        before = hand.view(hand.turn)[0]
+        self.match.push(action)
+        self._tell(before, action)
+        if hand.is_over:
+            self._count_hand()
+        else:
+            self._lay_out()
+        self.save()
+        if hand.is_over:
+            # Only once the hand is on disk: if the process is killed in between, a level misses a hand rather than seeing one twice.
+            self._show_opponent()
+
+    def _tell(self, before: Any, action: int) -> None:
+        hand, theirs = self.hand, self.names[1]
+        if before["seat"] == OPPONENT:
+            words, kind = f"{action_words(action, before)}.", "take" if action == UPCARD else "opponent"
+            if self._news and self._news[-1].kind in ("take", "opponent"):
+                start, kind = self._news.pop()
+                self._news.append(News(f"{start[:-1]} and {words}", kind))
+            else:
+                self._news.append(News(f"{theirs} {words}", kind))
+        elif hand.warned:
+            card = action - KNOCK
+            left = count(int(deadwood(int(before["hand"]) & ~(1 << card))))
+            words = (
+                f"That was not a knock: it leaves {left}, and the limit is {int(before['limit'])}. "
+                f"The {card_name(card)} is a plain discard, and play goes on."
+            )
+            self._news.append(News(words, "warning"))
+        elif action == STOCK and not hand.is_over:
+            self._news.append(News(f"You draw the {card_name(int(self.view['drawn']))}."))
+        if before["phase"] == PHASE_UPCARD and action == PASS and hand.phase == "discard":
+            who = "you draw" if hand.turn == PERSON else f"{theirs} draws"
+            self._news.append(News(f"Both have passed: {who} from the stock."))
+
+    def give_back(self) -> None:
+        """Undoes that the person took the upcard, as if it had never happened (see ``Turn.gives_back``)."""
+        self.match.hand = self.hand.after(len(self.hand.history) - 1)
+        self._lay_out()
+        self.save()
+
+    def next_hand(self) -> None:
+        """Deals the next hand."""
+        self.match.next_hand()
+        self.game.play_to_gin = False
+        self._begin(dealt=True)
+
+    def _begin(self, dealt: bool) -> None:
+        self._lay_out(dealt)
+        self.save()
+        if not (self.hand.is_over or self.hand.history):
+            starter = int(self.hand.state["starter"][0])
+            self._news.append(News("You begin." if starter == PERSON else f"{self.names[1]} begins."))
+
+    def _count_hand(self) -> None:
+        outcome = self.match.outcomes[-1]
+        tally = self.file.statistics.tally(variation(self.match.rules), self.game.opponent_name)
+        tally.add_hand(outcome, PERSON)
+        if self.match.is_over:
+            tally.add_game(self.match, PERSON)
+        self.file.write_record(self.game.name, self.match, self.names)
+
+    def _show_opponent(self) -> None:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                self.opponent.observe_hands(self.match.played[-1].view(OPPONENT), _SLOTS)
+            except GinError as error:
+                self.file.notices.append(str(error))
+        self.file.notices += [str(warning.message) for warning in caught]
+
+    def save(self) -> None:
+        """Puts the game on disk as it stands; if that fails, a notice says so and the game goes on."""
+        self.file.game = None if self.match.is_over else self.game.to_json()
+        self.file.save()
+
+    def _lay_out(self, dealt: bool = False) -> None:
+        """Puts the person's cards in the order that the options ask for; a new card stays at the right during its turn."""
+        options, view = self.file.options, self.view
+        hand, new = int(view["hand"]), view["drawn"] != NO_CARD or view["taken"] != NO_CARD
+        if dealt and options.sort == "none":
+            self.game.order = shuffled_cards(cards_of(hand), int(view["luck"]))
+        elif options.sort != "none" and (dealt or (options.sort_when == "always" and not new)):
+            self.game.order = sorted_cards(cards_of(hand), options.sort, options.direction)
+        else:
+            self.game.order = kept_order(self.game.order, hand)
+
+    def card_at(self, place: int) -> int:
+        """The card at a place of the person's hand, from 1."""
+        if not 1 <= place <= len(self.game.order):
+            raise GinError(f"there is no card number {place}; your cards are numbered 1 to {len(self.game.order)}")
+        return self.game.order[place - 1]
+
+    def sort(self, by: str = "", direction: str = "") -> None:
+        """Sorts the person's hand now; a word left out follows the options. With ``sort_when=always`` it stays sorted this way."""
+        options = self.file.options
+        options = options.changed("sort", by or (options.sort if options.sort != "none" else "suit"))
+        if direction:
+            options = options.changed("direction", direction)
+        if options.sort_when == "always":
+            self.file.options = options
+        if options.sort != "none":
+            self.game.order = sorted_cards(self.game.order, options.sort, options.direction)
+        self.save()
+
+    @property
+    def sorting(self) -> str:
+        """How the person's hand is sorted, by the options or by chance: ``suit`` or ``value``, else ``none``."""
+        options = self.file.options
+        if options.sort_when == "always" or options.sort == "none":
+            return options.sort
+        lies_so = self.game.order == sorted_cards(self.game.order, options.sort, options.direction)
+        return options.sort if lies_so else "none"
+
+    def move_card(self, card: int, place: int) -> bool:
+        """Puts one of the person's cards at a place from 1; returns whether that stopped the sorting of the hand."""
+        if card not in self.game.order:
+            raise GinError(f"you do not hold the {card_name(card)}")
+        self.card_at(place)
+        options = self.file.options
+        stops = options.sort != "none" and options.sort_when == "always"
+        if stops:
+            self.file.options = options.changed("sort", "none")
+        self.game.order = moved_card(self.game.order, card, place)
+        self.save()
+        return stops

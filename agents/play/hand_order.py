@@ -1,0 +1,71 @@
+"""The order in which a player's hand lies, and the melds in it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from typing import Any
+
+from ginenv.engine.actions import PHASE_SPREAD
+from ginenv.engine.cards import SUITS, cards_of, mask_of
+from ginenv.engine.melds import best_spread, is_run
+from ginenv.view.wording import my_holding
+
+# Suits on the screen, left to right.
+SUIT_ORDER = "HSDC"
+
+
+def sorted_cards(cards: Iterable[int], by: str, direction: str = "ascending") -> list[int]:
+    """Cards sorted by ``value`` or by ``suit``; suits always go hearts, spades, diamonds, clubs."""
+    sign = -1 if direction == "descending" else 1
+
+    def key(card: int) -> tuple[int, int]:
+        value, suit = sign * (card % 13), SUIT_ORDER.index(SUITS[card // 13])
+        return (value, suit) if by == "value" else (suit, value)
+
+    return sorted(cards, key=key)
+
+
+def shuffled_cards(cards: Iterable[int], word: int) -> list[int]:
+    """Cards shuffled by a random word, the same for the same word: a hand as it was picked up."""
+    order = sorted(cards)
+    random.Random(word).shuffle(order)
+    return order
+
+
+def in_suits(cards: Iterable[int] | int) -> list[int]:
+    """Cards, or those of a mask, in the order of a hand sorted by suit."""
+    return sorted_cards(cards_of(cards) if isinstance(cards, int) else cards, "suit")
+
+
+def kept_order(order: list[int], hand: int) -> list[int]:
+    """An order brought up to date with a hand: cards that are gone leave, a new card goes to the right."""
+    stays = [card for card in order if hand >> card & 1]
+    return stays + [card for card in cards_of(hand) if card not in stays]
+
+
+def moved_card(order: list[int], card: int, place: int) -> list[int]:
+    """An order with one card moved to another place (from 1)."""
+    rest = [other for other in order if other != card]
+    rest.insert(place - 1, card)
+    return rest
+
+
+def melds_of_view(view: Any) -> list[int]:
+    """The melds, as masks, of a seat's hand (one record of ``VIEW``) at its least deadwood, with the least expected lay-offs."""
+    if view["phase"] == PHASE_SPREAD:
+        return melds_of_cards(int(view["hand"]))
+    return [mask_of(cards) for _, cards in my_holding(view).melds]
+
+
+def melds_of_cards(cards: int) -> list[int]:
+    """The melds, as masks, of cards (a mask) at their least deadwood."""
+    return [int(meld) for meld in best_spread(cards, 0, 0, 0) if meld]
+
+
+def meld_names(melds: list[int]) -> list[str]:
+    """``run`` or ``set`` for each meld, numbered where there are several of a kind."""
+    kinds = ["run" if is_run(meld) else "set" for meld in melds]
+    if len(set(kinds)) == len(kinds):
+        return kinds
+    return [f"{kind}{kinds[: k + 1].count(kind)}" if kinds.count(kind) > 1 else kind for k, kind in enumerate(kinds)]

@@ -1,0 +1,183 @@
+"""What tables write into the store and read from it: players, games, hands and decisions as rows."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from agents.play.database import Database
+from agents.play.options import Options, variation
+from agents.play.statistics import Statistics
+from agents.player_names import folded
+from ginenv.hands.hand import Hand, Match
+from ginenv.hands.records import format_record
+
+_DATED = re.compile(r"(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-")
+
+
+@dataclass(frozen=True)
+class StoredGame:
+    """An entry for lists: a game of which at least one hand has ended, or an imported game.
+
+    Attributes:
+        id: the id by which ``Home.record`` finds its record.
+        name: its name among the games of its player.
+        seat: the player's seat (always 0 at a table); None in an imported game of others.
+        names: names of seats 0 and 1.
+        rules: the variation, such as ``eaai,target=150``.
+        begun: when it began, in UTC (ISO 8601).
+        hands: how many hands have ended.
+        score: the score by seat, from the hands that have ended.
+        over: whether the game has ended.
+        winner: the seat that has won the game, or None.
+    """
+
+    id: int
+    name: str
+    seat: int | None
+    names: tuple[str, str]
+    rules: str
+    begun: str
+    hands: int
+    score: tuple[int, int]
+    over: bool
+    winner: int | None
+
+
+def as_json(value: Any) -> str | None:
+    """A value as JSON text, for a column that may be empty."""
+    return None if value is None else json.dumps(value)
+
+
+def add_player(
+    database: Database, name: str, options: Options, statistics: Statistics, game: dict[str, Any] | None
+) -> int:
+    """Adds a player; returns the id of the row."""
+    return database.run(
+        "INSERT INTO player (name, folded, options, statistics, game) VALUES (?, ?, ?, ?, ?)",
+        *(name, folded(name), options.model_dump_json(), statistics.model_dump_json(), as_json(game)),
+    )
+
+
+def read_games(database: Database, player: str | None = None, game: int | None = None) -> list[StoredGame]:
+    """The games of a player, or the game with an id, or all; the oldest first."""
+    rows = database.rows(
+        "SELECT game.*, (SELECT count(*) FROM hand WHERE hand.game = game.id) AS hands FROM game JOIN player ON player.id = game.player "
+        "WHERE (player.name = ?1 OR ?1 IS NULL) AND (game.id = ?2 OR ?2 IS NULL) ORDER BY begun, game.id",
+        *(player, game),
+    )
+    return [_stored(row) for row in rows]
+
+
+def _stored(row: Any) -> StoredGame:
+    return StoredGame(
+        id=row["id"],
+        name=row["name"],
+        seat=row["seat"],
+        names=(row["name_0"], row["name_1"]),
+        rules=row["rules"],
+        begun=row["begun"],
+        hands=row["hands"],
+        score=(row["score_0"], row["score_1"]),
+        over=bool(row["over"]),
+        winner=row["winner"],
+    )
+
+
+def read_margins(database: Database, player: int, rules: str, opponent: str, most: int) -> list[int]:
+    """Points won less points lost in each of a player's last hands of a variation against an opponent, the oldest first.
+
+    Args:
+        database: the store's file.
+        player: id of the player.
+        rules: the variation.
+        opponent: the opponent's name.
+        most: the largest number of hands.
+    """
+    rows = database.rows(
+        "SELECT CASE hand.winner WHEN game.seat THEN hand.points WHEN 1 - game.seat THEN -hand.points ELSE 0 END AS margin "
+        "FROM hand JOIN game ON game.id = hand.game WHERE game.player = ? AND game.rules = ? "
+        "AND CASE game.seat WHEN 0 THEN game.name_1 WHEN 1 THEN game.name_0 END = ? "
+        "ORDER BY game.begun DESC, game.id DESC, hand.number DESC LIMIT ?",
+        *(player, rules, opponent, most),
+    )
+    return [row["margin"] for row in rows][::-1]
+
+
+def _begun(name: str) -> str:
+    """When a game of this name began: tables name games after that moment."""
+    dated = _DATED.match(name)
+    if dated:
+        return "{}-{}-{}T{}:{}:{}".format(*dated.groups())
+    return f"{datetime.datetime.now(datetime.UTC):%Y-%m-%dT%H:%M:%S}"
+
+
+def write_game(
+    database: Database,
+    player: int,
+    name: str,
+    played: Hand | Match,
+    players: tuple[str, str],
+    seat: int | None = 0,
+    text: str = "",
+) -> int:
+    """Writes a game and its ended hands in one transaction; of a game known by this name only what is new.
+
+    Args:
+        database: the store's file.
+        player: id of the player whose game it is.
+        name: the game's name among the player's games.
+        played: the game, or a single hand.
+        players: names of seats 0 and 1.
+        seat: the player's seat.
+        text: its record, if it comes from a file; written anew when left out.
+
+    Returns:
+        The game's id.
+    """
+    match = played if isinstance(played, Match) else None
+    hand = played if isinstance(played, Hand) else played.hand
+    hands = match.played if match else [hand] if hand.is_over else []
+    score, over, winner = (0, 0), hand.is_over, None
+    if match:
+        score, over, winner = match.score, match.is_over, match.winner
+    elif hand.outcome is not None and hand.outcome.winner is not None:
+        winner = hand.outcome.winner
+        score = (hand.outcome.points, 0) if winner == 0 else (0, hand.outcome.points)
+    record = text or format_record(played, players)
+    with database.transaction():
+        now = (record, over, winner, *score)
+        if known := database.rows("SELECT id FROM game WHERE player = ? AND name = ?", player, name):
+            game = known[0]["id"]
+            update = "UPDATE game SET record = ?, over = ?, winner = ?, score_0 = ?, score_1 = ? WHERE id = ?"
+            database.run(update, *now, game)
+        else:
+            columns = "player, name, seat, name_0, name_1, rules, begun, record, over, winner, score_0, score_1"
+            values = (player, name, seat, *players, variation(hand.rules), _begun(name), *now)
+            marks = ", ".join("?" * len(values))
+            game = database.run(f"INSERT INTO game ({columns}) VALUES ({marks})", *values)
+        count = database.rows("SELECT count(*) AS hands FROM hand WHERE game = ?", game)[0]["hands"]
+        for number, done in enumerate(hands, 1):
+            # The last hand is the one that has just ended.
+            if number > count or number == len(hands):
+                _write_hand(database, game, number, done)
+    return game
+
+
+def _write_hand(database: Database, game: int, number: int, hand: Hand) -> None:
+    outcome, state = hand.outcome, hand.state[0]
+    assert outcome is not None
+    database.run("DELETE FROM hand WHERE game = ? AND number = ?", game, number)
+    score = int(state["score"][0]), int(state["score"][1])
+    values = (outcome.end.name.lower(), outcome.winner, outcome.knocker, outcome.points, *outcome.deadwood)
+    database.run(
+        "INSERT INTO hand VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", game, number, outcome.starter, *score, *values
+    )
+    again, rows = hand.after(0), []
+    for move, action in enumerate(hand.history, 1):
+        rows.append((game, number, move, again.turn, again.phase, action, again.action_text(action)))
+        again.push(action)
+    database.run_all("INSERT INTO decision VALUES (?, ?, ?, ?, ?, ?, ?)", rows)

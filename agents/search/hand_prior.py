@@ -1,0 +1,75 @@
+"""A trained network's policy and its belief about the opponent's hand, before any search."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from agents.network.checkpoint import load_checkpoint
+from agents.network.inputs import actor_inputs
+from agents.network.nets import FrozenActor, has_bfloat16_units
+from agents.search.belief import FrozenHandModel, HandReading, load_hand_model
+from agents.search.hand_features import num_discards
+from ginenv.engine.actions import NUM_ACTIONS
+from ginenv.engine.jit import kernel
+from ginenv.view.encoding import OBSERVATION_SIZE, encode
+
+# One decision of a batch.
+DECISION = np.dtype(
+    [
+        ("logits", np.float32, (NUM_ACTIONS,)),  # of the policy
+        ("belief", np.float32, (52,)),  # logits that the opponent holds each card
+        ("equity", np.int64),  # index of the game's equity table
+        ("stream", np.uint64),  # state of the random stream of its worlds
+    ],
+    align=True,
+)
+
+
+@kernel
+def _read_views(views, obs, gin_only, discards):
+    for i in range(views.shape[0]):
+        encode(views[i], obs, i)
+        # A seat that declined a knock plays for gin, as in training.
+        gin_only[i] = 1 if views[i].declined > 0 else 0
+        discards[i] = num_discards(views[i])
+
+
+def read_views(views: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of ``VIEW[n]``: observations ``uint8[n, 520]``, whether the seat plays for gin ``uint8[n]``, opponent's discards ``int64[n]``."""
+    n = len(views)
+    found = np.empty((n, OBSERVATION_SIZE), np.uint8), np.empty(n, np.uint8), np.empty(n, np.int64)
+    _read_views(views, *found)
+    return found
+
+
+class NetworkPrior:
+    """A checkpoint's policy and belief about the opponent's cards; threads may share a prior.
+
+    Args:
+        path: the checkpoint.
+        hand_model: whether to load the hand model, if there is one beside the network.
+
+    Raises:
+        CheckpointError: if the checkpoint cannot be used.
+    """
+
+    def __init__(self, path: str, hand_model: bool = True) -> None:
+        actor, _ = load_checkpoint(Path(path))
+        self.actor = FrozenActor(actor, has_bfloat16_units())
+        model = load_hand_model(path) if hand_model else None
+        self.hand_model = None if model is None else FrozenHandModel(model)
+
+    def __call__(self, views: np.ndarray) -> tuple[np.ndarray, HandReading | None]:
+        """Returns ``DECISION[n]`` with ``logits`` and ``belief`` of ``VIEW[n]``, and the hand model's reading (``None`` without one)."""
+        obs, gin_only, discards = read_views(views)
+        inputs = actor_inputs(self.actor, views, obs, gin_only)
+        belief = self.actor(inputs, "belief")
+        decisions = np.zeros(len(views), DECISION)
+        decisions["logits"] = self.actor(inputs).numpy()
+        decisions["belief"] = belief.numpy()
+        if self.hand_model is None:
+            return decisions, None
+        return decisions, self.hand_model.read(inputs[:, :OBSERVATION_SIZE].float(), belief, torch.from_numpy(discards))

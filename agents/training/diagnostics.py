@@ -1,0 +1,184 @@
+"""TensorBoard's diagnostics of a run besides its strength: play, beliefs, and calibration of the critic.
+
+They are computed whenever the panel is measured, from the last batch and from hands that the averaged actor plays against itself. A run
+is the same with and without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from agents.arena.hand_log import watch_hands
+from agents.deal_streams import Domain
+from agents.network.inputs import expand_legal
+from agents.network.nets import FrozenActor
+from agents.network.player import NetworkPlayer
+from agents.reports.beliefs import NUM_TURNS, BeliefMeter, belief_logits, card_rows
+from agents.reports.pictures import belief_picture, calibration_picture, knock_picture
+from agents.training.learner import Learner
+from agents.training.losses import log_probabilities, relative_entropy
+from agents.training.rollout import finished, generalised_advantages
+from ginenv.engine.actions import KNOCK, PHASE_DISCARD, PHASE_NAMES, STOCK
+from ginenv.engine.rules import Rules, get_rules
+from ginenv.hands.hand import Hand
+from ginenv.hands.records import format_record
+from ginenv.tables.players import Player, make_player
+from ginenv.view.encoding import NUM_PLANES
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
+
+_MOST_ROWS = 8192
+_GROUPS = 10
+# Deals that the averaged actor plays against itself, each twice.
+_PAIRS = 150
+# The same deal at every measurement shows how play changes.
+_SAMPLE_SEED = 3
+# Columns of the observation's first four facts, the phases.
+_FACTS_AT = (NUM_PLANES - 1) * 52
+_PHASES = ("upcard", "draw", "discard", "wall")
+
+
+def _some(rows: np.ndarray, seed: int) -> np.ndarray:
+    """At most ``_MOST_ROWS`` of some rows, drawn evenly."""
+    if rows.size <= _MOST_ROWS:
+        return rows
+    return np.sort(np.random.default_rng(seed).choice(rows, _MOST_ROWS, replace=False))
+
+
+@torch.no_grad()
+def entropies(learner: Learner) -> dict[str, float]:
+    """Entropy of the learner's choices in the last batch by phase, divided by the log of the number of legal actions.
+
+    ``knock`` is the entropy of the choice whether to knock, in bits, where knocking and not knocking are both possible.
+    """
+    batch = learner.inputs.batch
+    rows = _some(np.flatnonzero(learner.steps["learns"]), learner.batches)
+    if not rows.size:
+        return {}
+    legal = expand_legal(torch.from_numpy(batch.steps["legal"][rows]))
+    learner.torch_backend.refresh()
+    logps = log_probabilities(torch.from_numpy(learner.torch_backend.logits(rows)), legal)
+    entropy = relative_entropy(logps, legal).numpy()
+    found = {}
+    facts = batch.obs[rows, _FACTS_AT : _FACTS_AT + len(_PHASES)]
+    for k, name in enumerate(_PHASES):
+        chosen = facts[:, k] == 1
+        if chosen.any():
+            found[name] = float(entropy[chosen].mean())
+    both = (legal[:, KNOCK:STOCK].any(1) & legal[:, :KNOCK].any(1)).numpy()
+    if both.any():
+        knocks = logps.exp()[:, KNOCK:STOCK].sum(1).numpy()[both].clip(1e-6, 1 - 1e-6)
+        found["knock"] = float(-(knocks * np.log2(knocks) + (1 - knocks) * np.log2(1 - knocks)).mean())
+    return found
+
+
+@torch.no_grad()
+def calibration(learner: Learner) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """The critic's values and the hands' actual results, grouped by value from low to high.
+
+    It uses half-moves of the batch's first quarter whose hand ended within the batch, so that hardly any long hands are missing.
+
+    Returns:
+        Mean value, mean result (both to the mover, in rewards) and the result's standard error of each group; ``None`` if there is no
+        critic or too little data.
+    """
+    if learner.config.algorithm == "dmc":
+        return None
+    played = learner.batch.steps.copy()
+    played["value"] = 0
+    generalised_advantages(played, 1.0)
+    results = played["returns"][:-1]
+    ended = finished(played["done"][:-1])
+    rows = _some(np.flatnonzero(ended[: max(1, len(ended) // 4)]), learner.batches)
+    if rows.size < 20 * _GROUPS:
+        return None
+    values = learner.torch_backend.values(rows)
+    real = results.reshape(-1)[rows]
+    groups = np.array_split(np.argsort(values), _GROUPS)
+    errors = [real[group].std() / np.sqrt(len(group)) for group in groups]
+    means = [np.array([numbers[group].mean() for group in groups]) for numbers in (values, real)]
+    return means[0], means[1], np.array(errors)
+
+
+def play_one(player: Player, rules: Rules, seed: int, watch: Callable[[Hand], None] | None = None) -> Hand:
+    """A hand of a player against itself; ``watch`` is called before every move."""
+    hand = Hand.deal(rules, seed=seed)
+    while not hand.is_over:
+        if watch is not None:
+            watch(hand)
+        hand.push(int(player.act(hand.view(), np.array([hand.turn]))[0]))
+    return hand
+
+
+def belief_maps(actor: FrozenActor, rules: Rules) -> np.ndarray:
+    """A picture of an actor's belief early, in the middle and late in one hand between bots, always the same hand."""
+    seen: list[tuple[np.ndarray, int]] = []
+
+    def keep(hand: Hand) -> None:
+        if hand.phase == PHASE_NAMES[PHASE_DISCARD]:
+            seen.append((hand.view()[0].copy(), int(hand.state["hands"][0, 1 - hand.turn])))
+
+    play_one(make_player("camper", _SAMPLE_SEED), rules, _SAMPLE_SEED, keep)
+    chosen = [seen[k] for k in sorted({0, len(seen) // 2, len(seen) - 1})]
+    views = np.stack([view for view, _ in chosen])
+    chances = 1 / (1 + np.exp(-belief_logits(actor, views)))
+    turns = card_rows(views["thrown"][:, 0]).sum(1) + 1
+    hidden = card_rows(np.array([hand for _, hand in chosen]))
+    return belief_picture([f"own turn {turn}" for turn in turns], chances, card_rows(views["unseen"]), hidden)
+
+
+def style_figures(style: np.ndarray) -> dict[str, float]:
+    """Rates, and knocks by own turn, from ``STYLE[2]`` of an actor against itself."""
+    total = {name: style[name].sum(0) for name in style.dtype.names or ()}
+    could, did = total["could_knock"], total["did_knock"]
+    found = {
+        "gin_rate": total["gins"] / max(1, total["hands"]),
+        "knock_rate": total["knocks"] / max(1, total["hands"]),
+        "undercut_rate": total["undercuts_taken"] / max(1, total["knocks"]),
+        "upcards_taken": total["took"] / max(1, total["offered"]),
+    }
+    # Only knocks with deadwood left are a choice.
+    for turn in range(could.shape[0]):
+        if could[turn, 1:].sum():
+            found[f"knock_share/turn_{turn + 1:02}"] = did[turn, 1:].sum() / could[turn, 1:].sum()
+        if did[turn, 1:].sum():
+            points = (did[turn] * np.arange(could.shape[1])).sum()
+            found[f"knock_deadwood/turn_{turn + 1:02}"] = points / did[turn, 1:].sum()
+    return {name: float(value) for name, value in found.items()}
+
+
+def write_diagnostics(writer: SummaryWriter, learner: Learner) -> None:
+    """Writes all diagnostics to TensorBoard at the learner's present number of decisions."""
+    step = learner.decisions
+    rules = get_rules(next(iter(learner.config.rules)))
+    actor = learner.averaged()
+    player = NetworkPlayer(actor, seed=11)
+
+    def scalars(group: str, figures: dict[str, Any]) -> None:
+        for name, value in figures.items():
+            writer.add_scalar(f"{group}/{name}", value, step)
+
+    scalars("entropy", entropies(learner))
+    groups = calibration(learner)
+    if groups is not None:
+        predicted, real, errors = groups
+        slope, offset = np.polyfit(predicted, real, 1)
+        scalars("calibration", {"error": np.abs(predicted - real).mean(), "slope": slope, "offset": offset})
+        writer.add_image("calibration", calibration_picture(predicted, real, errors), step, dataformats="HWC")
+    meter = BeliefMeter(actor, _PAIRS)
+    style = watch_hands((player, NetworkPlayer(actor, seed=12)), rules, _PAIRS, 0, Domain.SELECT, meter)
+    scalars("style", style_figures(style))
+    for turn in range(1, NUM_TURNS + 1):
+        if meter.views[turn - 1] >= 30:
+            scalars(f"belief/turn_{turn:02}", {"network": meter.loss(turn).mean, "counting": meter.counted(turn).mean})
+            scalars("belief_below_counting", {f"turn_{turn:02}": meter.below(turn).mean})
+    knocks = knock_picture(style["could_knock"].sum(0), style["did_knock"].sum(0))
+    writer.add_image("knocks", knocks, step, dataformats="HWC")
+    writer.add_image("belief", belief_maps(actor, rules), step, dataformats="HWC")
+    record = format_record(play_one(player, rules, _SAMPLE_SEED), ("average", "average"))
+    writer.add_text("hand", "\n".join(f"    {line}" for line in record.splitlines()), step)

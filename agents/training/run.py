@@ -1,0 +1,343 @@
+"""A training run in a directory: TensorBoard, the panel, progress, resume files, and the best and last checkpoint."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import shutil
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from agents.arena.matches import MatchSettings, check_names, play_match
+from agents.bots.population import TOLD_WIDTH
+from agents.config import TrainConfig
+from agents.deal_streams import Domain
+from agents.files import check_own, check_writable, read_json, write_json, writing
+from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, read_metadata, save_checkpoint
+from agents.network.inputs import NUM_HEURISTIC_FEATURES
+from agents.network.nets import load_wider
+from agents.network.player import PLAYED, NetworkPlayer, network_directory
+from agents.reports.terminal import LINE_SECONDS, plain_console
+from agents.training import dmc, ppo
+from agents.training.continued import CONFIG, Held, parent_of, read_held
+from agents.training.diagnostics import write_diagnostics
+from agents.training.learner import AfterBatch, Learner
+from ginenv.engine.rules import get_rules
+from ginenv.errors import GinError, reason_of
+
+# Figures of a batch that TensorBoard shows under ``losses``, like those whose names end in ``_loss``; all others are under ``charts``.
+_LOSSES = ("entropy", "kl", "clip_fraction", "explained_variance")
+_LOOPS = {"ppo": ppo.train, "dmc": dmc.train}
+
+
+def train(learner: Learner, after_batch: AfterBatch) -> None:
+    """Trains with the configured algorithm until the decisions are spent or ``after_batch`` returns ``False``."""
+    _LOOPS[learner.config.algorithm](learner, after_batch)
+
+
+def begin(config: TrainConfig, out: Path | None, start: str | None) -> Learner:
+    """A learner that begins from a checkpoint's weights, if one is given.
+
+    Args:
+        config: of the run.
+        out: directory for resume files; ``None`` writes none.
+        start: directory of the checkpoint, or ``network``.
+
+    Raises:
+        CheckpointError: if the checkpoint cannot be used.
+    """
+    if start is None:
+        return Learner(config, out)
+    check_start(config, start)
+    start = network_directory(start)
+    metadata = read_metadata(start)
+    learner = Learner(config, out, load_checkpoint(start)[0])
+    if (metadata.get("critic") or {}).get("widths") == list(config.network.critic):
+        # With a fresh critic the policy would unlearn. A critic of the other reward will do, since both have the same scale.
+        load_wider(learner.critic, load_critic(start))
+    return learner
+
+
+def check_start(config: TrainConfig, start: str) -> None:
+    """Checks that a run's network can begin from a checkpoint.
+
+    Raises:
+        CheckpointError: if it cannot be read, has other widths or layers, or has inputs that the network lacks.
+    """
+    found = read_metadata(network_directory(start))
+    allowed = {
+        "widths": [list(config.network.actor)],
+        "share_suits": [config.network.share_suits],
+        "context": [0] if config.told == "nothing" else [0, TOLD_WIDTH],
+        "heuristic_features": _readable_features(config),
+    }
+    for name, choices in allowed.items():
+        if found[name] not in choices:
+            listed = " or ".join(str(choice) for choice in choices)
+            raise CheckpointError(
+                f"checkpoint {start}: {name} is {found[name]}; this configuration begins from {listed}"
+            )
+
+
+def _readable_features(config: TrainConfig) -> list[int]:
+    network = config.network
+    if not network.heuristic_features:
+        return [0]
+    return [NUM_HEURISTIC_FEATURES] if network.share_suits else [0, NUM_HEURISTIC_FEATURES]
+
+
+class TrainingRun:
+    """A training run in a directory: config, curves, resume files, best and last checkpoint.
+
+    Args:
+        config: of the run.
+        out: its directory.
+        command: how it was started, for the checkpoints' metadata.
+        start: checkpoint whose weights it begins from.
+        resume: whether to continue from a resume file there.
+    """
+
+    def __init__(
+        self, config: TrainConfig, out: Path, command: str, start: str | None = None, resume: bool = True
+    ) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        self.config, self.out, self.command = config, out, command
+        self.console = plain_console()
+        check_names(*config.panel)
+        if start is not None:
+            check_start(config, start)
+        self.parent = parent_of(start)
+        made = not out.exists()
+        check_own(out, "directory of a run", CONFIG, "lock", "resume*.pt*")
+        with writing(out):
+            out.mkdir(parents=True, exist_ok=True)
+            check_writable(out / CONFIG)
+        try:
+            self.learner = begin(config, out, start)
+        except (GinError, MemoryError):
+            if made:
+                # Nothing was trained. Another process of the run may have removed it already.
+                shutil.rmtree(out, ignore_errors=True)
+            raise
+        self.main = self.learner.rank == 0
+        self.lock = FileLock(out / "lock", blocking=False)
+        if self.main:
+            try:
+                self.lock.acquire()
+            except Timeout:
+                raise GinError(f"another process trains in {out}; wait for its end, or choose another --out") from None
+            if not resume:
+                self._remove_earlier()
+        is_there = resume and bool(list(out.glob("resume*.pt")))
+        held = read_held(out, config, self.parent, command) if is_there else Held()
+        self.earlier = held.commands
+        resumed = resume and self.learner.resume()
+        self._check_decisions()
+        # A run that was killed before it was measured has not come to its end.
+        self.is_finished = self.learner.decisions >= config.decisions and held.measured == self.learner.decisions
+        self.curve: list[dict[str, Any]] = []
+        if self.main and not self.is_finished:
+            with writing(out):
+                write_json(out / CONFIG, config.model_dump(mode="json"))
+            if resumed and (out / "curve.json").exists():
+                try:
+                    self.curve = read_json(out / "curve.json")
+                except (OSError, ValueError) as error:
+                    raise GinError(
+                        f"{out / 'curve.json'} cannot be read ({reason_of(error)}); without it the curve begins anew"
+                    ) from None
+                self.console.print(f"resumed at {self.learner.decisions:,} decisions")
+            # What was written after the state that is continued happens anew.
+            self.writer = SummaryWriter(str(out / "tensorboard"), purge_step=self.learner.decisions + 1)
+        self.stopping = False
+        self.began = time.time()
+        self.first_decisions, self.first_batches = self.learner.decisions, self.learner.batches
+        self.last_print = self.last_save = time.time()
+        self.last_panel = time.time() if self.curve else 0.0
+
+    def train(self) -> bool:
+        """Trains to the end, or until Ctrl-C or a termination signal, then saves the state and exports the average.
+
+        Returns:
+            Whether it came to its end and was measured there.
+        """
+        if threading.current_thread() is threading.main_thread():
+            # No other thread gets signals.
+            for stop in (signal.SIGINT, signal.SIGTERM):
+                # A shell starts background jobs with interrupts ignored.
+                signal.signal(stop, self._ask_to_stop)
+        if self.is_finished:
+            return self._end()
+        train(self.learner, self._after_batch)
+        self.learner.save()
+        is_whole = not self.stopping
+        if self.main:
+            if self.config.minutes and self.learner.cloning and not self.stopping:
+                self.console.print(
+                    f"the time was up after {self.learner.decisions:,} decisions, before the {self.config.clone_decisions:,} that imitate "
+                    "another player: this network can hardly play; give it more minutes"
+                )
+            self._panel()
+            is_whole = not self.stopping
+            if self.stopping:
+                # Whoever asks it to stop does not wait for a measurement.
+                about = self._about({"panel": {}})
+                for name in ("last",) if (self.out / "best").exists() else ("last", "best"):
+                    self._export(name, about)
+            self.writer.close()
+            self.lock.release()
+        self.learner.workers.close()
+        return is_whole
+
+    def _end(self) -> bool:
+        """Ends a run that has nothing left to learn; its measurements and exports stay as they are."""
+        if self.main:
+            self.console.print(
+                f"{self.out} came to its end at {self.learner.decisions:,} decisions; more of them (--set decisions=...) go on",
+                markup=False,
+                soft_wrap=True,
+            )
+            self.lock.release()
+        self.learner.workers.close()
+        return True
+
+    def _remove_earlier(self) -> None:
+        """Removes the earlier run, so that none of its files is taken for this run's, whenever this run is killed."""
+        with writing(self.out):
+            for path in (*self.out.glob("resume*.pt*"), *self.out.glob("curve.json")):
+                path.unlink()
+            for name in ("last", "best", "tensorboard"):
+                if (self.out / name).exists():
+                    shutil.rmtree(self.out / name)
+
+    def _check_decisions(self) -> None:
+        """Raises if a run has made more decisions than it is asked for, not counting the batch in which it came to its end."""
+        batch = self.config.games * self.config.ticks
+        if self.learner.decisions >= self.config.decisions + batch * self.learner.workers.world:
+            raise GinError(
+                f"{self.out} holds a run of {self.learner.decisions:,} decisions; decisions is {self.config.decisions:,}, and must be more"
+            )
+
+    def _break_off(self, done: int) -> None:
+        if self.stopping:
+            raise KeyboardInterrupt
+
+    def _ask_to_stop(self, *_: object) -> None:
+        """The first signal ends the run after its batch, in all processes; a second one ends this process at once."""
+        if self.stopping:
+            sys.exit("stopped at once; the run can be continued from its last resume file")
+        self.stopping = True
+
+    def _after_batch(self, figures: dict[str, float]) -> bool:
+        learner, now = self.learner, time.time()
+        minutes = (now - self.began) / 60
+        if self.main:
+            for name, value in figures.items():
+                group = "losses" if name in _LOSSES or name.endswith("_loss") else "charts"
+                self.writer.add_scalar(f"{group}/{name}", value, learner.decisions)
+            speed = (learner.decisions - self.first_decisions) / max(1e-9, now - self.began)
+            self.writer.add_scalar("charts/decisions_per_second", speed, learner.decisions)
+            for name, seconds in learner.budget.items():
+                self.writer.add_scalar(
+                    f"budget/{name}", seconds / (learner.batches - self.first_batches), learner.decisions
+                )
+            if now - self.last_print > (10 if self.console.is_terminal else LINE_SECONDS):
+                self.last_print = now
+                self._progress(figures, speed, minutes)
+        is_due = self.main and now - self.last_panel > self.config.panel_every * 60
+        # Saved before it is measured: a run that goes on after a kill is at no point of the curve for a second time.
+        # The other processes wait here while the panel is measured; all save the same batch.
+        if learner.workers.any(is_due or now - self.last_save > self.config.save_every * 60):
+            learner.save()
+            self.last_save = time.time()
+        if is_due:
+            self._panel()
+            self.last_panel = time.time()
+        if self.stopping and self.main:
+            print("interrupted; saving", flush=True)
+        return not (self.stopping or (self.config.minutes and minutes >= self.config.minutes))
+
+    def _progress(self, figures: dict[str, float], speed: float, minutes: float) -> None:
+        learner, config = self.learner, self.config
+        left = (config.decisions - learner.decisions) / max(1.0, speed) / 60
+        if config.minutes:
+            left = min(left, config.minutes - minutes)
+        total = sum(learner.budget.values()) or 1.0
+        shares = " ".join(f"{name} {100 * value / total:.0f}%" for name, value in learner.budget.items())
+        print(
+            f"{learner.decisions / 1e6:8.1f}M decisions  {speed / 1e3:5.1f}k/s  {max(0.0, left):5.1f} min left  "
+            f"kl {figures['kl']:.4f}  entropy {figures['entropy']:.3f}  gin {figures['gin_rate']:.2f}  "
+            f"knock dw {figures['knock_deadwood']:.1f}  knocks {figures.get('knock_share', 1):.2f}  "
+            f"ev {figures.get('explained_variance', 0):.2f}  "
+            f"lr {figures['learning_rate']:.1e}  [{shares}]",
+            flush=True,
+        )
+
+    def _panel(self) -> None:
+        """Measures the averaged actor against the panel, extends the curve, and exports the best and the last checkpoint.
+
+        A request to stop breaks the measurement off, without a point on the curve.
+        """
+        learner, config = self.learner, self.config
+        player = NetworkPlayer(learner.averaged(), seed=7, temperature=PLAYED)
+        point: dict[str, Any] = {"decisions": learner.decisions, "minutes": learner.seconds / 60, "panel": {}}
+        rules, pairs, settings = next(iter(config.rules)), config.panel_games // 2, MatchSettings(domain=Domain.SELECT)
+        for opponent in config.panel:
+            try:
+                self._break_off(0)
+                result = play_match(
+                    player,
+                    opponent,
+                    rules=rules,
+                    pairs=max(1, pairs),
+                    seed=len(self.curve),
+                    settings=settings,
+                    progress=self._break_off,
+                )
+                self._break_off(0)
+            except KeyboardInterrupt:
+                return
+            share = result.share.mean
+            point["panel"][opponent] = {"games_won": share, "half_width": result.share.half}
+            self.writer.add_scalar(f"panel/{opponent}", share, learner.decisions)
+            self.writer.add_scalar(f"panel_by_minute/{opponent}", share, int(learner.seconds / 60))
+        point["mean"] = sum(entry["games_won"] for entry in point["panel"].values()) / max(1, len(config.panel))
+        self.curve.append(point)
+        write_json(self.out / "curve.json", self.curve)
+        results = "  ".join(f"{name} {100 * entry['games_won']:.1f}%" for name, entry in point["panel"].items())
+        write_diagnostics(self.writer, learner)
+        print(f"panel at {learner.decisions / 1e6:.1f}M: {results}", flush=True)
+        about = self._about(point)
+        if point["mean"] >= max(entry["mean"] for entry in self.curve):
+            self._export("best", about)
+        # Last, since it shows that the run came to its end.
+        self._export("last", about)
+
+    def _export(self, name: str, about: dict[str, Any]) -> None:
+        network, learner = self.config.network, self.learner
+        # Deep Monte Carlo trains no critic.
+        critic = learner.critic if self.config.algorithm == "ppo" else None
+        out, reward = self.out / name, self.config.reward
+        save_checkpoint(out, learner.average, network.actor, about, critic, network.critic, reward)
+
+    def _about(self, point: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "command": self.command,
+            "earlier_commands": self.earlier,
+            **self.parent,
+            "config": self.config.model_dump(mode="json"),
+            "rules": {name: get_rules(name).hash for name in self.config.rules},
+            "decisions": self.learner.decisions,
+            "minutes": round(self.learner.seconds / 60, 1),
+            "panel": point["panel"],
+            "curve": [{key: entry[key] for key in ("decisions", "minutes", "panel")} for entry in self.curve],
+            "versions": {name: importlib.metadata.version(name) for name in ("ginenv", "torch")}
+            | {"python": platform.python_version()},
+        }

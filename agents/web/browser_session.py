@@ -1,0 +1,304 @@
+"""One player's seat at the table in the browser: the session, the game in play, and messages to show; one request at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from agents.play.current_game import LiveGame, News
+from agents.play.game import PERSON
+from agents.play.moves import count
+from agents.play.session import Session
+from agents.play.store import Home, PlayerFile
+from agents.web.form_fields import whole
+from ginenv.engine.actions import KNOCK, STOCK
+from ginenv.engine.cards import card_name, parse_card
+from ginenv.errors import GinError
+
+# Commands that change the game, and so have to name the position that they were meant for.
+_MOVES = (
+    "card",
+    "take",
+    "stock",
+    "pass",
+    "done",
+    "spread",
+    "lay off",
+    "discard",
+    "knock",
+    "just discard",
+    "gin",
+    "gin later",
+    "next",
+)
+_BEHIND = "This window was behind: the game has gone on meanwhile (in another window, perhaps). Nothing was played; here is the table."
+
+
+class Seat:
+    """A player at the table.
+
+    Args:
+        session: the player's session.
+
+    Attributes:
+        lock: held by the request that is being answered.
+        told: what both sides did since the person's last move.
+        said: sentences to show once, as pairs of a kind (``warning`` or ``plain``) and words.
+        asked: the card about whose discard the person is asked whether to knock instead, or None.
+        hint: the action of a hint and its words, or None.
+        trouble: why the opponent cannot play; empty if it can.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.lock = threading.RLock()
+        self.said: list[tuple[str, str]] = []
+        self._clear()
+
+    def _clear(self) -> None:
+        self.told: list[News] = []
+        self.asked: int | None = None
+        # The position and the card where the person was told that a knock would be a plain discard.
+        self.no_knock: tuple[str, int] | None = None
+        self.hint: tuple[int, str] | None = None
+        self.trouble = ""
+
+    @property
+    def name(self) -> str:
+        """The player's name."""
+        return self.session.file.name
+
+    @property
+    def live(self) -> LiveGame:
+        """The game in play.
+
+        Raises:
+            GinError: if there is none.
+        """
+        if self.session.game is None:
+            raise GinError("there is no game in play; begin one")
+        return self.session.game
+
+    @property
+    def mark(self) -> str:
+        """An id of the position of the game in play; it changes whenever the position does, and only then."""
+        live = self.live
+        return f"{live.game.name}.{len(live.match.played)}.{len(live.hand.history)}"
+
+    def say(self, words: str, kind: str = "plain") -> None:
+        """Has a sentence shown once."""
+        if words:
+            self.said.append((kind, words))
+
+    def take_said(self) -> list[tuple[str, str]]:
+        """Returns what is to be shown once, including the session's notices."""
+        for notice in self.session.notices():
+            self.say(notice, "warning")
+        said, self.said = self.said, []
+        return said
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turns a refusal inside its block into a sentence to show."""
+        try:
+            yield
+        except (GinError, OSError) as error:
+            self.say(str(error), "warning")
+
+    def enter(self) -> bool:
+        """Takes the seat and continues an unfinished game; returns whether there is a game to show."""
+        if self.session.game is None and self.session.file.game is not None:
+            with self.explained():
+                self.session.resume()
+                self._clear()
+                self._go_on()
+        return self.session.game is not None
+
+    def begin(self) -> None:
+        """Begins a new game; an unfinished one is lost."""
+        self.session.leave_game()
+        self.session.new_game()
+        self._clear()
+        self._go_on()
+
+    def leave(self) -> None:
+        """Leaves the game in play as it is saved."""
+        self.session.leave_game()
+        self._clear()
+
+    def _go_on(self) -> None:
+        """Lets the opponent play until it is the person's turn; a failure of the opponent goes to ``trouble``."""
+        live = self.live
+        self.trouble = ""
+        while not live.hand.is_over and live.hand.turn != PERSON:
+            try:
+                live.opponent_plays()
+            except (GinError, OSError) as error:
+                self.trouble = str(error)
+                break
+            except Exception as error:  # an agent of anybody's making may fail in any way; the game stays
+                self.trouble = f"it has failed ({type(error).__name__}: {error})."
+                break
+        self.told += live.news()
+
+    def _play(self, action: int) -> None:
+        # The opponent's actions in its turn are shown until the person's turn ends.
+        still = [news for news in self.told if news.kind in ("opponent", "take")] if action >= STOCK else []
+        self._clear()
+        self.told = still
+        self.live.play(action)
+        self._go_on()
+
+    def command(self, do: str, values: Mapping[str, str]) -> None:
+        """Carries out a command at the table; a refused one changes nothing and becomes a sentence to show.
+
+        Args:
+            do: the command, as in the terminal; ``card`` is what a card alone means now, ``gin later`` a discard, then play to gin.
+            values: ``at`` (see ``mark``), and, depending on the command, ``card``, ``place``, ``number``, ``by``.
+        """
+        with self.explained():
+            live = self.live
+            if do in _MOVES and values.get("at") != self.mark:
+                self.say(_BEHIND, "warning")
+                return
+            others: dict[str, Callable[[], object]] = {
+                "hint": self._hint,
+                "sort": lambda: live.sort(*values.get("by", "").split()[:2]),
+                "move": lambda: self._move(values),
+                "play to gin": self._play_to_gin,
+                "again": self._again,
+                "keep": lambda: setattr(self, "asked", None),
+                "next": self._next_hand,
+            }
+            if do in others:
+                others[do]()
+            elif do in _MOVES:
+                action = self._action(do, values)
+                if action is not None:
+                    self._play(action)
+            else:
+                raise GinError(f"there is no command {do!r} at the table")
+
+    def _action(self, do: str, values: Mapping[str, str]) -> int | None:
+        """The action of a command, or None if the person has to be asked first or the draw was undone."""
+        live, turn = self.live, self.live.turn
+        if live.hand.is_over:
+            raise GinError("this hand is over; deal the next one")
+        if live.hand.turn != PERSON:
+            raise GinError(f"it is {live.names[1]}'s turn")
+        if do == "card":
+            do = "lay off" if turn.phase == "layoff" else "discard"
+        if do == "spread":
+            return turn.action(do, whole(values, "number"))
+        if do not in ("lay off", "discard", "just discard", "knock", "gin later"):
+            return turn.action(do)
+        if not values.get("card"):
+            raise GinError("choose a card first")
+        card = parse_card(values["card"])
+        if do in ("just discard", "gin later"):
+            action = turn.action("discard", card)
+            live.game.play_to_gin |= do == "gin later"
+            return action
+        if do == "discard" and turn.gives_back(card):
+            self._clear()
+            live.give_back()
+            self.say("You give the card back: the draw is undone.")
+            return None
+        action = turn.action(do, card)
+        if do == "discard" and self.session.options.ask_knock and turn.asks_to_knock(action):
+            self.asked = card
+            return None
+        if do == "discard" and action >= KNOCK:
+            self.say("Gin: the hand ends by itself.")
+        if do == "knock" and not turn.may_knock(card) and self.no_knock != (self.mark, card):
+            self.no_knock = self.mark, card
+            left = count(turn.left(card))
+            self.say(
+                f"With the {card_name(card)} that is no knock: {left} would be left, the limit is {int(turn.view['limit'])}. Under these "
+                "rules it would be a plain discard; knock again if you want that.",
+                "warning",
+            )
+            return None
+        return action
+
+    def _hint(self) -> None:
+        live = self.live
+        if live.hand.is_over or live.hand.turn != PERSON:
+            raise GinError("there is nothing to decide now")
+        self.hint = live.turn.hint()
+
+    def _move(self, values: Mapping[str, str]) -> None:
+        if self.live.move_card(parse_card(values.get("card", "")), whole(values, "place")):
+            self.say("Your hand stays as you lay it from now on; ‘By suit’ or ‘By value’ sorts it again.")
+
+    def _play_to_gin(self) -> None:
+        live = self.live
+        live.game.play_to_gin = not live.game.play_to_gin
+        self.asked = None
+        live.save()
+
+    def _again(self) -> None:
+        """Lets an opponent that failed try again, by starting its program anew."""
+        self.session.leave_game()
+        self.session.resume()
+        self._go_on()
+
+    def _next_hand(self) -> None:
+        if not self.live.hand.is_over:
+            raise GinError("this hand is still in play")
+        self._clear()
+        self.live.next_hand()
+        self._go_on()
+
+
+class House:
+    """The seats of all players at this server.
+
+    Args:
+        home: where everything is kept.
+        freeze: whether levels do not learn while this server runs.
+        allowed: programs and directories that may play, as the command line named them.
+    """
+
+    def __init__(self, home: Home, freeze: bool = False, allowed: Sequence[str] = ()) -> None:
+        self.home = home
+        self.freeze = freeze
+        self.allowed = tuple(allowed)
+        self._seats: dict[str, Seat] = {}
+        self._lock = threading.RLock()
+
+    def seat(self, name: str) -> Seat:
+        """The seat of an existing player, opened at the first call.
+
+        Raises:
+            GinError: if there is no such player, or the player is at another table.
+        """
+        with self._lock:
+            known = self.home.known(name)
+            if known not in self._seats:
+                self._seats[known] = Seat(self._session(self.home.open(known)))
+            return self._seats[known]
+
+    def _session(self, file: PlayerFile) -> Session:
+        return Session(self.home, file, freeze=self.freeze, allowed=self.allowed)
+
+    def create(self, name: str) -> Seat:
+        """Creates a player and opens the player's seat."""
+        with self._lock:
+            file = self.home.create(name)
+            seat = self._seats[file.name] = Seat(self._session(file))
+            return seat
+
+    def free(self, name: str) -> None:
+        """Closes a player's seat, so that the player can play at another table."""
+        with self._lock:
+            seat = self._seats.pop(name, None)
+        if seat is not None:
+            with seat.lock:
+                seat.session.close()
+
+    def close(self) -> None:
+        """Closes all seats."""
+        for name in list(self._seats):
+            self.free(name)

@@ -1,0 +1,182 @@
+"""Games viewed step by step with both hands open: two agents that play while they are watched, and records."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agents.play.opponents import start_opponent
+from ginenv.engine.rules import Rules
+from ginenv.errors import GinError
+from ginenv.hands.hand import Hand, Match
+from ginenv.hands.records import Record
+from ginenv.tables.players import Player, close_players, make_player
+
+_SLOTS = np.zeros(1, np.int64)
+# The number of games kept while they are watched; the one viewed longest ago is dropped first.
+_MOST_WATCHED = 8
+# No game has this many steps.
+_FURTHEST = 1_000_000
+
+
+class Moment(NamedTuple):
+    """A moment of a game.
+
+    Attributes:
+        at: its number in the game, from 0 at the deal of the first hand.
+        number: number of the hand, from 1.
+        hand: the hand at that moment.
+        action: what is played next, or None at the end of a hand and where nothing further is known.
+        last: whether nothing follows.
+    """
+
+    at: int
+    number: int
+    hand: Hand
+    action: int | None
+    last: bool
+
+
+class Steps:
+    """The moments of a game that has been played.
+
+    Args:
+        hands: its hands in order.
+        names: names of seats 0 and 1.
+        match: the game, if it is one and not a single hand.
+    """
+
+    def __init__(self, hands: Sequence[Hand], names: tuple[str, str], match: Match | None = None) -> None:
+        self.hands = list(hands)
+        self.names = names
+        self.match = match
+
+    def more(self) -> bool:
+        """Adds the next action or hand; returns whether there was one."""
+        return False
+
+    def moment(self, at: int) -> Moment:
+        """A moment by its number; the last one if there are fewer."""
+        at = min(max(at, 0), _FURTHEST)
+        # One moment further, so that the next action is known.
+        while self._count() <= at + 1 and self.more():
+            pass
+        at = min(at, self._count() - 1)
+        played = at
+        for number, hand in enumerate(self.hands, 1):
+            if played <= len(hand.history):
+                action = hand.history[played] if played < len(hand.history) else None
+                return Moment(at, number, hand.after(played), action, at == self._count() - 1)
+            played -= len(hand.history) + 1
+        raise AssertionError("a moment is within its game")
+
+    def _count(self) -> int:
+        return sum(len(hand.history) + 1 for hand in self.hands)
+
+    def start_of(self, number: int) -> int:
+        """The moment at which a hand is dealt; the last moment if there is no such hand."""
+        while len(self.hands) < number <= _FURTHEST and self.more():
+            pass
+        if number > len(self.hands):
+            return self._count() - 1
+        return sum(len(hand.history) + 1 for hand in self.hands[: max(number, 1) - 1])
+
+
+def steps_of_record(record: Record) -> Steps:
+    """The moments of a record."""
+    hands = [record.hand]
+    if record.match is not None:
+        hands = record.match.played + ([] if record.match.hand.is_over else [record.match.hand])
+    names = (record.players[0] or "seat 0", record.players[1] or "seat 1")
+    return Steps(hands, names, record.match)
+
+
+class WatchedGame(Steps):
+    """A game of two agents, who play on when somebody steps further.
+
+    Args:
+        specs: their names in the registry.
+        rules: rules of the game.
+        seed: seed of deals and choices; if it is None, every game is a different one.
+
+    Raises:
+        GinError: if one of them cannot play.
+    """
+
+    def __init__(self, specs: tuple[str, str], rules: Rules, seed: int | None) -> None:
+        if seed is not None and any(spec.startswith("cmd:") for spec in specs):
+            raise GinError("a program could find out which cards a seed deals: watch it without one")
+        self.seed = seed
+        match = Match(rules, seed=seed)
+        super().__init__([match.hand], specs, match)
+        self.players: list[Player] = []
+        try:
+            for seat, spec in enumerate(specs):
+                self.players.append(make_player(spec, (seed or 0) * 2 + seat))
+                start_opponent(self.players[-1], rules)
+        except BaseException:
+            self.close()
+            raise
+
+    def more(self) -> bool:
+        """Lets the agent that is to move play, or deals the next hand."""
+        match = self.match
+        assert match is not None
+        if not match.hand.is_over:
+            seat = match.hand.turn
+            match.push(int(self.players[seat].act(match.hand.view(seat), _SLOTS)[0]))
+            if match.hand.is_over:
+                for seat, player in enumerate(self.players):
+                    player.observe_hands(match.played[-1].view(seat), _SLOTS)
+        elif match.is_over:
+            return False
+        else:
+            match.next_hand()
+        self.hands = [*match.played, *([] if match.hand.is_over else [match.hand])]
+        return True
+
+    def close(self) -> None:
+        """Ends the agents' programs, if they have any."""
+        close_players(self.players)
+
+
+class Watched:
+    """Games that are viewed but not stored, by number; whoever advances one holds the lock."""
+
+    def __init__(self) -> None:
+        self._games: OrderedDict[int, Any] = OrderedDict()
+        self._number = 0
+        self.lock = threading.RLock()
+
+    def add(self, game: Any) -> int:
+        """Keeps a game; returns its number."""
+        with self.lock:
+            self._number += 1
+            self._games[self._number] = game
+            while len(self._games) > _MOST_WATCHED:
+                _, old = self._games.popitem(last=False)
+                if isinstance(old, WatchedGame):
+                    old.close()
+            return self._number
+
+    def get(self, number: int) -> Any:
+        """A game by its number.
+
+        Raises:
+            GinError: if it is not kept (any more).
+        """
+        with self.lock:
+            if number not in self._games:
+                raise GinError("this game is not kept any more; begin another")
+            self._games.move_to_end(number)
+            return self._games[number]
+
+    def close(self) -> None:
+        """Ends the programs of all games."""
+        for game in self._games.values():
+            if isinstance(game, WatchedGame):
+                game.close()

@@ -1,0 +1,107 @@
+"""A request as handlers get it: who asks, for what, and the ways to answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.datastructures import QueryParams
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+
+from agents.web.browser_session import House, Seat
+from agents.web.form_fields import whole
+from agents.web.pages import page
+from ginenv.errors import GinError
+
+
+class Asked:
+    """A request.
+
+    Args:
+        app: the application that is asked.
+        path: path of the address.
+        query: query of the address.
+        form: fields of the form that was sent.
+        params: parameters in the path.
+        htmx: whether a part of the page is wanted instead of the whole.
+        session: what the browser's signed cookie holds.
+
+    Attributes:
+        seat: seat of the player who asks.
+        who: the name of the player who asks; empty where there is no player yet.
+    """
+
+    def __init__(
+        self,
+        app: Starlette,
+        path: str,
+        query: QueryParams,
+        form: Mapping[str, str],
+        params: Mapping[str, Any],
+        htmx: bool,
+        session: dict[str, Any] | None = None,
+    ) -> None:
+        self.app, self.path, self.query, self.form, self.params, self.htmx = app, path, query, form, params, htmx
+        self.session = {} if session is None else session
+        self.who = ""
+        self._seat: Seat | None = None
+
+    @property
+    def house(self) -> House:
+        """All seats."""
+        return self.app.state.house
+
+    @property
+    def seat(self) -> Seat:
+        """The seat of the player who asks.
+
+        Raises:
+            GinError: if nobody has taken a seat.
+        """
+        if self._seat is None:
+            raise GinError("nobody has taken a seat; choose a player first")
+        return self._seat
+
+    def sits(self, seat: Seat) -> None:
+        """Says who asks."""
+        self._seat = seat
+
+    def number(self, name: str, default: int = 0) -> int:
+        """A whole number from the query.
+
+        Raises:
+            GinError: if it is not a whole number.
+        """
+        return whole(self.query, name, default)
+
+    def page(self, template: str, status: int = 200, **values: Any) -> Response:
+        """A page with the frame around it, and the sentences that are to be shown once."""
+        seat = self._seat
+        values = {
+            "here": self.path,
+            "said": seat.take_said() if seat else [],
+            "player": seat.name if seat else "",
+            **values,
+        }
+        return HTMLResponse(page(template, **values), status)
+
+    def problem(self, status: int, heading: str, words: str) -> Response:
+        """A page that says what is not possible; if only a part was asked for, the sentence alone, which the page then shows."""
+        if self.htmx:
+            return PlainTextResponse(words, status)
+        return self.page("problem.html", status, heading=heading, words=words)
+
+    def go(self, path: str) -> Response:
+        """Redirects to another whole page, even if only a part was asked for."""
+        return Response(status_code=204, headers={"HX-Redirect": path}) if self.htmx else RedirectResponse(path, 303)
+
+    def go_as(self, seat: Seat) -> Response:
+        """Redirects to the lobby as a player, whom this browser then remembers."""
+        self.remember(seat)
+        return RedirectResponse("/", 303)
+
+    def remember(self, seat: Seat) -> None:
+        """Makes this browser's session remember the player."""
+        if self.session.get("player") != seat.name:
+            self.session["player"] = seat.name

@@ -1,0 +1,255 @@
+"""What the page of the table shows, as plain values for its template, all from the person's view and the messages to show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agents.play.current_game import LiveGame
+from agents.play.game import PERSON
+from agents.play.hand_order import in_suits, meld_names, melds_of_cards, melds_of_view
+from agents.play.moves import Turn, count
+from agents.play.options import variation
+from agents.web.browser_session import Seat
+from agents.web.pages import card_words
+from ginenv.engine.actions import KNOCK, PASS, STOCK, UPCARD
+from ginenv.engine.cards import card_name, cards_of, mask_of
+from ginenv.engine.engine import NO_CARD
+from ginenv.engine.melds import MAX_ARRANGEMENTS, nth_arrangement, points_of
+from ginenv.pictures.card_art import BACKS
+from ginenv.pictures.sheet import ScoreSheet
+
+
+def _cards(order: list[int], melds: list[int], fresh: int = NO_CARD, hinted: int = NO_CARD) -> list[dict[str, Any]]:
+    """Cards in the order in which they lie, each with the meld that it belongs to."""
+    kinds = {card: name for meld, name in zip(melds, meld_names(melds), strict=True) for card in cards_of(meld)}
+    shown = []
+    for place, card in enumerate(order, 1):
+        kind = kinds.get(card, "")
+        words = [card_words(card), f"in {kind}" * bool(kind), "new" * (card == fresh), "hinted at" * (card == hinted)]
+        shown.append(
+            {
+                "card": card,
+                "name": card_name(card),
+                "place": place,
+                "kind": kind,
+                "fresh": card == fresh,
+                "hinted": card == hinted,
+                "label": ", ".join(word for word in words if word),
+            }
+        )
+    return shown
+
+
+def _groups(melds: list[int], loose: list[int], laid: int = 0) -> list[dict[str, Any]]:
+    """Melds, cards outside them and cards laid off, each with a name."""
+    groups = [{"name": name, "cards": in_suits(meld)} for meld, name in zip(melds, meld_names(melds), strict=True)]
+    if loose:
+        groups.append({"name": f"deadwood {int(points_of(mask_of(loose)))}", "cards": loose})
+    if laid:
+        groups.append({"name": "laid off", "cards": in_suits(laid)})
+    return groups
+
+
+def _spread_groups(cards: int, melds: list[int], laid: int = 0) -> list[dict[str, Any]]:
+    melds = [meld for meld in melds if meld]
+    return _groups(melds, in_suits(cards & ~mask_of(card for meld in melds for card in cards_of(meld))), laid)
+
+
+def _ended(view: Any, names: tuple[str, str]) -> list[dict[str, Any]]:
+    """Both hands at the end of a knocked hand, the knocker's first; nothing for a drawn hand."""
+    knocker = int(view["knocker"])
+    if knocker not in (0, 1):
+        return []
+    laid = int(view["laid"])
+    hands = []
+    for side in (knocker, 1 - knocker):
+        cards = (int(view["hand"]), int(view["shown"]))[side] & ~laid
+        melds = [int(meld) & ~laid for meld in view["spread"]] if side == knocker else melds_of_cards(cards)
+        hands.append({"name": names[side], "groups": _spread_groups(cards, melds, 0 if side == knocker else laid)})
+    return hands
+
+
+def _spreads(view: Any) -> list[dict[str, Any]]:
+    hand, limit = int(view["hand"]), int(view["limit"])
+    ways = []
+    for n in range(min(int(nth_arrangement(hand, limit, 0)[0]), MAX_ARRANGEMENTS)):
+        melds = [int(meld) for meld in nth_arrangement(hand, limit, n)[1:]]
+        ways.append({"number": n + 1, "groups": _spread_groups(hand, melds)})
+    return ways
+
+
+def _buttons(seat: Seat, turn: Turn) -> list[dict[str, str]]:
+    """What can be done now: the command, its words, its key."""
+    if seat.asked is not None:
+        left = turn.left(seat.asked)
+        buttons = [
+            ("knock", f"Knock with {count(left)}" if left else "Go gin", "y"),
+            ("just discard", "No, just discard", "n"),
+            *([("gin later", "No, I play to gin", "g")] if left else []),
+            ("keep", "Back", "Escape"),
+        ]
+        return [{"do": do, "words": words, "key": key} for do, words, key in buttons]
+    legal = int(turn.view["legal"][2])
+    take = legal >> (UPCARD - STOCK) & 1
+    upcard = card_name(int(turn.view["upcard"])) if turn.view["upcard"] != NO_CARD else ""
+    buttons = {
+        "upcard": [("take", f"Take the {upcard}", "t"), ("pass", "Pass", "p")],
+        "draw": [("take", f"Take the {upcard}", "t"), ("stock", "Draw from the stock", "s")],
+        "wall": [("take", f"Take the {upcard} and knock", "t"), ("pass", "Pass: the hand is drawn", "p")],
+        "discard": [("discard", "Discard", "d"), ("knock", "Knock", "k")],
+        "layoff": [("done", "Done", "n")],
+        "spread": [],
+    }[turn.phase]
+    shown = [{"do": do, "words": words, "key": key} for do, words, key in buttons if do != "take" or take]
+    if turn.phase == "discard":
+        if any(not turn.left(card) for card in cards_of(int(turn.view["legal"][1]))):
+            shown.append({"do": "gin", "words": "Gin", "key": "i"})
+        words = "Playing to gin: stop" if turn.to_gin else "Play to gin"
+        shown.append({"do": "play to gin", "words": words, "key": "g"})
+    return shown
+
+
+def _primary(buttons: list[dict[str, str]], hint: tuple[int, str] | None, phase: str) -> str:
+    """The command whose button stands out: what a hint says, else the first."""
+    action = None if hint is None else hint[0]
+    named = {UPCARD: "take", STOCK: "stock", PASS: "done" if phase == "layoff" else "pass"}
+    if action is None:
+        hinted = ""
+    elif action >= STOCK:
+        hinted = named[action]
+    else:
+        hinted = "knock" if action >= KNOCK else "discard"
+    commands = [button["do"] for button in buttons]
+    if hinted == "discard" and hinted not in commands:
+        # The person is being asked whether to knock: a hint to discard means no.
+        hinted = "just discard"
+    return hinted if hinted in commands else commands[0] if commands else ""
+
+
+def sheet_values(sheet: ScoreSheet, names: tuple[str, str]) -> dict[str, Any]:
+    """What ``sheet_part.html`` shows of a score sheet."""
+    rows = []
+    for number, (outcome, running) in enumerate(sheet.rows, 1):
+        rows.append({"label": number, "cells": running, "winner": outcome.winner, "note": outcome.describe(names)})
+    won = [sum(outcome.winner == side for outcome, _ in sheet.rows) for side in (0, 1)]
+    closing = [
+        {
+            "label": label,
+            "cells": [f"{n} ({x})" if label == "boxes" else f"{x:+}" for n, x in zip(won, added, strict=True)],
+        }
+        for label, added in sheet.closing
+    ]
+    won_by = "nobody" if sheet.winner is None else names[sheet.winner]
+    net = f", net {sheet.net}" if sheet.net is not None else ""
+    return {
+        "rows": rows,
+        "closing": closing,
+        "totals": sheet.totals if sheet.is_over else None,
+        "winner": f"won by {won_by}{net}" if sheet.is_over else "",
+    }
+
+
+def _memory(view: Any) -> list[tuple[str, list[int]]]:
+    """What a good memory holds: the pile, and what both have taken and refused."""
+    below = [int(card) for card in view["pile"][: view["num_pile"]]][-2::-1]
+    return [
+        ("below the upcard", below),
+        ("taken by the opponent", in_suits(int(view["known"][1]))),
+        ("refused by the opponent", in_suits(int(view["refused"][1]))),
+    ]
+
+
+def _limit(view: Any) -> str:
+    if view["rules"]["first_discard_limit"] and not view["num_history"]:
+        words = "the limit is what is discarded first"
+    else:
+        words = f"limit {int(view['limit'])}" if view["limit"] else "gin only"
+    return words + (", counts double" if view["doubled"] else "")
+
+
+def _verdict(live: LiveGame) -> str:
+    if not live.match.is_over:
+        return ""
+    winner = live.match.winner
+    return (
+        "Nobody wins the game."
+        if winner is None
+        else "You win the game."
+        if winner == PERSON
+        else f"{live.names[1]} wins the game."
+    )
+
+
+def back_of(seat: Seat) -> str:
+    """The back of the cards: the player's choice, or another one for every hand."""
+    options = seat.session.options
+    if not options.change_back or seat.session.game is None:
+        return options.card_back
+    return BACKS[(BACKS.index(options.card_back) + len(seat.live.match.played)) % len(BACKS)]
+
+
+def table_values(seat: Seat) -> dict[str, Any]:
+    """Everything that the table's template shows; there has to be a game (``seat.enter``)."""
+    live, options = seat.live, seat.session.options
+    over = live.hand.is_over
+    view = live.match.played[-1].view(PERSON)[0] if over else live.view
+    turn = live.turn
+    mine = not over and live.hand.turn == PERSON
+    new = int(view["drawn"]) if view["drawn"] != NO_CARD else int(view["taken"]) if mine else NO_CARD
+    hinted = seat.hint[0] % KNOCK if seat.hint is not None and seat.hint[0] < STOCK else NO_CARD
+    melds = melds_of_view(view) if not over else []
+    phase = "over" if over else turn.phase if mine else "waiting"
+    opponent_cards = int(view["unseen"]).bit_count() - int(view["stock"])
+    known = in_suits(int(view["known"][1])) if options.memory else []
+    asks_for_card = mine and phase in ("discard", "layoff")
+    buttons = _buttons(seat, turn) if mine else []
+    status = f"You can {turn.possible()}." if mine else ""
+    if seat.asked is not None:
+        status = f"The {card_name(seat.asked)} leaves {count(turn.left(seat.asked))}: do you knock?"
+    return {
+        "mark": seat.mark,
+        "names": live.names,
+        "score": live.match.score,
+        "hand_number": len(live.match.played) + (not over),
+        "rules": variation(live.match.rules),
+        "target": live.match.rules.target,
+        "phase": phase,
+        "asks_for_card": asks_for_card,
+        "fits": mask_of(cards_of(int(view["legal"][0]))) if phase == "layoff" else 0,
+        "hand": _cards(live.game.order, melds if options.mark_melds else [], new, hinted) if not over else [],
+        "deadwood": _deadwood(live, melds) if options.mark_melds and not over else "",
+        "upcard": int(view["upcard"]) if view["upcard"] != NO_CARD else None,
+        "stock": int(view["stock"]),
+        "takes": mine and bool(int(view["legal"][2]) >> (UPCARD - STOCK) & 1),
+        "draws": mine and bool(int(view["legal"][2]) & 1),
+        "memory": _memory(view) if options.memory else [],
+        "known": known,
+        "hidden": max(opponent_cards, 0) + (0 if options.memory else int(view["known"][1]).bit_count()),
+        "spread": _spread_groups(
+            int(view["shown"]), [int(m) & ~int(view["laid"]) for m in view["spread"]], int(view["laid"])
+        )
+        if phase == "layoff"
+        else [],
+        "spreads": _spreads(view) if phase == "spread" else [],
+        "ended": _ended(view, live.names) if over else [],
+        "outcome": live.match.outcomes[-1].describe(live.names) if over else "",
+        "verdict": _verdict(live),
+        "sheet": sheet_values(live.match.sheet(), live.names),
+        "limit": _limit(view),
+        "last_taken": live.last_taken,
+        "status": status,
+        "buttons": buttons,
+        "primary": _primary(buttons, seat.hint, phase),
+        "asked": card_name(seat.asked) if seat.asked is not None else "",
+        "told": seat.told,
+        "hint": seat.hint[1] if seat.hint is not None else "",
+        "trouble": seat.trouble,
+        "to_gin": live.game.play_to_gin,
+        "back": back_of(seat),
+        "sorting": live.sorting,
+    }
+
+
+def _deadwood(live: LiveGame, melds: list[int]) -> str:
+    loose = [card for card in live.game.order if not any(meld >> card & 1 for meld in melds)]
+    return f"deadwood {int(points_of(mask_of(loose)))}" if loose else "gin: no deadwood"

@@ -1,0 +1,137 @@
+"""The chance to win a game from a score: what points are worth.
+
+For each set of rules a table is solved once, by backward induction over scores (and hands won, where boxes or shut-outs count). The next
+hand brings one side a number of points, with the frequencies of ``data/hand_points.json``, which ``python -m
+benchmarks.strength.hand_points``
+measures by play between the built-in styles under every preset. The sides are taken as equally strong, and who starts a hand is not part
+of the state. Hands without a score change nothing and are left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ginenv.engine.engine import NOBODY, STATE
+from ginenv.engine.game import score_hand
+from ginenv.engine.jit import kernel
+from ginenv.engine.rules import PRESETS, Rules
+from ginenv.errors import GinError
+
+DATA = Path(__file__).parent / "data" / "hand_points.json"
+# Hands won beyond this number count as this many; games to 100 or 150 rarely last longer.
+MAX_BOXES = 10
+# Rules that decide how many points a hand brings.
+_SCORING = "deals_eleven knock_limit oklahoma spade_doubles undercut_on_tie gin_bonus undercut_bonus gin".split()
+
+
+class EquityBank(NamedTuple):
+    """Tables of several sets of rules in one array, for kernels whose games differ in their rules.
+
+    Attributes:
+        values: ``float32[...]`` all tables, one after the other.
+        layout: ``int64[R, 3]`` offset, target and number of box states of each.
+    """
+
+    values: np.ndarray
+    layout: np.ndarray
+
+
+@kernel
+def bank_chance(bank, index, mine, theirs, boxes_mine, boxes_theirs):
+    """Chance to win from a score under the ``index``-th rules of a bank."""
+    offset, target, tops = bank.layout[index, 0], bank.layout[index, 1], bank.layout[index, 2]
+    first = min(np.int64(boxes_mine), tops - 1)
+    second = min(np.int64(boxes_theirs), tops - 1)
+    return bank.values[offset + ((np.int64(mine) * target + theirs) * tops + first) * tops + second]
+
+
+@kernel
+def chance_to_win(bank, index, s, seat):
+    """A seat's chance to win the game of a state whose score is booked, under the ``index``-th rules of a bank."""
+    if s.game_over:
+        return 0.5 if s.game_winner == NOBODY else (1.0 if s.game_winner == seat else 0.0)
+    other = 1 - seat
+    return np.float64(bank_chance(bank, index, s.score[seat], s.score[other], s.boxes[seat], s.boxes[other]))
+
+
+@kernel
+def _after(scratch, score, boxes, points, winner, bank):
+    """Side 0's chance after a hand that brings ``winner`` some points; the engine's own code does the scoring."""
+    s = scratch[0]
+    for side in range(2):
+        s.score[side] = score[side]
+        s.boxes[side] = boxes[side]
+    s.winner = winner
+    s.points = points
+    s.game_over = 0
+    s.drawn_hands = 0
+    score_hand(s)
+    return chance_to_win(bank, 0, s, 0)
+
+
+@kernel
+def _solve(scratch, points, weights, chances, bank):
+    """Fills a bank's only table, ``chances``, downwards from the scores nearest the target; every hand adds at least one point."""
+    target, _, tops, _ = chances.shape
+    for total in range(2 * target - 2, -1, -1):
+        for a in range(max(0, total - target + 1), min(target, total + 1)):
+            score = (a, total - a)
+            for boxes_a in range(tops):
+                for boxes_b in range(tops):
+                    chance = 0.0
+                    for k in range(points.shape[0]):
+                        won = _after(scratch, score, (boxes_a, boxes_b), points[k], 0, bank)
+                        lost = _after(scratch, score, (boxes_a, boxes_b), points[k], 1, bank)
+                        chance += 0.5 * weights[k] * (won + lost)
+                    chances[a, total - a, boxes_a, boxes_b] = chance
+
+
+def point_frequencies(rules: Rules) -> tuple[np.ndarray, np.ndarray]:
+    """Points of a scored hand and their frequencies, under the preset whose scoring is most like these rules'."""
+    try:
+        measured = json.loads(DATA.read_text(encoding="utf-8"))["points"]
+    except OSError as error:
+        raise GinError(
+            f"{DATA.name} cannot be read ({error.strerror}); python -m benchmarks.strength.hand_points makes it"
+        ) from None
+
+    def differences(name: str) -> int:
+        return sum(getattr(rules, field) != getattr(PRESETS[name], field) for field in _SCORING)
+
+    counts = measured[min(sorted(measured), key=differences)]
+    points = np.array([int(key) for key in counts], np.int64)
+    weights = np.array(list(counts.values()), np.float64)
+    return points, weights / weights.sum()
+
+
+@lru_cache(maxsize=16)
+def equity_table(rules: Rules) -> np.ndarray:
+    """The chances to win under some rules, solved on first use (a second or less) and cached.
+
+    Returns:
+        ``float32[T, T, H, H]`` by my score, the opponent's score, hands I won, hands the opponent won, before the next hand; T is the
+        target, and H is 1 where hands won do not matter.
+    """
+    target = max(1, rules.target)
+    boxes_count = rules.winner == "total" and (rules.box_bonus > 0 or rules.shutout != "none")
+    tops = MAX_BOXES if boxes_count else 1
+    chances = np.full((target, target, tops, tops), 0.5, np.float32)
+    scratch = np.zeros(1, STATE)
+    scratch["rules"] = rules.block
+    points, weights = point_frequencies(rules)
+    _solve(scratch, points, weights, chances, EquityBank(chances.ravel(), np.array([[0, target, tops]])))
+    return chances
+
+
+def equity_bank(rules: Sequence[Rules]) -> EquityBank:
+    """The tables of some rules side by side, in their order."""
+    tables = [equity_table(each) for each in rules]
+    offsets = np.cumsum([0, *(table.size for table in tables)])[:-1]
+    layout = [(offset, table.shape[0], table.shape[2]) for offset, table in zip(offsets, tables, strict=True)]
+    return EquityBank(np.concatenate([table.ravel() for table in tables]), np.array(layout, np.int64))

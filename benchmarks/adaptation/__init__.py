@@ -1,0 +1,1 @@
+"""What the levels gain by learning."""

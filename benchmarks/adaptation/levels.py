@@ -1,0 +1,208 @@
+"""Measures the levels: the ladder, what they gain by learning, whether they grow, and how their play varies.
+
+python -m benchmarks.adaptation.levels                          everything
+python -m benchmarks.adaptation.levels --series 300 --parts adaptation --levels level-1
+
+Results are saved after every row in ``benchmarks/results/levels.json`` with the counts asked for. A row with the same counts is not
+played again; rows of weights or settings other than the installed ones are dropped. Level 4 plays on the ladder with its search, and
+adapts and grows with its network alone. It also adapts with its search, in fewer and shorter series, half of them in each of two
+processes. Their finished parts are kept in ``runs/levels_measured`` until the row is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from rich.console import Console
+
+from agents.arena import play_match
+from agents.arena.matches import workers_pool
+from agents.bots.heuristics import make_formula
+from agents.config import parse_config
+from agents.files import write_json
+from agents.levels.bench.adaptation import AdaptationConfig, Measured, joined, level_of, measure, parts_of, results
+from agents.levels.bench.adaptation import run as run_adaptation
+from agents.levels.bench.growth import measure_growth
+from agents.levels.bench.variety import measure_variety
+from agents.levels.level import FILES, NAMES, Level, digest_of, load_level
+from agents.levels.responses import ANSWERS
+from agents.network.checkpoint import WEIGHTS, read_metadata
+from agents.network.player import SHIPPED
+from agents.search.config import SearchConfig
+
+RESULTS = Path(__file__).parents[1] / "results" / "levels.json"
+KEPT = Path("runs/levels_measured")
+LADDER = (
+    ("level-2", "level-1"), ("level-3", "level-2"), ("level-4", "level-3"), ("formula", "level-1"),
+    ("level-4", "network"), ("level-4", "knocker"),
+)  # fmt: skip
+# A strong player that no answers were found against.
+STRONG = "benchmarks/checkpoints/stages"
+# Most series against the opponents against which learning must do no harm.
+HARM_SERIES = 25
+# Series against each opponent, and hands in each, of a level that searches: some thirty hands a second.
+SEARCH_SERIES, SEARCH_HANDS = 12, 300
+# Processes that share the series of a level that searches, and how far their seeds are apart.
+PROCESSES, _APART = 2, 1000
+# Rules besides eaai, the levels that also adapt under them, and the most series in which they do.
+OTHER_RULES, ADAPT_THERE, OTHER_SERIES = ("dg-standard", "gc"), ("level-2", "level-4"), 30
+PARTS = ("ladder", "adaptation", "rules", "search", "growth", "variety")
+
+
+def _frozen(name: str) -> str:
+    return f"{name}:learn=false" if name in NAMES else name
+
+
+def ladder(one: str, other: str, games: int) -> dict[str, Any]:
+    """One player against another, both as installed."""
+    match = play_match(_frozen(one), _frozen(other), rules="eaai", pairs=games // 2, seed=41)
+    return {"share": match.share.to_dict(), "points": match.points.to_dict(), "games": games}
+
+
+def adaptation(name: str, series: int, hands: int = 500, rules: str = "eaai", worlds: int = 0) -> dict[str, Any]:
+    """What a level gains against held-out opponents, and that it loses nothing against others."""
+    asked = {"level": name, "series": series, "hands": hands, "rules": rules, "worlds": worlds, "strong": STRONG}
+    return run_adaptation(parse_config(asked | {"harm_series": min(series, HARM_SERIES)}, AdaptationConfig))
+
+
+def adaptation_by_search(name: str, series: int, hands: int, worlds: int) -> dict[str, Any]:
+    """The same for a level that searches, under ``eaai``."""
+    shares = _shares(name, series, hands, worlds)
+    with workers_pool(PROCESSES) as pool:
+        measured = joined(list(pool.map(_share, shares)))
+    config = shares[0].model_copy(update={"series": series})
+    return results(config, level_of(config), measured)
+
+
+def _shares(name: str, series: int, hands: int, worlds: int) -> list[AdaptationConfig]:
+    """What each process plays."""
+    asked = {"level": name, "series": series // PROCESSES, "hands": hands, "worlds": worlds, "strong": STRONG}
+    return [parse_config(asked | {"seed": _APART * k, "out": KEPT}, AdaptationConfig) for k in range(PROCESSES)]
+
+
+def _share(config: AdaptationConfig) -> Measured:
+    # With several processes, torch's threads would only wait for each other.
+    torch.set_num_threads(1)
+    level = level_of(config)
+    return measure(config, level, parts=parts_of(config, level))
+
+
+def growth(name: str, histories: int) -> dict[str, Any]:
+    """What experience gains against opponents not met before."""
+    found = measure_growth(load_level(name).with_settings(worlds=0), histories)
+    return {
+        "histories": histories,
+        "mean": found.mean.to_dict(),
+        "lowest": float(found.gains.min()),
+    }
+
+
+def variety(name: str, deals: int, hands: int, worlds: int = 0) -> dict[str, Any]:
+    """How differently a level plays the same deals, and what that costs."""
+    found = measure_variety(load_level(name).with_settings(worlds=worlds), make_formula(1), deals, 1000, hands)
+    return {
+        "deals": deals,
+        "different": float(np.median(found.different)),
+        "commonest": float(np.median(found.commonest)),
+        "cost": found.cost.to_dict(),
+        "hands": hands,
+    }
+
+
+def kept() -> dict[str, Any]:
+    """The rows measured with the current levels, the network that level 4 searches with, and the search's settings."""
+    document = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {"players": {}, "rows": {}}
+    players = {name: load_level(name).digest for name in NAMES} | {"network": read_metadata(SHIPPED)["weights_sha256"]}
+    players |= {f"{name} as installed": digest_of(load_level(name).directory, FILES) for name in NAMES}
+    players |= {f"{name} without search": _without_search(load_level(name)) for name in NAMES}
+    # Search settings that a level does not set are the search's defaults.
+    players["search"] = SearchConfig().model_dump_json()  # pyright: ignore[reportCallIssue]
+    changed = {name for name in players if document["players"].get(name) != players[name]}
+    rows = {name: row for name, row in document["rows"].items() if not changed & _players_of(name)}
+    return {"players": players, "rows": rows}
+
+
+def _without_search(level: Level) -> str:
+    """What a level's play depends on when it learns and plays by its network alone."""
+    settings = level.settings.model_dump_json(exclude={"title", "worlds", "slack"})
+    return f"{digest_of(level.directory, (WEIGHTS, ANSWERS))} {settings}"
+
+
+def _players_of(row: str) -> set[str]:
+    """The players that a row depends on, from names such as ``ladder level-4 network`` and ``variety level-4 search``."""
+    kind, *names = row.split()
+    searches = "level-4" in names and (kind == "ladder" or "search" in names)
+    # On the ladder and for variety a level does not learn, so its answers to opponents do not matter.
+    learns = kind not in ("ladder", "variety")
+    which = ("" if searches else " without search") if learns else " as installed"
+    levels = {f"{name}{which}" for name in names if name in NAMES}
+    return levels | ({"search"} if searches else set()) | ({"network"} if searches or "network" in names else set())
+
+
+def main() -> None:
+    """Measures what is missing."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--levels", nargs="+", choices=NAMES, default=list(NAMES))
+    parser.add_argument("--games", type=int, default=1000, help="of each pair of the ladder")
+    parser.add_argument("--series", type=int, default=100, help="against each opponent, 2 or more")
+    parser.add_argument("--length", type=int, default=500, help="hands of each series")
+    parser.add_argument("--histories", type=int, default=20)
+    parser.add_argument("--deals", type=int, default=100, help="played 1,000 times each")
+    parser.add_argument("--hands", type=int, default=20000, help="for the cost of variety")
+    asked = parser.parse_args()
+    if asked.series < 2:
+        parser.error("an interval by series needs 2 series or more")
+    jobs: list[tuple[str, dict[str, int], partial[dict[str, Any]]]] = []
+    if "ladder" in asked.parts:
+        for one, other in LADDER:
+            jobs.append((f"ladder {one} {other}", {"games": asked.games}, partial(ladder, one, other)))
+    for name in asked.levels:
+        level = load_level(name)
+        worlds = level.settings.worlds
+        if "adaptation" in asked.parts and level.learns:
+            counts = {"series": asked.series, "hands": asked.length}
+            jobs.append((f"adaptation {name}", counts, partial(adaptation, name)))
+        if "rules" in asked.parts and name in ADAPT_THERE:
+            for rules in OTHER_RULES:
+                counts = {"series": min(asked.series, OTHER_SERIES), "hands": asked.length}
+                jobs.append((f"adaptation {name} {rules}", counts, partial(adaptation, name, rules=rules)))
+        if "search" in asked.parts and worlds and level.learns:
+            counts = {"series": SEARCH_SERIES, "hands": SEARCH_HANDS, "worlds": worlds}
+            jobs.append((f"adaptation {name} search", counts, partial(adaptation_by_search, name)))
+        if "growth" in asked.parts and level.learns:
+            jobs.append((f"growth {name}", {"histories": asked.histories}, partial(growth, name)))
+        if "variety" in asked.parts:
+            jobs.append((f"variety {name}", {"deals": asked.deals, "hands": asked.hands}, partial(variety, name)))
+        if "variety" in asked.parts and worlds:
+            counts = {"deals": asked.deals, "hands": asked.hands, "worlds": worlds}
+            jobs.append((f"variety {name} search", counts, partial(variety, name)))
+    console = Console()
+    for name, counts, job in jobs:
+        if kept()["rows"].get(name, {}).get("counts") == counts:
+            continue
+        found = job(**counts) | {"counts": counts}
+        # Read again, because another part may have been measured meanwhile.
+        document = kept()
+        document["rows"][name] = found
+        document["rows"] = dict(sorted(document["rows"].items()))
+        write_json(RESULTS, document)
+        if job.func is adaptation_by_search:
+            for share in _shares(*job.args, **counts):
+                parts_of(share, level_of(share)).drop()
+        shown = {
+            key: found[key]
+            for key in ("share", "specific_gain", "total_gain", "mean", "different", "commonest")
+            if key in found
+        }
+        console.print(name, shown)
+
+
+if __name__ == "__main__":
+    main()

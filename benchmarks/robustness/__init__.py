@@ -1,0 +1,1 @@
+"""What breaks: interrupts, and growth over hours."""

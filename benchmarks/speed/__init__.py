@@ -1,0 +1,1 @@
+"""How fast: beside named peers, measured in one run."""

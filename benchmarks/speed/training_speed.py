@@ -1,0 +1,228 @@
+"""Training end to end, in decisions a second, beside sb3-contrib's MaskablePPO on an environment that costs nothing.
+
+Run with `python -m benchmarks.speed.training_speed` on an otherwise idle machine, with sb3-contrib installed. All measurements take turns
+within one run, because figures from different hours cannot be compared. Wall-clock time, two threads, the fastest round of each.
+
+* *With the same network and epochs*: separate actor and critic of 2 × 256, three passes over the batch, 4,096 decisions per gradient
+  step, 520 numbers observed, 107 actions. This project's side plays gin rummy, counts only the learner's decisions between two or more
+  actions, and keeps the auxiliary losses and opponents of `configs/strong.yaml`. MaskablePPO's environment returns the same arrays at
+  every step.
+* *The recipe*: `configs/strong.yaml` without imitation, also with plain layers of 2 × 256, and with the network of `configs/quick.yaml`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import torch
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import VecEnv
+
+from agents.arena.results import versions
+from agents.config import TrainConfig, load_config
+from agents.files import write_json
+from agents.network.nets import has_bfloat16_units
+from agents.training import ppo
+from agents.training.learner import Learner
+from ginenv.engine.actions import NUM_ACTIONS
+from ginenv.view.encoding import OBSERVATION_SIZE
+
+CORES = 2
+EPOCHS = 3
+MINIBATCH = 4096
+WIDTHS = [256, 256]
+# Batch of both sides: games (environments) and steps of each.
+GAMES, TICKS = 1024, 48
+ROUNDS = 2
+# A uniform policy chooses among about this many actions.
+_LEGAL_SHARE = 0.07
+# MaskablePPO's decisions a second on an environment that costs nothing, and on PettingZoo's gin rummy with a random opponent. Measured
+# when the project was planned, with PettingZoo 1.26, which cannot be installed beside the version that the adapters use.
+RECORDED_NOTHING, RECORDED_PETTINGZOO = 13_600, 1_600
+
+
+class FreeEnvs(VecEnv):
+    """Environments whose every step returns the same arrays, at no cost."""
+
+    def __init__(self, num_envs: int) -> None:
+        space = gym.spaces.Box(-np.inf, np.inf, (OBSERVATION_SIZE,), np.float32)
+        super().__init__(num_envs, space, gym.spaces.Discrete(NUM_ACTIONS))
+        rng = np.random.default_rng(0)
+        self.observations = rng.random((num_envs, OBSERVATION_SIZE), np.float32)
+        self.masks = rng.random((num_envs, NUM_ACTIONS)) < _LEGAL_SHARE
+        self.masks[:, 0] = True
+        self.rewards = rng.normal(size=num_envs).astype(np.float32)
+        self.done = np.zeros(num_envs, bool)
+        self.infos: list[dict[str, Any]] = [{} for _ in range(num_envs)]
+
+    def reset(self) -> np.ndarray:
+        """The observations."""
+        return self.observations
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Ignores the actions."""
+
+    def step_wait(self) -> Any:
+        """The same arrays at every step."""
+        return self.observations, self.rewards, self.done, self.infos
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> Any:
+        """The masks, in one array."""
+        return self.masks
+
+    def close(self) -> None:
+        """Does nothing."""
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Whether the attribute is the one that MaskablePPO asks for: the masks."""
+        return attr_name == "action_masks"
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """No environment has attributes."""
+        return [None] * self.num_envs
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Ignores the value."""
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+        """Says that rewards are monitored; they need not be."""
+        return [True] * self.num_envs
+
+
+class _Clock(BaseCallback):
+    """Records when each batch begins."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.starts: list[float] = []
+
+    def _on_rollout_start(self) -> None:
+        self.starts.append(time.perf_counter())
+
+    def _on_step(self) -> bool:
+        return True
+
+
+def maskable_ppo(batches: int) -> dict[str, float]:
+    """MaskablePPO's decisions a second, from the start of its second batch on."""
+    model = MaskablePPO(
+        "MlpPolicy",
+        FreeEnvs(GAMES),
+        n_steps=TICKS,
+        batch_size=MINIBATCH,
+        n_epochs=EPOCHS,
+        policy_kwargs={"net_arch": {"pi": WIDTHS, "vf": WIDTHS}, "activation_fn": torch.nn.ReLU},
+        device="cpu",
+        seed=0,
+    )
+    clock = _Clock()
+    model.learn((batches + 1) * GAMES * TICKS, callback=clock)
+    seconds = time.perf_counter() - clock.starts[1]
+    return {"decisions": batches * GAMES * TICKS, "seconds": seconds, "per_second": batches * GAMES * TICKS / seconds}
+
+
+class Ours:
+    """A training run of this project that is measured in rounds."""
+
+    def __init__(self, config: TrainConfig, batches: int) -> None:
+        self.learner = Learner(config)
+        self.batches = batches
+        self.play(2)  # compiles, and fills caches
+
+    def play(self, batches: int) -> None:
+        """Trains for some batches."""
+        target = self.learner.batches + batches
+        ppo.train(self.learner, lambda figures: self.learner.batches < target)
+
+    def __call__(self) -> dict[str, float]:
+        """Decisions a second over some batches, and how the time was spent."""
+        learner = self.learner
+        before, decisions = dict(learner.budget), learner.decisions
+        began = time.perf_counter()
+        self.play(self.batches)
+        seconds = time.perf_counter() - began
+        decisions = learner.decisions - decisions
+        spent = {name: (value - before[name]) / seconds for name, value in learner.budget.items()}
+        return {"decisions": decisions, "seconds": seconds, "per_second": decisions / seconds} | {
+            f"share_{name}": value for name, value in spent.items()
+        }
+
+
+def ours(batches: int, bfloat16: str = "auto", **changes: Any) -> Ours:
+    """This project's trainer as in `configs/strong.yaml`, with some changes."""
+    overrides = [f"{key}={value}" for key, value in changes.items()]
+    threads = [f"threads={CORES}", f"bfloat16='{bfloat16}'", "clone_decisions=0"]
+    return Ours(load_config("configs/strong.yaml", [*overrides, *threads]), batches)
+
+
+def main() -> None:
+    """Measures everything in turns, prints ratios, writes the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/training_speed.json"))
+    parser.add_argument("--batches", type=int, default=2, help="batches in one round of each measurement")
+    options = parser.parse_args()
+    torch.set_num_threads(CORES)
+    small: dict[str, Any] = {"network.actor": WIDTHS, "network.critic": WIDTHS}
+    small |= {"network.share_suits": False}
+    same: dict[str, Any] = {
+        **small,
+        "rows": 1,
+        "network.heuristic_features": False,
+        "games": GAMES,
+        "ticks": TICKS,
+        "epochs": EPOCHS,
+        "minibatch": MINIBATCH,
+    }
+    units = has_bfloat16_units()
+    measurements: dict[str, Callable[[], dict[str, float]]] = {
+        "MaskablePPO on nothing, 2 x 256, 3 epochs": lambda: maskable_ppo(options.batches),
+        "the same network and epochs, float32": ours(options.batches, "no", **same),
+        "the recipe": ours(options.batches),
+        "the recipe, plain 2 x 256": ours(options.batches, **small),
+        "the recipe, 2 x 64 a suit": ours(options.batches, **{"network.actor": [64, 64], "network.critic": [64, 64]}),
+    }
+    if units:
+        measurements["the same network and epochs, bfloat16"] = ours(options.batches, "yes", **same)
+    load = os.getloadavg()[0]
+    rounds = [{name: measure() for name, measure in measurements.items()} for _ in range(ROUNDS)]
+    best = {name: max((each[name] for each in rounds), key=lambda r: r["per_second"]) for name in measurements}
+    reference = best["MaskablePPO on nothing, 2 x 256, 3 epochs"]["per_second"]
+    ratios = {name: best[name]["per_second"] / reference for name in best if name.startswith("the ")}
+    for name, figures in best.items():
+        shares = "  ".join(f"{k[6:]} {100 * v:.0f} %" for k, v in figures.items() if k.startswith("share_"))
+        print(f"{name:<44} {figures['per_second']:>10,.0f} decisions/s  {ratios.get(name, 0) or '':<6.4}  {shares}")
+    against_pettingzoo = {
+        name: ratio * RECORDED_NOTHING / RECORDED_PETTINGZOO
+        for name, ratio in ratios.items()
+    }  # fmt: skip
+    write_json(
+        options.out,
+        {
+            "best": best,
+            "rounds": rounds,
+            "ratios": ratios,
+            "bars": {"the recipe, with bfloat16 units": 7.0, "the recipe, without": 3.5},
+            "pettingzoo": {
+                "measured": False,
+                "why": "PettingZoo 1.26 cannot be installed beside 1.27, which has no gin rummy any more",
+                "recorded_per_second": {"nothing": RECORDED_NOTHING, "pettingzoo": RECORDED_PETTINGZOO},
+                "ratios_if_those_hold": against_pettingzoo,
+            },
+            "settings": {"cores": CORES, "games": GAMES, "ticks": TICKS, "epochs": EPOCHS, "minibatch": MINIBATCH},
+            "machine": {"bfloat16_units": units, "system": platform.system(), "load_before": load},
+            "versions": versions(),
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""How strong: what players win, know and miss."""

@@ -1,1 +1,0 @@
-"""Adapters for other libraries. Each needs its library, and the rest of the package imports nothing from here."""

@@ -1,0 +1,242 @@
+"""Both environments as native vector environments: thousands of tables in one compiled step.
+
+Sub-environment ``i`` with seed ``s`` deals what the single environment deals with seed ``s + i``. Compiled opponents
+(``ginenv.tables.compiled_players``) move inside the compiled step. Any other opponent gets all tables that wait for it in one call.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Unpack
+
+import numpy as np
+from gymnasium.spaces import Discrete
+from gymnasium.utils import seeding
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from ginenv.engine.actions import NUM_ACTIONS
+from ginenv.engine.rules import Rules
+from ginenv.envs.env import METADATA, RENDER_MODES, observation_space
+from ginenv.errors import GinError, check_choice, check_whole, must_be
+from ginenv.tables.info import Reporter
+from ginenv.tables.players import Player, close_players
+from ginenv.tables.tables import TableBatch, TableOptions, check_arguments
+from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
+
+_MODES = {"same_step": AutoresetMode.SAME_STEP, "next_step": AutoresetMode.NEXT_STEP}
+
+
+_NOTHING = np.empty(0, np.uint8)
+_NO_TABLES = np.empty(0, np.int64)
+_MOST_BUFFERS = 4
+
+
+def _references(buffers: list[np.ndarray]) -> list[int]:
+    return [sys.getrefcount(buffer) for buffer in buffers]
+
+
+# References to a buffer held by the list and by the counting itself; their number depends on the Python version.
+_OWN_REFERENCES = _references([_NOTHING.copy()])[0]
+
+
+def _unheld(buffers: list[np.ndarray], shape: tuple[int, int], dtype: type) -> np.ndarray:
+    """A buffer to which no caller and no array view refers any more, or a new one."""
+    for buffer, references in zip(buffers, _references(buffers), strict=True):
+        if references <= _OWN_REFERENCES:
+            return buffer
+    buffer = np.empty(shape, dtype)
+    if len(buffers) < _MOST_BUFFERS:
+        buffers.append(buffer)
+    return buffer
+
+
+def _observations(rows: np.ndarray, flat: bool) -> np.ndarray:
+    return rows * FLAT_SCALE if flat else rows.reshape(-1, *PLANES_SHAPE)
+
+
+class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+    """What ``HandVectorEnv`` and ``GameVectorEnv`` share.
+
+    Args:
+        num_envs: number of tables.
+        opponent: as for the single environment, or a list, of which table ``i`` gets item ``i % len``.
+        rules: as for the single environment.
+        observation: ``"planes"`` is ``uint8[n, 10, 4, 13]``, ``"flat"`` is ``float32[n, 520]``.
+        autoreset_mode: ``"same_step"``: the step that ends an episode returns the first observation of the next, and
+            ``info["final_obs"]`` and ``info["final_info"]`` hold the last observation and info of the old one. ``"next_step"``:
+            the step after it begins the next episode, whatever the action.
+        copy: with ``False``, masks, and observations other than ``"flat"``, are written into the same arrays at every step,
+            so a caller must copy what it wants to keep.
+        render_mode: ``"ansi"``, ``"rgb_array"`` or None.
+        seat: as for the single environment.
+        reward: as for the single environment.
+        on_illegal: as for the single environment; with ``"raise"``, no table is stepped if any action is illegal.
+        opponent_memory: as for the single environment.
+    """
+
+    _is_game = False
+    _reward = "points"
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        opponent: str | Player | Sequence[str | Player] = "simple",
+        rules: str | Rules | dict[str, Any] = "eaai",
+        observation: str = "planes",
+        autoreset_mode: str | AutoresetMode = "same_step",
+        copy: bool = True,
+        render_mode: str | None = None,
+        **options: Unpack[TableOptions],
+    ) -> None:
+        check_whole("num_envs", num_envs, 1)
+        if isinstance(autoreset_mode, AutoresetMode):
+            names = {mode: name for name, mode in _MODES.items()}
+            autoreset_mode = names.get(autoreset_mode, autoreset_mode.value)
+        mode = list(_MODES.values())[check_choice("autoreset_mode", autoreset_mode, tuple(_MODES))]
+        if render_mode is not None:
+            check_choice("render_mode", render_mode, RENDER_MODES[:2])
+        self.num_envs = num_envs
+        self.render_mode = render_mode
+        self.metadata = METADATA | {"autoreset_mode": mode}
+        self.single_observation_space = observation_space(observation)
+        self.single_action_space = Discrete(NUM_ACTIONS)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.copy = copy
+        self._flat = observation == "flat"
+        self._same_step = mode == AutoresetMode.SAME_STEP
+        check_arguments(self, options)
+        options.setdefault("reward", self._reward)
+        # None is not a valid opponent, as in the single environment; TableBatch would take it for self-play.
+        opponents = [opponent] if opponent is None else opponent
+        self._batch = TableBatch(
+            num_envs, rules=rules, opponents=opponents, is_game=self._is_game, same_step=self._same_step, **options
+        )
+        self._reporter = Reporter(num_envs, self._is_game)
+        self._never = np.zeros(num_envs, bool)
+        self._rows = np.zeros((num_envs, OBSERVATION_SIZE), np.uint8)
+        self._masks = np.ones((num_envs, NUM_ACTIONS), np.int8)
+        self._row_buffers: list[np.ndarray] = []
+        self._mask_buffers: list[np.ndarray] = []
+
+    @property
+    def rules(self) -> Rules:
+        """The rules played."""
+        return self._batch.rules
+
+    @property
+    def views(self) -> np.ndarray:
+        """What the learner may see at each table: ``VIEW[n]``, for players and rendering."""
+        return self._batch.views()
+
+    def set_opponent(
+        self, opponent: str | Player | Sequence[str | Player], envs: Sequence[int] | np.ndarray | None = None
+    ) -> None:
+        """Changes the opponents; each table uses its new one from its next episode on.
+
+        Args:
+            opponent: a name, a path, a ``Player``, or a list of these, which the tables get in turn.
+            envs: the tables, as indices or as one boolean for each; all if omitted.
+        """
+        self._batch.set_opponents(opponent, envs)
+
+    def action_masks(self) -> np.ndarray:
+        """The legal actions: ``bool[n, 107]``."""
+        return self._masks.astype(bool)
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begins an episode at every table.
+
+        Args:
+            seed: one number, and table ``i`` gets ``seed + i``; or a list with one seed for each table.
+            options: as for the single environment, the same for all tables.
+        """
+        self._batch.check_options(options)
+        is_seeded = self._batch.is_seeded
+        seeds = self._seeds(seed)
+        for slot, one in enumerate(seeds):
+            if one is not None:
+                self._batch.seed(slot, seeding.np_random(one)[0])
+            elif not is_seeded:
+                self._batch.seed(slot, self.np_random)
+        self._new_buffers()
+        self._batch.reset(
+            self._rows, self._masks, options=options, seeded=[slot for slot, one in enumerate(seeds) if one is not None]
+        )
+        return _observations(self._rows, self._flat), self._infos(self._never)
+
+    def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
+        if seed is None or isinstance(seed, int | np.integer):
+            super().reset(seed=None if seed is None else int(seed))
+            return [None if seed is None else int(seed) + i for i in range(self.num_envs)]
+        if isinstance(seed, str) or not isinstance(seed, Sequence | np.ndarray):
+            raise GinError(must_be("seed", "a whole number, or one for each environment", seed))
+        if len(seed) != self.num_envs:
+            raise GinError(
+                f"{len(seed)} seeds are given for {self.num_envs} environments; give one for each, or one for all"
+            )
+        return [None if one is None else check_whole("a seed", one, 0) for one in seed]
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Plays an action at every table, and the opponents' replies.
+
+        Args:
+            actions: ``int[n]``.
+
+        Returns:
+            observations, rewards ``float64[n]``, terminations ``bool[n]``, truncations (never), infos.
+
+        Raises:
+            IllegalActionError: for an illegal action if ``on_illegal`` is ``"raise"``, and always if ``actions`` is not one whole
+                number for each table.
+        """
+        batch = self._batch
+        batch.take(batch.check_actions(actions))
+        self._new_buffers()
+        batch.step(self._rows, self._masks)
+        done = batch.done.astype(bool)
+        infos = self._infos(done)
+        return _observations(self._rows, self._flat), batch.paid.copy(), done, np.zeros(self.num_envs, bool), infos
+
+    def _new_buffers(self) -> None:
+        """Selects arrays to write into that no caller holds; allocating new ones would cost a quarter of the step."""
+        if self.copy:
+            self._rows = self._masks = _NOTHING
+            self._rows = _unheld(self._row_buffers, (self.num_envs, OBSERVATION_SIZE), np.uint8)
+            self._masks = _unheld(self._mask_buffers, (self.num_envs, NUM_ACTIONS), np.int8)
+
+    def _infos(self, done: np.ndarray) -> dict[str, Any]:
+        ended = np.nonzero(done)[0] if self._same_step else _NO_TABLES
+        # The function passed here holds no reference to the environment, so keeping infos does not keep the environment alive.
+        return self._reporter.report(self._batch, self._masks, ended, partial(_observations, flat=self._flat))
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Every table from its learner's seat, as text or as ``uint8[height, width, 3]``."""
+        from ginenv.pictures.render import draw
+
+        if self.render_mode is None:
+            return draw(self.views[0], "", None)
+        return tuple(draw(view, self._batch.name_at(slot), self.render_mode) for slot, view in enumerate(self.views))
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Closes opponents that hold a resource, such as an external program; ``close`` calls this."""
+        close_players(self._batch.players)
+
+
+class HandVectorEnv(TableVectorEnv):
+    """``Gin/Hand-v0`` at many tables; see ``HandEnv``."""
+
+
+class GameVectorEnv(TableVectorEnv):
+    """``Gin/Game-v0`` at many tables; see ``GameEnv``."""
+
+    _is_game = True
+    _reward = "win"

@@ -1,0 +1,348 @@
+"""Text records of hands and games: the deal, every action and the outcome, in one readable file that can be replayed.
+
+    ginrecord 1 game
+    rules: eaai@…
+    players: formula | simple
+    note: any one line
+    keys: 9e3779b97f4a7c15 0 0
+
+    hand 1, seat 0 starts
+    seat 0: 7C 8C 9C TD TH 2S 3S 9H QD KD
+    seat 1: …
+    upcard: 4H
+    stock: 5D 6S …
+    1. seat 0: pass
+    2. seat 1: pass (5D)
+    3. seat 0: discard KD
+    4. seat 1: take (KD); knock QS
+    result: knock by seat 1, deadwood 4 against 31; 27 to seat 1
+    score: 0 | 27
+
+    end: won by seat 1, total 0 | 102
+    check: 5f0c2a11
+
+Cards are in the order dealt. A card drawn or taken is in brackets after the action; after the second of two passes, it is the card
+that the starter then has to draw. An eleven/ten deal has ``eleventh`` instead of ``upcard``. ``players``, ``note``, ``keys`` (the
+game's key and the seats' luck, from which a game still in play continues) and everything in brackets may be left out. Blank lines
+and lines that begin with ``#`` are ignored. ``check`` is the CRC-32 of the other lines, or ``-`` in a record made by hand. A single
+hand is ``ginrecord 1 hand``, without score and end.
+
+Reading a record plays every action and compares every result; an error names the line.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ginenv.engine.actions import action_name, parse_action
+from ginenv.engine.cards import card_name, format_cards, parse_cards
+from ginenv.engine.engine import NO_CARD
+from ginenv.engine.rules import Rules
+from ginenv.errors import GinError, TextError, is_text, must_be, reason_of
+from ginenv.hands.hand import Hand, Match
+from ginenv.hands.text import parse_rules, rules_text
+
+_HEAD = re.compile(r"ginrecord 1 (hand|game)")
+_HAND = re.compile(r"hand (\d{1,6}), seat ([01]) starts")
+_TURN = re.compile(r"(\d{1,4})\. seat ([01]): (.*)")
+_STEP = re.compile(r"([^()]*?)(?: \(([^()]*)\))?")
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record as it was read.
+
+    Attributes:
+        hand: the hand; in a record of a game, the last one.
+        match: the game, or None for a record of one hand.
+        players: names of seats 0 and 1.
+        note: the note, or an empty text.
+    """
+
+    hand: Hand
+    match: Match | None = None
+    players: tuple[str, str] = ("", "")
+    note: str = ""
+
+    @property
+    def hands(self) -> list[Hand]:
+        """All hands of the record in order, including one still in play."""
+        if self.match is None:
+            return [self.hand]
+        return self.match.played + ([] if self.hand.is_over else [self.hand])
+
+
+def format_record(played: Hand | Match, players: tuple[str, str] = ("", ""), note: str = "") -> str:
+    """The record of a hand or a game, in play or over.
+
+    Args:
+        played: the hand or the game.
+        players: names of seats 0 and 1; left out when empty.
+        note: one line.
+
+    Raises:
+        TextError: if a name or the note could not be read back.
+    """
+    for text in (*players, note):
+        if text != " ".join(text.split()) or (text in players and "|" in text) or not is_text(text):
+            raise TextError(
+                f"{text!r} cannot stand in a record: a name or note is one line without outer or double blanks"
+            )
+    match = played if isinstance(played, Match) else None
+    hand = played if isinstance(played, Hand) else played.hand
+    lines = [f"ginrecord 1 {'game' if match else 'hand'}", f"rules: {rules_text(hand.rules)}"]
+    if any(players):
+        lines.append(f"players: {players[0]} | {players[1]}")
+    if note:
+        lines.append(f"note: {note}")
+    keys = [int(hand.state["key"][0]), *(int(luck) for luck in hand.state["luck"][0])]
+    if any(keys):
+        lines.append("keys: " + " ".join(f"{key:x}" for key in keys))
+    if match is None:
+        lines += ["", *_hand_lines(hand, 1)]
+    else:
+        running = [pair for _, pair in match.sheet().rows]
+        for number, (done, score) in enumerate(zip(match.played, running, strict=True), 1):
+            lines += ["", *_hand_lines(done, number), f"score: {score[0]} | {score[1]}"]
+        if not hand.is_over:
+            lines += ["", *_hand_lines(hand, len(running) + 1)]
+        if match.is_over:
+            lines += ["", f"end: {_end_text(match)}"]
+    return "\n".join([*lines, f"check: {_check(lines)}"]) + "\n"
+
+
+def _check(lines: list[str]) -> str:
+    return f"{zlib.crc32(chr(10).join(line.strip() for line in lines if line).encode()):08x}"
+
+
+def _end_text(match: Match) -> str:
+    sheet = match.sheet()
+    net = "" if sheet.net is None else f", net {sheet.net}"
+    winner = "nobody" if sheet.winner is None else f"seat {sheet.winner}"
+    return f"won by {winner}, total {sheet.totals[0]} | {sheet.totals[1]}{net}"
+
+
+def _hand_lines(hand: Hand, number: int) -> list[str]:
+    rules, state = hand.rules, hand.state[0]
+    starter, size = int(state["starter"]), rules.hand_size
+    deck = state["deck"][: rules.num_cards].tolist()
+    dealt = {starter: deck[:size], 1 - starter: deck[size : 2 * size]}
+    lines = [
+        f"hand {number}, seat {starter} starts",
+        f"seat 0: {format_cards(dealt[0])}",
+        f"seat 1: {format_cards(dealt[1])}",
+        f"{_turned(rules)}: {card_name(deck[2 * size])}",
+        f"stock: {format_cards(deck[2 * size + 1 :])}",
+    ]
+    again = Hand.deal(rules, deck=deck, starter=starter, seed=0)
+    turns: list[tuple[int, list[str]]] = []
+    for action in hand.history:
+        if not turns or turns[-1][0] != again.turn:
+            turns.append((again.turn, []))
+        turns[-1][1].append(_played(again, action))
+    lines += [f"{k}. seat {seat}: {'; '.join(steps)}" for k, (seat, steps) in enumerate(turns, 1)]
+    if hand.outcome is not None:
+        lines.append(f"result: {hand.outcome}")
+    return lines
+
+
+def _turned(rules: Rules) -> str:
+    return "eleventh" if rules.block["eleven_ten"] else "upcard"
+
+
+def _played(hand: Hand, action: int) -> str:
+    """Plays an action and returns its words, with the card that it added to a hand."""
+    words = hand.action_text(action)
+    card = _push(hand, hand, action)
+    return words if card == NO_CARD else f"{words} ({card_name(card)})"
+
+
+def _push(table: Hand | Match, hand: Hand, action: int) -> int:
+    """Plays an action in a hand, or in the game that the hand belongs to; returns the card added to a hand, or ``NO_CARD``."""
+    position = int(hand.state["position"][0])
+    table.push(action)
+    if hand.state["position"][0] > position:
+        return int(hand.state["deck"][0, position])
+    return int(hand.state["taken"][0])
+
+
+def parse_record(text: str) -> Record:
+    """Parses the text of a record.
+
+    Raises:
+        TextError: at the first line that is malformed, breaks the rules or contradicts the replay; the message names the line.
+    """
+    return _Reader(text).read()
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise TextError(must_be("a record", "a text", text))
+        stripped = [(number, line.strip()) for number, line in enumerate(text.split("\n"), 1)]
+        self.lines = [(number, line) for number, line in stripped if line and not line.startswith("#")]
+        self.at = 0
+        self.last = len(stripped)
+
+    def read(self) -> Record:
+        if not is_text("".join(line for _, line in self.lines)):
+            raise TextError("line 1: the record holds half a character (a lone surrogate)")
+        try:
+            return self._read()
+        except GinError as error:
+            number = self.lines[min(self.at, len(self.lines)) - 1][0] if self.lines and self.at else 1
+            number = self.last if self.at > len(self.lines) else number
+            raise TextError(f"line {number}: {error}") from None
+
+    def _next(self, what: str) -> str:
+        """The next line, which errors name from now on."""
+        self.at += 1
+        if self.at > len(self.lines):
+            raise TextError(f"expected {what}, got the end of the record")
+        return self.lines[self.at - 1][1]
+
+    def _peek(self) -> str:
+        return self.lines[self.at][1] if self.at < len(self.lines) else ""
+
+    def _field(self, name: str) -> str:
+        line = self._next(f"{name!r}")
+        if not line.startswith(f"{name}:"):
+            raise TextError(f"expected {name!r}, got {line[:40]!r}")
+        return line[len(name) + 1 :].strip()
+
+    def _optional(self, name: str) -> str:
+        return self._field(name) if self._peek().startswith(f"{name}:") else ""
+
+    def _read(self) -> Record:
+        head = _HEAD.fullmatch(line := self._next("'ginrecord 1'"))
+        if head is None:
+            raise TextError(f"expected 'ginrecord 1 hand' or 'ginrecord 1 game', got {line[:40]!r}")
+        self.rules = parse_rules(self._field("rules"))
+        players = self._players(self._optional("players"))
+        note = self._optional("note")
+        self.keys = self._keys(self._optional("keys"))
+        table = self._game() if head[1] == "game" else self._hand(1, Hand.deal)
+        match, hand = (table, table.hand) if isinstance(table, Match) else (None, table)
+        found = _check([line for _, line in self.lines[: self.at]])
+        if self._field("check") not in (found, "-"):
+            raise TextError(
+                "the record was changed: it does not agree with its check line (check: - for one made by hand)"
+            )
+        if self.at < len(self.lines):
+            raise TextError(f"expected the end of the record, got {self._next('the end')[:40]!r}")
+        return Record(hand, match, players, note)
+
+    def _players(self, text: str) -> tuple[str, str]:
+        names = [name.strip() for name in text.split("|")] if text else ["", ""]
+        if len(names) != 2:
+            raise TextError(f"expected two players such as 'formula | simple', got {text[:40]!r}")
+        return names[0], names[1]
+
+    def _keys(self, text: str) -> np.ndarray:
+        words = text.split() or ["0", "0", "0"]
+        if len(words) != 3 or not all(re.fullmatch("[0-9a-f]{1,16}", word) for word in words):
+            raise TextError(
+                f"expected three hexadecimal words (the game's key and the luck of both seats), got {text[:60]!r}"
+            )
+        return np.array([int(word, 16) for word in words], np.uint64)
+
+    def _game(self) -> Match:
+        match = self._hand(1, Match)
+        number = 1
+        while True:
+            if match.hand.is_over:
+                expected = f"{match.score[0]} | {match.score[1]}"
+                if (score := self._field("score")) != expected:
+                    raise TextError(f"the score is {expected}, not {score[:40]!r}")
+            if not self._peek().startswith("hand "):
+                break
+            number += 1
+            self._hand(number, match)
+        if match.is_over and (end := self._field("end")) != _end_text(match):
+            raise TextError(f"the game was {_end_text(match)}, not {end[:60]!r}")
+        return match
+
+    def _hand(self, number: int, table: Any) -> Any:
+        """Reads and plays a hand. ``table`` is the game in play or, for the first hand, the callable: ``Match`` or ``Hand.deal``."""
+        head = _HAND.fullmatch(line := self._next(f"'hand {number}'"))
+        if head is None or int(head[1]) != number:
+            raise TextError(f"expected 'hand {number}, seat 0 starts' (or seat 1), got {line[:40]!r}")
+        starter = int(head[2])
+        if number > 1:
+            twin = table.copy()
+            twin.next_hand()
+            if twin.hand.turn != starter:
+                raise TextError(f"seat {twin.hand.turn} starts this hand by the rules, not seat {starter}")
+        dealt = [self._cards(f"seat {seat}", self.rules.hand_size) for seat in (0, 1)]
+        turned = self._cards(_turned(self.rules), 1)
+        stock = self._cards("stock", self.rules.num_cards - 2 * self.rules.hand_size - 1)
+        deck = dealt[starter] + dealt[1 - starter] + turned + stock
+        if number > 1:
+            table.next_hand(deck)
+        else:
+            table = table(self.rules, deck=deck, starter=starter, seed=0)
+        hand = table.hand if isinstance(table, Match) else table
+        if number == 1:
+            hand.state["key"], hand.state["luck"] = self.keys[0], self.keys[1:]
+        turns = 0
+        while re.match(r"\d", self._peek()):
+            turns += 1
+            self._turn(table, hand, turns)
+        if hand.outcome is None:
+            if self._peek().startswith("result:"):
+                self._field("result")
+                raise TextError("a result is given although the hand is still in play")
+        elif (result := self._field("result")) != str(hand.outcome):
+            raise TextError(f"the result is {str(hand.outcome)!r}, not {result[:80]!r}")
+        return table
+
+    def _cards(self, name: str, count: int) -> list[int]:
+        cards = parse_cards(self._field(name))
+        if len(cards) != count:
+            raise TextError(f"{name}: expected {count} cards, got {len(cards)}")
+        return cards
+
+    def _turn(self, table: Hand | Match, hand: Hand, number: int) -> None:
+        head = _TURN.fullmatch(line := self._next("a turn"))
+        if head is None:
+            raise TextError(f"expected a turn such as '{number}. seat 0: take; discard 7C', got {line[:40]!r}")
+        if int(head[1]) != number:
+            raise TextError(f"expected turn {number}, got turn {head[1]}")
+        for text in head[3].split(";"):
+            step = _STEP.fullmatch(text.strip())
+            if step is None:
+                raise TextError(
+                    f"expected an action, with the card it brings in brackets at its end, got {text.strip()[:40]!r}"
+                )
+            if hand.is_over:
+                raise TextError("there are actions after the end of the hand")
+            if hand.turn != int(head[2]):
+                raise TextError(f"seat {hand.turn} is to move, not seat {head[2]}")
+            action = parse_action(step[1])
+            if action_name(action, int(hand.state["phase"][0])) != " ".join(step[1].split()):
+                raise TextError(f"{step[1]!r} cannot be played in the {hand.phase} phase")
+            card = _push(table, hand, action)
+            if step[2] is not None and step[2] != ("" if card == NO_CARD else card_name(card)):
+                raise TextError(f"{step[2]!r} is not the card drawn or taken there")
+
+
+def read_record(path: str | Path) -> Record:
+    """Reads a record from a file.
+
+    Raises:
+        TextError: if the file cannot be read or does not hold a record; the message names the file and the line.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise TextError(f"{path} cannot be read: {reason_of(error)}") from None
+    try:
+        return parse_record(text)
+    except TextError as error:
+        raise TextError(f"{path}, {error}") from None

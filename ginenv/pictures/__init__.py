@@ -1,0 +1,1 @@
+"""Hands and score sheets as text and images."""

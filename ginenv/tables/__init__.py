@@ -1,0 +1,1 @@
+"""Many games in lock-step, and the players who sit at them."""

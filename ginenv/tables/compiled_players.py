@@ -1,0 +1,80 @@
+"""Compiled players inside compiled loops: a decision costs nanoseconds instead of a Python call.
+
+A player whose decisions are one kernel has an attribute ``compiled``, a pair of
+
+* ``decide(view, options, seed)``: a ``ginenv.engine.jit.kernel`` that takes a ``VIEW`` record, an options record and a ``uint64``,
+  and returns an action (``int64``);
+* ``options``: a structured array ``[m]``; the game in slot ``i`` is played with options ``i % m``.
+
+Like every player, it sees only a view. Its ``act`` must return the same actions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from ginenv.view.view import VIEW
+
+# How compiled loops find their opponents.
+OPPONENT = np.dtype(
+    [
+        ("decide", np.int64),  # address of the compiled function; 0 for a player that Python must ask
+        ("options", np.int64),  # address of the first options record
+        ("count", np.int64),  # how many options records there are
+        ("size", np.int64),  # bytes of one
+        ("seed", np.uint64),
+        ("listens", np.uint8),  # 1 when the player observes the hands that ended
+    ],
+    align=True,
+)
+
+
+def write_opponent(player: Any, seed: int, listens: bool, record: np.void) -> object:
+    """Writes a player (``ginenv.tables.players.Player``) into an ``OPPONENT`` record.
+
+    Returns:
+        The objects that must stay alive as long as the record is used, since addresses in it point to them.
+    """
+    record["seed"] = seed
+    record["listens"] = listens
+    compiled = getattr(player, "compiled", None)
+    record["decide"] = 0
+    if compiled is None:
+        return player
+    decide, options = compiled
+    signature = (numba.from_dtype(VIEW), numba.from_dtype(options.dtype), types.uint64)
+    decide.compile(signature)
+    result = decide.overloads[signature]
+    record["decide"] = result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
+    record["options"] = options.ctypes.data
+    record["count"] = len(options)
+    record["size"] = options.dtype.itemsize
+    return player, compiled, result
+
+
+@intrinsic
+def _ask(typingctx: Any, decide: Any, view: Any, options: Any, seed: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        # Numba's calling convention: a status is returned; result and exception go through pointers. Kernels raise nothing.
+        word = ir.IntType(64)
+        pointer = ir.IntType(8).as_pointer()
+        result = cgutils.alloca_once(builder, word)
+        raised = cgutils.alloca_once(builder, pointer)
+        function = ir.FunctionType(ir.IntType(32), [word.as_pointer(), pointer.as_pointer(), pointer, pointer, word])
+        target = builder.inttoptr(args[0], function.as_pointer())
+        builder.call(
+            target, [result, raised, builder.bitcast(args[1], pointer), builder.inttoptr(args[2], pointer), args[3]]
+        )
+        return builder.load(result)
+
+    return types.int64(types.int64, view, types.int64, types.uint64), generate
+
+
+# ask(decide, view, options, seed): the action of a compiled player for one view, by the addresses in an OPPONENT record.
+ask: Any = _ask

@@ -1,0 +1,366 @@
+"""The ``info`` of the environments: plain values for one table, arrays with ``_key`` masks for a batch.
+
+Both are made from the same records (``table_kernels.INFO``). The batch has the form that Gymnasium gives to the infos of single
+environments.
+
+| key | meaning |
+|---|---|
+| ``action_mask`` | ``int8[107]``, the legal actions; all ones once the episode is over |
+| ``seat`` | the learner's seat |
+| ``opponent`` | the opponent's name, including its options; a player loaded from a directory has the name of its level, or of the directory |
+| ``illegal_action`` | whether an illegal action ended the episode |
+| ``skipped_hands`` | how many hands ended before the learner could move in them |
+| ``skipped_wins``, ``skipped_points`` | how many of these each player won, and the points, ``int64[2]`` each, the learner's first |
+| ``score`` | games only: points so far, ``int64[2]``, the learner's first |
+| ``skipped_games`` | games only: how many whole games ended before the learner could move in them; their hands are not among the skipped hands |
+| ``skipped_game_wins``, ``skipped_totals`` | games only: how many of these each player won, and the sums of the final totals, ``int64[2]`` each |
+| ``outcome`` | when a hand ended in which the learner had moved: ``end`` (an ``End``, as a number), ``points`` (negative: the opponent's), ``won`` (1, 0, -1), ``knocker`` (0 the learner, 1 the opponent, 2 nobody), ``deadwood``, ``opponent_deadwood``, ``length`` (actions of both) |
+| ``game`` | when a game ended: ``won``, ``hands``, ``boxes``, ``opponent_boxes``, ``total``, ``opponent_total`` |
+
+In a step, at most one hand ends in which the learner had moved, and others may be skipped after it. In a game, the points of ``outcome`` and
+``skipped_points`` together are the change of ``score`` (from 0 to 0 where a game begins).
+"""  # noqa: E501
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ginenv.engine.actions import NUM_ACTIONS
+from ginenv.engine.jit import kernel, record_copy
+from ginenv.tables.kernels import INFO, copy_info
+from ginenv.tables.tables import TableBatch
+from ginenv.view.encoding import OBSERVATION_SIZE, ROW, row_of
+
+# The numbers that _fill_facts writes, in order: those of the hand and those of the game.
+_OUTCOME = ("end", "points", "won", "knocker", "deadwood", "opponent_deadwood", "length")
+_GAME = ("won", "hands", "boxes", "opponent_boxes", "total", "opponent_total")
+# Fields of INFO that are reported under their own names.
+_SKIPPED = ("skipped_hands", "skipped_wins", "skipped_points")
+_SKIPPED_GAMES = ("skipped_games", "skipped_game_wins", "skipped_totals")
+
+# The fields that are kept for every table; the rest of INFO is kept only where something ended.
+_BRIEF = np.dtype(
+    [
+        ("opponent", np.int32),
+        ("score", np.int32, (2,)),
+        ("seat", np.uint8),
+        ("illegal", np.uint8),
+        ("ended", np.uint8),
+    ],
+    align=True,
+)
+_copy_final = record_copy(INFO, "seat", INFO, "seat", "skipped_totals")
+_copy_row = record_copy(ROW, "cells", ROW, "cells", "cells")
+
+
+@kernel
+def _note(tables, notes):
+    """Copies the fields that are kept for every table; returns at how many of them a hand ended."""
+    ended = 0
+    for i in range(tables.shape[0]):
+        t = tables[i]
+        n = notes[i]
+        n.opponent = t.opponent
+        n.score[0] = t.score[0]
+        n.score[1] = t.score[1]
+        n.seat = t.seat
+        n.illegal = t.illegal
+        n.ended = t.closed > 0 or t.skipped_hands > 0 or t.skipped_games > 0
+        ended += n.ended
+    return ended
+
+
+@kernel
+def _note_ended(tables, notes, records):
+    k = 0
+    for i in range(tables.shape[0]):
+        if notes[i].ended:
+            copy_info(records[k], tables[i])
+            k += 1
+
+
+@kernel
+def _keep(finals, final_rows, ended, kept, rows):
+    """Copies the final records and observations of some tables."""
+    for k in range(ended.shape[0]):
+        _copy_final(kept[k], finals[ended[k]])
+        _copy_row(row_of(rows, k), row_of(final_rows, ended[k]))
+
+
+@kernel
+def _survey(records, slots, seats, illegal, closed, games):
+    """Writes seats and flags of some records; returns how many closed a hand, and how many ended a game."""
+    num_closed = 0
+    num_games = 0
+    for k in range(slots.shape[0]):
+        i = slots[k]
+        r = records[i]
+        seats[i] = r.seat
+        illegal[i] = r.illegal != 0
+        closed[i] = r.closed > 0
+        games[i] = closed[i] and r.finished != 0 and r.illegal == 0
+        if closed[i]:
+            num_closed += 1
+            num_games += games[i]
+    return num_closed, num_games
+
+
+@kernel
+def _fill_facts(records, closed, facts):
+    for i in range(records.shape[0]):
+        if not closed[i]:
+            continue
+        r = records[i]
+        facts[0, i] = r.end
+        facts[1, i] = r.points
+        facts[2, i] = r.won
+        facts[3, i] = r.knocker
+        facts[4, i] = r.deadwood[0]
+        facts[5, i] = r.deadwood[1]
+        facts[6, i] = r.length
+        if facts.shape[0] > 7:
+            facts[7, i] = r.game_won
+            facts[8, i] = r.hands
+            facts[9, i] = r.boxes[0]
+            facts[10, i] = r.boxes[1]
+            facts[11, i] = r.total[0]
+            facts[12, i] = r.total[1]
+
+
+def _facts_of(records: np.ndarray, closed: np.ndarray, is_game: bool) -> np.ndarray:
+    """The numbers of ended hands (``int64[7, n]``; with those of games ``[13, n]``); zeros where no hand ended."""
+    facts = np.zeros((len(_OUTCOME) + (len(_GAME) if is_game else 0), len(records)), np.int64)
+    _fill_facts(records, closed, facts)
+    return facts
+
+
+def info_of(tables: TableBatch, mask: np.ndarray) -> dict[str, Any]:
+    """The ``info`` of the first table."""
+    info: dict[str, Any] = {
+        "action_mask": mask,
+        "seat": int(tables.seats[0]),
+        "opponent": tables.name_at(0),
+        "illegal_action": bool(tables.illegal[0]),
+    }
+    record = tables.tables[0]
+    for name in (*_SKIPPED, *(("score", *_SKIPPED_GAMES) if tables.is_game else ())):
+        info[name] = record[name].astype(np.int64)
+    if tables.closed[0]:
+        numbers = _facts_of(tables.tables, np.ones(1, bool), tables.is_game)[:, 0].tolist()
+        info["outcome"] = dict(zip(_OUTCOME, numbers, strict=False))
+        if tables.is_game and record["finished"] and not record["illegal"]:
+            info["game"] = dict(zip(_GAME, numbers[len(_OUTCOME) :], strict=False))
+    return info
+
+
+class LazyInfo(dict[str, Any]):
+    """A dictionary that makes some of its entries only when they are read.
+
+    A training loop reads ``action_mask`` at every step, checks for ``final_info``, and seldom reads more. Code that requires the
+    exact type ``dict`` (for trees of tensors, for example) needs ``dict(info)``.
+
+    Args:
+        given: the entries that exist from the start.
+        names: the keys of the other entries.
+        make: makes the other entries, once.
+    """
+
+    def __init__(self, given: dict[str, Any], names: frozenset[str], make: Callable[[], dict[str, Any]]) -> None:
+        super().__init__(given)
+        self._names = names
+        self._make: Callable[[], dict[str, Any]] | None = make
+
+    def _fill(self) -> None:
+        make = self._make
+        if make is not None:
+            # An error or interrupt in make changes nothing; another thread either finds all entries or makes them too.
+            for key, value in make().items():
+                super().setdefault(key, value)
+            self._make = None
+
+    def __missing__(self, key: str) -> Any:
+        self._fill()
+        if super().__contains__(key):
+            return super().__getitem__(key)
+        raise KeyError(key)
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(key) or (self._make is not None and key in self._names) or super().__contains__(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The entry of a key, made if necessary; ``default`` if there is none."""
+        return self[key] if key in self else default
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return dict, (dict(self.items()),)
+
+
+def _filled(name: str) -> Callable[..., Any]:
+    method = getattr(dict, name)
+
+    @functools.wraps(method)
+    def call(self: LazyInfo, *args: Any, **options: Any) -> Any:
+        for info in (self, *args):
+            if isinstance(info, LazyInfo):
+                info._fill()
+        return method(self, *args, **options)
+
+    return call
+
+
+# All other methods that look at the keys or remove one. Since __iter__ is overridden, dict(info) and {**info} call keys too.
+for _name in (
+    *("__delitem__", "__eq__", "__iter__", "__len__", "__ne__", "__or__", "__repr__", "__reversed__", "__ror__"),
+    *("clear", "copy", "items", "keys", "pop", "popitem", "setdefault", "values"),
+):
+    setattr(LazyInfo, _name, _filled(_name))
+
+
+def _with_flags(*names: str) -> frozenset[str]:
+    return frozenset((*names, *(f"_{name}" for name in names)))
+
+
+# Keys of a batch's info besides the mask: always present, in games, when a hand ended, when a game did, when an episode did.
+_ALWAYS = _with_flags("seat", "opponent", "illegal_action", *_SKIPPED)
+_IN_GAMES, _OF_HANDS, _OF_GAMES = _with_flags("score", *_SKIPPED_GAMES), _with_flags("outcome"), _with_flags("game")
+_OF_FINALS = _with_flags("final_obs", "final_info")
+
+
+class Reporter:
+    """Makes the ``info`` of a batch.
+
+    Each value that never changes (the mask of all tables, the name of a single opponent) is one read-only array for all
+    steps.
+
+    Args:
+        count: number of tables.
+        is_game: whether an episode is a game.
+    """
+
+    def __init__(self, count: int, is_game: bool) -> None:
+        self._count, self._is_game = count, is_game
+        self._all = np.arange(count)
+        self._everywhere = _constant(count, True)
+        self._names: tuple[str, np.ndarray] | None = None
+
+    def report(
+        self, batch: TableBatch, masks: np.ndarray, ended: np.ndarray, observe: Callable[[np.ndarray], np.ndarray]
+    ) -> LazyInfo:
+        """The ``info`` of a step, in the form of Gymnasium's vector environments; later steps do not change it.
+
+        Args:
+            batch: the tables.
+            masks: ``int8[n, 107]``; kept, not copied.
+            ended: ``[k]``, tables that began another episode in this step.
+            observe: turns their final rows, ``uint8[k, 520]``, into observations.
+        """
+        # Copies of what the next step overwrites.
+        notes = np.empty(self._count, _BRIEF)
+        told = np.empty(_note(batch.tables, notes), INFO)
+        if len(told):
+            _note_ended(batch.tables, notes, told)
+        finals, rows = np.empty(len(ended), INFO), np.empty((len(ended), OBSERVATION_SIZE), np.uint8)
+        if len(ended):
+            _keep(batch.finals, batch.final_rows, ended, finals, rows)
+        opponents = batch.names
+
+        def make() -> dict[str, Any]:
+            records = np.zeros(self._count, INFO)
+            for name in _BRIEF.names[:-1]:  # type: ignore[index]
+                records[name] = notes[name]
+            records[notes["ended"] > 0] = told
+            infos = self._info(records, masks, opponents)
+            return infos | self._final(finals, observe(rows), opponents, ended) if len(ended) else infos
+
+        names = _ALWAYS | _IN_GAMES if self._is_game else _ALWAYS
+        if told["closed"].any():
+            names |= _OF_HANDS
+            if self._is_game and ((told["finished"] != 0) & (told["illegal"] == 0)).any():
+                names |= _OF_GAMES
+        if len(ended):
+            names |= _OF_FINALS
+        return LazyInfo({"action_mask": masks, "_action_mask": self._everywhere}, names, make)
+
+    def _final(
+        self, finals: np.ndarray, observations: np.ndarray, names: np.ndarray, ended: np.ndarray
+    ) -> dict[str, Any]:
+        """The final observations and infos of the episodes that ended."""
+        count = self._count
+        where = np.zeros(count, bool)
+        where[ended] = True
+        records = np.zeros(count, INFO)
+        records[ended] = finals
+        final_obs = np.empty(count, object)
+        for slot, observation in zip(ended.tolist(), observations, strict=True):
+            final_obs[slot] = observation
+        # All ones where an episode ended, zeros elsewhere: one column, repeated by a stride of 0.
+        masks = np.ndarray((count, NUM_ACTIONS), np.int8, where.copy(), strides=(1, 0))
+        masks.flags.writeable = False
+        final_info = self._info(records, masks, names, ended)
+        return {"final_obs": final_obs, "_final_obs": where, "final_info": final_info, "_final_info": where}
+
+    def _info(
+        self, records: np.ndarray, masks: np.ndarray, names: np.ndarray, slots: np.ndarray | None = None
+    ) -> dict[str, Any]:
+        """The ``info`` of ``INFO[n]`` records for some tables (``slots``), or for all."""
+        count = self._count
+        where: Any = self._everywhere
+        if slots is not None:
+            where = np.zeros(count, bool)
+            where[slots] = True
+        seats = np.zeros(count, np.int64)
+        illegal, closed, games = np.zeros((3, count), bool)
+        num_closed, num_games = _survey(records, self._all if slots is None else slots, seats, illegal, closed, games)
+        opponents = self._opponents(records, names)
+        if slots is not None:
+            # In object arrays, None stands for no value, as in Gymnasium.
+            opponents = _at(slots, opponents)
+        infos: dict[str, Any] = {
+            "action_mask": masks, "_action_mask": where,
+            "seat": seats, "_seat": where,
+            "opponent": opponents, "_opponent": where,
+            "illegal_action": illegal, "_illegal_action": where,
+        }  # fmt: skip
+        for name in (*_SKIPPED, *(("score", *_SKIPPED_GAMES) if self._is_game else ())):
+            infos[name], infos[f"_{name}"] = records[name].astype(np.int64), where
+        if num_closed:
+            facts = _facts_of(records, closed, self._is_game)
+            infos["outcome"], infos["_outcome"] = _columns(_OUTCOME, facts, closed), closed
+            if self._is_game and num_games:
+                numbers = np.where(games, facts[len(_OUTCOME) :], 0)
+                infos["game"], infos["_game"] = _columns(_GAME, numbers, games), games
+        return infos
+
+    def _opponents(self, records: np.ndarray, names: np.ndarray) -> np.ndarray:
+        if len(names) > 1:
+            return names[records["opponent"]]
+        if self._names is None or self._names[0] != names[0]:
+            self._names = (names[0], _constant(self._count, names[0]))
+        return self._names[1]
+
+
+def _at(slots: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """A column of objects with the values of some slots, and None elsewhere."""
+    column = np.empty(len(values), object)
+    column[slots] = values[slots]
+    return column
+
+
+def _columns(names: tuple[str, ...], numbers: np.ndarray, where: np.ndarray) -> dict[str, np.ndarray]:
+    """Rows of numbers by name, each with its mask."""
+    columns = {}
+    for name, column in zip(names, numbers, strict=False):
+        columns[name] = column
+        columns[f"_{name}"] = where
+    return columns
+
+
+def _constant(count: int, value: Any) -> np.ndarray:
+    column = np.empty(count, bool if isinstance(value, bool) else object)
+    column.fill(value)
+    column.flags.writeable = False
+    return column

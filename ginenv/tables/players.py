@@ -1,0 +1,357 @@
+"""The player contract, and a registry of names.
+
+A player turns a batch of views into actions. ``ginenv`` never imports ``agents``: names are registered as
+``"module:attribute"`` and imported when used, as Gymnasium does with its entry points.
+
+A name may carry options: ``search:worlds=128,slack=4``. Two more kinds of names are possible. One is a directory that holds a
+player (a checkpoint, a level), recognised by a marker file in it; the other is ``cmd:PROGRAM ARGUMENTS``, a program that speaks the
+line protocol.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import shlex
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, Protocol, get_args, get_type_hints, runtime_checkable
+
+import numpy as np
+
+from ginenv.errors import GinError, UnknownNameError, must_be, quoted, unknown_name
+
+
+@runtime_checkable
+class Player(Protocol):
+    """A player: a batch of views in, a batch of actions out.
+
+    A player without memory is a pure function of the views: its randomness is their ``luck`` words, mixed with its seed. Results
+    therefore do not depend on how games are batched. A player that learns keeps what it learned per ``slots`` entry. A player
+    that holds a resource, such as a program, has a ``close`` method (see ``close_players``).
+    """
+
+    name: str
+
+    def reset(self, seed: int = 0) -> None:
+        """Drops everything that belongs to games in play and sets a new seed."""
+        ...
+
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        """Chooses an action for every view.
+
+        Args:
+            views: ``VIEW[n]``, each of a seat that is to move; ``views["legal"]`` (or ``view.action_masks``) says what is legal.
+            slots: ``[n]``, the game that each view belongs to, for players that remember; ``None`` if that does not matter.
+
+        Returns:
+            ``int64[n]``, a legal action for each.
+        """
+        ...
+
+    def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
+        """Observes hands that ended, as the final views of its own seat; in these a knocked hand lies open."""
+        ...
+
+
+_CONTRACT = ("name", "reset", "act", "observe_hands")
+
+
+def ask_player(player: Player, views: np.ndarray, slots: np.ndarray) -> np.ndarray:
+    """The actions of a player for some views: ``VIEW[n]`` and ``int64[n]`` to ``int64[n]``; their legality is not checked.
+
+    Raises:
+        GinError: if the answer is not one whole number for each view.
+    """
+    actions = np.asarray(player.act(views, slots))
+    if actions.shape != (len(views),) or actions.dtype.kind not in "iu":
+        raise GinError(
+            f"player {player.name!r} must return {len(views)} whole numbers, not {actions.dtype} {actions.shape}"
+        )
+    return actions.astype(np.int64, copy=False)
+
+
+class BasePlayer:
+    """Base class of most players: a name, a seed, and finished hands ignored."""
+
+    name = "player"
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+
+    def reset(self, seed: int = 0) -> None:
+        """Sets a new seed."""
+        self.seed = seed
+
+    def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
+        """Ignores finished hands."""
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """What is registered: where a player comes from, what it needs, and which arguments are not options.
+
+    ``argument`` is the callable's argument that takes the directory or the program; a registered name has none.
+    """
+
+    target: str
+    extra: str = ""
+    fixed: dict[str, Any] = field(default_factory=dict)
+    argument: str = ""
+
+
+@dataclass(frozen=True)
+class PlayerSpec:
+    """A parsed player name.
+
+    Attributes:
+        text: the name as it was written.
+        kind: the registered name, the marker file of a directory, or ``cmd``.
+        argument: the directory, or the program with its arguments; empty for a registered name.
+        options: the options as they were written, by name.
+    """
+
+    text: str
+    kind: str
+    argument: str = ""
+    options: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_level(self) -> bool:
+        """Whether it names a level, one that ships or one in a directory."""
+        return self.kind == "level.json" or self.kind.startswith("level-")
+
+
+# The group of entry points by which an installed package provides players: ``plain = "my_bots:Plain"``.
+ENTRY_POINTS = "ginenv.tables.players"
+
+_NAMES: dict[str, _Entry] = {}
+_DIRECTORIES: dict[str, _Entry] = {}
+_PROGRAM = _Entry("agents.programs.player:OutsidePlayer", "match", argument="command")
+
+
+def register_player(name: str, target: str, extra: str = "", **fixed: Any) -> None:
+    """Registers a player under a name.
+
+    Args:
+        name: what users write.
+        target: ``"module:attribute"`` of a callable that takes ``seed`` and the player's options as keyword arguments and returns a
+            ``Player``. Options are checked against its signature and annotations (``bool``, ``int``, ``float``, ``str``).
+        extra: the extra of this package that installs what the player needs; the error names it if something is missing.
+        fixed: arguments of the callable that this name fixes; they are not options of the player.
+
+    Raises:
+        GinError: if the name is empty or holds a separator of options or directories, or the target is malformed.
+    """
+    if not isinstance(name, str) or not name.strip() or set(name) & set(":/,=") or name == "cmd":
+        raise GinError(must_be("a player's name", "a word without any of : / , = (and not cmd)", name))
+    if not isinstance(target, str) or not re.fullmatch(r"[\w.]+:\w+", target):
+        raise GinError(must_be(f"player {name!r}: target", "'module:attribute'", target))
+    _NAMES[name] = _Entry(target, extra, fixed)
+
+
+def register_directory(marker: str, target: str, extra: str = "", argument: str = "path") -> None:
+    """Registers a kind of directory that holds a player.
+
+    Args:
+        marker: name of the file that such a directory contains. Where a directory has several markers, the one registered first counts.
+        target: as for ``register_player``.
+        extra: as for ``register_player``.
+        argument: the callable's argument that takes the directory.
+    """
+    _DIRECTORIES[marker] = _Entry(target, extra, argument=argument)
+
+
+@cache
+def _register_installed() -> None:
+    """Registers the players that installed packages provide, under names that are not taken."""
+    for point in entry_points(group=ENTRY_POINTS):
+        if point.name not in _NAMES:
+            _NAMES[point.name] = _Entry(point.value)
+
+
+def player_names() -> list[str]:
+    """All registered names, sorted."""
+    _register_installed()
+    return sorted(_NAMES)
+
+
+def parse_player(text: str) -> PlayerSpec:
+    """Parses a player's name without making the player.
+
+    Raises:
+        UnknownNameError: if nothing of that name is registered, and it is neither a player's directory nor ``cmd:PROGRAM``.
+        GinError: if its options are not written ``key=value``, each once, or no program follows ``cmd:``.
+    """
+    name, _, written = text.partition(":")
+    if not name.strip():
+        # To a file system an empty name is the current directory.
+        raise UnknownNameError(f"{unknown_name('player', text, _NAMES)}, or a player's directory, or cmd:PROGRAM")
+    if name == "cmd" and text != name:
+        if not written.strip():
+            raise GinError(f"{text!r} does not name a program; write cmd:PROGRAM ARGUMENTS as in a shell")
+        return PlayerSpec(text, name, written)
+    if name not in _NAMES:
+        _register_installed()
+    if name in _NAMES:
+        return PlayerSpec(text, name, "", _split_options(text, written))
+    if Path(text).is_dir():
+        return PlayerSpec(text, _marker_in(text), text)
+    if Path(name).is_dir():
+        return PlayerSpec(text, _marker_in(name), name, _split_options(text, written))
+    if Path(name).is_file():
+        raise UnknownNameError(f"player {not_a_directory(name)}")
+    if "/" in name:
+        raise UnknownNameError(f"player {text!r}: there is no such directory")
+    raise UnknownNameError(f"{unknown_name('player', name, _NAMES)}, or a player's directory, or cmd:PROGRAM")
+
+
+def _marker_in(directory: str) -> str:
+    for marker in _DIRECTORIES:
+        if (Path(directory) / marker).is_file():
+            return marker
+    inside = [child.parent for marker in _DIRECTORIES for child in sorted(Path(directory).glob(f"*/{marker}"))]
+    hint = f"; there is one in {inside[0]}" if inside else f"; expected {' or '.join(_DIRECTORIES)} in it"
+    raise UnknownNameError(f"player {directory!r}: that directory holds no player{hint}")
+
+
+def not_a_directory(path: str) -> str:
+    """The message for a file where a player's directory is needed; for a level exported to a file, it says how to import it."""
+    command = f"gin levels import {shlex.quote(path)} DIRECTORY"
+    hint = f"; {command} makes a level's directory of it" if path.endswith(".zip") else ""
+    return f"{quoted(path)} is a file, not a directory that holds a player{hint}"
+
+
+def _split_options(text: str, written: str) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for part in filter(None, written.split(",")):
+        key, separator, value = part.partition("=")
+        if not separator:
+            raise GinError(f"player {text!r}: expected an option such as key=value, got {part!r}")
+        key = key.strip()
+        if key in options:
+            raise GinError(f"player {text!r}: option {key!r} is given twice")
+        options[key] = value.strip()
+    return options
+
+
+def directory_name(spec: str | Path | Player) -> str | Player:
+    """A ``Path`` as text that names the directory, even if a player has the same name; everything else unchanged."""
+    if not isinstance(spec, Path):
+        return spec
+    return str(spec) if "/" in str(spec) else f"./{spec}"
+
+
+def make_player(spec: str | Path | Player, seed: int = 0, **defaults: Any) -> Player:
+    """Makes a player from a name (with options), a directory or ``cmd:PROGRAM``; returns a ``Player`` unchanged.
+
+    Args:
+        spec: what to make.
+        seed: seed of the player's choices.
+        defaults: options for a player that has them, unless ``spec`` sets them.
+
+    Raises:
+        UnknownNameError: if nothing of that name is registered and no such directory exists.
+        GinError: if an option is unknown or has an invalid value, if something the player needs is not installed, or if an object is
+            not a ``Player``.
+    """
+    spec = directory_name(spec)
+    if not isinstance(spec, str):
+        if not callable(getattr(spec, "act", None)):
+            raise GinError(f"expected a player's name, a directory, cmd:PROGRAM or a Player, got {spec!r}")
+        if isinstance(spec, type):
+            raise GinError(
+                f"expected a Player, got the class {spec.__name__}; give an object of it, such as {spec.__name__}()"
+            )
+        if missing := [part for part in _CONTRACT if not hasattr(spec, part)]:
+            raise GinError(f"a Player needs {', '.join(_CONTRACT)}; {spec!r} has no {' and no '.join(missing)}")
+        return spec
+    parsed = parse_player(spec)
+    entry = _PROGRAM if parsed.kind == "cmd" else {**_NAMES, **_DIRECTORIES}[parsed.kind]
+    given = {entry.argument: parsed.argument} if entry.argument else entry.fixed
+    module, _, attribute = entry.target.partition(":")
+    try:
+        loaded = importlib.import_module(module)
+        if not hasattr(loaded, attribute):
+            raise GinError(f"player {parsed.text!r}: there is no {attribute} in {module}")
+        factory = getattr(loaded, attribute)
+        options = _read_options(parsed, factory, given)
+        known = inspect.signature(factory).parameters if defaults else {}
+        options = {name: value for name, value in defaults.items() if name in known} | options
+        player = factory(seed=seed, **given, **options)
+    except ImportError as error:
+        raise _not_installed(parsed, entry, error) from None
+    if not entry.argument:
+        player.name = spec
+    elif parsed.options:
+        # As with registered names: two players of one directory are told apart by their options.
+        player.name += parsed.text.removeprefix(parsed.argument)
+    return player
+
+
+def _read_options(spec: PlayerSpec, factory: Callable[..., Player], given: dict[str, Any]) -> dict[str, Any]:
+    """The options as values of the types that the factory's annotations name; a factory checks its ``**options`` itself."""
+    if not spec.options:
+        return {}
+    parameters = inspect.signature(factory).parameters
+    types = get_type_hints(factory.__init__ if isinstance(factory, type) else factory)
+    known = [name for name, one in parameters.items() if one.kind != one.VAR_KEYWORD and name not in (*given, "seed")]
+    is_open = len(known) < len(parameters) and any(one.kind == one.VAR_KEYWORD for one in parameters.values())
+    values: dict[str, Any] = {}
+    for name, text in spec.options.items():
+        if name not in known and (not is_open or name in parameters):
+            what = unknown_name("option", name, known) if known else f"unknown option {name!r}; this player has none"
+            raise GinError(f"player {spec.text!r}: {what}")
+        values[name] = _read_value(f"player {spec.text!r}: option {name}", text, types.get(name))
+    return values
+
+
+_WORDS: dict[Any, str] = {bool: "true or false", int: "a whole number", float: "a number"}
+
+
+def _read_value(name: str, text: str, annotation: Any) -> Any:
+    """The value of an option's text; if several types are possible, the first of bool, int, float and str that fits."""
+    types = get_args(annotation) or (annotation,)
+    is_open = not {*types} & {bool, int, float, str}
+    for kind in (bool, int, float, str):
+        if not is_open and kind not in types:
+            continue
+        try:
+            return {"true": True, "false": False}[text.lower()] if kind is bool else kind(text)
+        except (KeyError, ValueError):
+            continue
+    raise GinError(must_be(name, " or ".join(_WORDS[kind] for kind in types if kind in _WORDS), text))
+
+
+def close_players(players: Iterable[Player]) -> None:
+    """Calls ``close`` on the players that have one; a player may be used again afterwards."""
+    for player in players:
+        close = getattr(player, "close", None)
+        if callable(close):
+            close()
+
+
+def _not_installed(spec: PlayerSpec, entry: _Entry, error: ImportError) -> GinError:
+    missing = error.name or str(error)
+    advice = f"; pip install 'ginenv[{entry.extra}]' brings it" if entry.extra else ""
+    return GinError(f"player {spec.text!r} needs {missing}, which is not installed{advice}")
+
+
+for _name in ("random", "easy", "simple", "formula", "camper", "knocker", "style"):
+    register_player(_name, f"agents.bots.heuristics:make_{_name}")
+register_player("hints", "agents.bots.heuristics:HintFollower")
+register_player("openspiel-simple", "agents.bots.engine_adapters:OpenSpielSimple", "openspiel")
+register_player("rlcard-novice", "agents.bots.engine_adapters:RlcardNovice", "rlcard")
+register_player("network", "agents.network.player:make_network", "agents")
+register_player("search", "agents.search:make_search", "agents")
+register_player("population", "agents.bots.population:PopulationPlayer")
+for _number in range(1, 5):
+    register_player(f"level-{_number}", "agents.levels.player:make_level", "agents", level=_number)
+# A level's directory is also a checkpoint's, so its marker is registered first.
+register_directory("level.json", "agents.levels.player:make_level", "agents", argument="level")
+register_directory("checkpoint.json", "agents.network.player:load_network", "agents")
+register_directory("onnx.json", "agents.network.onnx_player:load_onnx", "onnx")
