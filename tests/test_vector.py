@@ -11,7 +11,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
-from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 import ginenv
@@ -49,6 +49,57 @@ def test_it_is_a_list_of_single_environments(name: str, mode: str) -> None:
             one = (None, envs.reset()[1])
             several.reset()
     assert ends > 20 and illegal > 0
+
+
+@pytest.mark.parametrize("mode", [*MODES, "disabled"])
+@pytest.mark.parametrize("name", KINDS)
+def test_some_tables_are_reset_as_in_a_list_of_single_environments(name: str, mode: str) -> None:
+    """With and without seeds and options; without autoreset, where episodes are over, otherwise anywhere."""
+    options = {"opponent": "knocker", "rules": "ht1", "reward": "points"}
+    envs: Any = gym.make_vec(name, num_envs=5, autoreset_mode=mode, **options)
+    mode = envs.metadata["autoreset_mode"]
+    several = SyncVectorEnv([lambda: KINDS[name](**options)] * 5, autoreset_mode=mode)
+    one, other = envs.reset(seed=5), several.reset(seed=5)
+    rng = np.random.default_rng(0)
+    resets = 0
+    for step in range(300):
+        legal = envs.action_masks()
+        one, other = envs.step(legal.argmax(axis=1)), several.step(legal.argmax(axis=1))
+        assert_same(dict(zip("ordti", one, strict=True)), dict(zip("ordti", other, strict=True)))
+        over = one[2] if mode is AutoresetMode.DISABLED else rng.random(5) < 0.02
+        if over.any():
+            how = {"seed": [None, step, 7, None, step], "options": {"seat": step % 2}} if step % 2 else {}
+            given = {"reset_mask": over} | how.pop("options", {})
+            one, other = envs.reset(options=given, **how), several.reset(options=dict(given), **how)
+            assert_same(one[0], other[0])
+            assert_same(one[1], other[1])
+            resets += 1
+    assert resets > 15
+
+
+def test_without_autoreset_a_step_needs_a_reset() -> None:
+    envs = ginenv.HandVectorEnv(3, "simple", autoreset_mode="disabled")
+    envs.reset(seed=0)
+    done = np.zeros(3, bool)
+    while not done.any():
+        rows, _, done, _, _ = envs.step(envs.action_masks().argmax(axis=1))
+    with pytest.raises(ResetNeeded, match=f": {np.flatnonzero(done)[0]}$"):
+        envs.step(np.zeros(3, int))
+    again, _ = envs.reset(options={"reset_mask": done})
+    assert np.array_equal(again[~done], rows[~done]) and not np.array_equal(again[done], rows[done])
+    envs.step(envs.action_masks().argmax(axis=1))
+
+
+@pytest.mark.parametrize("mask", [[True, False], np.ones(3, bool), np.array([1, 0]), np.zeros(2, bool), None])
+def test_a_bad_reset_mask_is_refused_and_changes_nothing(mask: Any) -> None:
+    envs = ginenv.HandVectorEnv(2, "random")
+    with pytest.raises(ResetNeeded):
+        envs.reset(options={"reset_mask": np.array([True, False])})
+    envs.reset(seed=1)
+    before = envs.views
+    with pytest.raises(GinError, match=r"reset_mask.* 2 truth values"):
+        envs.reset(options={"reset_mask": mask})
+    assert (envs.views == before).all()
 
 
 def test_gymnasiums_own_processes_play_what_its_list_plays() -> None:

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
+from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Discrete
 from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -26,8 +27,11 @@ from ginenv.tables.players import Player, close_players
 from ginenv.tables.tables import TableBatch, TableOptions, check_arguments
 from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
 
-_MODES = {"same_step": AutoresetMode.SAME_STEP, "next_step": AutoresetMode.NEXT_STEP}
-
+_MODES = {
+    "same_step": AutoresetMode.SAME_STEP,
+    "next_step": AutoresetMode.NEXT_STEP,
+    "disabled": AutoresetMode.DISABLED,
+}
 
 _NOTHING = np.empty(0, np.uint8)
 _NO_TABLES = np.empty(0, np.int64)
@@ -67,7 +71,8 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         observation: ``"planes"`` is ``uint8[n, 10, 4, 13]``, ``"flat"`` is ``float32[n, 520]``.
         autoreset_mode: ``"same_step"``: the step that ends an episode returns the first observation of the next, and
             ``info["final_obs"]`` and ``info["final_info"]`` hold the last observation and info of the old one. ``"next_step"``:
-            the step after it begins the next episode, whatever the action.
+            the step after it begins the next episode, whatever the action. ``"disabled"``: the caller resets the tables whose
+            episodes ended, with ``reset(options={"reset_mask": ...})``.
         copy: with ``False``, masks, and observations other than ``"flat"``, are written into the same arrays at every step,
             so a caller must copy what it wants to keep.
         render_mode: ``"ansi"``, ``"rgb_array"`` or None.
@@ -94,7 +99,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         check_whole("num_envs", num_envs, 1)
         if isinstance(autoreset_mode, AutoresetMode):
             names = {mode: name for name, mode in _MODES.items()}
-            autoreset_mode = names.get(autoreset_mode, autoreset_mode.value)
+            autoreset_mode = names[autoreset_mode]
         mode = list(_MODES.values())[check_choice("autoreset_mode", autoreset_mode, tuple(_MODES))]
         if render_mode is not None:
             check_choice("render_mode", render_mode, RENDER_MODES[:2])
@@ -107,7 +112,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.copy = copy
         self._flat = observation == "flat"
-        self._same_step = mode == AutoresetMode.SAME_STEP
+        self._same_step, self._is_disabled = mode == AutoresetMode.SAME_STEP, mode == AutoresetMode.DISABLED
         check_arguments(self, options)
         options.setdefault("reward", self._reward)
         # None is not a valid opponent, as in the single environment; TableBatch would take it for self-play.
@@ -153,25 +158,46 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begins an episode at every table.
+        """Begins an episode at every table, or at some.
 
         Args:
             seed: one number, and table ``i`` gets ``seed + i``; or a list with one seed for each table.
-            options: as for the single environment, the same for all tables.
+            options: as for the single environment, the same for all tables. ``reset_mask``, ``bool[n]``: only the marked tables
+                begin an episode; the others play on, keep their observations, and have no infos.
+
+        Raises:
+            GinError: for an unknown option or an invalid value.
+            ResetNeeded: if only some tables are reset before the first reset, or after a step that was broken off.
         """
+        options = dict(options) if isinstance(options, dict) else options
+        chosen = (
+            self._chosen(options.pop("reset_mask")) if isinstance(options, dict) and "reset_mask" in options else None
+        )
         self._batch.check_options(options)
         is_seeded = self._batch.is_seeded
         seeds = self._seeds(seed)
-        for slot, one in enumerate(seeds):
+        seeded = []
+        for slot in range(self.num_envs) if chosen is None else chosen.tolist():
+            one = seeds[slot]
             if one is not None:
                 self._batch.seed(slot, seeding.np_random(one)[0])
+                seeded.append(slot)
             elif not is_seeded:
                 self._batch.seed(slot, self.np_random)
+        before = self._rows, self._masks
         self._new_buffers()
-        self._batch.reset(
-            self._rows, self._masks, options=options, seeded=[slot for slot, one in enumerate(seeds) if one is not None]
-        )
-        return _observations(self._rows, self._flat), self._infos(self._never)
+        if chosen is not None:
+            self._rows[:], self._masks[:] = before
+        self._batch.reset(self._rows, self._masks, options=options, seeded=seeded, slots=chosen)
+        return _observations(self._rows, self._flat), self._infos(self._never, chosen)
+
+    def _chosen(self, mask: Any) -> np.ndarray:
+        """The tables that ``reset_mask`` marks."""
+        self._batch.check_begun()
+        if not isinstance(mask, np.ndarray) or mask.dtype != bool or mask.shape != (self.num_envs,) or not mask.any():
+            expected = f"an array of {self.num_envs} truth values, at least one of them true"
+            raise GinError(must_be("reset_mask", expected, mask))
+        return np.flatnonzero(mask)
 
     def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
         if seed is None or isinstance(seed, int | np.integer):
@@ -197,9 +223,13 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         Raises:
             IllegalActionError: for an illegal action if ``on_illegal`` is ``"raise"``, and always if ``actions`` is not one whole
                 number for each table.
+            ResetNeeded: before the first reset, and with ``autoreset_mode="disabled"`` if an episode is over.
         """
         batch = self._batch
         batch.take(batch.check_actions(actions))
+        if self._is_disabled and batch.over.any():
+            over = ", ".join(map(str, np.flatnonzero(batch.over)))
+            raise ResetNeeded(f"the episodes at these tables are over; reset them first: {over}")
         self._new_buffers()
         batch.step(self._rows, self._masks)
         done = batch.done.astype(bool)
@@ -213,7 +243,9 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             self._rows = _unheld(self._row_buffers, (self.num_envs, OBSERVATION_SIZE), np.uint8)
             self._masks = _unheld(self._mask_buffers, (self.num_envs, NUM_ACTIONS), np.int8)
 
-    def _infos(self, done: np.ndarray) -> dict[str, Any]:
+    def _infos(self, done: np.ndarray, chosen: np.ndarray | None = None) -> dict[str, Any]:
+        if chosen is not None:
+            return self._reporter.report_some(self._batch, self._masks, chosen)
         ended = np.nonzero(done)[0] if self._same_step else _NO_TABLES
         # The function passed here holds no reference to the environment, so keeping infos does not keep the environment alive.
         return self._reporter.report(self._batch, self._masks, ended, partial(_observations, flat=self._flat))

@@ -285,6 +285,14 @@ class Reporter:
             names |= _OF_FINALS
         return LazyInfo({"action_mask": masks, "_action_mask": self._everywhere}, names, make)
 
+    def report_some(self, batch: TableBatch, masks: np.ndarray, slots: np.ndarray) -> dict[str, Any]:
+        """The ``info`` of some tables (``slots``) alone; nothing for the others."""
+        records, marked = np.zeros(self._count, INFO), np.zeros_like(masks)
+        marked[slots] = masks[slots]
+        for name in INFO.names or ():
+            records[name][slots] = batch.tables[name][slots]
+        return self._info(records, marked, batch.names, slots)
+
     def _final(
         self, finals: np.ndarray, observations: np.ndarray, names: np.ndarray, ended: np.ndarray
     ) -> dict[str, Any]:

@@ -376,9 +376,9 @@ def answer(states, slots, count, actions):
 
 
 @kernel
-def begin_all(states, tables):
-    """Deals the next episode at every table."""
-    for i in range(states.shape[0]):
+def begin(states, tables, slots):
+    """Deals the next episode at some tables."""
+    for i in slots:
         t = tables[i]
         _clear(t)
         t.reward = 0.0

@@ -42,7 +42,7 @@ from ginenv.tables.kernels import (
     TABLE,
     TELL,
     answer,
-    begin_all,
+    begin,
     collect_waiting,
     first_illegal,
     play,
@@ -224,6 +224,7 @@ class TableBatch:
         masks: np.ndarray,
         options: dict[str, Any] | None = None,
         seeded: Sequence[int] = (),
+        slots: np.ndarray | None = None,
     ) -> None:
         """Begins an episode at every table; writes the learner's first observations and masks to ``rows`` and ``masks``.
 
@@ -234,19 +235,21 @@ class TableBatch:
                 or ``dealer`` (a seat), ``seat`` (the learner's, for this episode). If an episode ends before the learner's first
                 move, another is dealt. It keeps that ``seat``, but the deal and the starter are new.
             seeded: the tables that got a seed: their opponents forget (memory ``"env"``). If these are all, the opponents are reset too.
+            slots: only these tables; all if omitted.
 
         Raises:
             GinError: for an unknown option or an invalid value.
         """
         checked = self.check_options(options)
+        slots = self._all if slots is None else slots
         if len(seeded) == self.num_tables:
             for player in self.players:
                 player.reset(0)
         if seeded and self.memory == "env":
             self._forget(np.asarray(seeded, np.int64))
-        begin_all(self.states, self.tables)
-        self._impose(*checked)
-        self._play(False, rows, masks)
+        begin(self.states, self.tables, slots)
+        self._impose(*checked, slots)
+        self._play(False, rows, masks, slots)
 
     def check_options(self, options: dict[str, Any] | None) -> tuple[list[int] | None, int | None, int | None]:
         """The deck, the starter and the learner's seat that the options of ``reset`` ask for.
@@ -272,14 +275,15 @@ class TableBatch:
             deck = check_deck(deck, self.rules.ranks, self.rules.suits)
         return deck, starter, seats.get("seat")
 
-    def _impose(self, deck: list[int] | None, starter: int | None, seat: int | None) -> None:
+    def _impose(self, deck: list[int] | None, starter: int | None, seat: int | None, slots: np.ndarray) -> None:
         """Replaces the deal, the starter or the seat that the key gave by those given."""
         if seat is not None:
-            self.tables["seat"] = seat
-            self.tables["seat_given"] = 1
+            self.tables["seat"][slots] = seat
+            self.tables["seat_given"][slots] = 1
         if deck is None and starter is None:
             return
-        for state in self.states:
+        for slot in slots:
+            state = self.states[slot]
             if deck is not None:
                 state["deck"][: len(deck)] = deck
             deal(state, int(state["starter"]) if starter is None else starter)
@@ -291,8 +295,7 @@ class TableBatch:
             ResetNeeded: before the first reset.
             IllegalActionError: if they are not one whole number for each table.
         """
-        if not self.is_seeded:
-            raise ResetNeeded("step is called before reset; call reset first")
+        self.check_begun()
         expected = f"actions must be {self.num_tables} whole numbers, one for each environment"
         try:
             actions = np.asarray(actions)
@@ -301,6 +304,13 @@ class TableBatch:
         if actions.shape != (self.num_tables,) or actions.dtype.kind not in "iu":
             raise IllegalActionError(f"{expected}, not {actions.dtype} {actions.shape}")
         return actions
+
+    def check_begun(self) -> None:
+        """Raises ``ResetNeeded`` before the first reset, and after a step or reset that an error or interrupt cut short."""
+        if not self.is_seeded:
+            raise ResetNeeded("no episode has begun; call reset first")
+        if not self._is_whole:
+            raise ResetNeeded("the last step or reset was broken off while opponents were asked; call reset first")
 
     def take(self, actions: np.ndarray | int) -> None:
         """Sets the learner's next actions; where an illegal one is an error, none of them is played.
@@ -311,8 +321,7 @@ class TableBatch:
             ResetNeeded: after a step or a reset that an opponent's error or an interrupt cut short.
             IllegalActionError: names the first illegal action and lists what is legal.
         """
-        if not self._is_whole:
-            raise ResetNeeded("the last step or reset was broken off while opponents were asked; call reset first")
+        self.check_begun()
         self.actions[:] = actions
         if not self.strict:
             return
@@ -324,11 +333,11 @@ class TableBatch:
 
     def step(self, rows: np.ndarray, masks: np.ndarray) -> None:
         """Plays the actions taken; writes observations and masks to ``rows`` and ``masks``."""
-        self._play(True, rows, masks)
+        self._play(True, rows, masks, self._all)
 
-    def _play(self, acts: bool, rows: np.ndarray, masks: np.ndarray) -> None:
+    def _play(self, acts: bool, rows: np.ndarray, masks: np.ndarray, slots: np.ndarray) -> None:
         self._is_whole = False
-        waiting = play(*self._place(), self._all, self.num_tables, acts, rows, masks)
+        waiting = play(*self._place(), slots, len(slots), acts, rows, masks)
         if waiting:
             self._serve(waiting, rows, masks)
         self._is_whole = True
