@@ -15,7 +15,7 @@ import pytest
 import ginenv
 from agents.play.store import Home, default_home
 from agents.reports.terminal import this_command
-from ginenv.engine.engine import jit
+from ginenv.engine import jit
 from ginenv.engine.jit import sources_of
 from ginenv.errors import GinError
 
