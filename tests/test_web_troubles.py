@@ -246,7 +246,7 @@ def test_work_on_all_hands_is_shown_as_it_goes(guest):
         assert go_on.wait(60)
         return 1
 
-    job = jobs.job(("all", "Ann"), work)
+    job = jobs.job(("all", "Ann"), "Ann", work)
     while not job.total:
         pass
     shown = ann.get("/mistakes")

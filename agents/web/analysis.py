@@ -21,7 +21,6 @@ from agents.web.form_fields import seed_of
 from agents.web.jobs import Job
 from agents.web.lobby import opponents
 from agents.web.pages import page, table_picture
-from agents.web.replay_pages import Watched
 from agents.web.request import Asked
 from ginenv.engine.actions import action_name
 from ginenv.engine.cards import mask_of, parse_cards
@@ -71,9 +70,8 @@ class _Hand:
             self.names, self.seat = stored.names, stored.seat
             self.page = f"/analysis?game={self.game}"
         else:
-            watched: Watched = asked.app.state.subjects
             number = asked.number("subject")
-            subject = watched.get(number)
+            subject = asked.seat.subjects.get(number)
             hands, self.names = subject.hands, subject.names
             self.page = f"/analysis?subject={number}"
         self.hands = len(hands)
@@ -85,12 +83,10 @@ class _Hand:
 
     def job(self, asked: Asked) -> Job:
         """The job that analyses it."""
-        home = asked.house.home
+        home, jobs, name = asked.house.home, asked.app.state.jobs, asked.seat.name
         if self.game:
-            return asked.app.state.jobs.job(
-                self.key, lambda tell: analysed(home, self.game, self.number, analyst(), tell)
-            )
-        return asked.app.state.jobs.job(self.key, lambda tell: analyst().hand(self.hand, self.number, progress=tell))
+            return jobs.job(self.key, name, lambda tell: analysed(home, self.game, self.number, analyst(), tell))
+        return jobs.job(self.key, name, lambda tell: analyst().hand(self.hand, self.number, progress=tell))
 
 
 def analysis(asked: Asked) -> Response:
@@ -256,7 +252,7 @@ def _luck_chart(found: HandAnalysis, points: bool) -> Markup:
 
 
 def _subject(asked: Asked, subject: Subject) -> Response:
-    return asked.go(f"/analysis?subject={asked.app.state.subjects.add(subject)}")
+    return asked.go(f"/analysis?subject={asked.seat.subjects.add(subject)}")
 
 
 def analyse_text(asked: Asked) -> Response:
@@ -379,5 +375,5 @@ def analyse_all(asked: Asked) -> Response:
     known = jobs.known(("all", name))
     if known is not None and known.over:
         jobs.forget(("all", name))
-    jobs.job(("all", name), lambda tell: analyse_games(home, name, analyst(), tell))
+    jobs.job(("all", name), name, lambda tell: analyse_games(home, name, analyst(), tell), stays=True)
     return asked.go("/mistakes")

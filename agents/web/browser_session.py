@@ -12,6 +12,7 @@ from agents.play.moves import count
 from agents.play.session import Session
 from agents.play.store import Home, PlayerFile
 from agents.web.form_fields import whole
+from agents.web.replay_pages import Watched
 from ginenv.engine.actions import KNOCK, STOCK
 from ginenv.engine.cards import card_name, parse_card
 from ginenv.errors import GinError
@@ -32,6 +33,8 @@ _MOVES = (
     "gin later",
     "next",
 )
+# More than several windows of one player ask for at once.
+_MAX_REQUESTS = 8
 _BEHIND = "This window was behind: the game has gone on meanwhile (in another window, perhaps). Nothing was played; here is the table."
 
 
@@ -43,6 +46,9 @@ class Seat:
 
     Attributes:
         lock: held by the request that is being answered.
+        queue: how many requests may be answered or wait for the lock.
+        watched: games that the player watches or steps through.
+        subjects: hands to analyse that are not stored.
         told: what both sides did since the person's last move.
         said: sentences to show once, as pairs of a kind (``warning`` or ``plain``) and words.
         asked: the card about whose discard the person is asked whether to knock instead, or None.
@@ -53,6 +59,8 @@ class Seat:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.lock = threading.RLock()
+        self.queue = threading.BoundedSemaphore(_MAX_REQUESTS)
+        self.watched, self.subjects = Watched(), Watched()
         self.said: list[tuple[str, str]] = []
         self._clear()
 
@@ -297,6 +305,7 @@ class House:
         if seat is not None:
             with seat.lock:
                 seat.session.close()
+                seat.watched.close()
 
     def close(self) -> None:
         """Closes all seats."""

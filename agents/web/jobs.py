@@ -11,6 +11,14 @@ from typing import Any
 from ginenv.errors import GinError
 
 _MOST_KEPT = 64
+# How many jobs of one person work at the same time; the others wait.
+_AT_ONCE = 2
+# A job ends when nobody has asked for it for so many seconds: its page asks several times in that time.
+_PATIENCE = 60.0
+
+
+class _AbandonedError(Exception):
+    """Nobody waits for a job any more."""
 
 
 class Job:
@@ -22,19 +30,33 @@ class Job:
         result: what came of it, once it is over.
         error: why nothing came of it; empty if there was no error.
         over: whether it is over.
+        abandoned: whether it ended because nobody waited for it.
+        asked: when somebody asked for it last.
     """
 
-    def __init__(self, work: Callable[[Callable[[int, int], None]], Any]) -> None:
-        self.done, self.total, self.error, self.over = 0, 0, "", False
-        self._began = time.monotonic()
+    def __init__(
+        self,
+        work: Callable[[Callable[[int, int], None]], Any],
+        slot: threading.Semaphore | None = None,
+        stays: bool = True,
+    ) -> None:
+        self.done, self.total, self.error, self.over, self.abandoned = 0, 0, "", False, False
+        self._began = self.asked = time.monotonic()
         self.result: Any = None
-        self._work = work
+        self._work, self._slot, self._stays = work, slot or threading.Semaphore(), stays
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
         try:
-            self.result = self._work(self._tell)
+            while not self._slot.acquire(timeout=0.5):
+                self._check()
+            try:
+                self.result = self._work(self._tell)
+            finally:
+                self._slot.release()
+        except _AbandonedError:
+            self.abandoned = True
         except (GinError, OSError) as error:
             self.error = str(error)
         except BaseException as error:
@@ -45,6 +67,11 @@ class Job:
 
     def _tell(self, done: int, total: int) -> None:
         self.done, self.total = done, total
+        self._check()
+
+    def _check(self) -> None:
+        if not self._stays and time.monotonic() - self.asked > _PATIENCE:
+            raise _AbandonedError
 
     @property
     def seconds(self) -> float:
@@ -62,16 +89,28 @@ class Jobs:
 
     def __init__(self) -> None:
         self._jobs: OrderedDict[Hashable, Job] = OrderedDict()
+        self._slots: dict[str, threading.Semaphore] = {}
         self._lock = threading.Lock()
 
-    def job(self, key: Hashable, work: Callable[[Callable[[int, int], None]], Any]) -> Job:
-        """The job of a key, begun at the first call; ``work`` gets a function to which it reports its progress."""
+    def job(
+        self, key: Hashable, person: str, work: Callable[[Callable[[int, int], None]], Any], stays: bool = False
+    ) -> Job:
+        """The job of a key, begun at the first call.
+
+        Args:
+            key: of the job.
+            person: who waits for it.
+            work: gets a function to which it reports its progress.
+            stays: whether it goes on when nobody asks for it any more.
+        """
         with self._lock:
-            if key not in self._jobs:
-                self._jobs[key] = Job(work)
+            if key not in self._jobs or self._jobs[key].abandoned:
+                slot = self._slots.setdefault(person, threading.Semaphore(_AT_ONCE))
+                self._jobs[key] = Job(work, slot, stays)
                 while len(self._jobs) > _MOST_KEPT:
                     self._jobs.popitem(last=False)
             self._jobs.move_to_end(key)
+            self._jobs[key].asked = time.monotonic()
             return self._jobs[key]
 
     def known(self, key: Hashable) -> Job | None:

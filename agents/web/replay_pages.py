@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
+import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,8 +19,8 @@ from ginenv.tables.players import Player, close_players, make_player
 _SLOTS = np.zeros(1, np.int64)
 # The number of games kept while they are watched; the one viewed longest ago is dropped first.
 _MOST_WATCHED = 8
-# No game has this many steps.
-_FURTHEST = 1_000_000
+# How long agents play on for one request, in seconds; the page then shows how far they have come.
+MAX_SECONDS = 2.0
 
 
 class Moment(NamedTuple):
@@ -55,22 +55,31 @@ class Steps:
         self.names = names
         self.match = match
 
-    def more(self) -> bool:
-        """Adds the next action or hand; returns whether there was one."""
-        return False
+    @property
+    def is_over(self) -> bool:
+        """Whether all of it has been played."""
+        return True
+
+    def more(self) -> None:
+        """Adds the next action or hand."""
+
+    def _play_until(self, reached: Callable[[], bool]) -> None:
+        until = time.monotonic() + MAX_SECONDS
+        while not (reached() or self.is_over):
+            self.more()
+            if time.monotonic() > until:
+                break
 
     def moment(self, at: int) -> Moment:
-        """A moment by its number; the last one if there are fewer."""
-        at = min(max(at, 0), _FURTHEST)
+        """A moment by its number; the last one that is known if there are fewer."""
         # One moment further, so that the next action is known.
-        while self._count() <= at + 1 and self.more():
-            pass
-        at = min(at, self._count() - 1)
+        self._play_until(lambda: self._count() > at + 1)
+        at = max(min(at, self._count() - (1 if self.is_over else 2)), 0)
         played = at
         for number, hand in enumerate(self.hands, 1):
             if played <= len(hand.history):
                 action = hand.history[played] if played < len(hand.history) else None
-                return Moment(at, number, hand.after(played), action, at == self._count() - 1)
+                return Moment(at, number, hand.after(played), action, self.is_over and at == self._count() - 1)
             played -= len(hand.history) + 1
         raise AssertionError("a moment is within its game")
 
@@ -79,8 +88,7 @@ class Steps:
 
     def start_of(self, number: int) -> int:
         """The moment at which a hand is dealt; the last moment if there is no such hand."""
-        while len(self.hands) < number <= _FURTHEST and self.more():
-            pass
+        self._play_until(lambda: len(self.hands) >= number)
         if number > len(self.hands):
             return self._count() - 1
         return sum(len(hand.history) + 1 for hand in self.hands[: max(number, 1) - 1])
@@ -122,7 +130,13 @@ class WatchedGame(Steps):
             self.close()
             raise
 
-    def more(self) -> bool:
+    @property
+    def is_over(self) -> bool:
+        """Whether the game has ended."""
+        assert self.match is not None
+        return self.match.is_over
+
+    def more(self) -> None:
         """Lets the agent that is to move play, or deals the next hand."""
         match = self.match
         assert match is not None
@@ -132,12 +146,9 @@ class WatchedGame(Steps):
             if match.hand.is_over:
                 for seat, player in enumerate(self.players):
                     player.observe_hands(match.played[-1].view(seat), _SLOTS)
-        elif match.is_over:
-            return False
         else:
             match.next_hand()
         self.hands = [*match.played, *([] if match.hand.is_over else [match.hand])]
-        return True
 
     def close(self) -> None:
         """Ends the agents' programs, if they have any."""
@@ -145,23 +156,21 @@ class WatchedGame(Steps):
 
 
 class Watched:
-    """Games that are viewed but not stored, by number; whoever advances one holds the lock."""
+    """One player's games that are viewed but not stored, by number; used under the lock of the player's seat."""
 
     def __init__(self) -> None:
         self._games: OrderedDict[int, Any] = OrderedDict()
         self._number = 0
-        self.lock = threading.RLock()
 
     def add(self, game: Any) -> int:
         """Keeps a game; returns its number."""
-        with self.lock:
-            self._number += 1
-            self._games[self._number] = game
-            while len(self._games) > _MOST_WATCHED:
-                _, old = self._games.popitem(last=False)
-                if isinstance(old, WatchedGame):
-                    old.close()
-            return self._number
+        self._number += 1
+        self._games[self._number] = game
+        while len(self._games) > _MOST_WATCHED:
+            _, old = self._games.popitem(last=False)
+            if isinstance(old, WatchedGame):
+                old.close()
+        return self._number
 
     def get(self, number: int) -> Any:
         """A game by its number.
@@ -169,11 +178,10 @@ class Watched:
         Raises:
             GinError: if it is not kept (any more).
         """
-        with self.lock:
-            if number not in self._games:
-                raise GinError("this game is not kept any more; begin another")
-            self._games.move_to_end(number)
-            return self._games[number]
+        if number not in self._games:
+            raise GinError("this game is not kept any more; begin another")
+        self._games.move_to_end(number)
+        return self._games[number]
 
     def close(self) -> None:
         """Ends the programs of all games."""

@@ -16,13 +16,12 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.sessions import SessionMiddleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from agents.web.browser_session import House
 from agents.web.jobs import Jobs
 from agents.web.pages import STATIC, static_file
-from agents.web.replay_pages import Watched
 from agents.web.request import Asked
 from agents.web.safety import LONGEST_BODY, Guard
 from ginenv.errors import GinError
@@ -71,10 +70,16 @@ def _answer(asked: Asked, name: str) -> Response:
             seat = asked.seat
         except GinError:
             return asked.go("/players")
-        with seat.lock:
-            # From now on this browser belongs to this player, whoever else plays in another one.
-            asked.remember(seat)
-            return _handled(asked, handler)
+        # Requests that wait for their turn hold threads, which other players need.
+        if not seat.queue.acquire(blocking=False):
+            return PlainTextResponse("Too much was asked at once; try again in a moment.\n", 429)
+        try:
+            with seat.lock:
+                # From now on this browser belongs to this player, whoever else plays in another one.
+                asked.remember(seat)
+                return _handled(asked, handler)
+        finally:
+            seat.queue.release()
     return _handled(asked, handler)
 
 
@@ -165,7 +170,6 @@ def make_app(
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         yield
         house.close()
-        app.state.watched.close()
 
     routes = [Route("/static/{name}", _static)]
     for path, handlers in _PAGES.items():
@@ -186,5 +190,5 @@ def make_app(
         lifespan=lifespan,
     )
     app.state.house, app.state.runs, app.state.ready = house, runs, None
-    app.state.watched, app.state.subjects, app.state.jobs = Watched(), Watched(), Jobs()
+    app.state.jobs = Jobs()
     return app

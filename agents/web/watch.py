@@ -18,7 +18,7 @@ from agents.web.belief_map import belief_map
 from agents.web.form_fields import seed_of, whole
 from agents.web.lobby import opponents
 from agents.web.pages import page, table_picture
-from agents.web.replay_pages import Moment, Steps, Watched, WatchedGame, steps_of_record
+from agents.web.replay_pages import Moment, Steps, WatchedGame, steps_of_record
 from agents.web.request import Asked
 from agents.web.view_model import sheet_values
 from ginenv.engine.rules import PRESETS
@@ -91,11 +91,9 @@ def watch(asked: Asked) -> Response:
     options = asked.seat.session.options
     if not number:
         return _watch_form(asked, {"first": "network", "second": options.opponent, "rules": options.rules})
-    watched: Watched = asked.app.state.watched
-    with watched.lock:
-        steps = watched.get(number)
-        running = bool(asked.query.get("run"))
-        shown = _shown(steps, _at(asked, steps), f"/watch?game={number}", running, can_run=True)
+    steps = asked.seat.watched.get(number)
+    running = bool(asked.query.get("run"))
+    shown = _shown(steps, _at(asked, steps), f"/watch?game={number}", running, can_run=True)
     if asked.htmx:
         return HTMLResponse(page("steps_part.html", s=shown))
     rules = options.rules if steps.match is None else variation(steps.match.rules)
@@ -122,7 +120,7 @@ def begin(asked: Asked) -> Response:
     except (GinError, OSError) as error:
         asked.seat.say(f"This game cannot begin: {error}", "warning")
         return _watch_form(asked, form, 400)
-    return asked.go(f"/watch?game={asked.app.state.watched.add(game)}&at=0")
+    return asked.go(f"/watch?game={asked.seat.watched.add(game)}&at=0")
 
 
 def records(asked: Asked) -> Response:
@@ -162,9 +160,7 @@ def replay(asked: Asked) -> Response:
     """One of the player's records, or one sent as text."""
     if asked.query.get("game"):
         number = asked.number("game")
-        watched: Watched = asked.app.state.watched
-        with watched.lock:
-            return _replayed(asked, watched.get(number), f"/replay?game={number}")
+        return _replayed(asked, asked.seat.watched.get(number), f"/replay?game={number}")
     number = asked.number("record")
     _, record = asked.seat.session.record(str(number))
     return _replayed(asked, steps_of_record(record), f"/replay?record={number}")
@@ -185,4 +181,4 @@ def replay_text(asked: Asked) -> Response:
     except GinError as error:
         asked.seat.say(f"This record cannot be played again: {error}", "warning")
         return _records(asked, text, 400)
-    return asked.go(f"/replay?game={asked.app.state.watched.add(steps)}&at=0")
+    return asked.go(f"/replay?game={asked.seat.watched.add(steps)}&at=0")

@@ -1,0 +1,124 @@
+"""Several people at one server: the work of one bounds nobody else's, and ends."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+
+import pytest
+from starlette.testclient import TestClient
+
+from agents.web import jobs, replay_pages
+from ginenv.tables.players import make_player
+from tests.support.web_scenes import ADDRESS, TOKEN, Guest, plain
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+class Slow:
+    """Plays as ``formula`` does, but waits first for an event and then for a while."""
+
+    name = "slow"
+
+    def __init__(self) -> None:
+        self.begun, self.go_on, self.formula = threading.Event(), threading.Event(), make_player("formula")
+
+    def act(self, views, slots=None):
+        self.begun.set()
+        assert self.go_on.wait(60)
+        time.sleep(0.05)
+        return self.formula.act(views, slots)
+
+    def observe_hands(self, views, slots=None):
+        pass
+
+
+def test_others_are_answered_while_a_slow_game_is_watched_and_its_work_is_bounded(guest, monkeypatch):
+    monkeypatch.setattr(replay_pages, "MAX_SECONDS", 0.3)
+    ann: Guest = guest()
+    assert "Ann is at the table" in ann.get("/")
+    bob = TestClient(ann.client.app, base_url=ADDRESS)
+    bob.get(f"/?token={TOKEN}")
+    bob.post("/players", data={"do": "create", "name": "Bob"})
+    assert bob.post("/new", data={"sure": "1"}).status_code == 200
+    fields = {"first": "formula", "second": "formula", "rules": "eaai", "seed": "3"}
+    for client in (ann.client, bob):
+        assert client.post("/watch", data=fields).status_code == 200
+    slow = Slow()
+    ann.seat.watched.get(1).players = [slow, slow]
+    found: list[str] = []
+    watching = threading.Thread(target=lambda: found.append(ann.get("/watch?game=1&at=999999")))
+    watching.start()
+    try:
+        assert slow.begun.wait(60)
+        assert 'id="table"' in bob.get("/table").text
+        assert "hand 1, step 6" in plain(bob.get("/watch?game=1&at=5").text)
+        assert "Analysis" in bob.get("/analysis").text and watching.is_alive()
+    finally:
+        slow.go_on.set()
+        watching.join(60)
+    (step,) = re.findall(r"hand 1, step (\d+)", plain(found[0]))
+    assert 1 <= int(step) <= 10 and 'id="step-on"' in found[0], "the page shows how far it has come, and goes on"
+
+
+def test_a_watched_game_is_its_players_own(guest):
+    ann: Guest = guest()
+    ann.post("/watch", first="simple", second="formula", rules="eaai", seed="3")
+    ann.post("/players", do="create", name="Bob")
+    assert ann.client.get("/watch?game=1").status_code == 400
+
+
+def test_one_player_holds_few_threads(guest):
+    ann: Guest = guest()
+    taken = 0
+    while ann.seat.queue.acquire(blocking=False):
+        taken += 1
+    assert 2 <= taken <= 20 and ann.client.get("/").status_code == 429
+    ann.seat.queue.release()
+    assert ann.client.get("/").status_code == 200
+
+
+def wait_for(what, seconds: float = 30) -> bool:
+    until = time.monotonic() + seconds
+    while not what() and time.monotonic() < until:
+        time.sleep(0.01)
+    return what()
+
+
+def test_work_that_nobody_waits_for_ends_and_begins_again_when_it_is_asked_for(monkeypatch):
+    monkeypatch.setattr(jobs, "_PATIENCE", 0.1)
+    kept, ended = jobs.Jobs(), threading.Event()
+
+    def work(tell):
+        while not ended.is_set():
+            time.sleep(0.01)
+            tell(0, 1)
+        return "done"
+
+    first = kept.job("hand", "Ann", work)
+    assert wait_for(lambda: first.over) and first.result is None
+    stays = kept.job("all", "Ann", work, stays=True)
+    ended.set()
+    assert kept.job("hand", "Ann", work) is not first
+    assert stays.wait(30) and stays.result == "done"
+    assert wait_for(lambda: kept.job("hand", "Ann", work).result == "done")
+
+
+def test_a_persons_work_waits_for_its_turn_and_for_nobody_elses():
+    kept, go_on = jobs.Jobs(), threading.Event()
+    begun: list[str] = []
+
+    def work(name):
+        def run(tell):
+            begun.append(name)
+            assert go_on.wait(60)
+
+        return run
+
+    mine = [kept.job(number, "Ann", work("Ann")) for number in range(5)]
+    theirs = kept.job("b", "Bob", work("Bob"))
+    assert wait_for(lambda: "Bob" in begun)
+    assert begun.count("Ann") < len(mine)
+    go_on.set()
+    assert theirs.wait(30) and all(each.wait(30) for each in mine) and begun.count("Ann") == len(mine)
