@@ -48,9 +48,10 @@ class Config(BaseModel):
         return parse_path(value or "") if is_path and (value is None or isinstance(value, str)) else value
 
 
-# Of a layer of a network; checkpoints hold no wider ones.
-WIDEST = 8192
+# Of a layer of a network, and layers of a network; checkpoints hold no wider and no more.
+WIDEST, MOST_LAYERS = 8192, 32
 _Width = Annotated[int, Field(gt=0, le=WIDEST)]
+_Widths = Annotated[tuple[_Width, ...], Field(min_length=1, max_length=MOST_LAYERS)]
 
 
 class NetworkConfig(Config):
@@ -64,8 +65,8 @@ class NetworkConfig(Config):
             as many again that belong to no suit.
     """
 
-    actor: Annotated[tuple[_Width, ...], Field(min_length=1)] = (256, 256)
-    critic: Annotated[tuple[_Width, ...], Field(min_length=1)] = (256, 256)
+    actor: _Widths = (256, 256)
+    critic: _Widths = (256, 256)
     heuristic_features: bool = False
     share_suits: bool = False
 
@@ -215,11 +216,33 @@ class TrainConfig(Config):
         return self
 
 
+# The longest shipped configuration has 1,375 bytes and 3 levels.
+MOST_BYTES = 1 << 16
+MOST_DEPTH = 16
+
+
 class _Loader(yaml.SafeLoader):
-    """YAML's own reader, but refusing duplicate keys, of which the last would count."""
+    """YAML's own reader without aliases and tags, which no configuration needs, nor duplicate keys, of which the last would count."""
+
+    depth = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event = self.peek_event()
+        line = event.start_mark.line + 1
+        # A few aliases of aliases stand for gigabytes.
+        if event.anchor is not None:
+            raise ConfigError(f"line {line} has an anchor or an alias (& or *); write the value itself")
+        if getattr(event, "tag", None) is not None:
+            raise ConfigError(f"line {line} has a tag, {quoted(event.tag)}; write the value alone")
+        self.depth += 1
+        if self.depth > MOST_DEPTH:
+            raise ConfigError(f"line {line} is nested more than {MOST_DEPTH} deep")
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
 
     def compose_mapping_node(self, anchor: Any) -> Any:
-        # Checked here, where each mapping is seen once, before the mappings merged into it (<<) are put in front.
+        # Checked here, before the mappings merged into it (<<) are put in front.
         node = super().compose_mapping_node(anchor)
         seen = set()
         for key, _ in node.value:
@@ -232,7 +255,14 @@ class _Loader(yaml.SafeLoader):
 
 
 def _parse_yaml(text: str, what: str) -> Any:
+    """The value of a YAML text; no other function reads YAML.
+
+    Raises:
+        ConfigError: if it is not YAML, or exceeds the limits.
+    """
     try:
+        if len(text) > MOST_BYTES:
+            raise ConfigError(f"longer than {MOST_BYTES:,} characters")
         return yaml.load(text, _Loader)
     except ConfigError as error:
         raise ConfigError(f"{what}: {error}") from None
@@ -241,7 +271,7 @@ def _parse_yaml(text: str, what: str) -> Any:
         where = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         raise ConfigError(f"{what} is not YAML: {error.problem}{where}") from None
     # YAML's reader does not catch dates that do not exist, or numbers of thousands of digits.
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, ArithmeticError) as error:
         words = " ".join(str(error).replace(' in "<unicode string>",', " at").split())
         raise ConfigError(f"{what} is not YAML: {words}") from None
 
@@ -296,7 +326,8 @@ def load_config(path: str | Path, overrides: Sequence[str] = (), model: type[Con
         ConfigError: if the file cannot be read, or a key or value does not exist.
     """
     try:
-        text = _find(Path(path)).read_text(encoding="utf-8")
+        with open(_find(Path(path)), "rb") as file:
+            text = file.read(MOST_BYTES + 1).decode()
     except OSError as error:
         known = [f"configs/{file.name}" for file in sorted(SHIPPED.glob("*.yaml")) if _is_of(file, model)]
         raise ConfigError(

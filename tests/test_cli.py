@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.cli import COMMANDS, UNREAD, main
+from agents.cli import COMMANDS, UNREAD, main, run
 
 ROOT = Path(__file__).parent.parent
 
@@ -59,6 +59,16 @@ def test_every_command_has_a_help(command: str, monkeypatch, capsys) -> None:
         main()
     assert not caught.value.code
     assert "usage" in capsys.readouterr().out.lower()
+
+
+def test_a_deleted_directory_ends_every_command_with_a_sentence(tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    for command in COMMANDS:
+        with pytest.raises(SystemExit) as ended:
+            run("gin", command, ["--help"])
+        assert str(ended.value.code).startswith(f"gin {command}: ") and "deleted" in str(ended.value.code)
 
 
 def test_an_unknown_command_is_named_with_the_nearest(monkeypatch) -> None:

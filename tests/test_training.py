@@ -270,8 +270,8 @@ def test_a_key_that_is_given_twice_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"twice.yaml: key 'actor' is given twice, again in line 4$"):
         load_config(path)
     # One that is merged into another mapping may be given anew there.
-    path.write_text("pool: [&one {player: simple, weight: 2}, {<<: *one, player: easy}]\n")
-    assert [(one.player, one.weight) for one in load_config(path).pool] == [("simple", 2), ("easy", 2)]
+    path.write_text("pool: [{<<: {player: simple, weight: 2}, player: easy}]\n")
+    assert [(one.player, one.weight) for one in load_config(path).pool] == [("easy", 2)]
 
 
 @pytest.mark.parametrize(

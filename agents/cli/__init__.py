@@ -102,6 +102,10 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
     """
     name = program if program == f"{command}.py" else f"{program} {command}"
     chosen = COMMANDS[command]
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        sys.exit(f"{name}: the current directory has been deleted; change to another one")
     if chosen.one_thread:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
     for stop in STOPS:

@@ -6,18 +6,24 @@ file and a file of another version are refused with one sentence.
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import itertools
+import math
+import os
+import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 from torch import nn
 
-from agents.config import WIDEST
+from agents.config import MOST_LAYERS, WIDEST
 from agents.files import JsonError, read_json, replacing, write_bytes, write_json, writing
+from agents.network.features import NUM_HEURISTIC_FEATURES
 from agents.network.nets import NUM_CONDITIONS, NUM_FUTURE, Actor, Critic, Network
 from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.errors import GinError, must_be, quoted, reason_of
@@ -28,6 +34,8 @@ WEIGHTS = "weights.safetensors"
 # For the search, which deals the hidden cards itself.
 CRITIC = "critic.safetensors"
 METADATA = "checkpoint.json"
+# Of a file of weights: twice what the largest network that a configuration allows takes.
+_MOST_BYTES = 8 << 30
 
 
 _VERSION = {
@@ -46,7 +54,8 @@ class CheckpointError(GinError):
 
 
 def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def save_weights(path: Path, network: nn.Module) -> str:
@@ -113,10 +122,13 @@ def read_metadata(directory: str | Path) -> dict[str, Any]:
             raise CheckpointError(
                 f"checkpoint {directory}: {key} is {quoted(metadata.get(key))}; this version reads {value!r}"
             )
-    for key in ("context", "heuristic_features"):
-        width = metadata.setdefault(key, 0)
-        if not isinstance(width, int) or not 0 <= width <= 1024:
-            raise CheckpointError(must_be(f"checkpoint {directory}: {key}", "a whole number from 0 to 1024", width))
+    context, features = metadata.setdefault("context", 0), metadata.setdefault("heuristic_features", 0)
+    if type(context) is not int or not 0 <= context <= 1024:
+        raise CheckpointError(must_be(f"checkpoint {directory}: context", "a whole number from 0 to 1024", context))
+    if type(features) is not int or features not in (0, NUM_HEURISTIC_FEATURES):
+        raise CheckpointError(
+            must_be(f"checkpoint {directory}: heuristic_features", f"0 or {NUM_HEURISTIC_FEATURES}", features)
+        )
     if not isinstance(metadata.setdefault("share_suits", False), bool):
         raise CheckpointError(must_be(f"checkpoint {directory}: share_suits", "true or false", metadata["share_suits"]))
     if not isinstance(metadata.get("weights_sha256"), str):
@@ -135,10 +147,13 @@ def read_metadata(directory: str | Path) -> dict[str, Any]:
 
 
 def _check_widths(directory: str | Path, name: str, widths: Any) -> None:
-    if not isinstance(widths, list) or not widths or not all(isinstance(w, int) and 0 < w <= WIDEST for w in widths):
-        raise CheckpointError(
-            must_be(f"checkpoint {directory}: {name}", f"a list of widths from 1 to {WIDEST}", widths)
-        )
+    if (
+        not isinstance(widths, list)
+        or not 0 < len(widths) <= MOST_LAYERS
+        or not all(type(width) is int and 0 < width <= WIDEST for width in widths)
+    ):
+        expected = f"a list of 1 to {MOST_LAYERS} widths from 1 to {WIDEST}"
+        raise CheckpointError(must_be(f"checkpoint {directory}: {name}", expected, widths))
 
 
 def _read_json(directory: Path) -> dict[str, Any]:
@@ -193,20 +208,30 @@ def load_weights(path: Path, described: str, about: dict[str, Any], make: Callab
         make: makes the network.
 
     Raises:
-        CheckpointError: if the file is missing, truncated, not the one described, or does not fit the network.
+        CheckpointError: if the file is missing, truncated, not the one described, or does not fit the network; one that is far too small
+            is refused before the network is made.
     """
     name = f"checkpoint {path.parent}: {path.name}"
     try:
+        held = os.stat(path)
+        if not stat.S_ISREG(held.st_mode) or held.st_size > _MOST_BYTES:
+            raise OSError(errno.EINVAL, f"Not a regular file of at most {_MOST_BYTES >> 30} GiB")
         found = _digest(path)
     except OSError as error:
         raise CheckpointError(f"{name} cannot be read ({error.strerror})") from None
     if found != about.get("weights_sha256"):
         raise CheckpointError(f"{name} is truncated or not the file that {described} describes")
     try:
+        with safe_open(path, "pt") as file:
+            numbers = sum(math.prod(file.get_slice(key).get_shape()) for key in file.keys())
+        # Before a network is made, which could take far more memory than the file.
+        least = sum(a * b for a, b in itertools.pairwise(about.get("widths", ())))
+        if numbers < least:
+            raise RuntimeError(f"it holds {numbers:,} numbers, too few for layers of {least:,}")
         network = make()
         network.load_state_dict({key: value.float() for key, value in load_file(str(path)).items()})
-    except (SafetensorError, RuntimeError, KeyError, TypeError) as error:
-        reason = str(error).splitlines()[0]
+    except (SafetensorError, RuntimeError, KeyError, TypeError, OSError) as error:
+        reason = str(error).splitlines()[0][:300]
         raise CheckpointError(f"{name} does not fit the network that {described} describes ({reason})") from None
     if broken := [key for key, value in network.state_dict().items() if not value.isfinite().all()]:
         raise CheckpointError(f"{name} holds numbers that are not finite, in {broken[0]}; training it broke down")

@@ -54,12 +54,13 @@ def read_held(out: Path, config: TrainConfig, parent: dict[str, str | None], com
         return Held()
     about = read_metadata(out / "last")["about"]
     _check_parent(out, about, parent)
-    commands = list(about.get("earlier_commands") or [])
+    earlier, decisions = about.get("earlier_commands"), about.get("decisions")
+    commands = list(earlier) if isinstance(earlier, list) else []
     if about.get("command") not in (None, command):
         commands.append(about["command"])
     # After an interrupt there is a checkpoint, but no measurement of it.
     is_measured = bool(about.get("panel")) or not config.panel
-    return Held(commands, int(about.get("decisions") or 0) if is_measured else 0)
+    return Held(commands, decisions if is_measured and isinstance(decisions, int) else 0)
 
 
 def _check_settings(out: Path, config: TrainConfig) -> None:
@@ -90,6 +91,6 @@ def _check_parent(out: Path, about: dict[str, Any], parent: dict[str, str | None
     # Checkpoints of earlier versions have the parent's path alone.
     key = "parent_sha256" if "parent_sha256" in about else "parent"
     if about.get(key) != parent[key]:
-        there, here = (one or "nothing" for one in (about.get("parent"), parent["parent"]))
+        there, here = (str(one or "nothing")[:300] for one in (about.get("parent"), parent["parent"]))
         other = f"{there}, and here it is {here}" if there != here else f"what {there} was then"
         raise GinError(f"{out} holds a run that began from {other}; choose another --out, or --fresh")
