@@ -16,8 +16,6 @@ import pytest
 
 from agents.config import MOST_BYTES, SHIPPED, ConfigError, TrainConfig, load_config, parse_config
 from agents.files import read_json
-from agents.learning.continued import parent_of, read_held
-from agents.learning.run import check_start
 from agents.network.checkpoint import (
     CRITIC,
     METADATA,
@@ -28,6 +26,8 @@ from agents.network.checkpoint import (
     save_checkpoint,
 )
 from agents.network.nets import Actor, Critic
+from agents.training.continued import parent_of, read_held
+from agents.training.run import check_start
 from ginenv.errors import GinError
 
 CASES = 500
