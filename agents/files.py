@@ -39,11 +39,11 @@ MOST_DIGITS = 40
 LEFT_OVER_SECONDS = 3600.0
 
 
-def read_bytes(path: str | Path) -> bytes:
-    """The content of a file. A pipe, which might never end, is refused, as is a file that is too large.
+def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
+    """The content of a file of at most so many bytes. A pipe, which might never end, is refused, as is a file that is too large.
 
     Raises:
-        OSError: if it cannot be read, is not a regular file, or is larger than ``MOST_BYTES``.
+        OSError: if it cannot be read, is not a regular file, or is larger than ``most``.
     """
     # Without O_NONBLOCK, opening a pipe would wait until somebody writes into it.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -53,8 +53,8 @@ def read_bytes(path: str | Path) -> bytes:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(about.st_mode):
             raise OSError(errno.EINVAL, "Not a regular file", str(path))
-        if about.st_size > MOST_BYTES:
-            raise OSError(errno.EFBIG, f"Larger than {MOST_BYTES >> 20} MiB", str(path))
+        if about.st_size > most:
+            raise OSError(errno.EFBIG, f"Larger than {most >> 20} MiB", str(path))
         return file.read()
 
 

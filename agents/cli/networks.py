@@ -26,7 +26,7 @@ def export(
     Args:
         network: ``network`` for the one that ships, a level's name, or a directory of a checkpoint or level.
         out: directory to write, new or empty.
-        onnx: write it as ONNX, which onnxruntime plays without torch.
+        onnx: write it as ONNX, which onnxruntime plays without torch; not for a level, which is more than its network.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise GinError(f"{out} is there already and is not an empty directory; name another one")
@@ -34,15 +34,18 @@ def export(
     level = load_level(network) if is_level else None
     source = level.directory if level else network_directory(network)
     read_metadata(source)
+    if onnx and level:
+        raise GinError(
+            f"{network} is a level, and in ONNX it would play like every other level of its network: its errors, its learning and its "
+            f"search lie outside of the network; gin export network {out} --onnx writes the network that ships, and a checkpoint's "
+            "directory in place of the name that checkpoint's"
+        )
     if onnx:
         from agents.network.onnx_export import export_onnx
 
-        bounds = [(level.settings.memory, level.settings.notices)] if level else []
-        agreement = export_onnx(source, out, *bounds)["agreement"]
-        worst = max(agreement["largest_difference"].values())
-        print(
-            f"{out}: agrees with torch on {agreement['positions']:,} positions (logits differ by at most {worst:.1e})"
-        )
+        agreement = export_onnx(source, out).agreement
+        worst = max(agreement.largest_difference.values())
+        print(f"{out}: agrees with torch on {agreement.positions:,} positions (logits differ by at most {worst:.1e})")
         return
     try:
         with writing(out):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agents.files import JsonError, parse_json, read_json, write_json, write_text, writing
 from agents.network.checkpoint import METADATA, CheckpointError, read_metadata
@@ -12,6 +12,9 @@ from ginenv.engine.rules import get_rules
 from ginenv.errors import quoted, reason_of
 from ginenv.hands.text import rules_text
 from ginenv.view.encoding import OBSERVATION_SIZE
+
+if TYPE_CHECKING:
+    from agents.network.onnx_player import Description
 
 CARD = "README.md"
 _LEVEL, _RATING = "level.json", "rating.json"
@@ -28,7 +31,7 @@ def _json(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def model_card(directory: str | Path, onnx: dict[str, Any] | None = None) -> str:
+def model_card(directory: str | Path, onnx: Description | None = None) -> str:
     """The card of a checkpoint, or of its export, as Markdown.
 
     Args:
@@ -47,7 +50,7 @@ def model_card(directory: str | Path, onnx: dict[str, Any] | None = None) -> str
         "": _what(metadata, level),
         "How it was made": _how(about),
         "How strong it is": _strength(metadata, rating, bool(level)),
-        "Limits": _limits(about, level, onnx),
+        "Limits": _limits(about, level),
     }
     if onnx:
         sections[""] += _graph(onnx)
@@ -84,16 +87,13 @@ def _what(metadata: dict[str, Any], level: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _graph(onnx: dict[str, Any]) -> list[str]:
-    agreement = onnx["agreement"]
-    worst = max(agreement["largest_difference"].values())
-    second = (
-        f", and `context`, `float32[n, {onnx['context']}]`, zeros where nothing is known" if onnx["context"] else ""
-    )
+def _graph(onnx: Description) -> list[str]:
+    worst = max(onnx.agreement.largest_difference.values())
+    second = f", and `context`, `float32[n, {onnx.context}]`, zeros where nothing is known" if onnx.context else ""
     return [
         "",
-        f"`network.onnx` reads `seen`, `float32[n, {onnx['observation_size'] + 1 + onnx['heuristic_features']}]`{second}. On "
-        f"{agreement['positions']:,} positions its logits differ from torch's by at most {worst:.1e}.",
+        f"`network.onnx` reads `seen`, `float32[n, {onnx.width}]`{second}. On {onnx.agreement.positions:,} positions its logits differ "
+        f"from torch's by at most {worst:.1e}.",
     ]
 
 
@@ -178,7 +178,7 @@ def _measured_row(match: dict[str, Any]) -> str:
     )
 
 
-def _limits(about: dict[str, Any], level: dict[str, Any], onnx: dict[str, Any] | None) -> list[str]:
+def _limits(about: dict[str, Any], level: dict[str, Any]) -> list[str]:
     limits = []
     if about.get("rules"):
         limits.append("- Trained on the rules above; under others it plays, but nobody knows how well.")
@@ -192,11 +192,6 @@ def _limits(about: dict[str, Any], level: dict[str, Any], onnx: dict[str, Any] |
         ),
         "- Its guesses of cards and actions are those of its training opponents' play.",
     ]
-    if level and onnx:
-        limits.append(
-            "- The graph is the level's network alone, without the level's errors, its learning and its search, and plays "
-            "otherwise than the level."
-        )
     return limits
 
 

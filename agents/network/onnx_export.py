@@ -7,23 +7,21 @@ import logging
 import tempfile
 import warnings
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from agents.files import write_atomic, write_json, write_text, writing
-from agents.network.bounds import EVERYTHING
+from agents.files import write_bytes, write_json, write_text, writing
 from agents.network.checkpoint import load_checkpoint
 from agents.network.model_card import CARD, model_card
 from agents.network.nets import NUM_CONDITIONS, Actor
-from agents.network.onnx_player import DESCRIPTION, FORMAT_VERSION, GRAPH, OUTPUTS, OnnxError, OnnxNetwork, OnnxPlayer
+from agents.network.onnx_graph import OUTPUTS, OnnxError, OnnxNetwork
+from agents.network.onnx_player import DESCRIPTION, GRAPH, Agreement, Description, OnnxPlayer
 from agents.network.policy import PLAYED
-from ginenv.engine.state import MAX_PILE
 from ginenv.envs.selfplay import SelfPlayBatch
 from ginenv.tables.players import make_player
-from ginenv.view.encoding import OBSERVATION_SIZE, OBSERVATION_VERSION, encode_views
+from ginenv.view.encoding import OBSERVATION_SIZE, encode_views
 
 # The most that a logit may differ: far below what changes a choice.
 TOLERANCE = 1e-3
@@ -45,15 +43,12 @@ class _Graph(nn.Module):
         return self.actor(torch.cat([seen[:, :first], context, seen[:, first:]], 1))
 
 
-def export_onnx(
-    source: str | Path, directory: str | Path, bounds: tuple[int, int] = (MAX_PILE, EVERYTHING)
-) -> dict[str, Any]:
+def export_onnx(source: str | Path, directory: str | Path) -> Description:
     """Writes the network of a checkpoint as ONNX, its description and its card.
 
     Args:
         source: the checkpoint.
         directory: where to; made if it does not exist.
-        bounds: memory and attention by which its observations are blanked (``agents.network.bounds``).
 
     Returns:
         The description.
@@ -65,30 +60,21 @@ def export_onnx(
     """
     actor, metadata = load_checkpoint(source)
     graph = _graph_of(actor)
-    about: dict[str, Any] = {
-        "format": FORMAT_VERSION,
-        "kind": "onnx",
-        "observation_version": OBSERVATION_VERSION,
-        "observation_size": OBSERVATION_SIZE,
-        "context": actor.context,
-        "heuristic_features": actor.heuristic_features,
-        "memory": bounds[0],
-        "notices": bounds[1],
-        "graph_sha256": hashlib.sha256(graph).hexdigest(),
-        "weights_sha256": metadata["weights_sha256"],
-    }
-    about["agreement"] = _compare(actor, graph, about)
+    about = Description(
+        context=actor.context,
+        heuristic_features=actor.heuristic_features,
+        graph_sha256=hashlib.sha256(graph).hexdigest(),
+        weights_sha256=metadata["weights_sha256"],
+        agreement=Agreement(positions=0, largest_difference={}),
+    )
+    about = about.model_copy(update={"agreement": _compare(actor, graph, about)})
     directory = Path(directory)
     with writing(directory):
-        write_atomic(directory / GRAPH, lambda temporary: _write(temporary, graph))
+        write_bytes(directory / GRAPH, graph)
         write_text(directory / CARD, model_card(source, about))
         # Last: a directory with a description is complete.
-        write_json(directory / DESCRIPTION, about)
+        write_json(directory / DESCRIPTION, about.model_dump())
     return about
-
-
-def _write(path: str, content: bytes) -> None:
-    Path(path).write_bytes(content)
 
 
 def _graph_of(actor: Actor) -> bytes:
@@ -117,17 +103,14 @@ def _graph_of(actor: Actor) -> bytes:
         return path.read_bytes()
 
 
-def _compare(actor: Actor, graph: bytes, about: dict[str, Any]) -> dict[str, Any]:
+def _compare(actor: Actor, graph: bytes, about: Description) -> Agreement:
     """How far onnxruntime's logits are from torch's on positions of a bot's play.
 
     Raises:
         OnnxError: if they are too far apart.
     """
     views = _some_views()
-    with tempfile.TemporaryDirectory() as scratch:
-        path = Path(scratch) / GRAPH
-        path.write_bytes(graph)
-        player = OnnxPlayer(OnnxNetwork(path), about, 0, PLAYED, True, "onnx")
+    player = OnnxPlayer(OnnxNetwork(graph, about.width, about.context), about, 0, PLAYED, True, "onnx")
     rng = np.random.default_rng(0)
     conditions = rng.integers(0, 2, len(views)).astype(np.uint8)
     seen = player.seen(views, encode_views(views), conditions)
@@ -141,7 +124,7 @@ def _compare(actor: Actor, graph: bytes, about: dict[str, Any]) -> dict[str, Any
         raise OnnxError(
             f"onnxruntime does not compute what torch does: logits differ by {max(differences):.2g}, allowed is {TOLERANCE:g}"
         )
-    return {"positions": len(views), "largest_difference": dict(zip(OUTPUTS, differences, strict=True))}
+    return Agreement(positions=len(views), largest_difference=dict(zip(OUTPUTS, differences, strict=True)))
 
 
 def _some_views() -> np.ndarray:

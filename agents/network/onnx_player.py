@@ -2,64 +2,78 @@
 
 The graph reads ``seen``: the observation's bytes, whether the seat is committed to gin, and the heuristic features. If the network has a
 context, it reads a second input, ``context``. It gives the logits of the ``policy``, of the opponent's cards (``belief``) and of its
-next action (``next``).
+next action (``next``). ``agents.network.onnx_graph`` reads it.
 """
 
 from __future__ import annotations
 
 import hashlib
-import importlib
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import ConfigDict, Field
 
+from agents.config import Config, ConfigError, parse_config
 from agents.files import JsonError, read_json
-from agents.network.bounds import BOUNDS, EVERYTHING, blank_all
-from agents.network.features import HeuristicFeatures
+from agents.network.features import NUM_HEURISTIC_FEATURES, unbounded
+from agents.network.onnx_graph import OnnxError, OnnxNetwork, read_graph
 from agents.network.policy import PLAYED, PolicyPlayer
-from ginenv.engine.state import MAX_PILE
-from ginenv.errors import GinError, reason_of
+from ginenv.errors import reason_of
 from ginenv.view.encoding import OBSERVATION_SIZE, OBSERVATION_VERSION
 
-FORMAT_VERSION = 1
 # The file that marks a directory as an ONNX network.
 DESCRIPTION = "onnx.json"
 GRAPH = "network.onnx"
-OUTPUTS = ("policy", "belief", "next")
+
+_Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
-class OnnxError(GinError):
-    """A network in ONNX that cannot be used."""
+class Agreement(Config):
+    """How far onnxruntime's logits were from torch's when the network was written.
 
-
-class OnnxNetwork:
-    """A graph in onnxruntime.
-
-    Args:
-        path: of the graph.
-        threads: of its matrix products.
+    Attributes:
+        positions: how many were compared.
+        largest_difference: of a logit, by output.
     """
 
-    def __init__(self, path: str | Path, threads: int = 1) -> None:
-        # Imported this way since the module tells type checkers nothing of its contents.
-        onnxruntime: Any = importlib.import_module("onnxruntime")
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        self.session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    model_config = ConfigDict(strict=True)
 
-    def __call__(
-        self, seen: np.ndarray, context: np.ndarray | None = None, outputs: tuple[str, ...] = OUTPUTS
-    ) -> list[np.ndarray]:
-        """Logits of the outputs asked for.
+    positions: int = Field(ge=0)
+    largest_difference: dict[str, float]
 
-        Args:
-            seen: ``float32[n, 521 + heuristic features]``.
-            context: ``float32[n, C]``; none for a network without one.
-            outputs: names in ``OUTPUTS``.
-        """
-        inputs = {"seen": seen} if context is None else {"seen": seen, "context": context}
-        return [np.asarray(values) for values in self.session.run(list(outputs), inputs)]
+
+class Description(Config):
+    """What ``onnx.json`` says of the graph beside it.
+
+    Attributes:
+        format: version of this description.
+        kind: always ``onnx``.
+        observation_version: version of the observation that the network reads (``ginenv.view.encoding``).
+        observation_size: its bytes.
+        context: how many numbers the input ``context`` has; 0: there is no such input.
+        heuristic_features: how many ``seen`` ends with (``agents.network.features``), all or none.
+        graph_sha256: hash of the graph.
+        weights_sha256: hash of the checkpoint's weights.
+        agreement: with torch.
+    """
+
+    model_config = ConfigDict(strict=True)
+
+    format: Literal[1] = 1
+    kind: Literal["onnx"] = "onnx"
+    observation_version: Literal[OBSERVATION_VERSION] = OBSERVATION_VERSION  # type: ignore[valid-type]
+    observation_size: Literal[OBSERVATION_SIZE] = OBSERVATION_SIZE  # type: ignore[valid-type]
+    context: int = Field(ge=0, le=1024)
+    heuristic_features: Literal[0, NUM_HEURISTIC_FEATURES]  # type: ignore[valid-type]
+    graph_sha256: _Hash
+    weights_sha256: _Hash
+    agreement: Agreement
+
+    @property
+    def width(self) -> int:
+        """Numbers that ``seen`` has: the observation, whether the seat is committed to gin, and the heuristic features."""
+        return OBSERVATION_SIZE + 1 + self.heuristic_features
 
 
 class OnnxPlayer(PolicyPlayer):
@@ -75,21 +89,16 @@ class OnnxPlayer(PolicyPlayer):
     """
 
     def __init__(
-        self, network: OnnxNetwork, about: dict[str, Any], seed: int, temperature: float, commits: bool, name: str
+        self, network: OnnxNetwork, about: Description, seed: int, temperature: float, commits: bool, name: str
     ) -> None:
         super().__init__(seed, temperature, commits, name)
-        self.network, self.context = network, int(about["context"])
-        bounds = (int(about["memory"]), int(about["notices"]))
-        self.bounds = None if bounds == (MAX_PILE, EVERYTHING) else np.array([bounds], BOUNDS)
-        self.features = HeuristicFeatures([bounds]) if about["heuristic_features"] else None
+        self.network, self.about = network, about
 
     def seen(self, views: np.ndarray, observations: np.ndarray, conditions: np.ndarray) -> np.ndarray:
-        """The graph's first input; what the player does not notice or remember is blanked."""
-        if self.bounds is not None:
-            blank_all(views, np.broadcast_to(self.bounds, len(views)).copy(), observations)
+        """The graph's first input."""
         parts = [observations, conditions[:, None]]
-        if self.features is not None:
-            parts.append(self.features(views))
+        if self.about.heuristic_features:
+            parts.append(unbounded()(views))
         return np.concatenate(parts, 1).astype(np.float32)
 
     def logits(
@@ -97,41 +106,45 @@ class OnnxPlayer(PolicyPlayer):
     ) -> np.ndarray:
         """The policy's logits: ``float32[n, 107]``."""
         # 0 means that nothing is known.
-        context = np.zeros((len(views), self.context), np.float32) if self.context else None
-        return self.network(self.seen(views, observations, conditions), context, ("policy",))[0].copy()
+        context = np.zeros((len(views), self.about.context), np.float32) if self.about.context else None
+        try:
+            return self.network(self.seen(views, observations, conditions), context, ("policy",))[0].copy()
+        except OnnxError as error:
+            raise OnnxError(f"network {self.name}: {error}") from None
 
 
-def read_description(directory: str | Path) -> dict[str, Any]:
-    """The description of a network in ONNX, checked.
+def read_description(directory: Path) -> Description:
+    """The description of a network in ONNX.
 
     Raises:
-        OnnxError: if it cannot be read, is of another version, or the graph is not the one described.
+        OnnxError: if it cannot be read, or says what it cannot say.
     """
-    directory = Path(directory)
+    where = f"network {directory}: {DESCRIPTION}"
     try:
         about = read_json(directory / DESCRIPTION)
-        graph = (directory / GRAPH).read_bytes()
     except (OSError, JsonError) as error:
-        raise OnnxError(f"network {directory}: {DESCRIPTION} or {GRAPH} cannot be read ({reason_of(error)})") from None
+        raise OnnxError(f"{where} cannot be read ({reason_of(error)})") from None
     if not isinstance(about, dict):
-        raise OnnxError(f"network {directory}: {DESCRIPTION} holds a {type(about).__name__}; it must be a JSON object")
-    for key, value in {
-        "format": FORMAT_VERSION,
-        "observation_version": OBSERVATION_VERSION,
-        "observation_size": OBSERVATION_SIZE,
-    }.items():
-        if about.get(key) != value:
-            raise OnnxError(f"network {directory}: {key} is {about.get(key)!r}; this version reads {value!r}")
-    if hashlib.sha256(graph).hexdigest() != about.get("graph_sha256"):
-        raise OnnxError(f"network {directory}: {GRAPH} is truncated or not the file that {DESCRIPTION} describes")
-    return about
+        raise OnnxError(f"{where} holds a {type(about).__name__}; it must be a JSON object")
+    try:
+        return parse_config(about, Description, where)
+    except ConfigError as error:
+        raise OnnxError(str(error)) from None
 
 
 def load_onnx(path: str, seed: int = 0, temperature: float = PLAYED, commits: bool = True) -> OnnxPlayer:
     """The player of a directory that ``gin export --onnx`` wrote.
 
     Raises:
-        OnnxError: if it cannot be used.
+        OnnxError: if it cannot be used: its description and its graph are no such network, or do not belong together.
     """
-    about = read_description(path)
-    return OnnxPlayer(OnnxNetwork(Path(path) / GRAPH), about, seed, temperature, commits, Path(path).name)
+    directory = Path(path)
+    about = read_description(directory)
+    graph = read_graph(directory / GRAPH)
+    if hashlib.sha256(graph).hexdigest() != about.graph_sha256:
+        raise OnnxError(f"network {path}: {GRAPH} is truncated or not the file that {DESCRIPTION} describes")
+    try:
+        network = OnnxNetwork(graph, about.width, about.context)
+    except OnnxError as error:
+        raise OnnxError(f"network {path}: {GRAPH}: {error}") from None
+    return OnnxPlayer(network, about, seed, temperature, commits, directory.name)

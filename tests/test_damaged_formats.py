@@ -1,0 +1,35 @@
+"""Files from outside, damaged at random with a seed: each case is read or refused in one sentence, and none costs time or memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agents.network.onnx_player import load_onnx
+from ginenv.errors import GinError
+from tests.support import damaged_onnx
+
+# Of each format; several seconds in total.
+CASES = 500
+
+
+def test_networks_in_onnx(tmp_path: Path) -> None:
+    report = damaged_onnx.check(tmp_path, 1, CASES)
+    assert not report.failures and report.refused > CASES / 2, report.failures[:5]
+
+
+@pytest.mark.parametrize("kind", damaged_onnx.WHOLE)
+def test_a_graph_of_another_shape_or_without_bounds_is_no_player(kind: str, tmp_path: Path) -> None:
+    graph = damaged_onnx.WHOLE[kind]().SerializeToString()
+    with pytest.raises(GinError, match=r"network\.onnx"):
+        load_onnx(str(damaged_onnx.write(tmp_path, graph)))
+
+
+@pytest.mark.parametrize("kind", ["not a number", "infinite", "outside"])
+def test_weights_that_are_no_numbers_or_in_another_file_are_refused(kind: str, tmp_path: Path) -> None:
+    model = damaged_onnx.network()
+    (tmp_path / "network.data").write_bytes(model.graph.initializer[0].raw_data)
+    damaged_onnx.TENSORS[kind](model.graph.initializer[0])
+    with pytest.raises(GinError, match=r"network\.onnx"):
+        load_onnx(str(damaged_onnx.write(tmp_path, model.SerializeToString())))
