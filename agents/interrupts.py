@@ -1,4 +1,7 @@
-"""Interrupts where results are at stake: they wait until the program is ready for one.
+"""Interrupts where results are at stake, or where one would be lost: they wait until the program is ready for one.
+
+The compiler of kernels is C++ code that calls back into Python. An exception raised there is dropped, and leaves half a kernel; so
+interrupts wait until it is done.
 
 A match holds interrupts, so that none falls between playing and recording what was played; it releases them while it plays. The command
 that writes the match holds them around both.
@@ -6,6 +9,7 @@ that writes the match holds them around both.
 
 from __future__ import annotations
 
+import atexit
 import signal
 import threading
 from collections.abc import Iterator
@@ -13,7 +17,68 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from ginenv.engine.jit import interrupt, take_interrupt
+from numba.core import event
+
+
+class _EndOfCompilation(event.Listener):
+    """Raises the interrupt that waited for a compilation."""
+
+    depth = 0
+    interrupted = False
+
+    def on_start(self, event: Any) -> None:
+        self.depth += _in_main_thread()
+
+    def on_end(self, event: Any) -> None:
+        self.depth -= _in_main_thread()
+        if self.interrupted and not self.depth and _in_main_thread():
+            self.interrupted = False
+            _forget_alarm()
+            raise KeyboardInterrupt
+
+
+def _in_main_thread() -> bool:
+    """Whether this is the main thread, the only one that handles signals."""
+    return threading.current_thread() is threading.main_thread()
+
+
+_compiling = _EndOfCompilation()
+event.register("numba:compile", _compiling)
+
+
+# In these modules Python runs under code that drops an exception or turns it into another: the compiler, and libraries that are
+# being loaded.
+_NOT_RAISED_IN = ("numba", "llvmlite", "_frozen_importlib", "importlib")
+
+
+def interrupt(signum: int, frame: FrameType | None) -> None:
+    """A signal handler that raises ``KeyboardInterrupt``; during a compilation or an import, it waits until that is done."""
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_RAISED_IN:
+            _compiling.interrupted = True
+            # Looks again later, in case this was not the compilation of a kernel, whose end is reported. A program that ends before
+            # is not to be killed by the alarm, which Python no longer handles then.
+            atexit.unregister(_forget_alarm)
+            atexit.register(_forget_alarm)
+            signal.signal(signal.SIGALRM, interrupt)
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            return
+        frame = frame.f_back
+    _compiling.interrupted = False
+    raise KeyboardInterrupt
+
+
+def _forget_alarm() -> None:
+    signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def take_interrupt() -> bool:
+    """Whether an interrupt waits for a compilation or an import to end; the caller takes it over."""
+    waiting, _compiling.interrupted = _compiling.interrupted, False
+    if waiting:
+        _forget_alarm()
+    return waiting
+
 
 # Handlers that would raise KeyboardInterrupt; others, such as a training run's, are left alone.
 _RAISING = (signal.default_int_handler, interrupt)
@@ -60,7 +125,7 @@ def held() -> Iterator[Held]:
     Signals reach the main thread alone, so in other threads this does nothing.
     """
     global _held
-    if _held is not None or threading.current_thread() is not threading.main_thread():
+    if _held is not None or not _in_main_thread():
         yield _held or Held()
         return
     _held = Held()
@@ -75,7 +140,7 @@ def held() -> Iterator[Held]:
 @contextmanager
 def released() -> Iterator[None]:
     """Within this context an interrupt raises ``KeyboardInterrupt``, as does one that was noted before."""
-    if _held is None or threading.current_thread() is not threading.main_thread():
+    if _held is None or not _in_main_thread():
         yield
         return
     try:

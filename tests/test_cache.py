@@ -10,13 +10,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numba
 import pytest
 
 import ginenv
 from agents.play.store import Home, default_home
 from agents.reports.terminal import this_command
-from ginenv.engine import jit
-from ginenv.engine.jit import sources_of
+from ginenv.engine import jit, kernel_cache
+from ginenv.engine.kernel_cache import sources_of
 from ginenv.errors import GinError
 
 PACKAGE = Path(ginenv.__file__).parent
@@ -107,10 +108,10 @@ def test_edits_anywhere_below_a_kernel_are_seen(copied):
 
 def test_a_kernel_depends_on_all_that_it_imports():
     root = PACKAGE.parent
-    below = {path.name for path in sources_of(PACKAGE / "game.py", root)}
+    below = {path.name for path in sources_of(PACKAGE / "engine/game.py", root)}
     assert {"game.py", "engine.py", "state.py", "melds.py", "rules.py", "jit.py", "actions.py", "cards.py"} <= below
     assert "hand.py" not in below
-    assert {"melds.py", "jit.py"} <= {path.name for path in sources_of(PACKAGE / "melds.py", root)}
+    assert {"melds.py", "jit.py"} <= {path.name for path in sources_of(PACKAGE / "engine/melds.py", root)}
 
 
 def test_an_edited_helper_of_the_engine_changes_what_the_engine_does(copied):
@@ -118,7 +119,7 @@ def test_an_edited_helper_of_the_engine_changes_what_the_engine_does(copied):
     program = "import numpy as np; from ginenv.engine.engine import limit_with, STATE; s = np.zeros(1, STATE); s['rules'] = 10; "
     program += "print(limit_with(s[0], 6))"
     assert run(copied, program) == "7"
-    cards = copied / "ginenv" / "cards.py"
+    cards = copied / "ginenv/engine/cards.py"
     text = cards.read_text()
     assert "return min(10, card % 13 + 1)" in text
     cards.write_text(text.replace("return min(10, card % 13 + 1)", "return min(10, card % 13 + 2)"))
@@ -200,7 +201,7 @@ def test_cache_that_others_can_write_is_not_used(expose, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     candidates = [tmp_path / "chosen", tmp_path / "home/user/ginenv", tmp_path / f"ginenv-{os.getuid()}"]
     for candidate in candidates:
-        assert jit.cache_root() == candidate and candidate.stat().st_mode & 0o777 == 0o700
+        assert kernel_cache.cache_root() == candidate and candidate.stat().st_mode & 0o777 == 0o700
         if expose:
             expose(candidate)
         else:
@@ -213,7 +214,7 @@ def test_cache_that_others_can_write_is_not_used(expose, tmp_path, monkeypatch):
                 "lstat",
                 lambda path, mine=candidate, other=others, then=before: other if path == mine else then(path),
             )
-    assert jit.cache_root() is None
+    assert kernel_cache.cache_root() is None
 
 
 def test_without_a_home_nothing_is_made_in_the_current_directory(tmp_path, monkeypatch):
@@ -229,7 +230,7 @@ def test_without_a_home_nothing_is_made_in_the_current_directory(tmp_path, monke
     current.mkdir()
     monkeypatch.chdir(current)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    assert jit.cache_root() == tmp_path / f"ginenv-{os.getuid()}"
+    assert kernel_cache.cache_root() == tmp_path / f"ginenv-{os.getuid()}"
     assert "~" not in this_command()
     with pytest.raises(GinError, match="GINENV_HOME"):
         Home(default_home())
@@ -237,8 +238,7 @@ def test_without_a_home_nothing_is_made_in_the_current_directory(tmp_path, monke
 
 
 def test_where_nothing_can_be_written_kernels_are_compiled_each_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(jit, "cache_root", lambda: None)
-    monkeypatch.setattr(jit, "_cache_dir", jit._cache_dir.__wrapped__)
+    monkeypatch.setattr(jit, "cache_dir", lambda source, compiler: None)
     source = tmp_path / "uncached.py"
     source.write_text("from ginenv.engine.jit import kernel\n\n@kernel\ndef twice(x):\n    return 2 * x\n")
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -246,9 +246,44 @@ def test_where_nothing_can_be_written_kernels_are_compiled_each_time(tmp_path, m
     assert [path for path in tmp_path.rglob("*.nb*")] == []
 
 
+# What another release of Numba may do to the classes that the fast compiler is made of.
+OTHER_NUMBAS = {
+    "no cache": "import numba.core.caching as changed; del changed.CompileResultCacheImpl",
+    "no library": "import numba.core.codegen as changed; del changed.JITCodeLibrary",
+    "an entry needs an address": "import numba._dynfunc as changed; before = changed.make_function; "
+    "changed.make_function = lambda *of: before(*of) if of[3] else 1 / 0",
+}
+
+
+@pytest.mark.parametrize("change", OTHER_NUMBAS.values(), ids=OTHER_NUMBAS.keys())
+def test_other_numba_compiles_plainly_with_one_warning(change, copied):
+    def started() -> list[str]:
+        process = start(copied, f"{change}\n{HELPED}")
+        said, errors = process.communicate()
+        assert process.returncode == 0 and errors.count(f"numba {numba.__version__}") == 1, errors
+        return said.splitlines()
+
+    assert [started(), started()] == [MISSED, HIT]
+    (copied / "ginenv" / "helper.py").write_text(HELPER.replace("x + 1", "x + 2"))
+    assert started() == ["1107", "Counter()"]
+    assert {path.relative_to(copied).parts[0] for path in copied.rglob("*.nbi")} == {"cache"}
+
+
+def test_numba_without_compilation_is_refused(copied):
+    done = subprocess.run(
+        [sys.executable, "-c", "import ginenv; ginenv.Hand()"],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert "GinError" in done.stderr.splitlines()[-1] and "NUMBA_DISABLE_JIT" in done.stderr.splitlines()[-1]
+
+
 # Signals itself in the middle of a compilation, where the compiler calls Python back, and would drop what is raised there.
 SIGNALLED = """
 import os, signal, time
+from agents.interrupts import interrupt
+from ginenv.engine.jit import mix
 from numba.core import codegen
 hook = codegen.CPUCodeLibrary._object_compiled_hook
 def signalling(*arguments):
@@ -258,7 +293,6 @@ def signalling(*arguments):
     return hook(*arguments)
 signalled = []
 codegen.CPUCodeLibrary._object_compiled_hook = staticmethod(signalling)
-from ginenv.engine.jit import interrupt, mix
 signal.signal(signal.SIGTERM, interrupt)
 try:
     mix(5)

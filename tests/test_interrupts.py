@@ -29,10 +29,9 @@ import agents.levels.bench.adaptation as adaptation
 import agents.training.run as runs
 from agents import cli
 from agents.arena import play_match
-from agents.interrupts import born_deaf, held, released
+from agents.interrupts import born_deaf, held, interrupt, released, take_interrupt
 from agents.network.checkpoint import load_checkpoint
 from agents.network.model_card import CARD
-from ginenv.engine.jit import interrupt, take_interrupt
 
 TOURNAMENT = """
 players: {a: simple, b: easy}
@@ -301,7 +300,7 @@ def test_what_ends_a_worker_within_the_compiler_is_not_printed() -> None:
 def test_an_interrupt_that_waits_for_an_import_does_not_kill_a_program_that_ends_first(tmp_path: Path) -> None:
     (tmp_path / "interrupted_import.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
     program = (
-        "import signal\nfrom ginenv.engine.jit import interrupt\nsignal.signal(signal.SIGINT, interrupt)\nimport interrupted_import\n"
+        "import signal\nfrom agents.interrupts import interrupt\nsignal.signal(signal.SIGINT, interrupt)\nimport interrupted_import\n"
         "print('done')"
     )
     paths = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[1])])

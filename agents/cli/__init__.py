@@ -112,7 +112,7 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         # Nothing has begun yet, and an exception could get lost in a module that is being imported.
         signal.signal(stop, lambda *_: _leave(f"{name}: interrupted before anything was finished\n"))
     # Imported only now: libraries read their number of threads when they are loaded.
-    from ginenv.engine.jit import interrupt
+    from agents.interrupts import interrupt
     from ginenv.errors import GinError
 
     for stop in STOPS:

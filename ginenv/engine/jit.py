@@ -1,331 +1,97 @@
-"""The one decorator for compiled code, and the bit operations that compiled code needs.
-
-Numba's own cache looks only at the file that defines a function: an edited helper in another module would leave stale
-machine code behind. So the cache directory of every kernel is keyed on a hash of its module *and* of all project
-modules that it imports, directly or not. Old directories are dropped after a month without use.
-"""
+"""The one decorator for compiled code, and the bit operations that compiled code needs."""
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import gc
-import hashlib
 import inspect
-import os
-import re
-import shutil
-import signal
-import stat
 import sys
-import tempfile
-import threading
-import time
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from pickle import UnpicklingError
-from types import FrameType
-from typing import Any, ClassVar
+from typing import Any
 
 import numba
 import numpy as np
 from llvmlite import ir
-from numba._dynfunc import make_function
-from numba.core import cgutils, config, event, types
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba import types
 from numba.extending import intrinsic
 
-_PROJECT = ("ginenv", "agents")
-_IMPORT = re.compile(rf"^\s*(?:from|import)\s+((?:{'|'.join(_PROJECT)})(?:\.\w+)*)(?:\s+import\s+\(?([^)#\n]*))?", re.M)
-_KEEP_SECONDS = 30 * 86400
+from ginenv.engine.kernel_cache import cache_dir
+from ginenv.errors import GinError
+
+if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+    raise GinError("NUMBA_DISABLE_JIT is set, but ginenv's code works only if it is compiled; unset it")
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
+_Compile = Callable[[Callable[..., Any], str | None, dict[str, Any]], Any]
 
 
-def _user_cache() -> Path:
-    """The platform's directory for caches; not absolute for a user without a home directory."""
-    home = Path(os.path.expanduser("~"))
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches"
-    chosen = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return chosen if chosen.is_absolute() else home / ".cache"
-
-
-def cache_root() -> Path | None:
-    """Directory of compiled code: ``$GINENV_CACHE_DIR``, else the user's cache, else a temporary directory.
-
-    Loading compiled code executes it, so a directory in which anybody else may write is not used; None if none is left.
-    """
-    chosen = os.environ.get("GINENV_CACHE_DIR")
-    candidates = [Path(chosen).absolute()] if chosen else []
-    with contextlib.suppress(OSError):
-        # gettempdir raises an error if it finds no directory that can be written.
-        candidates = [*candidates, _user_cache() / "ginenv", Path(tempfile.gettempdir(), _user_name())]
-    for candidate in candidates:
-        with contextlib.suppress(OSError):
-            if candidate.is_absolute() and _is_private(candidate):
-                return candidate
-    return None
-
-
-def _user_name() -> str:
-    # On Windows, directories for temporary files are each user's own, and so are the permissions of what is made there.
-    return f"ginenv-{os.getuid()}" if hasattr(os, "getuid") else "ginenv"
-
-
-def _is_private(directory: Path) -> bool:
-    """Whether a directory, made if there is none, can be written by this user and by nobody else."""
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    with contextlib.suppress(FileExistsError):
-        directory.mkdir(mode=0o700)
-    # The entry itself: a link leads to wherever its owner likes.
-    found = directory.lstat()
-    if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
-        return False
-    return stat.S_ISDIR(found.st_mode) and os.access(directory, os.W_OK)
-
-
-def _module_file(root: Path, name: str) -> Path | None:
-    base = root.joinpath(*name.split("."))
-    for candidate in (base.with_suffix(".py"), base / "__init__.py"):
-        if candidate.is_file():
-            return candidate
-    return None
-
-
-def sources_of(path: Path, root: Path) -> set[Path]:
-    """The file and every project file that it imports, directly or not."""
-    found: set[Path] = set()
-    waiting = [path]
-    while waiting:
-        current = waiting.pop()
-        if current in found:
-            continue
-        found.add(current)
-        for module, names in _IMPORT.findall(current.read_text(encoding="utf-8")):
-            candidates = [module] + [
-                f"{module}.{name.split(' as ')[0].strip()}" for name in names.split(",") if name.strip()
-            ]
-            waiting.extend(file for name in candidates if (file := _module_file(root, name)) is not None)
-    return found
-
-
-@cache
-def _cache_dir(path: Path) -> str | None:
-    """The directory of a module's compiled code; None if none can be made."""
-    root = Path(__file__).resolve().parents[2]
-    digest = hashlib.sha256(f"{sys.version} {numba.__version__} {np.__version__}".encode())
-    for source in sorted(sources_of(path, root)):
-        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
-    base = cache_root()
-    if base is None:
-        return None
-    directory = base / f"{path.stem}-{digest.hexdigest()[:16]}"
+@contextlib.contextmanager
+def _numba_caches_in(directory: str | None) -> Iterator[None]:
+    config: Any = numba.config  # type: ignore[attr-defined]
+    before, config.CACHE_DIR = config.CACHE_DIR, directory or config.CACHE_DIR
     try:
-        if not directory.exists():
-            _drop_unused(base)
-            directory.mkdir(parents=True, exist_ok=True)
-        os.utime(directory)
-    except OSError:
+        yield
+    finally:
+        config.CACHE_DIR = before
+
+
+def _compile_plainly(function: Callable[..., Any], directory: str | None, options: dict[str, Any]) -> Any:
+    """Compiles with Numba's public interface alone."""
+    if directory is None:
+        return numba.njit(**options)(function)
+    made: Any = numba.njit(cache=True, **options)(function)
+    # In another place, such as beside the sources, compiled code would outlive an edit of what it imports.
+    return made if Path(made.stats.cache_path).is_relative_to(directory) else numba.njit(**options)(function)
+
+
+def _probe_part(x):
+    return x + 1
+
+
+def _probe(x):
+    return 2 * _probe_part(x)
+
+
+def _fast_compiler() -> _Compile | None:
+    """The fast compiler, tried on a function that calls another; None, after a warning, if it does not fit this release of Numba."""
+    global _probe_part
+    directory = cache_dir(Path(__file__).resolve(), "compile_kernel")
+    try:
+        from ginenv.engine.kernel_compiler import compile_kernel
+
+        with _numba_caches_in(directory):
+            _probe_part = compile_kernel(_probe_part, directory, _OPTIONS)
+            if compile_kernel(_probe, directory, _OPTIONS)(20) != 42:
+                raise ValueError("a wrong result")
+    except Exception as error:
+        # Classes that are not what they were may raise anything.
+        print(
+            f"ginenv: the fast compiler does not fit numba {numba.__version__} ({error}); "
+            "what is used for the first time takes several times as long to compile",
+            file=sys.stderr,
+            flush=True,
+        )
         return None
-    return str(directory)
+    return compile_kernel
 
 
-def _drop_unused(base: Path) -> None:
-    oldest = time.time() - _KEEP_SECONDS
-    for entry in base.iterdir():
-        # Another process may drop the entry at the same time.
-        with contextlib.suppress(OSError):
-            if entry.is_dir() and entry.stat().st_mtime < oldest:
-                shutil.rmtree(entry, ignore_errors=True)
-
-
-class _CacheImpl(CompileResultCacheImpl):
-    # In Numba's other locations, such as beside the sources, compiled code would outlive an edit of what it imports.
-    _locator_classes: ClassVar[Any] = [UserProvidedCacheLocator]
-
-
-class _Cache(FunctionCache):
-    """Numba's cache, except that a damaged file or a full disk costs a compilation and nothing worse."""
-
-    _impl_class = _CacheImpl
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The cached code of a signature, or None."""
-        try:
-            loaded = super().load_overload(sig, target_context)
-        except Exception:
-            # Damaged bytes can make pickle raise anything. Without an index, everything is written anew.
-            with contextlib.suppress(OSError):
-                self.flush()
-            return None
-        # Two processes that start at the same time can give two signatures the same file.
-        return loaded if loaded is None or tuple(loaded.signature.args) == tuple(sig) else None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Saves compiled code, if there is room for it."""
-        try:
-            super().save_overload(sig, data)
-        except (OSError, EOFError, UnpicklingError) as error:
-            _say_once(f"compiled code cannot be kept ({error}); GINENV_CACHE_DIR names another directory for it")
-
-
-@cache
-def _say_once(words: str) -> None:
-    print(f"ginenv: {words}", file=sys.stderr, flush=True)
-
-
-class _Compiling(event.Listener):
-    """Says once per process that compilation is under way, since the first one takes seconds; interrupts wait until it ends.
-
-    The compiler is C++ code that calls back into Python. An exception raised there is dropped, and leaves half a kernel.
-    """
-
-    said = False
-    depth = 0
-    interrupted = False
-
-    def on_start(self, event: Any) -> None:
-        self.depth += _in_main_thread()
-        dispatcher = event.data.get("dispatcher") if isinstance(event.data, dict) else None
-        module = getattr(getattr(dispatcher, "py_func", None), "__module__", "") or ""
-        if not self.said and module.split(".")[0] in _PROJECT:
-            self.said = True
-            print(
-                "ginenv: compiling what is used for the first time (up to half a minute) ...",
-                file=sys.stderr,
-                flush=True,
-            )
-
-    def on_end(self, event: Any) -> None:
-        """Raises the interrupt that waited."""
-        self.depth -= _in_main_thread()
-        if self.interrupted and not self.depth and _in_main_thread():
-            self.interrupted = False
-            _forget_alarm()
-            raise KeyboardInterrupt
-
-
-def _in_main_thread() -> bool:
-    """Whether this is the main thread, the only one that handles signals."""
-    return threading.current_thread() is threading.main_thread()
-
-
-_compiling = _Compiling()
-event.register("numba:compile", _compiling)
-
-
-# In these modules Python runs under code that drops an exception or turns it into another: the compiler, and libraries that are
-# being loaded.
-_NOT_RAISED_IN = ("numba", "llvmlite", "_frozen_importlib", "importlib")
-
-
-def interrupt(signum: int, frame: FrameType | None) -> None:
-    """A signal handler that raises ``KeyboardInterrupt``; during a compilation or an import, it waits until that is done."""
-    while frame is not None:
-        if frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_RAISED_IN:
-            _compiling.interrupted = True
-            # Looks again later, in case this was not the compilation of a kernel, whose end is reported. A program that ends before
-            # is not to be killed by the alarm, which Python no longer handles then.
-            atexit.unregister(_forget_alarm)
-            atexit.register(_forget_alarm)
-            signal.signal(signal.SIGALRM, interrupt)
-            signal.setitimer(signal.ITIMER_REAL, 0.1)
-            return
-        frame = frame.f_back
-    _compiling.interrupted = False
-    raise KeyboardInterrupt
-
-
-def _forget_alarm() -> None:
-    signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-def take_interrupt() -> bool:
-    """Whether an interrupt waits for a compilation or an import to end; the caller takes it over."""
-    waiting, _compiling.interrupted = _compiling.interrupted, False
-    if waiting:
-        _forget_alarm()
-    return waiting
-
-
-class _PartLibrary(JITCodeLibrary):
-    """Code that is only ever linked into its callers: it stays as it was generated, without optimisation or machine code."""
-
-    def add_llvm_module(self, ll_module: Any) -> None:
-        """Links without the passes over single functions, since the passes over the caller's whole module do the same."""
-        self._final_module.link_in(ll_module)
-
-    def _optimize_final_module(self) -> None:
-        """Does nothing: this code is optimised with the caller's module."""
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._finalized = True
-
-
-class _EntryCompiler(Compiler):
-    """Compiles a function that Python calls."""
-
-    def compile_extra(self, func: Any) -> Any:
-        """Compiles as usual, but without garbage collection: the compiler's many objects live until it is done."""
-        collects = gc.isenabled()
-        gc.disable()
-        try:
-            return super().compile_extra(func)
-        finally:
-            if collects:
-                gc.enable()
-
-
-class _PartCompiler(Compiler):
-    """Compiles a function to be a part of its callers."""
-
-    def compile_extra(self, func: Any) -> Any:
-        """Compiles as usual, but into a ``_PartLibrary``; the entry by which compiled callers find it has no code of its own."""
-        state = self.state
-        state.library = _PartLibrary(state.targetctx.codegen(), func.__qualname__)
-        state.flags.no_compile = True
-        made = super().compile_extra(func)
-        name, library = made.fndesc.qualname, made.library
-        entry = make_function(made.fndesc.lookup_module(), name, "", 0, made.environment, (library,))
-        state.targetctx.insert_user_function(entry, made.fndesc, [library])
-        return made._replace(entry_point=entry)
-
-
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False, "no_cfunc_wrapper": True}
-_ENTRY_OPTIONS: Any = _OPTIONS | {"pipeline_class": _EntryCompiler}
-_PART_OPTIONS: Any = _OPTIONS | {"no_cpython_wrapper": True, "pipeline_class": _PartCompiler}
+_fast = _fast_compiler()
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compiles a function to machine code, without bounds checks, with a cache that is never stale.
 
     Callers validate first: a bad index inside a kernel raises no error but corrupts the process.
-
-    Numba by itself would make machine code of every function that a kernel calls, each time with everything that it calls in turn.
-    Only the code that Python calls is ever run, yet for the hundred functions below an environment's step this takes most of the
-    time. Here a kernel that another kernel calls becomes a part of it, and is optimised there once.
     """
+    source = Path(function.__code__.co_filename).resolve()
+    compiler = _fast or _compile_plainly
     # Numba cannot compile a caller of a generator that it loaded from its cache; the callers' cached code holds a copy of it.
-    cached = not inspect.isgeneratorfunction(function)
-    called_by_python = numba.njit(**_ENTRY_OPTIONS)(function)  # type: ignore[call-overload]
-    directory = _cache_dir(Path(function.__code__.co_filename).resolve()) if cached else None
+    directory = None if inspect.isgeneratorfunction(function) else cache_dir(source, compiler.__name__)
     if directory is not None:
-        before = config.CACHE_DIR  # type: ignore[attr-defined]
-        config.CACHE_DIR = directory  # type: ignore[attr-defined]
-        try:
-            called_by_python._cache = _Cache(function)  # type: ignore[attr-defined]
-        except (OSError, RuntimeError):
-            # The directory cannot be written after all.
-            pass
-        finally:
-            config.CACHE_DIR = before  # type: ignore[attr-defined]
-    part = numba.njit(**_PART_OPTIONS)(function)
-    # The methods through which compiled callers find a function.
-    called_by_python.get_call_template, called_by_python.get_overload = part.get_call_template, part.get_overload
-    return called_by_python
+        # The directory may turn out not to be writable after all.
+        with contextlib.suppress(OSError, RuntimeError), _numba_caches_in(directory):
+            return compiler(function, directory, _OPTIONS)
+    return compiler(function, None, _OPTIONS)
 
 
 @intrinsic
@@ -393,11 +159,11 @@ def record_copy(target: np.dtype, target_field: str, source: np.dtype, source_fi
     @intrinsic
     def copy(typingctx: Any, into: Any, out_of: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            byte_pointer = ir.IntType(8).as_pointer()
-            offset = ir.IntType(64)
-            to = builder.gep(builder.bitcast(args[0], byte_pointer), [ir.Constant(offset, target_start)])
-            source_pointer = builder.gep(builder.bitcast(args[1], byte_pointer), [ir.Constant(offset, source_start)])
-            cgutils.raw_memcpy(builder, to, source_pointer, ir.Constant(offset, size), 1)
+            pointer, word = ir.IntType(8).as_pointer(), ir.IntType(64)
+            to = builder.gep(builder.bitcast(args[0], pointer), [ir.Constant(word, target_start)])
+            origin = builder.gep(builder.bitcast(args[1], pointer), [ir.Constant(word, source_start)])
+            memcpy = builder.module.declare_intrinsic("llvm.memcpy", [pointer, pointer, word])
+            builder.call(memcpy, [to, origin, ir.Constant(word, size), ir.Constant(ir.IntType(1), 0)])
             return context.get_dummy_value()
 
         return types.void(into, out_of), generate

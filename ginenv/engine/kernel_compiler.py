@@ -1,0 +1,141 @@
+"""A compiler of kernels that is several times as fast as Numba's decorator, made of Numba's private classes.
+
+A release of Numba may rename or change these. Then ``ginenv.engine.jit`` uses the decorator alone; nothing else imports this module.
+
+Numba by itself would make machine code of every function that a kernel calls, each time with everything that it calls in turn.
+Only the code that Python calls is ever run, yet for the hundred functions below an environment's step this takes most of the time.
+Here a kernel that another kernel calls becomes a part of it, and is optimised there once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import sys
+from collections.abc import Callable
+from functools import cache
+from pickle import UnpicklingError
+from typing import Any, ClassVar
+
+import numba
+from numba._dynfunc import make_function
+from numba.core import event
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+
+# Options for code without wrappers that only C calls.
+_ENTRY_OPTIONS: Any = {"no_cfunc_wrapper": True}
+_PART_OPTIONS: Any = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+
+
+class _CacheImpl(CompileResultCacheImpl):
+    # In Numba's other locations, such as beside the sources, compiled code would outlive an edit of what it imports.
+    _locator_classes: ClassVar[Any] = [UserProvidedCacheLocator]
+
+
+class _Cache(FunctionCache):
+    """Numba's cache, except that a damaged file or a full disk costs a compilation and nothing worse."""
+
+    _impl_class = _CacheImpl
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The cached code of a signature, or None."""
+        try:
+            loaded = super().load_overload(sig, target_context)
+        except Exception:
+            # Damaged bytes can make pickle raise anything. Without an index, everything is written anew.
+            with contextlib.suppress(OSError):
+                self.flush()
+            return None
+        # Two processes that start at the same time can give two signatures the same file.
+        return loaded if loaded is None or tuple(loaded.signature.args) == tuple(sig) else None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Saves compiled code, if there is room for it."""
+        try:
+            super().save_overload(sig, data)
+        except (OSError, EOFError, UnpicklingError) as error:
+            _say_once(f"compiled code cannot be kept ({error}); GINENV_CACHE_DIR names another directory for it")
+
+
+@cache
+def _say_once(message: str) -> None:
+    print(f"ginenv: {message}", file=sys.stderr, flush=True)
+
+
+class _Announcement(event.Listener):
+    """Says once per process that kernels are compiled, since that takes seconds."""
+
+    def on_start(self, event: Any) -> None:
+        dispatcher = event.data.get("dispatcher") if isinstance(event.data, dict) else None
+        module = getattr(getattr(dispatcher, "py_func", None), "__module__", "") or ""
+        if module.partition(".")[0] in ("ginenv", "agents"):
+            _say_once("compiling what is used for the first time (up to half a minute) ...")
+
+    def on_end(self, event: Any) -> None:
+        """Says nothing."""
+
+
+class _PartLibrary(JITCodeLibrary):
+    """Code that is only ever linked into its callers: it stays as it was generated, without optimisation or machine code."""
+
+    def add_llvm_module(self, ll_module: Any) -> None:
+        """Links without the passes over single functions, since the passes over the caller's whole module do the same."""
+        self._final_module.link_in(ll_module)
+
+    def _optimize_final_module(self) -> None:
+        """Does nothing: this code is optimised with the caller's module."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class _EntryCompiler(Compiler):
+    """Compiles a function that Python calls."""
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compiles as usual, but without garbage collection: the compiler's many objects live until it is done."""
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            return super().compile_extra(func)
+        finally:
+            if collects:
+                gc.enable()
+
+
+class _PartCompiler(Compiler):
+    """Compiles a function to be a part of its callers."""
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compiles as usual, but into a ``_PartLibrary``; the entry by which compiled callers find it has no code of its own."""
+        state = self.state
+        state.library = _PartLibrary(state.targetctx.codegen(), func.__qualname__)
+        state.flags.no_compile = True
+        made = super().compile_extra(func)
+        name, library = made.fndesc.qualname, made.library
+        entry = make_function(made.fndesc.lookup_module(), name, "", 0, made.environment, (library,))
+        state.targetctx.insert_user_function(entry, made.fndesc, [library])
+        return made._replace(entry_point=entry)
+
+
+def compile_kernel(function: Callable[..., Any], directory: str | None, options: dict[str, Any]) -> Any:
+    """A dispatcher, like the one that ``numba.njit(**options)`` makes.
+
+    Args:
+        function: the function.
+        directory: where its code is kept; None if it is not.
+        options: options of ``numba.njit``.
+    """
+    entry: Any = numba.njit(pipeline_class=_EntryCompiler, **_ENTRY_OPTIONS, **options)(function)
+    if directory is not None:
+        entry._cache = _Cache(function)
+    part: Any = numba.njit(pipeline_class=_PartCompiler, **_PART_OPTIONS, **options)(function)
+    # The methods through which compiled callers find a function.
+    entry.get_call_template, entry.get_overload = part.get_call_template, part.get_overload
+    return entry
+
+
+event.register("numba:compile", _Announcement())
