@@ -282,23 +282,24 @@ def test_numba_without_compilation_is_refused(copied):
 # Signals itself in the middle of a compilation, where the compiler calls Python back, and would drop what is raised there.
 SIGNALLED = """
 import os, signal, time
-from agents.interrupts import interrupt
-from ginenv.engine.jit import mix
 from numba.core import codegen
 hook = codegen.CPUCodeLibrary._object_compiled_hook
 def signalling(*arguments):
-    if not signalled:
-        signalled.append(True)
+    if armed:
+        armed.clear()
         os.kill(os.getpid(), signal.SIGTERM)
     return hook(*arguments)
-signalled = []
+armed = []
 codegen.CPUCodeLibrary._object_compiled_hook = staticmethod(signalling)
+from agents.interrupts import interrupt
+from ginenv.engine.jit import mix
 signal.signal(signal.SIGTERM, interrupt)
+armed.append(True)
 try:
     mix(5)
     time.sleep(5)
 except KeyboardInterrupt:
-    print("interrupted" if signalled else "too early")
+    print("too early" if armed else "interrupted")
 print(mix(5) == mix(5))
 """
 
