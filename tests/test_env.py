@@ -134,7 +134,7 @@ def test_an_episode_tells_what_happened() -> None:
     for seed in range(30):
         _, total, info = play_episode(env, rng, seed=seed)
         outcome = info["outcome"]
-        assert info["seat"] == 1 and info["opponent"] == "simple" and not info["illegal_action"]
+        assert info["seat"] == 1 and env.opponent == "simple" and not info["illegal_action"]
         assert End(outcome["end"]) != End.NOT_OVER
         assert total == outcome["points"]
         assert np.sign(total) == outcome["won"]
@@ -389,17 +389,20 @@ def test_the_opponent_hears_and_forgets() -> None:
 
 def test_another_opponent_sits_down_at_the_next_reset() -> None:
     env = HandEnv("random")
-    assert env.reset(seed=0)[1]["opponent"] == "random"
+    env.reset(seed=0)
     env.set_opponent("formula")
-    assert env.step(env.action_masks().argmax())[4]["opponent"] == "random"
-    assert env.reset()[1]["opponent"] == "formula"
+    env.step(env.action_masks().argmax())
+    assert env.opponent == "random"
+    env.reset()
+    assert env.opponent == "formula"
 
 
 @pytest.mark.parametrize("options", ["", ":learn=false"])
 def test_an_opponents_name_holds_its_options_wherever_it_comes_from(options: str, directory: Path) -> None:
     for name, told in (("level-1", "level-1"), (str(directory), "small")):
         env = HandEnv(opponent=f"{name}{options}")
-        assert env.reset(seed=1)[1]["opponent"] == f"{told}{options}"
+        env.reset(seed=1)
+        assert env.opponent == f"{told}{options}"
 
 
 def test_former_opponents_are_forgotten_and_only_new_ones_described() -> None:

@@ -176,6 +176,31 @@ def test_an_illegal_action_loses_in_pettingzoo() -> None:
     assert table.terminations[agent] and table.rewards[agent] == -100
 
 
+@pytest.mark.extra
+@needs("torchrl")
+@pytest.mark.parametrize("name", ["Gin/Hand-v0", "Gin/Game-v0"])
+@pytest.mark.parametrize("form", ["single", "list", "vector"])
+def test_torchrl_takes_environments_as_they_are(form: str, name: str) -> None:
+    """With all that their infos hold always; nothing in them may be other than numbers."""
+    from torchrl.envs import GymEnv, GymWrapper
+
+    if form == "single":
+        table = GymEnv(name, categorical_action_encoding=True, rules="ht1").auto_register_info_dict()
+    elif form == "list":
+        several = gym.vector.SyncVectorEnv(
+            [lambda: gym.make(name, rules="ht1")] * 3, autoreset_mode=gym.vector.AutoresetMode.SAME_STEP
+        )
+        table = GymWrapper(several, categorical_action_encoding=True)
+    else:
+        envs = gym.make_vec(name, num_envs=3, autoreset_mode="disabled", rules="ht1")
+        table = GymWrapper(envs, categorical_action_encoding=True).auto_register_info_dict()
+    held = table.rollout(200, lambda td: td.set("action", td["action_mask"].argmax(-1)), break_when_any_done=False)[
+        "next"
+    ]
+    assert held["done"].any() and not held["illegal_action"].any() and held["skipped_points"].shape[-1] == 2
+    table.close()
+
+
 # --- rendering -------------------------------------------------------------------------------------------------------
 
 

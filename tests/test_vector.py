@@ -175,14 +175,14 @@ def test_several_opponents_are_asked_in_batches() -> None:
     a, b = Asked("a"), Asked("b")
     envs = ginenv.HandVectorEnv(30, [a, b, "simple"], "eaai", seat=0)
     _, infos = envs.reset(seed=0)
-    assert infos["opponent"].tolist() == ["a", "b", "simple"] * 10
+    assert envs.opponents == ["a", "b", "simple"] * 10
     for _ in range(60):
         _, _, _, _, infos = envs.step(infos["action_mask"].argmax(axis=1))
     assert max(a.calls) > 5 and max(b.calls) > 5
     envs.set_opponent("random", envs=[0])
     for _ in range(120):
         _, _, _, _, infos = envs.step(infos["action_mask"].argmax(axis=1))
-    assert infos["opponent"][0] == "random" and infos["opponent"][3] == "a"
+    assert envs.opponents[0] == "random" and envs.opponents[3] == "a"
 
 
 def test_opponents_come_and_go_at_every_table() -> None:
@@ -212,10 +212,8 @@ def test_opponents_come_and_go_at_every_table() -> None:
         before = seated
         _, _, done, _, infos = envs.step(infos["action_mask"].argmax(axis=1))
         seated = [following[lane] if done[lane] else before[lane] for lane in range(6)]
-        assert infos["opponent"].tolist() == seated
-        for lane in np.nonzero(done)[0]:
-            assert infos["final_info"]["opponent"][lane] == before[lane]
-            ended += 1
+        assert envs.opponents == seated
+        ended += done.sum()
     assert ended > 50
 
 
@@ -367,7 +365,8 @@ def test_tables_are_chosen_by_their_numbers_or_by_truth_values() -> None:
     env.set_opponent("simple", np.array([False, True, False]))
     env.set_opponent("knocker", [2])
     env.set_opponent("easy", [])
-    assert env.reset(seed=1)[1]["opponent"].tolist() == ["random", "simple", "knocker"]
+    env.reset(seed=1)
+    assert env.opponents == ["random", "simple", "knocker"]
     for envs in ([3], [-1], [0.5], [True, False], [[0]]):
         with pytest.raises(GinError, match="envs must be a list of whole numbers from 0 to 2, or 3 truth values"):
             env.set_opponent("random", envs)

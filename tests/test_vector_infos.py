@@ -22,7 +22,6 @@ ALL_KEYS = [
     for key in (
         "action_mask",
         "seat",
-        "opponent",
         "illegal_action",
         "skipped_hands",
         "skipped_wins",
@@ -73,7 +72,6 @@ def test_infos_can_be_read_later_and_in_every_way(way: str, mode: str) -> None:
         actions = held[-1][1]["action_mask"].argmax(axis=1)
         held.append((envs.step(actions)[-1], several.step(actions)[-1]))
     assert sum("game" in eager.get("final_info", eager) for _, eager in held) > 2
-    assert len({name for _, eager in held for name in eager["opponent"]}) == 5
     for lazy, eager in held:
         assert {key for key in ALL_KEYS if key in lazy} == set(eager)
         assert_same(WAYS_TO_READ[way](lazy), eager)
@@ -178,9 +176,9 @@ def test_what_a_wrapper_writes_into_infos_stands() -> None:
     _, infos = envs.reset(seed=0)
     infos["seat"] = "mine"
     infos.update(more=1)
-    assert infos["seat"] == "mine" and "opponent" in infos and infos["more"] == 1
-    del infos["opponent"]
-    assert "opponent" not in infos and len(infos) == len(list(infos)) and infos["seat"] == "mine"
+    assert infos["seat"] == "mine" and "skipped_hands" in infos and infos["more"] == 1
+    del infos["skipped_hands"]
+    assert "skipped_hands" not in infos and len(infos) == len(list(infos)) and infos["seat"] == "mine"
     with pytest.raises(KeyError, match="nothing like it"):
         infos["nothing like it"]
     _, infos = envs.reset(seed=0)

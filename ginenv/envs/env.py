@@ -103,6 +103,11 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
         """A copy of the hand in play with all cards open, even the opponent's and the stock: for tests and analysis, not for play."""
         return Hand(self._batch.states.copy(), self.rules)
 
+    @property
+    def opponent(self) -> str:
+        """The name of the opponent at the table, including its options; for a directory, the name of its level or its own."""
+        return self._batch.name_at(0)
+
     def set_opponent(self, opponent: str | Player) -> None:
         """Changes the opponent from the next reset on."""
         self._batch.set_opponents([opponent])
@@ -166,7 +171,7 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
         """The table from the learner's seat: text (``ansi``), ``uint8[600, 960, 3]`` (``rgb_array``), or printed (``human``)."""
         from ginenv.pictures.render import draw
 
-        return draw(self.view, self._batch.name_at(0), self.render_mode)
+        return draw(self.view, self.opponent, self.render_mode)
 
     def close(self) -> None:
         """Closes opponents that hold a resource, such as an external program."""

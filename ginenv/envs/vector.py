@@ -137,6 +137,16 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """What the learner may see at each table: ``VIEW[n]``, for players and rendering."""
         return self._batch.views()
 
+    @property
+    def opponents(self) -> list[str]:
+        """The name of the opponent at each table now; where a step has begun another episode, that is the new opponent."""
+        return [self._batch.name_at(slot) for slot in range(self.num_envs)]
+
+    @property
+    def autoreset_mode(self) -> AutoresetMode:
+        """Where Gymnasium's own vector environments have it, besides ``metadata``."""
+        return self.metadata["autoreset_mode"]
+
     def set_opponent(
         self, opponent: str | Player | Sequence[str | Player], envs: Sequence[int] | np.ndarray | None = None
     ) -> None:
@@ -256,7 +266,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
         if self.render_mode is None:
             return draw(self.views[0], "", None)
-        return tuple(draw(view, self._batch.name_at(slot), self.render_mode) for slot, view in enumerate(self.views))
+        return tuple(draw(view, name, self.render_mode) for view, name in zip(self.views, self.opponents, strict=True))
 
     def close_extras(self, **kwargs: Any) -> None:
         """Closes opponents that hold a resource, such as an external program; ``close`` calls this."""

@@ -7,7 +7,6 @@ environments.
 |---|---|
 | ``action_mask`` | ``int8[107]``, the legal actions; all ones once the episode is over |
 | ``seat`` | the learner's seat |
-| ``opponent`` | the opponent's name, including its options; a player loaded from a directory has the name of its level, or of the directory |
 | ``illegal_action`` | whether an illegal action ended the episode |
 | ``skipped_hands`` | how many hands ended before the learner could move in them |
 | ``skipped_wins``, ``skipped_points`` | how many of these each player won, and the points, ``int64[2]`` each, the learner's first |
@@ -45,7 +44,6 @@ _SKIPPED_GAMES = ("skipped_games", "skipped_game_wins", "skipped_totals")
 # The fields that are kept for every table; the rest of INFO is kept only where something ended.
 _BRIEF = np.dtype(
     [
-        ("opponent", np.int32),
         ("score", np.int32, (2,)),
         ("seat", np.uint8),
         ("illegal", np.uint8),
@@ -64,7 +62,6 @@ def _note(tables, notes):
     for i in range(tables.shape[0]):
         t = tables[i]
         n = notes[i]
-        n.opponent = t.opponent
         n.score[0] = t.score[0]
         n.score[1] = t.score[1]
         n.seat = t.seat
@@ -142,9 +139,8 @@ def info_of(tables: TableBatch, mask: np.ndarray) -> dict[str, Any]:
     """The ``info`` of the first table."""
     info: dict[str, Any] = {
         "action_mask": mask,
-        "seat": int(tables.seats[0]),
-        "opponent": tables.name_at(0),
-        "illegal_action": bool(tables.illegal[0]),
+        "seat": tables.seats[0].astype(np.int64),
+        "illegal_action": np.array(tables.illegal[0] > 0),
     }
     record = tables.tables[0]
     for name in (*_SKIPPED, *(("score", *_SKIPPED_GAMES) if tables.is_game else ())):
@@ -225,16 +221,13 @@ def _with_flags(*names: str) -> frozenset[str]:
 
 
 # Keys of a batch's info besides the mask: always present, in games, when a hand ended, when a game did, when an episode did.
-_ALWAYS = _with_flags("seat", "opponent", "illegal_action", *_SKIPPED)
+_ALWAYS = _with_flags("seat", "illegal_action", *_SKIPPED)
 _IN_GAMES, _OF_HANDS, _OF_GAMES = _with_flags("score", *_SKIPPED_GAMES), _with_flags("outcome"), _with_flags("game")
 _OF_FINALS = _with_flags("final_obs", "final_info")
 
 
 class Reporter:
     """Makes the ``info`` of a batch.
-
-    Each value that never changes (the mask of all tables, the name of a single opponent) is one read-only array for all
-    steps.
 
     Args:
         count: number of tables.
@@ -244,8 +237,9 @@ class Reporter:
     def __init__(self, count: int, is_game: bool) -> None:
         self._count, self._is_game = count, is_game
         self._all = np.arange(count)
-        self._everywhere = _constant(count, True)
-        self._names: tuple[str, np.ndarray] | None = None
+        # The mask of all tables: one read-only array for all steps.
+        self._everywhere = np.ones(count, bool)
+        self._everywhere.flags.writeable = False
 
     def report(
         self, batch: TableBatch, masks: np.ndarray, ended: np.ndarray, observe: Callable[[np.ndarray], np.ndarray]
@@ -266,15 +260,14 @@ class Reporter:
         finals, rows = np.empty(len(ended), INFO), np.empty((len(ended), OBSERVATION_SIZE), np.uint8)
         if len(ended):
             _keep(batch.finals, batch.final_rows, ended, finals, rows)
-        opponents = batch.names
 
         def make() -> dict[str, Any]:
             records = np.zeros(self._count, INFO)
             for name in _BRIEF.names[:-1]:  # type: ignore[index]
                 records[name] = notes[name]
             records[notes["ended"] > 0] = told
-            infos = self._info(records, masks, opponents)
-            return infos | self._final(finals, observe(rows), opponents, ended) if len(ended) else infos
+            infos = self._info(records, masks)
+            return infos | self._final(finals, observe(rows), ended) if len(ended) else infos
 
         names = _ALWAYS | _IN_GAMES if self._is_game else _ALWAYS
         if told["closed"].any():
@@ -291,11 +284,9 @@ class Reporter:
         marked[slots] = masks[slots]
         for name in INFO.names or ():
             records[name][slots] = batch.tables[name][slots]
-        return self._info(records, marked, batch.names, slots)
+        return self._info(records, marked, slots)
 
-    def _final(
-        self, finals: np.ndarray, observations: np.ndarray, names: np.ndarray, ended: np.ndarray
-    ) -> dict[str, Any]:
+    def _final(self, finals: np.ndarray, observations: np.ndarray, ended: np.ndarray) -> dict[str, Any]:
         """The final observations and infos of the episodes that ended."""
         count = self._count
         where = np.zeros(count, bool)
@@ -308,12 +299,10 @@ class Reporter:
         # All ones where an episode ended, zeros elsewhere: one column, repeated by a stride of 0.
         masks = np.ndarray((count, NUM_ACTIONS), np.int8, where.copy(), strides=(1, 0))
         masks.flags.writeable = False
-        final_info = self._info(records, masks, names, ended)
+        final_info = self._info(records, masks, ended)
         return {"final_obs": final_obs, "_final_obs": where, "final_info": final_info, "_final_info": where}
 
-    def _info(
-        self, records: np.ndarray, masks: np.ndarray, names: np.ndarray, slots: np.ndarray | None = None
-    ) -> dict[str, Any]:
+    def _info(self, records: np.ndarray, masks: np.ndarray, slots: np.ndarray | None = None) -> dict[str, Any]:
         """The ``info`` of ``INFO[n]`` records for some tables (``slots``), or for all."""
         count = self._count
         where: Any = self._everywhere
@@ -323,14 +312,9 @@ class Reporter:
         seats = np.zeros(count, np.int64)
         illegal, closed, games = np.zeros((3, count), bool)
         num_closed, num_games = _survey(records, self._all if slots is None else slots, seats, illegal, closed, games)
-        opponents = self._opponents(records, names)
-        if slots is not None:
-            # In object arrays, None stands for no value, as in Gymnasium.
-            opponents = _at(slots, opponents)
         infos: dict[str, Any] = {
             "action_mask": masks, "_action_mask": where,
             "seat": seats, "_seat": where,
-            "opponent": opponents, "_opponent": where,
             "illegal_action": illegal, "_illegal_action": where,
         }  # fmt: skip
         for name in (*_SKIPPED, *(("score", *_SKIPPED_GAMES) if self._is_game else ())):
@@ -343,20 +327,6 @@ class Reporter:
                 infos["game"], infos["_game"] = _columns(_GAME, numbers, games), games
         return infos
 
-    def _opponents(self, records: np.ndarray, names: np.ndarray) -> np.ndarray:
-        if len(names) > 1:
-            return names[records["opponent"]]
-        if self._names is None or self._names[0] != names[0]:
-            self._names = (names[0], _constant(self._count, names[0]))
-        return self._names[1]
-
-
-def _at(slots: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """A column of objects with the values of some slots, and None elsewhere."""
-    column = np.empty(len(values), object)
-    column[slots] = values[slots]
-    return column
-
 
 def _columns(names: tuple[str, ...], numbers: np.ndarray, where: np.ndarray) -> dict[str, np.ndarray]:
     """Rows of numbers by name, each with its mask."""
@@ -365,10 +335,3 @@ def _columns(names: tuple[str, ...], numbers: np.ndarray, where: np.ndarray) -> 
         columns[name] = column
         columns[f"_{name}"] = where
     return columns
-
-
-def _constant(count: int, value: Any) -> np.ndarray:
-    column = np.empty(count, bool if isinstance(value, bool) else object)
-    column.fill(value)
-    column.flags.writeable = False
-    return column
