@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from agents.datasets.load import Games
 from agents.network.onnx_player import load_onnx
 from ginenv.errors import GinError
-from tests.support import damaged_onnx
+from tests.support import damaged_games, damaged_onnx
 
 # Of each format; several seconds in total.
 CASES = 500
@@ -33,3 +34,10 @@ def test_weights_that_are_no_numbers_or_in_another_file_are_refused(kind: str, t
     damaged_onnx.TENSORS[kind](model.graph.initializer[0])
     with pytest.raises(GinError, match=r"network\.onnx"):
         load_onnx(str(damaged_onnx.write(tmp_path, model.SerializeToString())))
+
+
+def test_tables_of_decisions(tmp_path: Path) -> None:
+    report = damaged_games.check(tmp_path, 1, CASES)
+    assert not report.failures and report.refused > CASES / 2, report.failures[:5]
+    with pytest.raises(GinError, match="is no file"):
+        Games("/dev/null")

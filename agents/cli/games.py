@@ -13,8 +13,9 @@ from tyro.extras import SubcommandApp
 from agents.arena.configs import how_many, parse_rules
 from agents.arena.matches import MatchSettings, check_names
 from agents.datasets.data_card import card_path, is_card
+from agents.datasets.reader import open_games
 from agents.datasets.source import Played, Recorded
-from agents.datasets.store import INTERRUPTED, Expert, Written, check_games, open_games, write_games
+from agents.datasets.store import INTERRUPTED, Expert, Written, check_games, write_games
 from agents.files import check_writable
 from agents.reports.terminal import counted, plain_console, progress_bar, this_command
 from ginenv.errors import GinError, must_be

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from agents.datasets.store import open_games, replayed
+from agents.datasets.reader import DatasetError, column_names, open_games, read_group
+from agents.datasets.store import replayed
 from ginenv.engine.actions import KNOCK, NUM_ACTIONS, STOCK
 from ginenv.errors import GinError, check_whole, unknown_name
 
@@ -41,7 +42,7 @@ class Games:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).absolute()
         self._file, self.about = open_games(path)
-        self.columns = tuple(self._file.schema_arrow.names)
+        self.columns = column_names(self._file)
 
     def __reduce__(self) -> tuple[type[Games], tuple[str | Path]]:
         """Another process, such as a worker that loads data, opens the file by its path."""
@@ -73,7 +74,7 @@ class Games:
             ``observation uint8[b, 520]``, ``mask int8[b, 107]`` and the columns in ``SEEN`` and ``also``, as ``[b]``.
 
         Raises:
-            GinError: if a column or the player does not exist.
+            GinError: if a column or the player does not exist, or the file cannot be read.
         """
         check_whole("size", size, 1)
         for name in also:
@@ -86,13 +87,18 @@ class Games:
         if seed is not None:
             rng.shuffle(groups)
         for group in groups[share[0] :: share[1]].tolist():
-            table = self._file.read_row_group(group)
+            table = read_group(self.path, self._file, group)
             rows = np.arange(len(table))
             if player:
                 rows = rows[table["player"].cast(pa.string()).to_numpy() == player]
             if seed is not None:
                 rng.shuffle(rows)
-            yield from _batches(table, rows, size, [*SEEN, *also])
+            try:
+                yield from _batches(table, rows, size, [*SEEN, *also])
+            except DatasetError as error:
+                raise DatasetError(
+                    f"{self.path}: row group {group + 1} of {self._file.num_row_groups}: {error}"
+                ) from None
 
     def torch(self, size: int = 4096, **options: Any) -> IterableDataset[dict[str, Any]]:
         """The batches as a dataset of torch tensors, for ``DataLoader(..., batch_size=None)``; its workers share the row groups.

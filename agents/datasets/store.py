@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from agents.datasets.data_card import card_path, data_card
+from agents.datasets.reader import DatasetError, open_games, read_group
 from agents.datasets.rows import Decisions, Hands, columns_of, decisions_of
 from agents.datasets.schema import COLUMNS, FORMAT_VERSION, schema_of
 from agents.datasets.source import rebuild
-from agents.files import JsonError, parse_json, write_atomic, write_text, writing
-from ginenv.errors import GinError
+from agents.files import write_atomic, write_text, writing
+from ginenv.errors import GinError, quoted
 from ginenv.tables.players import Player, make_player
 
 Progress = Callable[[int], None]
@@ -28,10 +28,6 @@ _REPEATED: Any = ["player", "opponent", "phase", "end"]
 
 # Why a file ends early after an interrupt.
 INTERRUPTED = "interrupted"
-
-
-class DatasetError(GinError):
-    """A table of decisions that cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +120,7 @@ def write_games(
             schema,
             compression="zstd",
             compression_level=9,
+            write_page_checksum=True,
             use_dictionary=_REPEATED,
             # A position repeats nearly all of the one before it.
             column_encoding={"position": "DELTA_BYTE_ARRAY"},
@@ -170,45 +167,23 @@ def table_of(group: Hands, schema: pa.Schema, first: int, expert: Expert | None 
     return pa.table([_arrow(name, columns[name], count) for name in schema.names], schema=schema)
 
 
-def open_games(path: str | Path) -> tuple[pq.ParquetFile, dict[str, Any]]:
-    """Opens a table of decisions; returns the file and how it was made.
-
-    Raises:
-        DatasetError: if the file cannot be read or is from another version.
-    """
-    try:
-        file = pq.ParquetFile(path)
-    except (OSError, pa.ArrowInvalid) as error:
-        # Arrow's own message repeats the file's name and the error number.
-        number = error.errno if isinstance(error, OSError) else None
-        reason = os.strerror(number) if number else str(error).splitlines()[0]
-        raise DatasetError(f"{path} cannot be read as Parquet: {reason}") from None
-    about = (file.schema_arrow.metadata or {}).get(b"ginenv")
-    if about is None:
-        raise DatasetError(f"{path} is no table of decisions that gin games wrote")
-    try:
-        found = parse_json(about)
-    except JsonError as error:
-        raise DatasetError(f"{path}: what it says of itself is not JSON ({error})") from None
-    if not isinstance(found, dict):
-        raise DatasetError(f"{path}: what it says of itself is a {type(found).__name__}; it must be a JSON object")
-    if found.get("format") != FORMAT_VERSION:
-        raise DatasetError(f"{path} has format {found.get('format')!r}; this version reads format {FORMAT_VERSION}")
-    return file, found
-
-
 def replayed(table: pa.Table, observations: bool = False) -> tuple[np.ndarray, Decisions]:
     """The hands of a row group, ``STATE[h]``, and their decisions, replayed from the first positions and the actions.
 
     Raises:
-        GinError: if they do not replay.
+        DatasetError: if they do not replay.
     """
     numbers = table["hand"].to_numpy()
-    starts = np.flatnonzero(np.r_[True, numbers[1:] != numbers[:-1]]) if len(numbers) else np.zeros(0, np.int64)
+    if not len(numbers):
+        raise DatasetError("it has no rows")
+    starts = np.flatnonzero(np.r_[True, numbers[1:] != numbers[:-1]])
     actions = np.split(table["action"].to_numpy().astype(np.int64), starts[1:])
     positions = table["position"].take(pa.array(starts)).to_pylist()
-    states = rebuild(positions, [part.tolist() for part in actions])
-    return states, decisions_of(states, observations=observations)
+    try:
+        states = rebuild(positions, [part.tolist() for part in actions])
+        return states, decisions_of(states, observations=observations)
+    except GinError as error:
+        raise DatasetError(f"its hands do not replay ({error})") from None
 
 
 def check_games(path: str | Path, progress: Progress | None = None) -> Written:
@@ -224,7 +199,7 @@ def check_games(path: str | Path, progress: Progress | None = None) -> Written:
     file, _ = open_games(path)
     rows = hands = games = 0
     for group in range(file.num_row_groups):
-        table = file.read_row_group(group)
+        table = read_group(path, file, group)
         _check_group(path, table, rows)
         rows += len(table)
         if len(table):
@@ -237,8 +212,8 @@ def check_games(path: str | Path, progress: Progress | None = None) -> Written:
 def _check_group(path: str | Path, table: pa.Table, first: int) -> None:
     try:
         states, found = replayed(table)
-    except GinError as error:
-        raise DatasetError(f"{path}: the row group that begins with row {first} does not replay: {error}") from None
+    except DatasetError as error:
+        raise DatasetError(f"{path}: the row group that begins with row {first}: {error}") from None
     numbers, seats = table["hand"].to_numpy(), table["seat"].to_numpy()
     ends = np.flatnonzero(np.r_[numbers[1:] != numbers[:-1], True])
     # No position says who sat where or how the game ended: both are taken from each hand's last row.
@@ -256,9 +231,11 @@ def _check_group(path: str | Path, table: pa.Table, first: int) -> None:
         stored = table[name].combine_chunks()
         expected = _arrow(name, values, len(found.rows))
         if isinstance(values, tuple):
-            stored, expected = stored.cast(pa.string()), expected.cast(pa.string())
+            expected = expected.cast(pa.string())
+        if isinstance(stored, pa.DictionaryArray):
+            stored = stored.cast(pa.string())
         if not stored.equals(expected):
             row = next(i for i, (a, b) in enumerate(zip(stored, expected, strict=False)) if a != b)
             raise DatasetError(
-                f"{path}: row {first + row}, column {name} is {stored[row]}; played again it is {expected[row]}"
+                f"{path}: row {first + row}, column {name} is {quoted(stored[row].as_py())}; played again it is {expected[row]}"
             )
