@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from agents.arena.series import counting_hands, play_series
-from agents.bots.heuristics import StylePlayer, make_formula, style
 from agents.cli import levels as levels_module
 from agents.config import ConfigError
 from agents.levels import fit_responses as fit_module
@@ -19,6 +18,7 @@ from agents.levels.responses import ANSWERS, READS, SPACE, Answers, features_of,
 from agents.network.bounds import EVERYTHING
 from agents.opponent_model.features import FEATURES, FIRST_KNOCK, NUM_WEIGHTS
 from agents.opponent_model.posterior import CONTEXT_WIDTH
+from ginenv.bots.heuristics import StylePlayer, make_formula, style
 from ginenv.engine.actions import KNOCK, NUM_ACTIONS, PHASE_DISCARD, UPCARD
 from ginenv.engine.melds import deadwood
 from ginenv.errors import GinError

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ginenv
-from agents.bots.heuristics import StylePlayer, style
+from ginenv.bots.heuristics import StylePlayer, style
 from ginenv.errors import GinError
 from ginenv.hands.hand import Hand
 from ginenv.hands.records import parse_record

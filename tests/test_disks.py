@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from agents import cli
-from agents.bots.heuristics import make_formula, make_simple
 from agents.levels.level import Level, LevelError
 from agents.levels.opponent_memory import Acquaintances
 from agents.levels.profile import Profile
 from agents.play.store import Home
+from ginenv.bots.heuristics import make_formula, make_simple
 from ginenv.view.view import VIEW
 from tests.support.disk import SmallDisk
 from tests.support.level_scenes import hands_of

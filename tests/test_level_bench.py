@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from agents.arena.series import play_series
-from agents.bots.heuristics import make_simple, style
 from agents.config import parse_config
 from agents.deal_streams import Domain
 from agents.levels.bench import adaptation
@@ -31,6 +30,7 @@ from agents.levels.bench.opponents import PlayersBySeries, Switcher, held_out_na
 from agents.levels.level import Level, LevelError, LevelSettings
 from agents.levels.opponent_memory import Acquaintances
 from agents.reports.adaptation import GAINS, report_adaptation
+from ginenv.bots.heuristics import make_simple, style
 from ginenv.engine.actions import STOCK, UPCARD
 from ginenv.tables.players import Player
 from ginenv.view.view import VIEW

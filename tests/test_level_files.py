@@ -15,7 +15,6 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from agents.arena.series import play_series
-from agents.bots.heuristics import make_simple
 from agents.cli.levels import levels
 from agents.levels.level import LEVEL, NAMES, Level, LevelError, digest_of, load_level
 from agents.levels.package import (
@@ -31,6 +30,7 @@ from agents.network.checkpoint import METADATA, WEIGHTS, save_checkpoint
 from agents.network.inputs import NUM_HEURISTIC_FEATURES
 from agents.network.model_card import CARD
 from agents.network.nets import Actor
+from ginenv.bots.heuristics import make_simple
 from ginenv.errors import GinError, UnknownNameError
 from ginenv.tables.players import make_player
 from ginenv.view.encoding import OBSERVATION_SIZE

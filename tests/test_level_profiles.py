@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 
 from agents.arena.series import play_series
-from agents.bots.heuristics import StylePlayer, make_formula, make_simple, make_style, style
 from agents.cli.levels import levels
 from agents.levels import profile as profiles
 from agents.levels.describe import findings, what_did_you_learn
@@ -27,6 +26,7 @@ from agents.levels.player import LevelPlayer
 from agents.levels.profile import Profile, profile_path, read_learned, reset_level
 from agents.levels.responses import ANSWERS, Answers
 from agents.play.store import Home
+from ginenv.bots.heuristics import StylePlayer, make_formula, make_simple, make_style, style
 from ginenv.errors import GinError, UnknownNameError
 from ginenv.tables.players import make_player
 from ginenv.view.view import VIEW
@@ -238,7 +238,7 @@ def test_levels_of_one_name_keep_what_they_learn_apart(level: Level, tmp_path: P
 LEARNER = """
 import sys
 from pathlib import Path
-from agents.bots.heuristics import make_simple
+from ginenv.bots.heuristics import make_simple
 from agents.levels.level import load_level
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import Profile

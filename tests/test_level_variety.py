@@ -9,7 +9,6 @@ import pytest
 from test_search import JUDGED, mid_hand
 
 from agents.arena.series import play_series
-from agents.bots.heuristics import make_formula, make_simple
 from agents.config import parse_config
 from agents.levels.bench.variety import Settled, measure_variety, without_variety
 from agents.levels.level import Level
@@ -18,6 +17,7 @@ from agents.search import make_search
 from agents.search.candidates import CANDIDATE, choose
 from agents.search.config import SearchConfig
 from agents.search.player import SearchPlayer
+from ginenv.bots.heuristics import make_formula, make_simple
 from ginenv.engine.actions import KNOCK, NUM_ACTIONS, PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, STOCK, UPCARD
 from ginenv.engine.cards import cards_of
 from ginenv.engine.melds import card_points

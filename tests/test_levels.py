@@ -14,7 +14,6 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import ginenv
 from agents.arena import play_match
 from agents.arena.series import play_series
-from agents.bots.heuristics import StylePlayer, make_formula, make_simple, style
 from agents.config import parse_config
 from agents.levels.action_choice import TASTE, choose
 from agents.levels.level import NAMES, Level, LevelSettings, load_level
@@ -22,6 +21,7 @@ from agents.levels.opponent_memory import Acquaintances
 from agents.levels.package import check_plays
 from agents.levels.player import LevelPlayer
 from agents.network.bounds import EVERYTHING, NOTHING, blank
+from ginenv.bots.heuristics import StylePlayer, make_formula, make_simple, style
 from ginenv.engine.actions import KNOCK, PHASE_DISCARD
 from ginenv.engine.melds import deadwood
 from ginenv.tables.players import make_player

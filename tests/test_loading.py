@@ -54,7 +54,7 @@ def test_importing_ginenv_is_light() -> None:
 @pytest.mark.parametrize("code", [IN_HAND_ENV, IN_VECTOR_ENV])
 def test_a_bot_as_opponent_loads_bots_alone(code: str) -> None:
     modules = loaded(code.format(opponent="simple"))
-    assert rooms(modules) == {"bots"} and "torch" not in modules
+    assert not rooms(modules) and "torch" not in modules
 
 
 @pytest.mark.parametrize("code", [IN_HAND_ENV, IN_VECTOR_ENV])
@@ -68,7 +68,7 @@ def test_a_network_as_opponent_loads_no_learning_no_matches_no_levels_and_no_tab
 def test_a_match_loads_no_learning_no_levels_and_no_table(player: str, network: bool, tmp_path: Path) -> None:
     out = tmp_path / "match.json"
     modules = loaded(MATCH.format(player=player, out=str(out)))
-    assert {"arena", "bots"} <= rooms(modules)
+    assert "arena" in rooms(modules)
     assert not rooms(modules) & {"learning", "levels", "play"}
     assert ("network" in rooms(modules), "torch" in modules) == (network, network)
     assert json.loads(out.read_text())["matches"][0]["players"] == [player, "simple"]
@@ -78,3 +78,15 @@ def test_a_level_as_opponent_loads_no_learning_no_matches_and_no_table() -> None
     found = rooms(loaded(IN_HAND_ENV.format(opponent="level-1")))
     assert "levels" in found
     assert not found & {"arena", "cli", "learning", "play", "reports"}
+
+
+@pytest.mark.parametrize("shadow", ["agents.py", "agents/__init__.py"])
+def test_own_module_named_agents_breaks_no_environment_and_is_named_otherwise(shadow: str, tmp_path: Path) -> None:
+    (tmp_path / shadow).parent.mkdir(exist_ok=True)
+    (tmp_path / shadow).touch()
+    code = IN_HAND_ENV.format(opponent="simple") + "print('played')\nginenv.make_player('network')"
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout == "played\n"
+    last = done.stderr.splitlines()[-1]
+    assert "GinError" in last and str(tmp_path / "agents") in last

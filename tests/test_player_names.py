@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agents.bots.heuristics import StylePlayer, make_style
+from ginenv.bots.heuristics import StylePlayer, make_style
 from ginenv.errors import GinError, UnknownNameError
 from ginenv.tables.players import PlayerSpec, make_player, parse_player, register_directory, register_player
 
@@ -64,7 +64,7 @@ def test_what_is_no_player_is_refused_in_a_sentence(spec, sentence):
 
 
 def test_an_installed_package_brings_players(tmp_path: Path) -> None:
-    (tmp_path / "their_bots.py").write_text("from agents.bots.heuristics import make_camper as make\n")
+    (tmp_path / "their_bots.py").write_text("from ginenv.bots.heuristics import make_camper as make\n")
     about = tmp_path / "their_bots-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: their-bots\nVersion: 1.0\n")
@@ -128,7 +128,7 @@ def test_a_name_is_taken_apart_without_making_the_player():
 @pytest.mark.parametrize("name", ["", " ", "a:b", "a/b", "a,b", "cmd", 3])
 def test_names_that_nobody_could_write_are_not_registered(name: Any) -> None:
     with pytest.raises(GinError, match="a player's name must be a word"):
-        register_player(name, "agents.bots.heuristics:make_simple")
+        register_player(name, "ginenv.bots.heuristics:make_simple")
 
 
 @pytest.mark.parametrize("target", ["", "json", "json:", ":x", "a b:c", 3])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.bots.heuristics import BOTS, NOVICES, StylePlayer, hint, style
+from ginenv.bots.heuristics import BOTS, NOVICES, StylePlayer, hint, style
 from ginenv.engine.actions import (
     KNOCK,
     PASS,

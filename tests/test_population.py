@@ -6,9 +6,9 @@ import hashlib
 
 import numpy as np
 
-from agents.bots.heuristics import STYLES, StylePlayer, style
-from agents.bots.population import STYLE_WIDTH, PopulationPlayer, draw_styles, population, style_vectors
-from agents.bots.style_kernels import DISCARD_RULES
+from ginenv.bots.heuristics import STYLES, StylePlayer, style
+from ginenv.bots.population import STYLE_WIDTH, PopulationPlayer, draw_styles, population, style_vectors
+from ginenv.bots.style_kernels import DISCARD_RULES
 from ginenv.engine.actions import KNOCK, UPCARD
 from ginenv.tables.players import make_player
 from ginenv.view.view import action_masks

@@ -12,7 +12,6 @@ import pytest
 import torch
 from rich.console import Console
 
-from agents.bots.heuristics import make_simple, make_style
 from agents.config import ConfigError
 from agents.network.checkpoint import CheckpointError, read_metadata, save_checkpoint
 from agents.network.nets import Actor, Critic
@@ -22,6 +21,7 @@ from agents.search.belief import HandModel, keep_hand_model, load_hand_model, sa
 from agents.search.hand_features import MAX_TURNS, TURN, read_turns
 from agents.search.worlds import draw_hands, draw_worlds
 from agents.training import hand_model_fit
+from ginenv.bots.heuristics import make_simple, make_style
 from ginenv.engine.actions import KNOCK, PASS, PHASE_OVER, UPCARD, parse_action
 from ginenv.engine.cards import cards_of, mask_of, parse_card, parse_cards
 from ginenv.engine.engine import STATE, apply, deal, is_legal, shuffle

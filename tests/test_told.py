@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from agents.bots.population import TOLD_WIDTH, PopulationPlayer, draw_styles, style_vectors
 from agents.config import parse_config
 from agents.network.checkpoint import CheckpointError, save_checkpoint
 from agents.training.learner import Learner
 from agents.training.opponent_context import told
 from agents.training.run import begin
+from ginenv.bots.population import TOLD_WIDTH, PopulationPlayer, draw_styles, style_vectors
 from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.errors import GinError
 from tests.support.training_scenes import TINY

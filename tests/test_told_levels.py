@@ -11,8 +11,6 @@ import pytest
 import torch
 
 from agents.arena.series import play_series
-from agents.bots.heuristics import make_formula
-from agents.bots.population import TOLD_WIDTH, draw_styles, style_vectors
 from agents.cli.levels import levels
 from agents.levels import fit_responses as fit_module
 from agents.levels.describe import findings, what_did_you_learn
@@ -26,6 +24,8 @@ from agents.network.nets import Actor
 from agents.network.player import load_network
 from agents.opponent_model.features import NUM_WEIGHTS
 from agents.opponent_model.posterior import CONTEXT_WIDTH
+from ginenv.bots.heuristics import make_formula
+from ginenv.bots.population import TOLD_WIDTH, draw_styles, style_vectors
 from ginenv.errors import GinError
 from ginenv.tables.players import make_player
 from ginenv.view.view import VIEW

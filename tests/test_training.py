@@ -15,7 +15,6 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from agents.bots.heuristics import make_simple
 from agents.cli.train import train
 from agents.config import ConfigError, load_config, parse_config
 from agents.levels.level import load_level
@@ -34,6 +33,7 @@ from agents.network.player import NetworkPlayer, load_network
 from agents.network.sampling import sample_action, sample_actions
 from agents.training.rollout import STEP, Rollout, generalised_advantages, make_batch, write_next_actions
 from agents.training.run import TrainingRun
+from ginenv.bots.heuristics import make_simple
 from ginenv.engine.actions import PHASE_DISCARD
 from ginenv.engine.cards import mask_of
 from ginenv.engine.melds import deadwood

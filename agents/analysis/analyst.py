@@ -13,13 +13,13 @@ import numpy as np
 from agents.analysis.findings import GAME, POINTS, Candidate, Decision, Draw, HandAnalysis, Side
 from agents.analysis.marks import MARKS, UNCLEAR, kind_of, mark_of
 from agents.arena.luck import chance_per_point, draw_luck
-from agents.bots.heuristics import make_formula
 from agents.network.checkpoint import read_metadata
 from agents.network.player import SHIPPED
 from agents.search import make_search
 from agents.search.explain import explain
 from agents.search.world_values import BRANCH
 from agents.search.worlds import draw_worlds
+from ginenv.bots.heuristics import make_formula
 from ginenv.engine.actions import PHASE_LAYOFF, PHASE_NAMES, action_name, actions_of, parse_action
 from ginenv.engine.cards import card_name, format_cards
 from ginenv.engine.engine import STATE

@@ -12,7 +12,6 @@ from tyro.conf import Positional, arg
 from tyro.extras import SubcommandApp
 
 from agents.arena.series import counting_hands
-from agents.bots.heuristics import make_formula
 from agents.config import override, parse_config
 from agents.files import check_directory, check_writable
 from agents.levels.bench.rating import rate_levels, read_rating
@@ -28,6 +27,7 @@ from agents.network.player import network_directory
 from agents.play.store import default_home
 from agents.player_names import spelled
 from agents.reports.terminal import plain_console, progress_bar
+from ginenv.bots.heuristics import make_formula
 from ginenv.errors import GinError, UnknownNameError, check_whole, quoted, unknown_name
 
 app = SubcommandApp()

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.bots.hand_kernels import choose_lay_off, choose_spread, has_neighbour, unit
 from agents.network.bounds import blank
+from ginenv.bots.hand_kernels import choose_lay_off, choose_spread, has_neighbour, unit
 from ginenv.engine.actions import KNOCK, NUM_ACTIONS, PHASE_LAYOFF, PHASE_SPREAD, UPCARD
 from ginenv.engine.jit import ctz, kernel, mix
 from ginenv.engine.melds import RANK_COLUMN, card_points, deadwood

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from agents.arena.series import play_series
-from agents.bots.heuristics import StylePlayer, style
 from agents.levels.level import Level
 from agents.levels.opponent_memory import Acquaintances
 from agents.levels.player import LevelPlayer
@@ -18,6 +17,7 @@ from agents.levels.responses import READS
 from agents.opponent_model.features import DRAWS, FEATURES
 from agents.opponent_model.habits import HABITS
 from agents.opponent_model.posterior import CONTEXT_WIDTH
+from ginenv.bots.heuristics import StylePlayer, style
 from ginenv.engine.actions import KNOCK, PHASE_DISCARD, STOCK, UPCARD
 from ginenv.engine.melds import card_points
 

@@ -26,8 +26,6 @@ from pydantic import Field, model_validator
 
 from agents.arena.results import ratio
 from agents.arena.series import count_hands, play_series
-from agents.bots.heuristics import StylePlayer
-from agents.bots.population import TOLD_WIDTH, draw_styles, style_vectors
 from agents.config import Config
 from agents.deal_streams import Domain
 from agents.levels.action_choice import TASTE, choose, draw_tastes
@@ -38,6 +36,8 @@ from agents.levels.responses import READS, SPACE, Answers, features_of
 from agents.network.checkpoint import WEIGHTS
 from agents.opponent_model.features import NUM_WEIGHTS
 from agents.opponent_model.posterior import Knowledge
+from ginenv.bots.heuristics import StylePlayer
+from ginenv.bots.population import TOLD_WIDTH, draw_styles, style_vectors
 from ginenv.engine.actions import NUM_ACTIONS, PHASE_DISCARD
 from ginenv.engine.jit import kernel
 from ginenv.tables.players import BasePlayer, Player, make_player

@@ -15,13 +15,13 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from agents.bots.population import TOLD_WIDTH
 from agents.config import Config, parse_config
 from agents.files import read_json_object, write_json
 from agents.levels.action_choice import BEHAVIOUR
 from agents.levels.responses import ANSWERS, Answers, read_answers
 from agents.network.checkpoint import METADATA, WEIGHTS, load_checkpoint
 from agents.network.nets import Actor
+from ginenv.bots.population import TOLD_WIDTH
 from ginenv.errors import GinError, did_you_mean, quoted
 from ginenv.tables.players import not_a_directory, player_names
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from agents.arena.series import play_series
-from agents.bots.heuristics import make_formula
 from agents.config import override, parse_config
 from agents.deal_streams import Domain
 from agents.files import read_json_object, replacing, write_json, writing
@@ -31,6 +30,7 @@ from agents.levels.level import (
 from agents.levels.player import LevelPlayer
 from agents.levels.responses import ANSWERS, Answers
 from agents.network.checkpoint import METADATA, WEIGHTS, drop_context, read_metadata
+from ginenv.bots.heuristics import make_formula
 from ginenv.engine.rules import PRESETS
 from ginenv.errors import GinError
 

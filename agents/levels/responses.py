@@ -20,8 +20,6 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from agents.bots.hand_kernels import remembered
-from agents.bots.population import TOLD_WIDTH
 from agents.config import Config, parse_config
 from agents.files import read_json_object, write_json
 from agents.network.bounds import EVERYTHING, NOTHING
@@ -39,6 +37,8 @@ from agents.opponent_model.features import (
     knock_row,
 )
 from agents.opponent_model.turns import TURN
+from ginenv.bots.hand_kernels import remembered
+from ginenv.bots.population import TOLD_WIDTH
 from ginenv.engine.actions import KNOCK, NUM_ACTIONS, PHASE_DISCARD, STOCK, UPCARD
 from ginenv.engine.jit import ctz, kernel, popcount
 from ginenv.engine.melds import deadwood

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.bots.hand_kernels import remembered
+from ginenv.bots.hand_kernels import remembered
 from ginenv.engine.jit import kernel, store_cards
 from ginenv.view.encoding import FACTS, PLANES
 

@@ -10,8 +10,8 @@ from functools import cache
 
 import numpy as np
 
-from agents.bots.heuristics import style
-from agents.bots.style_kernels import OUTLOOK, outlook_rows
+from ginenv.bots.heuristics import style
+from ginenv.bots.style_kernels import OUTLOOK, outlook_rows
 from ginenv.engine.jit import kernel
 
 NUM_HEURISTIC_FEATURES = OUTLOOK

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from agents.bots.hand_kernels import most_points, of_points
 from agents.network.commitment import bind_to_gin
 from agents.network.features import NUM_HEURISTIC_FEATURES, HeuristicFeatures, unbounded
 from agents.network.nets import NUM_CONDITIONS, NUM_FUTURE, FrozenActor
+from ginenv.bots.hand_kernels import most_points, of_points
 from ginenv.engine.actions import PHASE_DISCARD
 from ginenv.engine.engine import STOCK_LEFT
 from ginenv.engine.jit import kernel, popcount

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.bots.hand_kernels import choose_lay_off, choose_spread
 from agents.network.commitment import bind_to_gin
 from agents.network.sampling import sample_actions
+from ginenv.bots.hand_kernels import choose_lay_off, choose_spread
 from ginenv.engine.actions import PHASE_LAYOFF, PHASE_SPREAD
 from ginenv.engine.jit import kernel, mix
 from ginenv.engine.state import as_batch

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.bots.hand_kernels import least_deadwood
 from agents.opponent_model.features import (
     FIRST_DRAW,
     FIRST_KNOCK,
@@ -32,6 +31,7 @@ from agents.opponent_model.learning import (
 )
 from agents.opponent_model.posterior import ModelPrior
 from agents.opponent_model.turns import MAX_TURNS, read_turns
+from ginenv.bots.hand_kernels import least_deadwood
 from ginenv.engine.jit import kernel, popcount
 from ginenv.view.history import M_DISCARD, M_DRAW, M_FORCED_DRAW, M_KNOCK, M_PASS, moves
 

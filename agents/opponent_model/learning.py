@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.bots.hand_kernels import least_deadwood, unit
 from agents.opponent_model.features import (
     FIRST_DRAW,
     FIRST_KNOCK,
@@ -24,6 +23,7 @@ from agents.opponent_model.features import (
     knock_row,
 )
 from agents.opponent_model.turns import MAX_TURNS, TURN, read_turns
+from ginenv.bots.hand_kernels import least_deadwood, unit
 from ginenv.engine.jit import ctz, kernel, mix, next_word, popcount
 from ginenv.engine.melds import deadwood
 

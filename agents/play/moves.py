@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents.bots.heuristics import hint, make_formula
 from agents.play.hand_order import in_suits
 from agents.play.options import GR, preset_of, variation
+from ginenv.bots.heuristics import hint, make_formula
 from ginenv.engine.actions import KNOCK, PASS, PHASE_NAMES, STOCK, UPCARD
 from ginenv.engine.cards import card_name, cards_of, format_cards, mask_of
 from ginenv.engine.engine import NO_CARD

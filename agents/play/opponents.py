@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from agents.bots.heuristics import StylePlayer, style
 from agents.programs.player import OutsidePlayer
+from ginenv.bots.heuristics import StylePlayer, style
 from ginenv.engine.actions import KNOCK, PHASE_DISCARD
 from ginenv.engine.rules import Rules
 from ginenv.errors import GinError

@@ -22,10 +22,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from agents.bots.hand_kernels import danger_of, fillers, live_ways
 from agents.config import Config
 from agents.files import write_atomic, writing
 from agents.search.player import SearchPlayer
+from ginenv.bots.hand_kernels import danger_of, fillers, live_ways
 from ginenv.engine.actions import KNOCK, PHASE_DISCARD, STOCK, action_name
 from ginenv.engine.cards import RANKS, SUIT_SYMBOLS, format_cards
 from ginenv.engine.melds import deadwood

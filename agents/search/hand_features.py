@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.bots.hand_kernels import beside, joins_meld, pairs
 from agents.opponent_model.turns import MAX_TURNS, TURN, read_turns  # noqa: F401  (also exported from here)
+from ginenv.bots.hand_kernels import beside, joins_meld, pairs
 from ginenv.engine.engine import next_word
 from ginenv.engine.jit import below, ctz, kernel, popcount
 from ginenv.engine.melds import RANK_COLUMN, SUIT_BITS, card_points, deadwood, melded_cards, points_of

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from agents.bots.hand_kernels import unit
+from ginenv.bots.hand_kernels import unit
 from ginenv.engine.actions import PHASE_LAYOFF, PHASE_SPREAD
 from ginenv.engine.engine import LAYOFF_BEST, LAYOFF_BY_HAND, NO_CARD, NOBODY, STATE, next_word
 from ginenv.engine.jit import below, ctz, kernel, mix, popcount, record_copy

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.bots.population import TOLD_WIDTH, PopulationPlayer, style_vectors
 from agents.training.opponents import Opponents, game_numbers
 from agents.training.rollout import Rollout
+from ginenv.bots.population import TOLD_WIDTH, PopulationPlayer, style_vectors
 from ginenv.errors import GinError
 
 # One game in so many is played without being told, so that the network knows what to do then.

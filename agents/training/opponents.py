@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from agents.bots.population import PopulationPlayer
 from agents.config import TrainConfig
 from agents.network.nets import Actor, FrozenActor
 from agents.network.player import NetworkPlayer
 from agents.training.rollout import Rollout
+from ginenv.bots.population import PopulationPlayer
 from ginenv.tables.players import Player, make_player
 
 

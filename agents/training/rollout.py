@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import torch
 
-from agents.bots.hand_kernels import least_deadwood
 from agents.config import TrainConfig
 from agents.deal_streams import Domain, deal_keys
 from agents.network.bounds import BOUNDS, blank_all
@@ -21,6 +20,7 @@ from agents.network.inputs import NUM_HEURISTIC_FEATURES, SEEN_FIELDS, Heuristic
 from agents.network.nets import GAME_REWARD, POINT_REWARD
 from agents.network.sampling import list_actions, sample_action
 from agents.win_probability import EquityBank, chance_to_win, equity_bank
+from ginenv.bots.hand_kernels import least_deadwood
 from ginenv.engine.actions import KNOCK, NUM_ACTIONS, PASS, PHASE_LAYOFF, PHASE_OVER, PHASE_SPREAD
 from ginenv.engine.engine import NOBODY, STATE, End, apply, next_word
 from ginenv.engine.game import next_hand, score_hand, start_game

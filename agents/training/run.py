@@ -15,7 +15,6 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from agents.arena.matches import MatchSettings, check_names, play_match
-from agents.bots.population import TOLD_WIDTH
 from agents.config import TrainConfig
 from agents.deal_streams import Domain
 from agents.files import check_own, check_writable, read_json, write_json, writing
@@ -28,6 +27,7 @@ from agents.training import dmc, ppo
 from agents.training.continued import CONFIG, Held, parent_of, read_held
 from agents.training.diagnostics import write_diagnostics
 from agents.training.learner import AfterBatch, Learner
+from ginenv.bots.population import TOLD_WIDTH
 from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError, reason_of
 

@@ -13,7 +13,6 @@ from starlette.responses import HTMLResponse, Response
 
 from agents.analysis import KINDS, MARKS, Analyst, Decision, HandAnalysis, Subject, deal_and_play, read_hands
 from agents.analysis.marks import UNCLEAR
-from agents.bots.heuristics import make_formula
 from agents.play.moves import action_words, count
 from agents.play.review import analyse_games, analysed, mistakes
 from agents.web.belief_map import belief_map
@@ -22,6 +21,7 @@ from agents.web.jobs import Job
 from agents.web.lobby import opponents
 from agents.web.pages import page, table_picture
 from agents.web.request import Asked
+from ginenv.bots.heuristics import make_formula
 from ginenv.engine.actions import action_name
 from ginenv.engine.cards import mask_of, parse_cards
 from ginenv.errors import GinError, TextError

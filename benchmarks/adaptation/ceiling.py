@@ -21,14 +21,14 @@ from rich.table import Table
 
 from agents.arena.results import Estimate, ratio, versions
 from agents.arena.series import counting_hands, play_series
-from agents.bots.heuristics import StylePlayer
-from agents.bots.population import style_vectors
 from agents.deal_streams import Domain
 from agents.files import check_writable, write_json
 from agents.levels.bench.opponents import PlayersBySeries, held_out, held_out_names
 from agents.network.checkpoint import read_metadata
 from agents.network.player import load_network, network_directory
 from agents.training.opponent_context import told
+from ginenv.bots.heuristics import StylePlayer
+from ginenv.bots.population import style_vectors
 from ginenv.errors import GinError, must_be
 from ginenv.tables.players import Player, make_player
 

@@ -24,12 +24,12 @@ from rich.table import Table
 
 from agents.arena.results import ratio, versions
 from agents.arena.series import play_series
-from agents.bots.heuristics import StylePlayer
-from agents.bots.population import draw_styles
-from agents.bots.style_kernels import STYLE
 from agents.deal_streams import Domain
 from agents.files import write_json
 from agents.levels.bench.opponents import HELD_OUT, PlayersBySeries, held_out, held_out_names
+from ginenv.bots.heuristics import StylePlayer
+from ginenv.bots.population import draw_styles
+from ginenv.bots.style_kernels import STYLE
 from ginenv.tables.players import Player, make_player
 
 SEED, STYLES = 1414, 10

@@ -23,7 +23,6 @@ from rich.console import Console
 
 from agents.arena import play_match
 from agents.arena.matches import workers_pool
-from agents.bots.heuristics import make_formula
 from agents.config import parse_config
 from agents.files import write_json
 from agents.levels.bench.adaptation import AdaptationConfig, Measured, joined, level_of, measure, parts_of, results
@@ -35,6 +34,7 @@ from agents.levels.responses import ANSWERS
 from agents.network.checkpoint import WEIGHTS, read_metadata
 from agents.network.player import SHIPPED
 from agents.search.config import SearchConfig
+from ginenv.bots.heuristics import make_formula
 
 RESULTS = Path(__file__).parents[1] / "results" / "levels.json"
 KEPT = Path("runs/levels_measured")

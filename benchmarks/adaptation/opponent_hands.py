@@ -8,8 +8,8 @@ import numpy as np
 
 from agents.arena.lockstep import Lockstep, Observer
 from agents.arena.lockstep_kernels import SERIES, SLOT
-from agents.bots.heuristics import StylePlayer
 from agents.deal_streams import Domain, deal_keys, luck_words
+from ginenv.bots.heuristics import StylePlayer
 from ginenv.engine.rules import get_rules
 from ginenv.tables.players import make_player
 

@@ -21,13 +21,13 @@ import numpy as np
 import tyro
 
 from agents.arena.results import ratio, versions
-from agents.bots.population import draw_styles
 from agents.files import write_json
 from agents.opponent_model.fit import fit_prior, true_choices
 from agents.opponent_model.posterior import PRIOR, Knowledge, ModelPrior, shipped_prior
 from benchmarks.adaptation.opponent_beliefs import measure_beliefs
 from benchmarks.adaptation.opponent_counts import Counts
 from benchmarks.adaptation.opponent_hands import Hands, play_hands
+from ginenv.bots.population import draw_styles
 
 OUT = Path("benchmarks/results/opponent_model.json")
 HISTORIES = (5, 20, 100)

@@ -337,18 +337,25 @@ def close_players(players: Iterable[Player]) -> None:
 
 def _not_installed(spec: PlayerSpec, entry: _Entry, error: ImportError) -> GinError:
     missing = error.name or str(error)
+    if missing.startswith("agents."):
+        # Both packages are installed together, so what has been imported is another one of that name.
+        other = importlib.import_module("agents")
+        place = getattr(other, "__file__", None) or next(iter(other.__path__))
+        return GinError(
+            f"player {spec.text!r} needs ginenv's package 'agents', but Python finds {place} first; rename that"
+        )
     advice = f"; pip install 'ginenv[{entry.extra}]' brings it" if entry.extra else ""
     return GinError(f"player {spec.text!r} needs {missing}, which is not installed{advice}")
 
 
 for _name in ("random", "easy", "simple", "formula", "camper", "knocker", "style"):
-    register_player(_name, f"agents.bots.heuristics:make_{_name}")
-register_player("hints", "agents.bots.heuristics:HintFollower")
-register_player("openspiel-simple", "agents.bots.engine_adapters:OpenSpielSimple", "openspiel")
-register_player("rlcard-novice", "agents.bots.engine_adapters:RlcardNovice", "rlcard")
+    register_player(_name, f"ginenv.bots.heuristics:make_{_name}")
+register_player("hints", "ginenv.bots.heuristics:HintFollower")
+register_player("openspiel-simple", "ginenv.bots.engine_adapters:OpenSpielSimple", "openspiel")
+register_player("rlcard-novice", "ginenv.bots.engine_adapters:RlcardNovice", "rlcard")
 register_player("network", "agents.network.player:make_network", "agents")
 register_player("search", "agents.search:make_search", "agents")
-register_player("population", "agents.bots.population:PopulationPlayer")
+register_player("population", "ginenv.bots.population:PopulationPlayer")
 for _number in range(1, 5):
     register_player(f"level-{_number}", "agents.levels.player:make_level", "agents", level=_number)
 # A level's directory is also a checkpoint's, so its marker is registered first.

@@ -13,11 +13,11 @@ import numpy as np
 
 from agents.arena.results import Estimate, ratio
 from agents.arena.series import play_series
-from agents.bots.population import PopulationPlayer
 from agents.deal_streams import Domain
 from agents.levels.level import Level
 from agents.levels.opponent_memory import Acquaintances
 from agents.levels.player import LevelPlayer
+from ginenv.bots.population import PopulationPlayer
 
 # Hands against one opponent, opponents that a history meets at a time, and number of styles that they are drawn from.
 STAY = 100

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from agents.bots.heuristics import StylePlayer, style
-from agents.bots.style_kernels import STYLE, act_batch
 from agents.levels.bench.unfamiliar_opponents import KINDS
+from ginenv.bots.heuristics import StylePlayer, style
+from ginenv.bots.style_kernels import STYLE, act_batch
 from ginenv.errors import GinError, unknown_name
 from ginenv.tables.players import BasePlayer, Player
 

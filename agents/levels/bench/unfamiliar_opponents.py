@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.bots.hand_kernels import choose_lay_off, choose_spread, least_deadwood, repeated, turn_of
+from ginenv.bots.hand_kernels import choose_lay_off, choose_spread, least_deadwood, repeated, turn_of
 from ginenv.engine.actions import KNOCK, PHASE_DISCARD, PHASE_LAYOFF, PHASE_SPREAD, PHASE_WALL, STOCK, UPCARD
 from ginenv.engine.bits import nth_bit
 from ginenv.engine.engine import next_word

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.bots.hand_kernels import (
+from ginenv.bots.hand_kernels import (
     beside,
     choose_lay_off,
     choose_spread,

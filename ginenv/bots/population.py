@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from agents.bots.heuristics import ALL_OF_PILE, StylePlayer, style
-from agents.bots.style_kernels import DISCARD_RULES, DRAW_RULES, FEARS, STYLE
+from ginenv.bots.heuristics import ALL_OF_PILE, StylePlayer, style
+from ginenv.bots.style_kernels import DISCARD_RULES, DRAW_RULES, FEARS, STYLE
 from ginenv.errors import check_whole
 
 # The plans that styles begin with, and how many of a hundred styles begin with each.

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agents.bots.hand_kernels import joins_meld, least_deadwood, live_ways
-from agents.bots.style_kernels import DISCARD_RULES, DRAW_RULES, FEARS, STYLE, act_batch, decide
+from ginenv.bots.hand_kernels import joins_meld, least_deadwood, live_ways
+from ginenv.bots.style_kernels import DISCARD_RULES, DRAW_RULES, FEARS, STYLE, act_batch, decide
 from ginenv.engine.actions import KNOCK, PASS, PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, STOCK, UPCARD
 from ginenv.engine.cards import RANKS, card_name
 from ginenv.engine.melds import RANK_COLUMN, deadwood, melded_cards
