@@ -159,7 +159,7 @@ def test_a_copy_of_a_checkpoint_has_a_card(checkpoint: Path, tmp_path: Path) -> 
     assert text == model_card(tmp_path / "copy")
     for said in ("1,234,567", "`python train.py`", "simple 62.5 ± 4.0 %", f"context of {CONTEXT} numbers", "## Limits"):
         assert said in text
-    assert make_player(str(tmp_path / "copy")).name == "copy"
+    assert make_player(str(tmp_path / "copy")).name == str(tmp_path / "copy")
 
 
 def test_measured_strength_is_kept_with_its_interval(checkpoint: Path, tmp_path: Path) -> None:

@@ -114,7 +114,33 @@ def test_a_directory_is_told_by_its_marker_and_takes_options(tmp_path):
         make_player(str(tmp_path))
 
 
-def style_in_directory(seed: int, place: str, blunder: float = 0.0) -> StylePlayer:
+@pytest.mark.parametrize("place", ["lv/2026-11-26T12:00:00", "a,b=c", 'two "words"', "simple:x=1", "plain", " spaced "])
+def test_a_quoted_path_with_options_is_read_and_written_back(place, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    register_directory("style.txt", f"{__name__}:style_in_directory", argument="place")
+    Path(place).mkdir(parents=True)
+    Path(place, "style.txt").write_text("camper")
+    name = PlayerSpec("", "style.txt", place).with_options(blunder="0.5", note=',"=:')
+    parsed = parse_player(name)
+    assert (parsed.argument, parsed.options) == (place, {"blunder": "0.5", "note": ',"=:'})
+    player = make_player(name)
+    assert player.styles["blunder"][0] == 0.5
+    # What is printed can be given back.
+    assert parse_player(player.name) == parsed and player.name == name
+    # Without options a path needs no quotes.
+    assert parse_player(f"./{place}").argument == f"./{place}"
+
+
+@pytest.mark.parametrize(
+    "spec", ['"nowhere":learn=false', '"', '""', '"nowhere', '"nowhere"x', "nowhere/12:00:learn=false", "a" * 999]
+)
+def test_a_quoted_path_that_is_no_directory_is_refused(spec, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UnknownNameError):
+        parse_player(spec)
+
+
+def style_in_directory(seed: int, place: str, blunder: float = 0.0, note: str = "") -> StylePlayer:
     return make_style(seed, (Path(place) / "style.txt").read_text(), blunder=blunder)
 
 

@@ -164,7 +164,7 @@ def test_a_checkpoint_plays_as_its_actor(checkpoint: Path) -> None:
     assert torch.equal(actor.logits(inputs), load_checkpoint(checkpoint)[0].logits(inputs))
     assert FrozenActor(actor, False)(inputs).numpy() == pytest.approx(actor.logits(inputs).detach().numpy(), abs=1e-4)
     assert isinstance(load_network(str(checkpoint)), NetworkPlayer)
-    assert make_player(str(checkpoint)).name == "agent"
+    assert make_player(str(checkpoint)).name == str(checkpoint)
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,15 @@ A player turns a batch of views into actions. ``ginenv`` never imports ``agents`
 
 A name may carry options: ``search:worlds=128,slack=4``. Two more kinds of names are possible. One is a directory that holds a
 player (a checkpoint, a level), recognised by a marker file in it; the other is ``cmd:PROGRAM ARGUMENTS``, a program that speaks the
-line protocol.
+line protocol. Double quotes around a directory or an option's value keep the characters ``:``, ``,`` and ``=`` in it from
+separating: ``"levels/12:00":learn=false``; a double quote inside is written twice.
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import os.path
 import re
 import shlex
 from collections.abc import Callable, Iterable
@@ -120,6 +122,12 @@ class PlayerSpec:
     argument: str = ""
     options: dict[str, str] = field(default_factory=dict)
 
+    def with_options(self, **options: str) -> str:
+        """The name of this player, which is registered or a directory, with other options."""
+        name = f"./{self.argument}" if self.argument in _NAMES else self.argument or self.kind
+        written = ",".join(f"{name}={_quote(value)}" for name, value in options.items())
+        return ":".join(filter(None, (_quote(name), written)))
+
     @property
     def is_level(self) -> bool:
         """Whether it names a level, one that ships or one in a directory."""
@@ -187,6 +195,11 @@ def parse_player(text: str) -> PlayerSpec:
         UnknownNameError: if nothing of that name is registered, and it is neither a player's directory nor ``cmd:PROGRAM``.
         GinError: if its options are not written ``key=value``, each once, or no program follows ``cmd:``.
     """
+    if is_quoted := _QUOTED.fullmatch(text):
+        name, written = _unquote(is_quoted[1]), is_quoted[2] or ""
+        if os.path.isdir(name):
+            return PlayerSpec(text, _marker_in(name), name, _split_options(text, written))
+        raise UnknownNameError(f"player {text!r}: {quoted(name)} is not a directory")
     name, _, written = text.partition(":")
     if not name.strip():
         # To a file system an empty name is the current directory.
@@ -199,14 +212,15 @@ def parse_player(text: str) -> PlayerSpec:
         _register_installed()
     if name in _NAMES:
         return PlayerSpec(text, name, "", _split_options(text, written))
-    if Path(text).is_dir():
+    if os.path.isdir(text):
         return PlayerSpec(text, _marker_in(text), text)
-    if Path(name).is_dir():
+    if os.path.isdir(name):
         return PlayerSpec(text, _marker_in(name), name, _split_options(text, written))
-    if Path(name).is_file():
+    if os.path.isfile(name):
         raise UnknownNameError(f"player {not_a_directory(name)}")
     if "/" in name:
-        raise UnknownNameError(f"player {text!r}: there is no such directory")
+        hint = "; double quotes around a path that holds a : end it before its options" if ":" in written else ""
+        raise UnknownNameError(f"player {text!r}: there is no such directory{hint}")
     raise UnknownNameError(f"{unknown_name('player', name, _NAMES)}, or a player's directory, or cmd:PROGRAM")
 
 
@@ -226,16 +240,31 @@ def not_a_directory(path: str) -> str:
     return f"{quoted(path)} is a file, not a directory that holds a player{hint}"
 
 
+# A quoted directory, and its options; a quote inside is doubled.
+_QUOTED = re.compile(r'("(?:[^"]|"")+")(?::(.*))?', re.DOTALL)
+# What stands between commas, of which those between quotes do not count.
+_OPTION = re.compile(r'(?:"[^"]*"|[^,])+')
+
+
+def _quote(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"' if set(text) & set(':,="') or text != text.strip() else text
+
+
+def _unquote(text: str) -> str:
+    is_quoted = len(text) > 1 and text[0] == text[-1] == '"'
+    return text[1:-1].replace('""', '"') if is_quoted else text
+
+
 def _split_options(text: str, written: str) -> dict[str, str]:
     options: dict[str, str] = {}
-    for part in filter(None, written.split(",")):
+    for part in _OPTION.findall(written):
         key, separator, value = part.partition("=")
         if not separator:
             raise GinError(f"player {text!r}: expected an option such as key=value, got {part!r}")
         key = key.strip()
         if key in options:
             raise GinError(f"player {text!r}: option {key!r} is given twice")
-        options[key] = value.strip()
+        options[key] = _unquote(value.strip())
     return options
 
 
@@ -285,11 +314,7 @@ def make_player(spec: str | Path | Player, seed: int = 0, **defaults: Any) -> Pl
         player = factory(seed=seed, **given, **options)
     except ImportError as error:
         raise _not_installed(parsed, entry, error) from None
-    if not entry.argument:
-        player.name = spec
-    elif parsed.options:
-        # As with registered names: two players of one directory are told apart by their options.
-        player.name += parsed.text.removeprefix(parsed.argument)
+    player.name = spec
     return player
 
 
