@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import importlib.util
 import io
+import pickle
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,7 @@ from ginenv.errors import GinError, IllegalActionError, UnknownNameError
 from ginenv.pictures import render
 from ginenv.tables.players import make_player
 from ginenv.view.wording import last_draw, my_holding, opponent_holding
+from tests.support.vector_scenes import assert_same
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -160,6 +164,40 @@ def test_pettingzoos_rewards_are_the_hands_points() -> None:
             paid[agent] += reward
             table.step(None if over else int(player.act(inner._game.view())[0]))
         assert paid["player_0"] == -paid["player_1"] == inner._game.view(0)[0]["points"]
+
+
+def _pettingzoo() -> Any:
+    return pytest.importorskip("ginenv.envs.pettingzoo").env(rules="eaai")
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda table: pickle.loads(pickle.dumps(table))])
+@pytest.mark.parametrize(
+    "make", [_pettingzoo, ginenv.SelfPlay, ginenv.HandEnv, ginenv.GameEnv, partial(ginenv.HandVectorEnv, 3)]
+)
+def test_a_copy_plays_on_from_where_its_original_is(make: Any, again: Any) -> None:
+    """A deep copy and a pickle, in mid-hand; what either plays later does not touch the other."""
+
+    def play(table: Any, steps: int) -> list[Any]:
+        seen = []
+        for _ in range(steps):
+            if hasattr(table, "agent_iter"):
+                seen.append(table.last())
+                table.step(int(seen[-1][0]["action_mask"].argmax()))
+            elif hasattr(table, "observe"):
+                seen.append(table.observe())
+                table.step(int(seen[-1][1].argmax()))
+            else:
+                seen.append(table.step(table.action_masks().argmax(axis=-1))[:3])
+        return seen
+
+    table = make()
+    table.reset(seed=9)
+    play(table, 3)
+    copies = [again(table), again(table)]
+    expected = play(table, 5)
+    for one in copies:
+        for a, b in zip(play(one, 5), expected, strict=True):
+            assert_same(dict(enumerate(a)), dict(enumerate(b)))
 
 
 @pytest.mark.extra

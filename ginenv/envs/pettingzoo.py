@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
-from gymnasium.utils import EzPickle
 
 from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.engine.rules import Rules
@@ -49,7 +48,7 @@ def env(**options: Any) -> AECEnv:
     return wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(guarded))
 
 
-class GinAEC(AECEnv, EzPickle):
+class GinAEC(AECEnv):
     """The environment without wrappers.
 
     Args:
@@ -68,7 +67,6 @@ class GinAEC(AECEnv, EzPickle):
         reward: str = "points",
         render_mode: str | None = None,
     ) -> None:
-        EzPickle.__init__(self, rules, episode, reward, render_mode)
         super().__init__()
         if render_mode is not None:
             check_choice("render_mode", render_mode, RENDER_MODES)
