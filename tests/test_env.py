@@ -472,9 +472,36 @@ def test_gymnasiums_statistics_work() -> None:
     assert info["episode"]["r"] == total
 
 
-def test_step_needs_a_reset() -> None:
-    with pytest.raises(ResetNeeded):
-        HandEnv("random").step(0)
+@pytest.mark.parametrize(
+    "face",
+    [
+        partial(HandEnv, render_mode="ansi"),
+        partial(ginenv.HandVectorEnv, 2, render_mode="ansi"),
+        ginenv.SelfPlay,
+        ginenv.SelfPlayBatch,
+    ],
+)
+def test_nothing_is_played_or_seen_before_a_reset(face: Any) -> None:
+    """Nor after a first reset that was refused."""
+    table = face()
+    looks = {
+        "step": [0],
+        "render": [],
+        "view": [],
+        "views": [],
+        "hand": [],
+        "observe": [],
+        "observations": [],
+        "seat": [],
+        "seats": [],
+    }
+    for _ in range(2):
+        for name, given in looks.items():
+            if hasattr(type(table), name):
+                with pytest.raises(ResetNeeded):
+                    getattr(table, name)(*given)
+        with pytest.raises(GinError):
+            table.reset(seed=1, options={"starter": 2})
 
 
 def test_what_is_hidden_changes_no_observation() -> None:

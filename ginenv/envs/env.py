@@ -41,7 +41,7 @@ def observation_space(observation: str) -> spaces.Box:
 
 
 class TableEnv(gym.Env[np.ndarray, np.int64]):
-    """What ``HandEnv`` and ``GameEnv`` share.
+    """What ``HandEnv`` and ``GameEnv`` share. Before the first reset, ``step``, ``render``, ``view`` and ``hand`` raise ``ResetNeeded``.
 
     Args:
         opponent: a registered name (``player_names()``), which may have options after a colon; a checkpoint
@@ -101,6 +101,7 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
     @property
     def hand(self) -> Hand:
         """A copy of the hand in play with all cards open, even the opponent's and the stock: for tests and analysis, not for play."""
+        self._batch.check_begun()
         return Hand(self._batch.states.copy(), self.rules)
 
     @property

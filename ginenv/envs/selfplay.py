@@ -75,11 +75,13 @@ class SelfPlayBatch:
     @property
     def seats(self) -> np.ndarray:
         """The seat that is to move at each table: ``uint8[n]``."""
+        self._batch.check_begun()
         return self._batch.tables["seat"].copy()
 
     @property
     def observations(self) -> np.ndarray:
         """The observations of the seats to move: ``uint8[n, 10, 4, 13]``."""
+        self._batch.check_begun()
         return self._rows.reshape(-1, *PLANES_SHAPE)
 
     @property
@@ -94,6 +96,7 @@ class SelfPlayBatch:
 
     def views_from(self, seats: np.ndarray | int) -> np.ndarray:
         """The views of given seats (one for each table, or one for all): ``VIEW[n]``."""
+        self._batch.check_begun()
         return make_views(self._batch.states, seats)
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:

@@ -134,7 +134,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     @property
     def views(self) -> np.ndarray:
-        """What the learner may see at each table: ``VIEW[n]``, for players and rendering."""
+        """What the learner may see at each table: ``VIEW[n]``, for players and rendering; ``ResetNeeded`` before the first reset."""
         return self._batch.views()
 
     @property
@@ -203,7 +203,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def _chosen(self, mask: Any) -> np.ndarray:
         """The tables that ``reset_mask`` marks."""
-        self._batch.check_begun()
+        self._batch.check_whole()
         if not isinstance(mask, np.ndarray) or mask.dtype != bool or mask.shape != (self.num_envs,) or not mask.any():
             expected = f"an array of {self.num_envs} truth values, at least one of them true"
             raise GinError(must_be("reset_mask", expected, mask))

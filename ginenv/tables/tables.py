@@ -125,6 +125,7 @@ class TableBatch:
         self._all = np.arange(num_tables)
         self.is_game = is_game
         self.is_seeded = False
+        self._has_begun = False
         # Whether it is the learner's turn at every table; False while opponents are asked.
         self._is_whole = True
         # NumPy views of fields of the tables. Actions are the learner's next ones.
@@ -249,6 +250,7 @@ class TableBatch:
             self._forget(np.asarray(seeded, np.int64))
         begin(self.states, self.tables, slots)
         self._impose(*checked, slots)
+        self._has_begun = True
         self._play(False, rows, masks, slots)
 
     def check_options(self, options: dict[str, Any] | None) -> tuple[list[int] | None, int | None, int | None]:
@@ -306,9 +308,13 @@ class TableBatch:
         return actions
 
     def check_begun(self) -> None:
-        """Raises ``ResetNeeded`` before the first reset, and after a step or reset that an error or interrupt cut short."""
-        if not self.is_seeded:
+        """Raises ``ResetNeeded`` before the first reset: there is nothing to play or to see."""
+        if not self._has_begun:
             raise ResetNeeded("no episode has begun; call reset first")
+
+    def check_whole(self) -> None:
+        """Raises ``ResetNeeded`` before the first reset, and after a step or reset that an error or interrupt cut short."""
+        self.check_begun()
         if not self._is_whole:
             raise ResetNeeded("the last step or reset was broken off while opponents were asked; call reset first")
 
@@ -321,7 +327,7 @@ class TableBatch:
             ResetNeeded: after a step or a reset that an opponent's error or an interrupt cut short.
             IllegalActionError: names the first illegal action and lists what is legal.
         """
-        self.check_begun()
+        self.check_whole()
         self.actions[:] = actions
         if not self.strict:
             return
@@ -412,4 +418,5 @@ class TableBatch:
 
     def views(self) -> np.ndarray:
         """What the learner may see: ``VIEW[n]``."""
+        self.check_begun()
         return make_views(self.states, self.tables["seat"])
