@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from agents import cli
 
 ROOT = Path(__file__).parent.parent
 IN_HAND_ENV = """
@@ -90,3 +93,28 @@ def test_own_module_named_agents_breaks_no_environment_and_is_named_otherwise(sh
     assert done.stdout == "played\n"
     last = done.stderr.splitlines()[-1]
     assert "GinError" in last and str(tmp_path / "agents") in last
+
+
+# What Python lacks on Windows; the libraries are imported before, since they look at the platform's name.
+WITHOUT_POSIX = """
+import os, signal, sys, time
+import gymnasium, multiprocessing, numba, numpy, subprocess, tempfile, PIL.Image
+numba.njit(lambda: 0)()
+for name in ("chown", "fork", "geteuid", "getgid", "getuid", "kill", "killpg", "lchown", "mkfifo", "openpty", "register_at_fork", "setsid"):
+    delattr(os, name)
+for name in ("SIGALRM", "SIGHUP", "SIGKILL", "alarm", "pthread_sigmask", "setitimer"):
+    delattr(signal, name)
+for name in ("fcntl", "grp", "pwd", "resource", "termios", "tty"):
+    sys.modules[name] = None
+"""
+
+
+def test_environments_play_without_posix() -> None:
+    """As on Windows."""
+    assert "ginenv.envs.env" in loaded(WITHOUT_POSIX + IN_HAND_ENV.format(opponent="simple") + "env.close()")
+
+
+def test_commands_without_posix_name_the_platforms(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "fork")
+    with pytest.raises(SystemExit, match="Linux or macOS"):
+        cli.run("gin", "evaluate", ["simple", "formula"])

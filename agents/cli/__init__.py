@@ -102,6 +102,8 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
     """
     name = program if program == f"{command}.py" else f"{program} {command}"
     chosen = COMMANDS[command]
+    if not hasattr(os, "fork"):
+        sys.exit(f"{name}: gin needs Linux or macOS (on Windows: WSL); the environments of ginenv also work on Windows")
     try:
         os.getcwd()
     except FileNotFoundError:

@@ -364,8 +364,7 @@ def _not_installed(spec: PlayerSpec, entry: _Entry, error: ImportError) -> GinEr
     missing = error.name or str(error)
     if missing.startswith("agents."):
         # Both packages are installed together, so what has been imported is another one of that name.
-        other = importlib.import_module("agents")
-        place = getattr(other, "__file__", None) or next(iter(other.__path__))
+        place = importlib.import_module("agents").__file__
         return GinError(
             f"player {spec.text!r} needs ginenv's package 'agents', but Python finds {place} first; rename that"
         )
