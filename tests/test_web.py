@@ -42,6 +42,20 @@ def test_whole_games_are_played_through_the_forms(guest, preset):
     assert "points per hand" in ann.get("/statistics")
 
 
+def test_another_game_begins_at_the_table_where_one_has_ended(guest):
+    ann = guest(rules="openspiel")
+    ann.post("/new", sure="1")
+    first = ann.seat.live.game.name
+    assert "this game is still in play" in plain(ann.do(do="another game"))
+    while not ann.seat.live.match.is_over:
+        shown = ann.move()
+    (button,) = re.findall(r'<button[^>]*name="do" value="([^"]*)"[^>]*>Another game', shown)
+    ended = ann.seat.mark
+    assert 'data-phase="over"' not in ann.do(do=button) and ann.seat.live.game.name != first
+    second = ann.seat.live.game.name
+    assert "This window was behind" in ann.do(do=button, at=ended) and ann.seat.live.game.name == second
+
+
 def test_no_two_elements_of_the_table_have_one_id(guest):
     ann = guest(rules="openspiel")
     ann.post("/new", sure="1")

@@ -149,7 +149,9 @@ def test_what_a_level_gained_is_the_later_half_of_its_hands_less_the_earlier_one
     assert ("too few hands yet" in shown) == (abs(then - first) <= half)
 
 
-def test_two_agents_are_watched_step_by_step(guest):
+def test_two_agents_are_watched_step_by_step(guest, monkeypatch):
+    # Of a busy machine.
+    monkeypatch.setattr("agents.web.replay_pages.MAX_SECONDS", 60.0)
     ann = guest()
     shown = ann.post("/watch", first="simple", second="formula", rules="openspiel", seed="7")
     assert "simple against formula" in plain(shown) and "hand 1, step 1" in plain(shown)
@@ -252,6 +254,12 @@ def test_a_hand_is_analysed_stepped_through_and_played_otherwise(guest, few_worl
     assert len(re.findall(r'id="move-\d+"', shown)) == len(hand.history)
     address = attribute(shown.split('id="step-on"')[1], "hx-get").replace("&amp;", "&")
     assert "move 4." in plain(ann.get(address, **{"HX-Request": "true"}))
+    for move in range(1, min(len(hand.history), 6) + 1):
+        table = ann.get(f"/analysis?game={game.id}&hand={number}&move={move}").partition('label="Candidates"')[2]
+        cells: dict[str, list[str]] = {}
+        for name, cell in re.findall(r'<td data-is="([^"]*)">([^<]*)</td>', table.partition("</table>")[0]):
+            cells.setdefault(name, []).append(cell)
+        assert len(cells) >= 2 and all(map(any, cells.values())), f"an empty column at move {move}: {cells}"
     other = attribute(shown.split('id="try"')[1], "href").replace("&amp;", "&")
     tried = ann.get(other)
     choices = [each.replace("&amp;", "&") for each in re.findall(r'class="button" href="(/try[^"]*)"', tried)]
@@ -273,7 +281,8 @@ def test_a_hand_is_analysed_stepped_through_and_played_otherwise(guest, few_worl
 def test_mistakes_are_listed_and_lead_to_their_positions(guest, few_worlds):
     ann = guest(rules="openspiel")
     ann.decent = make_player("random")
-    assert "No mistakes in the hands that have been analysed" in ann.get("/mistakes")
+    shown = ann.get("/mistakes")
+    assert "None of your hands has been analysed yet" in shown and "No mistakes" not in shown
     ann.post("/new", sure="1")
     while not ann.seat.live.match.is_over:
         ann.move()

@@ -263,7 +263,7 @@ def test_the_last_hand_is_found_after_the_server_was_started_anew(guest, monkeyp
     analysis = pytest.importorskip("agents.web.analysis")
     monkeypatch.setattr(analysis, "WORLDS", 8)
     ann = guest()
-    assert "you have not played a hand yet" in ann.client.get("/analysis?last=1").text
+    assert "You have not finished a hand yet." in ann.get("/analysis?last=1")
     ann.seat.session.set_option("rules", "openspiel")
     ann.post("/new", sure="1")
     while not ann.seat.live.match.is_over:

@@ -117,6 +117,16 @@ def analyse_games(home: Home, player: str, analyst: Analyst, progress: Progress 
     return len(missing)
 
 
+def num_analysed(home: Home, player: str) -> int:
+    """How many hands of a player's own games have been analysed."""
+    rows = home.database.rows(
+        "SELECT count(DISTINCT analysis.game || '.' || analysis.hand) AS hands FROM analysis JOIN game ON game.id = analysis.game "
+        "JOIN player ON player.id = game.player WHERE player.name = ? AND game.seat IS NOT NULL",
+        home.known(player),
+    )
+    return rows[0]["hands"]
+
+
 def mistakes(home: Home, player: str, kind: str = "") -> list[Mistake]:
     """A player's own mistakes in the hands that have been analysed, the latest first.
 

@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, Response
 from agents.analysis import KINDS, MARKS, Analyst, Decision, HandAnalysis, Subject, deal_and_play, read_hands
 from agents.analysis.marks import UNCLEAR
 from agents.play.moves import action_words, count
-from agents.play.review import analyse_games, analysed, mistakes
+from agents.play.review import analyse_games, analysed, mistakes, num_analysed
 from agents.web.belief_map import belief_map
 from agents.web.form_fields import seed_of
 from agents.web.jobs import Job
@@ -30,6 +30,7 @@ from ginenv.hands.hand import Hand
 WORLDS = 128
 _LONGEST_TEXT = 200_000
 _LONGEST_TRY = 200
+_COLUMNS = (("deadwood", "deadwood"), ("ways", "ways to fill"), ("danger", "danger"))
 # How long to wait, in seconds, for a result that can be shown at once.
 _PATIENCE = 0.4
 _loading = threading.Lock()
@@ -96,7 +97,8 @@ def analysis(asked: Asked) -> Response:
         games = [game for game in asked.seat.session.file.games() if name in (None, game.name)]
         stored = games[-1] if games else None
         if stored is None:
-            raise GinError("no hand of this game has ended yet" if name else "you have not played a hand yet")
+            asked.seat.say("No hand of this game has ended yet." if name else "You have not finished a hand yet.")
+            return asked.go("/analysis")
         return asked.go(f"/analysis?game={stored.id}&hand={max(1, stored.hands)}")
     if not (asked.query.get("game") or asked.query.get("subject")):
         return _form(asked)
@@ -152,6 +154,7 @@ def _found(looked: _Hand, found: HandAnalysis, move: int) -> dict[str, Any]:
     at = next((k for k, each in enumerate(decisions) if each.move == move), decisions.index(costliest))
     chosen = decisions[at]
     draws = {draw.move: draw for draw in found.draws}
+    candidates = [_candidate(each, chosen, points) for each in chosen.candidates]
     rows = [
         {
             "move": each.move,
@@ -174,7 +177,9 @@ def _found(looked: _Hand, found: HandAnalysis, move: int) -> dict[str, Any]:
         "after": decisions[min(at + 1, len(decisions) - 1)].move,
         "unit": "points" if points else "% of the game",
         "sides": [_side(found, seat, looked.names[seat], points) for seat in (0, 1)],
-        "candidates": [_candidate(each, chosen, points) for each in chosen.candidates],
+        "candidates": candidates,
+        # Columns that say nothing about these candidates, as discards' do about draws, are left out.
+        "columns": [(key, words) for key, words in _COLUMNS if any(each[key] != "" for each in candidates)],
         "picture": _picture(looked, chosen),
         "belief": _belief(looked, chosen),
         "loss": _value(chosen.loss, points),
@@ -359,6 +364,7 @@ def mistakes_page(asked: Asked) -> Response:
         "kind": kind,
         "kinds": kinds,
         "all": len(everything),
+        "hands": num_analysed(asked.house.home, seat.name),
         "mistakes": [
             (each, _value(each.loss, each.unit == "points"), _value(each.error, each.unit == "points"))
             for each in chosen

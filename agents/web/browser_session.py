@@ -32,6 +32,7 @@ _MOVES = (
     "gin",
     "gin later",
     "next",
+    "another game",
 )
 # More than several windows of one player ask for at once.
 _MAX_REQUESTS = 8
@@ -178,6 +179,7 @@ class Seat:
                 "again": self._again,
                 "keep": lambda: setattr(self, "asked", None),
                 "next": self._next_hand,
+                "another game": self._another_game,
             }
             if do in others:
                 others[do]()
@@ -251,6 +253,11 @@ class Seat:
         self.session.leave_game()
         self.session.resume()
         self._go_on()
+
+    def _another_game(self) -> None:
+        if not self.live.match.is_over:
+            raise GinError("this game is still in play")
+        self.begin()
 
     def _next_hand(self) -> None:
         if not self.live.hand.is_over:
