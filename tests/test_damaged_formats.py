@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from agents.datasets.load import Games
+from agents.files import FileError
 from agents.network.onnx_player import load_onnx
+from agents.play.store import FILE, Home
 from ginenv.errors import GinError
-from tests.support import damaged_games, damaged_onnx
+from tests.support import damaged_games, damaged_onnx, damaged_store
 
 # Of each format; several seconds in total.
 CASES = 500
@@ -41,3 +45,18 @@ def test_tables_of_decisions(tmp_path: Path) -> None:
     assert not report.failures and report.refused > CASES / 2, report.failures[:5]
     with pytest.raises(GinError, match="is no file"):
         Games("/dev/null")
+
+
+def test_stores(tmp_path: Path) -> None:
+    report = damaged_store.check(tmp_path, 1, CASES)
+    assert not report.failures and report.refused > CASES / 3, report.failures[:5]
+
+
+@pytest.mark.parametrize("statement", damaged_store.FOREIGN)
+def test_a_file_of_another_program_gets_no_tables(statement: str, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / FILE)) as file:
+        file.executescript(statement)
+    before = (tmp_path / FILE).read_bytes()
+    with pytest.raises(FileError, match=FILE):
+        Home(tmp_path)
+    assert (tmp_path / FILE).read_bytes() == before

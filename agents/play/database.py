@@ -7,16 +7,19 @@ before it, but never half of a commit.
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
 
 from agents.files import FileError, writing
+from ginenv.errors import quoted
 
 # Seconds that a writer waits for another process.
 _PATIENCE = 30.0
@@ -98,8 +101,31 @@ _VERSION_1 = (
         FOREIGN KEY (game, hand, move) REFERENCES decision ON DELETE CASCADE
     ) WITHOUT ROWID""",
 )
+_MIGRATION = "CREATE TABLE migration (version INTEGER PRIMARY KEY, made TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP)"
+# What SQLite calls the values of a column of each type.
+_KINDS = {"INTEGER": "integer", "TEXT": "text", "REAL": "real"}
+# The longest text or value, and so the most that one row of a stranger's file can take.
+_LONGEST = 64 << 20
 # The steps that make version n from version n - 1; a step that was ever released is not changed again.
 _STEPS = (_VERSION_1,)
+
+
+@cache
+def _tables() -> dict[str, tuple[str, dict[str, str]]]:
+    """Every table by its name: the statement that makes it, and for each column the types of its values."""
+    with closing(sqlite3.connect(":memory:")) as made:
+        for statement in itertools.chain(*_STEPS):
+            made.execute(statement)
+        statements = made.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
+        columns = {name: made.execute(f"PRAGMA table_info({name})").fetchall() for name, _ in statements}
+    types = {
+        table: {
+            name: f"'{_KINDS[kind]}'" + ("" if required or key else ", 'null'")
+            for _, name, kind, required, _, key in each
+        }
+        for table, each in columns.items()
+    }
+    return {name: (statement, types[name]) for name, statement in statements}
 
 
 class Database:
@@ -109,7 +135,7 @@ class Database:
         path: the file; created when needed.
 
     Raises:
-        FileError: if it cannot be written, is damaged, or is of a later version of this program; it is left as it is.
+        FileError: if it cannot be written, is damaged, or is not of this program or of a later version of it; it is left as it is.
     """
 
     def __init__(self, path: Path) -> None:
@@ -117,21 +143,54 @@ class Database:
         self._lock = threading.RLock()
         # SQLite does not wait while another process changes a new file to write-ahead mode.
         opening = path.with_name(f"{path.name}.lock")
+        if path.exists() and not path.is_file():
+            raise FileError(f"{path} cannot be used: it is no file")
         with writing(opening), FileLock(opening, timeout=_PATIENCE), self._told():
             self._file = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
             self._file.row_factory = sqlite3.Row
-            for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
-                self._file.execute(f"PRAGMA {pragma}")
-            self._migrate()
+            self._file.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+            try:
+                self._check()
+                for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
+                    self._file.execute(f"PRAGMA {pragma}")
+                self._migrate()
+                self._check_values()
+            except BaseException:
+                self._file.close()
+                raise
+
+    def _check(self) -> None:
+        """Refuses a damaged file, one with tables of another program, and one in which our writing sets off a stranger's statements."""
+        (found,) = self._file.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
+            raise FileError(f"{self.path} cannot be used: it is damaged ({' '.join(str(found).split())[:200]})")
+        tables = {row["name"]: row["sql"] for row in self.rows("SELECT name, sql FROM sqlite_master")}
+        triggers = self.rows("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+        if triggers or (tables and tables.get("migration") != _MIGRATION):
+            what = f"its trigger {quoted(triggers[0]['name'])}" if triggers else f"its table {quoted(min(tables))}"
+            raise FileError(f"{self.path} cannot be used: {what} is not of this program")
+
+    def _check_values(self) -> None:
+        """Refuses tables and values that this program does not write: SQLite itself lets any column hold anything."""
+        found = {
+            row["name"]: row["sql"] for row in self.rows("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
+        }
+        for table, (statement, columns) in _tables().items():
+            if found.get(table) != statement:
+                raise FileError(f"{self.path} cannot be used: its table {table!r} is not what this program makes")
+            wrong = [f"typeof({name}) NOT IN ({allowed})" for name, allowed in columns.items()]
+            if self.rows(f"SELECT 1 FROM {table} WHERE {' OR '.join(wrong)} LIMIT 1"):
+                raise FileError(
+                    f"{self.path} cannot be used: its table {table!r} holds a value of another type than its column"
+                )
 
     def _migrate(self) -> None:
-        self._file.execute(
-            "CREATE TABLE IF NOT EXISTS migration (version INTEGER PRIMARY KEY, made TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP)"
-        )
+        if not self.rows("SELECT 1 FROM sqlite_master WHERE name = 'migration'"):
+            self.run(_MIGRATION)
         version = self.rows("SELECT coalesce(max(version), 0) AS version FROM migration")[0]["version"]
-        if version > len(_STEPS):
+        if not 0 <= version <= len(_STEPS):
             raise FileError(
-                f"{self.path} is of a later version ({version}) of this program, which reads up to {len(_STEPS)}"
+                f"{self.path} is of another version ({version}) of this program, which reads up to {len(_STEPS)}"
             )
         for number in range(version + 1, len(_STEPS) + 1):
             with self.transaction():
@@ -143,8 +202,9 @@ class Database:
     def _told(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
-            raise FileError(f"{self.path} cannot be used: {error}") from None
+        # A text that is not UTF-8 may be in the error's own message.
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            raise FileError(f"{self.path} cannot be used: {' '.join(str(error).split())[:300]}") from None
 
     def close(self) -> None:
         """Closes the file; nothing can be read or written any more."""

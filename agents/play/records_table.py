@@ -12,6 +12,7 @@ from agents.play.database import Database
 from agents.play.options import Options, variation
 from agents.play.statistics import Statistics
 from agents.player_names import folded
+from ginenv.errors import GinError, must_be
 from ginenv.hands.hand import Hand, Match
 from ginenv.hands.records import format_record
 
@@ -73,6 +74,9 @@ def read_games(database: Database, player: str | None = None, game: int | None =
 
 
 def _stored(row: Any) -> StoredGame:
+    for field in ("seat", "winner"):
+        if row[field] not in (None, 0, 1):
+            raise GinError(must_be(f"{field} of game {row['id']} in the store", "0, 1 or nothing", row[field]))
     return StoredGame(
         id=row["id"],
         name=row["name"],

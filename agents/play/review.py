@@ -11,10 +11,14 @@ If a hand has been analysed with several settings, the list has the mistakes of 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from agents.analysis import KINDS, Analyst, HandAnalysis
 from agents.analysis.analyst import Progress
@@ -59,6 +63,11 @@ class Mistake:
         return dataclasses.asdict(self)
 
 
+@cache
+def _analyses() -> TypeAdapter[HandAnalysis]:
+    return TypeAdapter(HandAnalysis)
+
+
 def analysed(home: Home, game: int, number: int, analyst: Analyst, progress: Progress | None = None) -> HandAnalysis:
     """The analysis of a stored hand, from the store, or made now and kept there.
 
@@ -75,7 +84,9 @@ def analysed(home: Home, game: int, number: int, analyst: Analyst, progress: Pro
     database = home.database
     where = "WHERE game = ? AND hand = ? AND analyst = ?"
     if rows := database.rows(f"SELECT found FROM analysis {where}", game, number, analyst.name):
-        return HandAnalysis.from_json(json.loads(rows[0]["found"]))
+        # One that cannot be read is made again.
+        with contextlib.suppress(ValidationError):
+            return _analyses().validate_json(rows[0]["found"])
     hands = [hand for hand in home.record(game).hands if hand.is_over]
     if not 1 <= number <= len(hands):
         raise StoreError(f"game {game} has no hand {number} that has ended; its hands are 1 to {len(hands)}")

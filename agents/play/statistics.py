@@ -10,7 +10,8 @@ from agents.play.stored_model import Kept
 from ginenv.engine.outcome import Outcome
 from ginenv.hands.hand import Match
 
-_Count = Annotated[int, Field(ge=0)]
+# SQLite knows no larger numbers.
+_Count = Annotated[int, Field(ge=0, le=2**53)]
 _Pair = Annotated[list[_Count], Field(min_length=2, max_length=2)]
 
 
