@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -216,6 +217,18 @@ def test_the_whole_story_is_told_and_changes_nothing_of_the_run() -> None:
         assert name in writer.told
     assert {"belief", "knocks", "calibration"} <= set(writer.told)
     assert "ginrecord 1 hand" in str(writer.told["hand"]) and "result: " in str(writer.told["hand"])
+
+
+def test_a_critic_that_values_all_alike_is_compared_without_a_warning() -> None:
+    learner, writer = tiny_learner(), Writer()
+    batches(learner, 1)
+    with torch.no_grad():
+        learner.critic.trunk.linear_layers()[0].bias.fill_(-1e6)
+    learner.torch_backend.refresh()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", np.exceptions.RankWarning)
+        diagnostics.write_diagnostics(writer, learner)  # type: ignore[arg-type]
+    assert "calibration/error" in writer.told and "calibration/slope" not in writer.told
 
 
 def test_deep_monte_carlo_begins_by_choosing_as_its_teacher_does() -> None:

@@ -167,8 +167,11 @@ def write_diagnostics(writer: SummaryWriter, learner: Learner) -> None:
     groups = calibration(learner)
     if groups is not None:
         predicted, real, errors = groups
-        slope, offset = np.polyfit(predicted, real, 1)
-        scalars("calibration", {"error": np.abs(predicted - real).mean(), "slope": slope, "offset": offset})
+        scalars("calibration", {"error": np.abs(predicted - real).mean()})
+        # A critic whose units are dead, as after too high a learning rate, values all positions alike: that is no line.
+        if np.ptp(predicted) > 1e-5 * np.abs(predicted).max():
+            slope, offset = np.polyfit(predicted, real, 1)
+            scalars("calibration", {"slope": slope, "offset": offset})
         writer.add_image("calibration", calibration_picture(predicted, real, errors), step, dataformats="HWC")
     meter = BeliefMeter(actor, _PAIRS)
     style = watch_hands((player, NetworkPlayer(actor, seed=12)), rules, _PAIRS, 0, Domain.SELECT, meter)
