@@ -263,7 +263,11 @@ OpenSpiel's decisions."""
 
 
 SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
-    ("The shipped network", "", network_table),
+    (
+        "The shipped network",
+        "The `gc` rows (and those of levels below) were measured while these rules ended a hand at the fiftieth card.",
+        network_table,
+    ),
     ("What the network believes", BELIEF, belief_table),
     ("Other learners", "", learners_table),
     ("Best responses", EXPLOIT, exploit_table),

@@ -224,6 +224,14 @@ def test_mutated_lines_of_views_never_crash():
         assert view["to_move"][0] or view["phase"][0] == 6
 
 
+def test_a_knock_in_the_first_turn_is_written_for_both_seats_under_a_small_deck():
+    deck = "5D7C5S3D2S2D4S4C8S4D8DADAS8C5C7DAC2C6C7S6D3S3C6S"
+    rules = "eaai,knock_limit=5,ranks=8,suits=3,hand_size=6"
+    hand = parse_position(f"gin1 rules={rules} starter=0 deck={deck} actions=t3DskAD check=-")
+    for seat in (0, 1):
+        assert same_records(parse_view(format_view(hand.view(seat))), hand.view(seat))
+
+
 @pytest.mark.parametrize("read", [parse_position, parse_view, parse_record, parse_rules])
 @pytest.mark.parametrize("half", ["\ud800", "\udfff"])
 def test_half_a_character_is_refused_in_every_text(read, half):

@@ -113,6 +113,8 @@ class Replay:
             raise TextError("the knocker's cards do not lie open")
         self.state["hands"][knocker] = held | thrown
         self.state["hands"][1 - knocker] = cards[1 - knocker]
+        # What was found out about the cards that were made up.
+        self.state["far"] = 0
 
     def view(self) -> np.ndarray:
         """What the seat sees now."""
