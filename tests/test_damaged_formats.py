@@ -13,7 +13,7 @@ from agents.files import FileError
 from agents.network.onnx_player import load_onnx
 from agents.play.store import FILE, Home
 from ginenv.errors import GinError
-from tests.support import damaged_games, damaged_onnx, damaged_store
+from tests.support import damaged_games, damaged_onnx, damaged_results, damaged_store
 
 # Of each format; several seconds in total.
 CASES = 500
@@ -60,3 +60,8 @@ def test_a_file_of_another_program_gets_no_tables(statement: str, tmp_path: Path
     with pytest.raises(FileError, match=FILE):
         Home(tmp_path)
     assert (tmp_path / FILE).read_bytes() == before
+
+
+def test_results_for_a_card(tmp_path: Path) -> None:
+    report = damaged_results.check(tmp_path, 1, CASES)
+    assert not report.failures and report.refused > CASES / 2, report.failures[:5]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from pydantic import ConfigDict, Field
+
+from agents.config import Config, ConfigError, parse_config
 from agents.files import JsonError, parse_json, read_json, write_json, write_text, writing
 from agents.network.checkpoint import METADATA, CheckpointError, read_metadata
 from ginenv.engine.rules import get_rules
@@ -18,6 +21,66 @@ if TYPE_CHECKING:
 
 CARD = "README.md"
 _LEVEL, _RATING = "level.json", "rating.json"
+
+
+_Count = Annotated[int, Field(ge=0, le=10**15)]
+
+
+class _Interval(Config):
+    """An estimate in a file of results; without numbers where there was nothing to estimate from."""
+
+    mean: float | None
+    low: float | None
+    high: float | None
+
+    def text(self, percent: bool) -> str:
+        form = (lambda value: f"{100 * value:.1f}") if percent else (lambda value: f"{value:+.2f}")
+        if self.mean is None:
+            return "–"
+        unit = " %" if percent else ""
+        if self.low is None or self.high is None:
+            return f"{form(self.mean)}{unit} (no interval)"
+        return f"{form(self.mean)}{unit} ({form(self.low)} to {form(self.high)})"
+
+
+class _Figures(Config):
+    """What a match came to."""
+
+    jobs: _Count
+    unit: Literal["games", "hands"]
+    share: _Interval
+    points_per_hand: _Interval
+    seed: _Count
+
+
+class _Measured(_Figures):
+    """The figures of a match as a checkpoint keeps them."""
+
+    against: str
+    rules: str
+
+
+class _Kept(Config):
+    """All that a checkpoint keeps."""
+
+    each: list[_Measured]
+
+
+class _Match(_Figures):
+    """A match in a file of results; what no card shows may be anything."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    players: tuple[str, str]
+    rules: str
+
+
+class _Results(Config):
+    """A file of results."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    matches: list[_Match]
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -46,12 +109,21 @@ def model_card(directory: str | Path, onnx: Description | None = None) -> str:
     level, rating = _json(directory / _LEVEL), _json(directory / _RATING)
     about = metadata.get("about") or {}
     name = level.get("name") or directory.name
-    sections = {
-        "": _what(metadata, level),
-        "How it was made": _how(about),
-        "How strong it is": _strength(metadata, rating, bool(level)),
-        "Limits": _limits(about, level),
-    }
+    try:
+        sections = {
+            "": _what(metadata, level),
+            "How it was made": _how(about),
+            "How strong it is": _strength(metadata, rating, bool(level)),
+            "Limits": _limits(about, level),
+        }
+    except ConfigError as error:
+        raise CheckpointError(f"checkpoint {directory}: {METADATA}: {error}") from None
+    except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
+        # What is said of how a network was made has no schema of its own.
+        reason = f"{type(error).__name__}: {error}"[:200]
+        raise CheckpointError(
+            f"checkpoint {directory}: {METADATA}, {_LEVEL} or {_RATING} holds what a card cannot show ({reason})"
+        ) from None
     if onnx:
         sections[""] += _graph(onnx)
     lines = [f"# {name}{', as ONNX' if onnx else ''}", ""]
@@ -138,7 +210,11 @@ def _strength(metadata: dict[str, Any], rating: dict[str, Any], is_level: bool) 
             "",
             "| against | rules | played | won | points a hand |",
         ]
-        lines += ["| --- | --- | --- | --- | --- |", *map(_measured_row, measured), ""]
+        lines += [
+            "| --- | --- | --- | --- | --- |",
+            *map(_measured_row, parse_config({"each": measured}, _Kept, "measured").each),
+            "",
+        ]
     if rating:
         found, against = rating["rating"], ", ".join(rating["field"])
         lines += [
@@ -169,12 +245,10 @@ def _strength(metadata: dict[str, Any], rating: dict[str, Any], is_level: bool) 
     )
 
 
-def _measured_row(match: dict[str, Any]) -> str:
-    share, points = match["share"], match["points_per_hand"]
+def _measured_row(match: _Measured) -> str:
     return (
-        f"| `{match['against']}` | {match['rules']} | {match['jobs']:,} {match['unit']} "
-        f"| {100 * share['mean']:.1f} % ({100 * share['low']:.1f} to {100 * share['high']:.1f}) "
-        f"| {points['mean']:+.2f} ({points['low']:+.2f} to {points['high']:+.2f}) |"
+        f"| `{match.against}` | {match.rules} | {match.jobs:,} {match.unit} | {match.share.text(percent=True)} "
+        f"| {match.points_per_hand.text(percent=False)} |"
     )
 
 
@@ -224,30 +298,27 @@ def write_card(directory: str | Path, results: list[Path] | None = None) -> str:
     return card
 
 
-def _matches(path: Path) -> list[dict[str, Any]]:
+def _matches(path: Path) -> list[_Match]:
     try:
-        return read_json(path)["matches"]
-    except (OSError, JsonError, KeyError, TypeError) as error:
+        return parse_config(read_json(path), _Results, str(path)).matches
+    except (OSError, JsonError, ConfigError) as error:
         raise CheckpointError(f"{path} is no results file of gin evaluate ({reason_of(error)})") from None
 
 
-def _check_played(match: dict[str, Any], directory: Path, metadata: dict[str, Any]) -> None:
+def _check_played(match: _Match, directory: Path, metadata: dict[str, Any]) -> None:
     """Refuses results of a player other than the checkpoint: of another name, or of other weights in another directory."""
-    player = Path(match["players"][0])
+    name = match.players[0]
+    player = Path(name)
     # A program may have any name.
-    same = player.name == directory.resolve().name and not match["players"][0].startswith("cmd:")
+    same = player.name == directory.resolve().name and not name.startswith("cmd:") and "\0" not in name
     if same and (player / METADATA).is_file():
         same = _json(player / METADATA).get("weights_sha256") == metadata.get("weights_sha256")
     if not same:
         raise CheckpointError(
-            f"the results are of {quoted(match['players'][0])}, not of {directory}; the checkpoint must be the first player"
+            f"the results are of {quoted(name)}, not of {directory}; the checkpoint must be the first player"
         )
 
 
-def _measured(match: dict[str, Any]) -> dict[str, Any]:
-    kept = {key: match[key] for key in ("jobs", "unit", "share", "points_per_hand", "seed")}
-    return {
-        "against": match["players"][1],
-        "rules": rules_text(get_rules(parse_json(match["rules"]))).partition("@")[0],
-        **kept,
-    }
+def _measured(match: _Match) -> dict[str, Any]:
+    rules = rules_text(get_rules(parse_json(match.rules))).partition("@")[0]
+    return match.model_dump(exclude={"players"}) | {"against": match.players[1], "rules": rules}
