@@ -175,7 +175,7 @@ def play(server: Server, opponent: str, clicks: int, tick: Callable[[int], None]
 
 def analyse(server: Server, hands: int, tick: Callable[[int], None]) -> np.ndarray:
     """Has the played hands analysed; returns for each its wall-clock and processor seconds."""
-    pattern = r'<td>(\d+)</td><td>[\d |]+</td>\s*<td class="text">.*?/analysis\?game=(\d+)'
+    pattern = r'<td data-is="hands">(\d+)</td>.*?/analysis\?game=(\d+)'
     played = [(int(game), int(ended)) for ended, game in re.findall(pattern, server.ask("/records"), re.DOTALL)]
     rows: list[tuple[float, float]] = []
     for game, hand in [(game, hand) for game, ended in played for hand in range(1, ended + 1)][:hands]:
