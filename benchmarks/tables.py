@@ -18,7 +18,7 @@ from PIL import Image
 
 from agents.files import write_atomic, write_text
 from agents.search.config import SearchConfig
-from benchmarks.level_tables import KNOWN, TOLD, histories_table, known_table, levels_table, ratings_table, told_table
+from benchmarks.level_tables import histories_table, levels_table, ratings_table
 from benchmarks.markdown import interval, percent, points, share, table
 from benchmarks.web_tables import sections as web_sections
 from ginenv.envs.env import HandEnv
@@ -275,8 +275,6 @@ SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     ("What a search can add", HEADROOM, headroom_table),
     ("Ratings of the levels", RATINGS, ratings_table),
     ("What a level gains, by whose history it learned from", "", histories_table),
-    ("What there is to gain by knowing the opponent", KNOWN, known_table),
-    ("What a network gains by being told its opponent's style", TOLD, told_table),
     ("The levels", "", levels_table),
     ("Speed", SPEED, speed_table),
     ("Training", TRAINING, training_table),

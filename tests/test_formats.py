@@ -1,7 +1,4 @@
-"""Files that earlier versions wrote still load, and say what they said then.
-
-Levels of format 1 are in ``test_level_files``, profiles in ``test_level_profiles``, players of format 1 in ``test_play_store``.
-"""
+"""One file of each text form reads as it did when it was written, and is written again to the byte."""
 
 from __future__ import annotations
 
@@ -11,11 +8,11 @@ from ginenv.engine.cards import format_cards
 from ginenv.hands.records import format_record, parse_record
 from ginenv.hands.text import format_position, format_view, parse_position, parse_view
 
-OLD = Path(__file__).parent / "data" / "formats"
+FILES = Path(__file__).parent / "data" / "formats"
 
 
-def test_a_record_of_version_1() -> None:
-    text = (OLD / "record_1.gin").read_text(encoding="utf-8")
+def test_a_record_is_read_and_written_to_the_byte() -> None:
+    text = (FILES / "record.gin").read_text(encoding="utf-8")
     record = parse_record(text)
     assert record.players == ("one", "other") and record.match is not None
     assert record.match.totals == (357, 0) and record.match.rules.target == 20
@@ -25,15 +22,15 @@ def test_a_record_of_version_1() -> None:
     assert format_record(record.match, record.players) == text
 
 
-def test_a_position_of_version_1() -> None:
-    line = (OLD / "position_1.txt").read_text(encoding="utf-8").strip()
+def test_a_position_is_read_and_written_to_the_byte() -> None:
+    line = (FILES / "position.txt").read_text(encoding="utf-8").strip()
     hand = parse_position(line)
     assert (hand.phase, hand.turn, len(hand.history)) == ("discard", 0, 3)
     assert format_position(hand) == line
 
 
-def test_views_of_version_1() -> None:
-    lines = (OLD / "views_1.txt").read_text(encoding="utf-8").splitlines()
+def test_views_are_read_and_written_to_the_byte() -> None:
+    lines = (FILES / "views.txt").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 5
     for line in lines:
         view = parse_view(line)

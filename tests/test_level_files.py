@@ -1,31 +1,26 @@
-"""Levels as directories and files: exported, imported, built, converted."""
+"""Levels as directories and files: exported, imported, built."""
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import os
-import shutil
 import zipfile
 from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 
 from agents.arena.series import play_series
 from agents.cli.levels import levels
-from agents.levels.level import LEVEL, NAMES, Level, LevelError, digest_of, load_level
+from agents.levels.level import LEVEL, NAMES, Level, LevelError, load_level
 from agents.levels.package import (
     build_level,
     check_plays,
-    convert_level,
     export_level,
     import_level,
 )
 from agents.levels.player import LevelPlayer
-from agents.levels.responses import ANSWERS
 from agents.network.checkpoint import METADATA, WEIGHTS, save_checkpoint
 from agents.network.inputs import NUM_HEURISTIC_FEATURES
 from agents.network.model_card import CARD
@@ -33,7 +28,6 @@ from agents.network.nets import Actor
 from ginenv.bots.heuristics import make_simple
 from ginenv.errors import GinError, UnknownNameError
 from ginenv.tables.players import make_player
-from ginenv.view.encoding import OBSERVATION_SIZE
 
 # --- export and import ----------------------------------------------------------------------------------------------------------
 
@@ -139,7 +133,7 @@ def test_a_directory_that_is_no_level_is_said_to_be_none(tmp_path: Path) -> None
         load_level(str(tmp_path))
 
 
-# --- built and converted ----------------------------------------------------------------------------------------------------------
+# --- built ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(
@@ -218,57 +212,3 @@ def test_a_directory_that_is_named_like_an_installed_level_is_the_directory(
     levels(["import", "level-2", "level-3"])
     assert f"is in level-3 (sha256 {built.digest})." in capsys.readouterr().out
     assert export_level("./level-2", Path("level-4")).digest == built.digest
-    assert convert_level(Path("level-4")) == "level-2 has format 3 already."
-
-
-HABITS = 40
-OLD_SETTINGS = {"answers": False, "heeds": 0.0, "insight": 0.0, "bot": False, "noise": 0.0}
-
-
-def in_format_1(level: Level, directory: Path, **settings: object) -> None:
-    """The same level as an older version wrote it, with a network that reads habits."""
-    shutil.copytree(level.directory, directory)
-    (directory / ANSWERS).unlink(missing_ok=True)
-    weights = load_file(directory / WEIGHTS)
-    first = weights["trunk.layers.0.weight"]
-    habits, at = torch.randn(len(first), HABITS).to(first.dtype), OBSERVATION_SIZE + 1
-    weights["trunk.layers.0.weight"] = torch.cat([first[:, :at], habits, first[:, at:]], 1)
-    save_file(weights, directory / WEIGHTS)
-    digest = hashlib.sha256((directory / WEIGHTS).read_bytes()).hexdigest()
-    metadata = json.loads((directory / METADATA).read_text()) | {"habits": HABITS, "weights_sha256": digest}
-    metadata.pop("context")
-    metadata["advice"] = metadata.pop("heuristic_features")
-    (directory / METADATA).write_text(json.dumps(metadata))
-    values = json.loads((directory / LEVEL).read_text())
-    values |= {"format": 1, "weights_sha256": digest, "population": {}, "foresight": {}}
-    values["settings"] |= OLD_SETTINGS | settings
-    (directory / LEVEL).write_text(json.dumps(values))
-
-
-def test_a_level_of_format_1_is_converted_once_and_plays_as_before(level: Level, tmp_path: Path) -> None:
-    torch.manual_seed(2)
-    save_checkpoint(tmp_path / "network", Actor((16,), 0, NUM_HEURISTIC_FEATURES), (16,), {})
-    level = build_level(tmp_path / "new", level.settings, tmp_path / "network")
-    in_format_1(level, tmp_path / "old")
-    with pytest.raises(LevelError, match="gin convert"):
-        load_level(str(tmp_path / "old"))
-    assert "plays as before" in convert_level(tmp_path / "old")
-    converted = load_level(str(tmp_path / "old"))
-    assert converted.settings == level.settings and not converted.learns
-    points = [play_series(LevelPlayer(one, 1), make_simple(2), series=4, hands=8, seed=5) for one in (level, converted)]
-    assert (points[0] == points[1]).all()
-    assert "already" in convert_level(tmp_path / "old") and load_level(str(tmp_path / "old")).digest == converted.digest
-
-
-def test_what_a_converted_level_does_no_longer_is_said(level: Level, tmp_path: Path) -> None:
-    in_format_1(level, tmp_path / "plans", plans=[0, -1, -2, -3, -4], doubt=3.0)
-    assert "plans, doubt is gone" in convert_level(tmp_path / "plans")
-    in_format_1(level, tmp_path / "search", worlds=8, slack=0.02)
-    assert "slack is gone; its search now goes by its own network" in convert_level(tmp_path / "search")
-    assert load_level(str(tmp_path / "search")).settings.slack == 0
-    shutil.rmtree(tmp_path / "search")
-    in_format_1(level, tmp_path / "bot", bot=True)
-    before = digest_of(tmp_path / "bot")
-    with pytest.raises(LevelError, match="bot is true"):
-        convert_level(tmp_path / "bot")
-    assert digest_of(tmp_path / "bot") == before and sorted(os.listdir(tmp_path)) == ["bot", "plans"]

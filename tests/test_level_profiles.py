@@ -157,10 +157,6 @@ def test_an_opponents_name_is_one_that_the_tables_take(name: str, level: Level, 
     with pytest.raises(GinError, match="cannot be an opponent's name: a name has 1 to 20 printable characters"):
         make_player(spec)
     assert not list(tmp_path.iterdir())
-    # Whom an earlier version took is still known.
-    play_with_profile(level, tmp_path, 3, name)
-    known: Any = make_player(spec)
-    assert known.hands_shown(None, 1)[0][0] == read_learned(tmp_path, level)[name].known["hands"][0] > 0
 
 
 def test_a_file_in_the_place_of_a_directory_is_said_alike_everywhere(level: Level, tmp_path: Path) -> None:
@@ -305,28 +301,3 @@ def test_a_damaged_profile_is_one_sentence_and_stays_as_it_is(level: Level, tmp_
     assert path.read_text() == broken
     reset_level(tmp_path, level)
     assert learned_hands(tmp_path, level) == 0
-
-
-def test_a_profile_with_what_files_once_held_is_read(level: Level, tmp_path: Path) -> None:
-    play_with_profile(level, tmp_path, 2)
-    path = profile_path(tmp_path, level)
-    values = json.loads(path.read_text()) | {"evidence": 1.5, "tests": 3}
-    path.write_text(json.dumps(values | {"checksum": checksum(values)}))
-    assert learned_hands(tmp_path, level) == 2
-    play_with_profile(level, tmp_path, 1, seed=7)
-    assert learned_hands(tmp_path, level) == 3 and "evidence" not in json.loads(path.read_text())
-
-
-@pytest.mark.parametrize("number", [1, 2])
-def test_a_profile_of_an_earlier_format_is_kept_beside_the_new_one(level: Level, tmp_path: Path, number: int) -> None:
-    """What it counted, levels do no more."""
-    path = profile_path(tmp_path, level)
-    path.parent.mkdir(parents=True)
-    values = {"format": number, "level": "small", "opponents": {"anna": {"hands": [5], "mean": [0.0] * 5}}}
-    path.write_text(json.dumps(values | {"checksum": checksum(values)}))
-    written = path.read_bytes()
-    assert learned_hands(tmp_path, level) == 0 and path.read_bytes() == written
-    with pytest.warns(UserWarning, match="what small learned before cannot be read by this version"):
-        play_with_profile(level, tmp_path, 1)
-    assert path.with_suffix(".json.old").read_bytes() == written
-    assert json.loads(path.read_text())["format"] == 3 and learned_hands(tmp_path, level) == 1

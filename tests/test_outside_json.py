@@ -18,13 +18,12 @@ from agents.arena.tournament import Tournament
 from agents.files import MOST_DEPTH, JsonError, parse_json, read_json
 from agents.levels.bench.rating import RATING, rate_levels, read_rating
 from agents.levels.level import LEVEL, Level, LevelError, load_level
-from agents.levels.package import build_level, convert_level
+from agents.levels.package import build_level
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import Profile, profile_path, read_learned
 from agents.network.checkpoint import METADATA, load_checkpoint, load_critic
 from agents.opponent_model.features import NUM_WEIGHTS
 from agents.opponent_model.habits import NUM_HABITS
-from agents.play.store import Home
 from agents.programs.player import BotLimits, OutsidePlayer
 from agents.reports.curves import read_curve
 from agents.search.belief import METADATA as HAND_MODEL
@@ -67,18 +66,8 @@ def _tournament(directory: Path, content: bytes) -> object:
     return Tournament(TournamentConfig(players={"a": "simple", "b": "random"}, out=directory / "out"))
 
 
-def _player(directory: Path, content: bytes) -> object:
-    """The file of an older version, which moves into the store."""
-    written(directory / "home" / "players" / "Ann" / "player.json", content)
-    opened = Home(directory / "home").open("Ann")
-    opened.close()
-    assert "moved" in opened.notices[0] and len(opened.notices) == 2
-    raise GinError(opened.notices[1])
-
-
 READERS: dict[str, Reader] = {
     "level": lambda directory, content: load_level(str(written(directory / LEVEL, content).parent)),
-    "older level": lambda directory, content: convert_level(written(directory / LEVEL, content).parent),
     "checkpoint": lambda directory, content: load_checkpoint(written(directory / METADATA, content).parent),
     "critic": lambda directory, content: load_critic(written(directory / METADATA, content).parent),
     "hand model": lambda directory, content: load_hand_model(written(directory / HAND_MODEL, content).parent),
@@ -90,8 +79,6 @@ READERS: dict[str, Reader] = {
     "curve": lambda directory, content: read_curve(written(directory / "curve.json", content)),
     "rules": lambda directory, content: parse_rules("{" + content.decode("latin-1")),
     "tournament": _tournament,
-    "player": _player,
-    "who played last": lambda directory, content: Home(written(directory / "session.json", content).parent).last_player,
 }
 
 

@@ -1,12 +1,9 @@
-"""The store: names, locks, damage, several processes, kills, and what moves into it from files of earlier versions."""
+"""The store: names, locks, damage, several processes, kills."""
 
 import json
 import multiprocessing
-import os
 import random
-import shutil
 import sqlite3
-import sys
 import time
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -19,15 +16,13 @@ from agents.files import FileError
 from agents.play.game import Game
 from agents.play.options import Options
 from agents.play.store import Home, StoreError
-from ginenv.engine.cards import format_cards
 from ginenv.errors import GinError
-from ginenv.hands.hand import Hand, Match
+from ginenv.hands.hand import Match
 from ginenv.hands.records import format_record, parse_record
 from ginenv.tables.players import make_player
-from tests.support.session_scenes import KNOCKS, NO_MELD, Talk, deck, prepared
+from tests.support.session_scenes import KNOCKS, NO_MELD, deck, prepared
 
 FORK = multiprocessing.get_context("fork")
-OLD_FILE = Path(__file__).parent / "data" / "player_1.json"
 
 
 def played(hands: int, seed: int = 3, rules: str = "eaai") -> Match:
@@ -314,70 +309,3 @@ def test_a_kill_loses_nothing_that_was_answered(tmp_path):
         assert count >= answered and count == file.statistics.root[0].hands == len(file.games())
         assert parse_record(file.home.record_text(file.games()[-1].id)).match is not None
         file.close()
-
-
-# ---------------------------------------------------------------- what moves into the store
-
-
-def old_home(home: Path, records: dict[str, str]) -> None:
-    directory = home / "players" / "Ann"
-    (directory / "records").mkdir(parents=True)
-    shutil.copy(OLD_FILE, directory / "player.json")
-    (home / "session.json").write_text('{"player": "Ann"}')
-    for name, text in records.items():
-        (directory / "records" / f"{name}.gin").write_text(text, encoding="utf-8")
-
-
-def test_files_of_earlier_versions_move_in_once(tmp_path):
-    text = format_record(played(2), ("Ann", "simple"))
-    old_home(tmp_path, {"20261122-222109-aee7": text, "20261123-000000-0000": "dear diary\n"})
-    assert Home(tmp_path).last_player == "Ann"
-    talk = Talk(tmp_path)
-    first, second = talk.session.file.notices
-    assert first.startswith("The options, the statistics, the unfinished game and 1 record of Ann have moved into")
-    assert second.startswith("Of these files, 20261123-000000-0000.gin is no record (")
-    assert (talk.session.options.rules, talk.session.options.memory) == ("gc,target=40", True)
-    tally = talk.session.file.statistics.tally("gc,target=40", "formula")
-    assert (tally.hands, tally.points, tally.won, tally.best) == (3, [51, 0], [1, 0], [51, 0])
-    (game,) = talk.session.file.games()
-    assert (game.begun, game.hands) == ("2026-11-22T22:21:09", 2) and talk.home.record_text(game.id) == text
-    shown = talk.say("resume")
-    assert "hand 1" in shown and "Your turn" in shown and "moved into" in shown
-    assert format_cards(Game.read(talk.kept["game"]).order)
-    talk.session.close()
-    # Not again, and nothing of the files is lost.
-    assert not Talk(tmp_path).session.file.notices
-    assert (tmp_path / "moved" / "Ann" / "player.json").read_bytes() == OLD_FILE.read_bytes()
-    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["locks", "moved", "players"]
-
-
-def test_a_move_that_was_cut_short_is_completed(tmp_path, monkeypatch):
-    old_home(tmp_path, {"one": format_record(played(1), ("Ann", "simple"))})
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "rename", lambda *paths: (_ for _ in ()).throw(OSError(5, "killed here")))
-        with pytest.raises(FileError, match="killed here"):
-            Home(tmp_path)
-    if sys.platform == "linux":
-        opened = [os.path.realpath(link) for link in Path("/proc/self/fd").iterdir()]
-        assert not [path for path in opened if path.startswith(str(tmp_path))]
-    home = Home(tmp_path)
-    file = home.open("Ann")
-    assert len(file.games()) == 1 and len(file.notices) == 1 and not (tmp_path / "players" / "Ann").exists()
-    file.close()
-
-
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"{", b'{"format": "ginenv player 1"}', b"[" * 100_000])
-def test_a_damaged_file_of_an_earlier_version_is_kept_and_told(tmp_path, content):
-    old_home(tmp_path, {})
-    (tmp_path / "players" / "Ann" / "player.json").write_bytes(content)
-    file = Home(tmp_path).open("Ann")
-    assert "player.json is damaged (" in file.notices[1] and file.options == Options() and file.game is None
-    assert (tmp_path / "moved" / "Ann" / "player.json").read_bytes() == content
-    file.close()
-
-
-def test_hands_before_the_store_count_for_their_seat(tmp_path):
-    hand = Hand.deal("eaai", seed=1)
-    old_home(tmp_path, {"in-play": format_record(hand, ("Ann", "simple"))})
-    (game,) = Home(tmp_path).games("Ann")
-    assert (game.hands, game.over, game.seat) == (0, False, 0)

@@ -13,11 +13,10 @@ import torch
 from rich.console import Console
 
 from agents.config import ConfigError
-from agents.network.checkpoint import CheckpointError, read_metadata, save_checkpoint
+from agents.network.checkpoint import read_metadata, save_checkpoint
 from agents.network.nets import Actor, Critic
-from agents.network.player import SHIPPED
 from agents.search import make_search
-from agents.search.belief import HandModel, keep_hand_model, load_hand_model, save_hand_model
+from agents.search.belief import HandModel, save_hand_model
 from agents.search.hand_features import MAX_TURNS, TURN, read_turns
 from agents.search.worlds import draw_hands, draw_worlds
 from agents.training import hand_model_fit
@@ -414,19 +413,3 @@ def test_draws_are_searched_too():
     # Some first upcards the network may take or leave; of others it is sure.
     assert [UPCARD, PASS] in listed
     assert all(actions in ([UPCARD], [PASS], [UPCARD, PASS]) for actions in listed)
-
-
-def test_a_converted_network_keeps_its_hand_model(tmp_path: Path) -> None:
-    """It plays as before, so what the model learned of its hands still holds."""
-    directory = tmp_path / "net"
-    shutil.copytree(SHIPPED, directory)
-    before = read_metadata(directory)["weights_sha256"]
-    metadata = json.loads((directory / "checkpoint.json").read_text()) | {"weights_sha256": "another"}
-    (directory / "checkpoint.json").write_text(json.dumps(metadata))
-    with pytest.raises(CheckpointError, match="names other weights"):
-        load_hand_model(directory)
-    keep_hand_model(directory, "of no network")
-    with pytest.raises(CheckpointError, match="names other weights"):
-        load_hand_model(directory)
-    keep_hand_model(directory, before)
-    assert load_hand_model(directory) is not None

@@ -22,13 +22,11 @@ from agents.network.checkpoint import (
     METADATA,
     WEIGHTS,
     CheckpointError,
-    drop_context,
     load_checkpoint,
-    load_critic,
     save_checkpoint,
 )
 from agents.network.inputs import expand_cards, expand_legal
-from agents.network.nets import POINT_REWARD, Actor, Critic, FrozenActor
+from agents.network.nets import POINT_REWARD, Actor, FrozenActor
 from agents.network.player import NetworkPlayer, load_network
 from agents.network.sampling import sample_action, sample_actions
 from agents.training.rollout import STEP, Rollout, generalised_advantages, make_batch, write_next_actions
@@ -376,27 +374,6 @@ def test_tables_play_under_their_bounds() -> None:
     assert (bounded.batch.obs[:, ~limited] == free.batch.obs[:, ~limited]).all()
     pile = slice(156, 208)
     assert bounded.batch.obs[:, limited, pile].sum(2).max() == 2 < free.batch.obs[:, limited, pile].sum(2).max()
-
-
-def test_a_checkpoint_that_reads_habits_is_converted_once(tmp_path: Path) -> None:
-    """Older files called heuristic features advice, and had columns for habits between the observation and those."""
-    torch.manual_seed(1)
-    actor, critic = Actor((16,), 4, 105), Critic((8,), 4, 105)
-    save_checkpoint(tmp_path, actor, (16,), {}, critic, (8,))
-    metadata = json.loads((tmp_path / METADATA).read_text())
-    metadata |= {"habits": metadata.pop("context"), "advice": metadata.pop("heuristic_features")}
-    (tmp_path / METADATA).write_text(json.dumps(metadata))
-    with pytest.raises(CheckpointError, match=r"reads 4 habits .* gin convert .* drops them$"):
-        load_checkpoint(tmp_path)
-    assert drop_context(tmp_path) and not drop_context(tmp_path)
-    converted, found = load_checkpoint(tmp_path)
-    assert (found["context"], found["heuristic_features"]) == (0, 105)
-    inputs = torch.rand(5, 626)
-    silent = torch.cat([inputs[:, :521], torch.zeros(5, 4), inputs[:, 521:]], 1)
-    assert torch.allclose(converted.logits(inputs), actor.logits(silent), atol=1e-3, rtol=0.02)
-    inputs = torch.rand(5, 691)
-    silent = torch.cat([inputs[:, :586], torch.zeros(5, 4), inputs[:, 586:]], 1)
-    assert torch.allclose(load_critic(tmp_path)(inputs), critic(silent), atol=1e-2, rtol=0.02)
 
 
 def test_yes_and_no_are_words_to_the_command_line_too() -> None:

@@ -70,7 +70,6 @@ COMMANDS = {
     "average": Command("agents.cli.train:average", "CHECKPOINT ...: averages the weights of checkpoints", False),
     "export": Command("agents.cli.networks:export", "NETWORK DIRECTORY: a network with its card, also as ONNX"),
     "card": Command("agents.cli.networks:card", "CHECKPOINT [RESULTS ...]: the card of a checkpoint"),
-    "convert": Command("agents.cli.train:convert", "DIRECTORY: an older checkpoint or level to the present format"),
     "fit-hand-model": Command("agents.cli.train:fit_hand_model", "CHECKPOINT: trains its model of whole hands", False),
 }
 

@@ -136,23 +136,3 @@ def fit_hand_model(
     if rounds < 1:
         raise GinError(f"--rounds is {rounds}; it must be 1 or more")
     fit_and_save(checkpoint, rounds, seed)
-
-
-def convert(directory: Annotated[Path, Positional, arg(metavar="DIRECTORY")]) -> None:
-    """Converts a checkpoint or a level of an older version to the present format.
-
-    Args:
-        directory: directory of the checkpoint or level; it is changed in place.
-    """
-    from agents.levels.level import LEVEL
-    from agents.levels.package import convert_level
-    from agents.network.checkpoint import drop_context
-    from agents.search.belief import keep_hand_model
-
-    if (directory / LEVEL).is_file():
-        print(convert_level(directory))
-    elif before := drop_context(directory):
-        keep_hand_model(directory, before)
-        print(f"{directory}: converted, and plays as before")
-    else:
-        print(f"{directory}: nothing to convert")

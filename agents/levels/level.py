@@ -218,10 +218,7 @@ def load_level(name: str | int | Path, with_answers: bool = True) -> Level:
     source = f"level {directory}"
     values = read_json_object(directory / LEVEL, source)
     if values.get("format") != FORMAT_VERSION:
-        hint = f"; gin convert {directory} converts it" if values.get("format") in (1, 2) else ""
-        raise LevelError(
-            f"{source}: format is {quoted(values.get('format'))}, but this version reads {FORMAT_VERSION}{hint}"
-        )
+        raise LevelError(f"{source}: format is {quoted(values.get('format'))}, but this version reads {FORMAT_VERSION}")
     file: LevelFile = parse_config(values, LevelFile, source)
     settings = parse_config(file.settings, LevelSettings, source)
     actor, metadata = load_checkpoint(directory)

@@ -1,4 +1,4 @@
-"""Levels as directories: built from checkpoints, converted from older formats, exported for other programs, imported after a check.
+"""Levels as directories: built from checkpoints, exported for other programs, imported after a check.
 
 A level can also be passed on as a single file (``agents.levels.archive``).
 """
@@ -14,11 +14,10 @@ from typing import Any
 from agents.arena.series import play_series
 from agents.config import override, parse_config
 from agents.deal_streams import Domain
-from agents.files import read_json_object, replacing, write_json, writing
+from agents.files import replacing, write_json, writing
 from agents.levels.archive import SUFFIX, pack, unpacked
 from agents.levels.bench.rating import RATING, read_rating
 from agents.levels.level import (
-    FORMAT_VERSION,
     LEVEL,
     Level,
     LevelError,
@@ -29,15 +28,13 @@ from agents.levels.level import (
 )
 from agents.levels.player import LevelPlayer
 from agents.levels.responses import ANSWERS, Answers
-from agents.network.checkpoint import METADATA, WEIGHTS, drop_context, read_metadata
+from agents.network.checkpoint import METADATA, WEIGHTS, read_metadata
 from ginenv.bots.heuristics import make_formula
 from ginenv.engine.rules import PRESETS
 from ginenv.errors import GinError
 
 # Hands that a level plays under every preset before it is imported.
 _CHECK_HANDS = 4
-# Settings of earlier formats that no longer exist, and ``slack``, which meant something else then.
-_GONE = ("answers", "heeds", "insight", "bot", "noise", "plans", "doubt", "boldness", "slack")
 
 
 def read_settings(title: str, like: str = "", changes: Sequence[str] = ()) -> LevelSettings:
@@ -78,7 +75,6 @@ def build_level(
         raise LevelError(f"{directory} holds a level already; name another directory, or replace it (--replace)")
     with _replacing(directory) as made:
         _take_checkpoint(source, made)
-        drop_context(made)
         metadata = read_metadata(made)
         if answers is not None and (answers.expected is not None) == bool(metadata["context"]):
             answers.write(made / ANSWERS)
@@ -103,40 +99,6 @@ def _take_checkpoint(source: Path, made: Path) -> None:
     metadata: dict[str, Any] = read_metadata(made) | {"critic": None}
     metadata.pop("measured", None)
     write_json(made / METADATA, metadata)
-
-
-def convert_level(directory: Path) -> str:
-    """Converts a level of an earlier format to the current one; returns a sentence that says what changed.
-
-    Args:
-        directory: of the level.
-
-    Raises:
-        GinError: if it is not a level, or this version cannot play it; nothing is changed then.
-    """
-    values = read_json_object(directory / LEVEL, f"level {directory}")
-    if values.get("format") not in (1, 2):
-        return f"{load_level(directory).name} has format {FORMAT_VERSION} already."
-    settings = values.get("settings") or {}
-    if not isinstance(settings, dict):
-        raise LevelError(
-            f"level {directory}: settings must be a mapping of names to values, got {type(settings).__name__}"
-        )
-    settings = dict(settings)
-    used = [name for name in _GONE if settings.pop(name, 0)]
-    if "bot" in used:
-        raise LevelError(f"level {directory}: bot is true, but a level must be played by its network or by a search")
-    with _replacing(directory) as made:
-        shutil.copytree(directory, made, dirs_exist_ok=True)
-        drop_context(made)
-        checked = parse_config(settings, LevelSettings, f"level {directory}")
-        digest, about = read_metadata(made)["weights_sha256"], values.get("about")
-        write_level_json(made, str(values.get("name")), checked, digest, about if isinstance(about, dict) else {})
-        level = load_level(made)
-    lost = f"; what it did by {', '.join(used)} is gone" if used else ", and plays as before"
-    if level.settings.worlds:
-        lost = f"{lost if used else ''}; its search now goes by its own network"
-    return f"{level.name} now has format {FORMAT_VERSION} (sha256 {level.digest}){lost}."
 
 
 def check_plays(level: Level, presets: list[str] | None = None) -> None:

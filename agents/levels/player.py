@@ -14,11 +14,11 @@ from agents.files import check_directory
 from agents.levels.action_choice import TASTE, choose, draw_tastes, prepare
 from agents.levels.level import Level, LevelError, load_level
 from agents.levels.opponent_memory import Acquaintances
-from agents.levels.profile import Profile, read_names
+from agents.levels.profile import Profile
 from agents.levels.responses import SPACE, lean
 from agents.network.inputs import HeuristicFeatures, actor_inputs
 from agents.network.nets import FrozenActor, has_bfloat16_units
-from agents.player_names import check_name, spelled
+from agents.player_names import check_name
 from ginenv.engine.state import as_batch
 from ginenv.errors import GinError, must_be
 from ginenv.tables.players import BasePlayer
@@ -240,8 +240,7 @@ def make_level(
     kept = None
     if profile is not None:
         check_directory("profile", Path(profile))
-        # Earlier versions accepted any name; a name that is already in the profile stays valid.
-        if opponent is not None and spelled(opponent, names := read_names(Path(profile), found)) not in names:
+        if opponent is not None:
             opponent = check_name(opponent, "an opponent's")
         kept = Profile(Path(profile), found, opponent or "anybody")
     return LevelPlayer(found, seed, learn, kept)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import warnings
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -28,10 +27,6 @@ from agents.player_names import spelled
 
 FORMAT_VERSION = 3
 DIRECTORY = "levels"
-# Earlier formats counted things that levels no longer do.
-_EARLIER = (1, 2)
-# What files of this format once held and nothing reads any more.
-_ONCE_HELD = ("evidence", "tests")
 
 # Characters of a level's name and of its digest in the name of its file.
 _NAME, _DIGEST = 40, 16
@@ -74,17 +69,16 @@ def _checksum(values: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _read(path: Path, level: Level) -> tuple[_File, bool]:
-    """A file's content for a level, empty if there is no file or it has an earlier format; and whether it has an earlier format.
+def _read(path: Path, level: Level) -> _File:
+    """A file's content for a level, empty if there is no file.
 
     Raises:
         LevelError: if the file is damaged or of another version. It is left as it is.
     """
-    empty = _File(format=FORMAT_VERSION, level=level.name, opponents={})
     try:
         text = read_bytes(path)
     except FileNotFoundError:
-        return empty, False
+        return _File(format=FORMAT_VERSION, level=level.name, opponents={})
     except OSError as error:
         raise LevelError(f"{path} cannot be read ({error.strerror}); reset the level, or remove the file") from None
     try:
@@ -93,10 +87,6 @@ def _read(path: Path, level: Level) -> tuple[_File, bool]:
             raise ConfigError("it does not hold a JSON object")
         if values.get("checksum") != _checksum(values):
             raise ConfigError("its checksum does not match")
-        if values.get("format") in _EARLIER:
-            return empty, True
-        for name in _ONCE_HELD:
-            values.pop(name, None)
         file: _File = parse_config(values, _File, path.name)
         for known in file.opponents.values():
             # Raises if it is not a precision matrix.
@@ -104,7 +94,7 @@ def _read(path: Path, level: Level) -> tuple[_File, bool]:
     except ValueError as error:
         remedy = f"reset the level ({path.stem}) to begin anew, or put an older copy of {path} in its place"
         raise LevelError(f"{path.name} is damaged or of another version ({error}); {remedy}") from None
-    return file, False
+    return file
 
 
 def _acquaintances(file: _File, opponent: str) -> Acquaintances:
@@ -137,7 +127,7 @@ def read_learned(home: Path, level: Level, opponent: str | None = None) -> dict[
     Raises:
         LevelError: if the file is damaged.
     """
-    file = _read(profile_path(home, level), level)[0]
+    file = _read(profile_path(home, level), level)
     names = file.opponents if opponent is None else [spelled(opponent, file.opponents)]
     return {name: _acquaintances(file, name) for name in names}
 
@@ -148,7 +138,7 @@ def read_names(home: Path, level: Level) -> list[str]:
     Raises:
         LevelError: if the file is damaged.
     """
-    return list(_read(profile_path(home, level), level)[0].opponents)
+    return list(_read(profile_path(home, level), level).opponents)
 
 
 class Profile:
@@ -172,23 +162,7 @@ class Profile:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise LevelError(f"{self.path.parent} cannot be made ({error.strerror})") from None
-        self._file, earlier = _read(self.path, level)
-        if earlier:
-            self._set_aside()
-
-    def _set_aside(self) -> None:
-        """Renames a file of an earlier format, so that it is kept beside the new one, and warns."""
-        kept = self.path.with_suffix(".json.old")
-        try:
-            with FileLock(self.path.with_suffix(".lock")):
-                if _read(self.path, self.level)[1]:
-                    self.path.replace(kept)
-        except OSError as error:
-            raise LevelError(f"{self.path} cannot be renamed ({error.strerror or error})") from None
-        warnings.warn(
-            f"what {self.level.name} learned before cannot be read by this version, which learns other things; it is kept in {kept}",
-            stacklevel=3,
-        )
+        self._file = _read(self.path, level)
 
     def show(self, known: Acquaintances) -> None:
         """Puts what is known of the opponent into row 0."""
@@ -202,7 +176,7 @@ class Profile:
         """
         try:
             with FileLock(self.path.with_suffix(".lock")):
-                file, _ = _read(self.path, self.level)
+                file = _read(self.path, self.level)
                 found = _acquaintances(file, self.opponent)
                 found.learn(views, np.zeros(len(views), np.int64))
                 counts = {name: found.counts[name][0].tolist() for name in COUNTS.names or ()}

@@ -22,11 +22,11 @@ from safetensors.torch import load_file, save
 from torch import nn
 
 from agents.config import MOST_LAYERS, WIDEST
-from agents.files import JsonError, read_json, replacing, write_bytes, write_json, writing
+from agents.files import JsonError, read_json, replacing, write_bytes, write_json
 from agents.network.features import NUM_HEURISTIC_FEATURES
-from agents.network.nets import NUM_CONDITIONS, NUM_FUTURE, Actor, Critic, Network
+from agents.network.nets import NUM_CONDITIONS, Actor, Critic, Network
 from ginenv.engine.actions import NUM_ACTIONS
-from ginenv.errors import GinError, must_be, quoted, reason_of
+from ginenv.errors import GinError, must_be, quoted
 from ginenv.view.encoding import OBSERVATION_SIZE, OBSERVATION_VERSION
 
 FORMAT_VERSION = 1
@@ -110,13 +110,6 @@ def read_metadata(directory: str | Path) -> dict[str, Any]:
     if directory == "":
         raise CheckpointError("checkpoint must be a directory, not empty")
     metadata = _read_json(Path(directory))
-    if habits := metadata.pop("habits", 0):
-        raise CheckpointError(
-            f"checkpoint {directory}: its network reads {habits} habits of the opponent, which nobody counts any more; "
-            f"gin convert {directory} drops them"
-        )
-    if "advice" in metadata:
-        metadata["heuristic_features"] = metadata.pop("advice")
     for key, value in _VERSION.items():
         if metadata.get(key) != value:
             raise CheckpointError(
@@ -236,45 +229,3 @@ def load_weights(path: Path, described: str, about: dict[str, Any], make: Callab
     if broken := [key for key, value in network.state_dict().items() if not value.isfinite().all()]:
         raise CheckpointError(f"{name} holds numbers that are not finite, in {broken[0]}; training it broke down")
     return network.eval()
-
-
-def drop_context(directory: str | Path) -> str:
-    """Converts the checkpoint of a network that reads habits of its opponent: drops their columns. The network plays as before.
-
-    Returns:
-        The hash of the weights before the conversion; empty if there was nothing to convert.
-
-    Raises:
-        GinError: if the checkpoint cannot be read or written.
-    """
-    directory = Path(directory)
-    metadata = _read_json(directory)
-    before, habits = str(metadata.get("weights_sha256")), metadata.pop("habits", 0)
-    if not habits:
-        return ""
-    if not isinstance(habits, int) or not isinstance(metadata.get("advice", 0), int):
-        raise CheckpointError(must_be(f"checkpoint {directory}: habits and advice", "whole numbers", habits))
-    if not isinstance(metadata.get("critic") or {}, dict):
-        raise CheckpointError(must_be(f"checkpoint {directory}: critic", "a JSON object or null", metadata["critic"]))
-    with writing(directory):
-        shown, features = OBSERVATION_SIZE + NUM_CONDITIONS, metadata.get("advice", 0)
-        metadata["weights_sha256"] = _drop_columns(directory / WEIGHTS, shown, habits, features)
-        if metadata.get("critic"):
-            told = shown + NUM_CONDITIONS + 52 + NUM_FUTURE
-            metadata["critic"]["weights_sha256"] = _drop_columns(directory / CRITIC, told, habits, features)
-        write_json(directory / METADATA, metadata)
-    return before
-
-
-def _drop_columns(path: Path, first: int, count: int, after: int) -> str:
-    """Rewrites weights without the middle columns of the first layer; returns the file's new hash."""
-    try:
-        tensors = load_file(str(path))
-        weight = tensors["trunk.layers.0.weight"]
-    except (OSError, SafetensorError, KeyError) as error:
-        raise CheckpointError(f"checkpoint {path.parent}: {path.name} cannot be read ({reason_of(error)})") from None
-    # An interrupted conversion may have dropped them already.
-    if weight.shape[1] == first + count + after:
-        tensors["trunk.layers.0.weight"] = torch.cat([weight[:, :first], weight[:, first + count :]], 1)
-        write_bytes(path, save(tensors))
-    return _digest(path)

@@ -34,10 +34,6 @@ _VERSION_1 = (
         statistics TEXT NOT NULL,  -- JSON
         game TEXT  -- the unfinished game as JSON
     )""",
-    """CREATE TABLE notice (  -- sentences that a player has not been shown yet
-        player INTEGER NOT NULL REFERENCES player ON DELETE CASCADE,
-        words TEXT NOT NULL
-    )""",
     """CREATE TABLE game (  -- one row for each game of which a hand has ended, or that was imported
         id INTEGER PRIMARY KEY,
         player INTEGER NOT NULL REFERENCES player ON DELETE CASCADE,

@@ -4,7 +4,6 @@
     HOME/levels/*.json      what levels have learned (``agents.levels.profile``)
     HOME/locks/             a file for each player, held by the one process in which this player plays
     HOME/damaged/           what could not be read: kept, never deleted
-    HOME/moved/             files of earlier versions, once what they held is in the store
 
 A table uses it like this:
 
@@ -39,7 +38,6 @@ from pydantic import TypeAdapter
 
 from agents.files import FileError, check_directory, write_text, writing
 from agents.play.database import Database
-from agents.play.moved import move_in
 from agents.play.options import Options
 from agents.play.records_table import StoredGame, add_player, as_json, read_games, read_margins, write_game
 from agents.play.statistics import Statistics, Tally
@@ -73,7 +71,7 @@ class Home:
     """The directory in which everything is kept; operations that fail raise ``GinError`` (or ``OSError``).
 
     Args:
-        path: the directory; created when needed. Files of earlier versions in it move into the store, and a sentence tells their player.
+        path: the directory; created when needed.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -85,11 +83,6 @@ class Home:
         with writing(self.path / "locks"):
             (self.path / "locks").mkdir(parents=True, exist_ok=True)
         self.database = Database(self.path / FILE)
-        try:
-            move_in(self.path, self.database)
-        except BaseException:
-            self.close()
-            raise
 
     def __enter__(self) -> Home:
         return self
@@ -246,10 +239,6 @@ class PlayerFile:
         with database.transaction():
             seated = "UPDATE player SET seated = (SELECT max(seated) + 1 FROM player) WHERE id = ?"
             database.run(seated, self.id)
-            self.notices += [
-                row["words"] for row in database.rows("SELECT words FROM notice WHERE player = ?", self.id)
-            ]
-            database.run("DELETE FROM notice WHERE player = ?", self.id)
 
     def games(self) -> list[StoredGame]:
         """The player's games, the oldest first."""

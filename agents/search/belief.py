@@ -117,22 +117,6 @@ def save_hand_model(directory: Path, model: HandModel, network_sha256: str, abou
         )
 
 
-def keep_hand_model(directory: str | Path, before: str) -> None:
-    """Updates the network hash in the hand model's metadata after a conversion that does not change the network's play.
-
-    Args:
-        directory: the network's directory.
-        before: hash of the weights before the conversion.
-    """
-    path = Path(directory) / METADATA
-    try:
-        metadata = read_json(path)
-    except (OSError, ValueError):
-        return
-    if isinstance(metadata, dict) and metadata.get("network_sha256") == before:
-        write_json(path, metadata | {"network_sha256": read_metadata(directory).get("weights_sha256")})
-
-
 def load_hand_model(directory: str | Path) -> HandModel | None:
     """Loads the hand model beside a network; ``None`` if there is none.
 

@@ -103,8 +103,7 @@ def _names(specs: list[str]) -> set[str]:
 def _rating_of(document: dict[str, Any], player: str, level: str) -> dict[str, Any]:
     return {
         "sha256": document["made_of"][level],
-        # Results of earlier versions do not have it.
-        "search": document.get("searches", {}).get(document["config"]["players"][player]),
+        "search": document["searches"].get(document["config"]["players"][player]),
         "command": document.get("command"),
         "rules": document["config"]["rules"],
         "rating": document["ratings"][player],

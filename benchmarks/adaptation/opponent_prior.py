@@ -1,0 +1,89 @@
+"""Fits the prior for unknown opponents that ships, ``agents/data/opponent_model.json``, from styles of the training population.
+
+python -m benchmarks.adaptation.opponent_prior
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+import tyro
+from agents.bots.population import draw_styles
+
+from agents.arena.lockstep import Lockstep, Observer
+from agents.arena.lockstep_kernels import SERIES, SLOT
+from agents.deal_streams import Domain, deal_keys, luck_words
+from agents.files import write_json
+from agents.opponent_model.fit import fit_prior
+from agents.opponent_model.posterior import PRIOR
+from ginenv.bots.heuristics import StylePlayer
+from ginenv.engine.rules import get_rules
+from ginenv.tables.players import make_player
+
+# Series of a style that are played at the same time.
+_LANES = 4
+# Of the likelihood of one hand, in the fit (docs/log).
+_TEMPERED = 0.3
+
+
+@dataclass
+class Arguments:
+    """Command line.
+
+    Attributes:
+        styles: number of styles to draw.
+        hands: hands of each style.
+        seed: of the styles; 1 is the training population's.
+    """
+
+    styles: int = 512
+    hands: int = 48
+    seed: int = 1
+
+
+class _FinishedHands(Observer):
+    """Keeps the final views of side 0, the decks, and how much of them was dealt."""
+
+    def __init__(self) -> None:
+        self.parts: list[tuple[np.ndarray, ...]] = []
+
+    def after_hands(self, play: Lockstep, views: np.ndarray, rows: np.ndarray) -> None:
+        states, slots = play.states[rows], play.slots[rows]
+        kept = (slots["job"], slots["hand"], views[0], states["deck"], states["position"].astype(np.int64))
+        self.parts.append(tuple(part.copy() for part in kept))
+
+
+def play_hands(styles: np.ndarray, hands: int, seed: int) -> tuple[np.ndarray, ...]:
+    """Plays hands of each style against the network, sorted by style.
+
+    Returns:
+        ``VIEW[n]``, decks ``uint8[n, 52]``, positions in them ``int64[n]``, and styles ``int64[n]``.
+    """
+    count, each = len(styles), -(-hands // _LANES)
+    jobs = np.zeros(count * _LANES, SLOT)
+    jobs["job"] = np.arange(len(jobs))
+    jobs["ids"] = jobs["job"][:, None]
+    jobs["key"] = deal_keys(Domain.SELECT, seed, 0, len(jobs))
+    jobs["luck"] = luck_words(Domain.SELECT, seed, 0, len(jobs))
+    finished = _FinishedHands()
+    sides = (make_player("network", seed), StylePlayer(styles, seed))
+    Lockstep(sides, get_rules("eaai"), jobs, len(jobs), SERIES, each, observers=[finished]).run()
+    job, hand, views, decks, positions = (np.concatenate(parts) for parts in zip(*finished.parts, strict=True))
+    order = np.lexsort((hand, job // count, job % count))
+    return views[order], decks[order], positions[order], job[order] % count
+
+
+def main() -> None:
+    """Fits the prior and writes it into the package."""
+    arguments = tyro.cli(Arguments)
+    hands = play_hands(draw_styles(arguments.seed, arguments.styles), arguments.hands, 11)
+    prior, _, logs = fit_prior(*hands, _TEMPERED)
+    print("log-likelihood by round: " + ", ".join(f"{log:,.0f}" for log in logs))
+    command = " ".join(["python -m benchmarks.adaptation.opponent_prior", *sys.argv[1:]])
+    write_json(PRIOR, {"command": command, "log_likelihood": logs} | prior.to_dict())
+
+
+if __name__ == "__main__":
+    main()
