@@ -236,6 +236,5 @@ def _check_group(path: str | Path, table: pa.Table, first: int) -> None:
             stored = stored.cast(pa.string())
         if not stored.equals(expected):
             row = next(i for i, (a, b) in enumerate(zip(stored, expected, strict=False)) if a != b)
-            raise DatasetError(
-                f"{path}: row {first + row}, column {name} is {quoted(stored[row].as_py())}; played again it is {expected[row]}"
-            )
+            found_there, right = quoted(stored[row].as_py()), quoted(expected[row].as_py())
+            raise DatasetError(f"{path}: row {first + row}, column {name} is {found_there}; played again it is {right}")
