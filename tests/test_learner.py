@@ -139,7 +139,7 @@ def test_threads_that_play_their_own_games_continue_bit_for_bit(tmp_path: Path) 
     config = parse_config(TINY | changes)
     straight, stopped = Learner(config), Learner(config, tmp_path)
     decks = [rollout.states["deck"].tobytes() for rollout in straight.rollouts]
-    assert len(set(decks)) == 3 and [rollout.games for rollout in straight.rollouts] == [8, 8, 8]
+    assert len(set(decks)) == 3 and [rollout.num_tables for rollout in straight.rollouts] == [8, 8, 8]
     batches(straight, 5)
     batches(stopped, 3)
     stopped.save()

@@ -18,14 +18,13 @@ from agents.arena.sequential import SequentialTest
 from agents.cli import BESIDE_MATCHES, INTERRUPTED
 from agents.deal_streams import Domain, deal_keys, luck_words
 from agents.network.player import SHIPPED
-from agents.programs.process import FORFEIT
 from agents.reports.knocks import knock_points
 from agents.reports.terminal import match_tables
 from ginenv.engine.engine import STATE, shuffle
 from ginenv.engine.jit import kernel
 from ginenv.engine.rules import PRESETS, get_rules
 from ginenv.errors import GinError, IllegalActionError
-from ginenv.tables.players import BasePlayer, make_player
+from ginenv.tables.players import FORFEIT, BasePlayer, make_player
 
 
 class Wrapped(BasePlayer):

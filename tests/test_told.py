@@ -64,21 +64,21 @@ class Noted(PopulationPlayer):
 def test_every_game_meets_another_style_which_is_told_or_nothing() -> None:
     run = learner(f"population:count={STYLES},draw=1")
     truths = told(style_vectors(draw_styles(1, STYLES)))
-    for thread, rollout in enumerate(run.rollouts):
+    for rollout in run.rollouts:
         noted = Noted(count=STYLES, draw=1)
-        run.opponents.pool[thread] = [noted]
+        rollout.players[0] = noted
         told_as: dict[tuple[int, int], int] = {}
         moved_as: dict[tuple[int, int], int] = {}
         for tick in range(TICKS):
             rollout.observe(tick)
-            games, contexts = rollout.slots["count"].tolist(), rollout.batch.context[tick]
+            games, contexts = rollout.games["count"].tolist(), rollout.batch.context[tick]
             for place in np.flatnonzero(contexts.any(1)).tolist():
                 style = int(np.flatnonzero((truths == contexts[place]).all(1))[0])
                 assert told_as.setdefault((place, games[place]), style) == style
             rows = rollout.choosing(tick)
             rollout.sample(tick, rows, np.zeros((len(rows), NUM_ACTIONS), np.float32))
             noted.moved = np.empty((0, 2), np.int64)
-            run.opponents.act(rollout, tick, thread)
+            run.opponents.act(rollout, tick)
             for place, style in noted.moved.tolist():
                 assert not contexts[place].any(), "it is the style's own turn"
                 assert moved_as.setdefault((place, games[place]), style) == style

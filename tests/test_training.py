@@ -122,10 +122,10 @@ def test_rollout_rewards_are_the_hands_results() -> None:
         rows = rollout.choosing(tick)
         rollout.sample(tick, rows, np.zeros((len(rows), 107), np.float32))
         scores = rollout.states["score"].astype(int).copy()
-        count = rollout.slots["count"].copy()
+        count = rollout.games["count"].copy()
         rollout.advance(tick)
         gained = rollout.states["score"].astype(int) - scores
-        same = rollout.slots["count"] == count
+        same = rollout.games["count"] == count
         assert rollout.steps["reward"][tick][same] == pytest.approx((gained[:, 0] - gained[:, 1])[same] / 50, abs=1e-5)
         total += np.abs(rollout.steps["reward"][tick]).sum()
     assert rollout.steps["done"].sum() > 64 and total > 0

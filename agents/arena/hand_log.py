@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from agents.arena.lockstep import Lockstep, Observer, mirrored_jobs
-from agents.arena.lockstep_kernels import HAND
+from agents.arena.statistics import Statistics
 from agents.deal_streams import Domain
 from ginenv.engine.rules import Rules
+from ginenv.tables.lockstep_kernels import HAND
 from ginenv.tables.players import Player
 
 
@@ -42,7 +43,7 @@ class _Log(Observer):
 
     def before_actions(self, play: Lockstep, side: int, rows: np.ndarray, views: np.ndarray) -> None:
         hidden = play.states["hands"][rows, 1 - views["seat"].astype(np.int64)]
-        self.log(Decisions(side, play.slots["job"][rows] // 2, views, hidden, play.actions))
+        self.log(Decisions(side, play.jobs_at[rows] // 2, views, hidden, play.actions))
 
 
 def watch_hands(
@@ -72,7 +73,9 @@ def watch_hands(
         IllegalActionError: if a player answers with an action that is not legal.
     """
     jobs = mirrored_jobs(domain, seed, 0, pairs)
-    play = Lockstep(players, rules, jobs, len(jobs), HAND, observers=[_Log(log)])
+    statistics = Statistics(len(jobs))
+    play = Lockstep(players, rules, jobs, len(jobs), HAND, observers=[_Log(log), statistics])
     if scores is not None:
         play.states["score"] = scores
-    return play.run().stats
+    play.run()
+    return statistics.stats

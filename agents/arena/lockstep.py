@@ -1,7 +1,7 @@
-"""Two sides play many jobs in lock-step: the loop around the engine that matches, series and the hand log share.
+"""Two sides play many jobs: what matches, series and the hand log have in common.
 
-In each tick, all seats to move are asked at once, all actions are played, and slots whose job is done take the next job. Whatever else
-is done with decisions and finished hands (luck, logs, points by hand) is up to an ``Observer``.
+In each tick, all seats to move are asked at once, all actions are played, and tables whose job is done take the next job. Whatever else
+is done with decisions and finished hands (results, luck, logs) is up to an ``Observer``.
 """
 
 from __future__ import annotations
@@ -11,28 +11,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from agents.arena.lockstep_kernels import (
-    FREE,
-    GAME_RESULT,
-    PLAY_STATS,
-    SERIES,
-    SLOT,
-    advance,
-    close_hands,
-    gather_views,
-    go_on,
-    start_jobs,
-)
 from agents.deal_streams import Domain, deal_keys, luck_words
-from ginenv.engine.actions import illegal_action
-from ginenv.engine.engine import STATE
 from ginenv.engine.rules import Rules
-from ginenv.errors import IllegalActionError
+from ginenv.tables.lockstep import Tables
+from ginenv.tables.lockstep_kernels import TABLE
 from ginenv.tables.players import Player, ask_player
-from ginenv.view.view import VIEW
 
 # Games in play at first; their number doubles after a tick that took less than this long.
-_FIRST_SLOTS = 64
+_FIRST_TABLES = 64
 _SLOW_SECONDS = 0.2
 
 
@@ -40,35 +26,35 @@ class Observer:
     """Called for everything that happens in lock-step play. Views are valid only during the call."""
 
     def before_actions(self, play: Lockstep, side: int, rows: np.ndarray, views: np.ndarray) -> None:
-        """A side has chosen ``play.actions`` for ``VIEW[k]`` in the slots ``rows``; they have not been played yet."""
+        """A side has chosen ``play.actions`` for ``VIEW[k]`` at the tables ``rows``; they have not been played yet."""
 
     def after_actions(self, play: Lockstep, rows: np.ndarray) -> None:
-        """The actions in these slots have been played."""
+        """The actions at these tables have been played."""
 
-    def after_hands(self, play: Lockstep, views: np.ndarray, rows: np.ndarray) -> None:
-        """Hands are over, with ``VIEW[2, k]`` as both sides' final views; the next hands have not been dealt yet."""
+    def after_hands(self, play: Lockstep, views: Sequence[np.ndarray], rows: np.ndarray) -> None:
+        """Hands are over, with both sides' final views ``VIEW[k]``; the next hands have not been dealt yet."""
+
+    def after_jobs(self, play: Lockstep, rows: np.ndarray) -> None:
+        """The jobs at these tables are done; the next ones have not begun yet."""
 
 
-class Lockstep:
-    """Jobs while they are played.
+class Lockstep(Tables):
+    """Jobs while they are played. A job is a game, a hand, or a series of hands that each begin at 0:0 with deals of their own.
 
     Args:
         players: side 0 and side 1; one object may be both.
         rules: the rules.
-        jobs: ``SLOT[n]``, taken in this order.
+        jobs: ``TABLE[n]`` (see ``make_jobs``), taken in this order.
         size: number of jobs played at once.
         unit: ``GAME``, ``HAND`` or ``SERIES``.
         hands: length of a series.
         forfeit_game: whether a forfeited hand loses the game.
-        forfeit_points: what the other side scores for a forfeited hand; if below 0, nothing can be forfeited.
+        forfeit_points: what the other side scores for a hand that a program (a player with a true ``forfeits``) forfeits.
         observers: called in this order.
         patient: begin with few jobs and add more while the players are quick, so that with slow players some jobs finish early.
 
     Attributes:
-        states: ``STATE[size]``.
-        slots: ``SLOT[size]``.
-        results: ``GAME_RESULT[n]``, of games and single hands; empty for series.
-        stats: ``PLAY_STATS[2]`` of both sides; empty for series.
+        jobs_at: ``int64[size]``, number of the job at each table.
         seconds: ``float[2]``, time spent by each side's player.
         actions: ``int64[k]``, the actions that a side chose last.
         done: number of finished jobs.
@@ -88,77 +74,71 @@ class Lockstep:
         patient: bool = False,
     ):
         size = min(size, len(jobs))
-        self.players, self.jobs, self.observers = players, jobs, observers
-        self.unit, self.hands = unit, hands
-        self.forfeit_game, self.forfeit_points = forfeit_game, forfeit_points
-        self.states, self.slots = np.zeros(size, STATE), np.zeros(size, SLOT)
-        self.states["rules"], self.slots["job"] = rules.block, FREE
-        counted = unit != SERIES
-        self.results = np.zeros(len(jobs) if counted else 0, GAME_RESULT)
-        self.stats = np.zeros(2 if counted else 0, PLAY_STATS)
+        super().__init__(size, players)
+        self.jobs, self.observers, self.hands = jobs, observers, hands
+        jobs["unit"], jobs["forfeit_game"] = unit, forfeit_game
+        self.states["rules"] = rules.block
+        for record, player in zip(self.records, players, strict=True):
+            # Only a program can fail to answer; from any other player, -1 is just another illegal action.
+            record["forfeit"] = forfeit_points if getattr(player, "forfeits", False) else -1
+        self.jobs_at = np.zeros(size, np.int64)
         self.seconds, self.actions = np.zeros(2), np.zeros(0, np.int64)
         self.done = self._opened = 0
-        self._views, self._rows = np.zeros((2, size), VIEW), np.zeros((2, size), np.int64)
-        self._counts = np.zeros(2, np.int64)
         self._closed = np.arange(size)
-        self._widen(_FIRST_SLOTS if patient else size)
+        self._widen(_FIRST_TABLES if patient else size)
 
-    def _widen(self, slots: int) -> None:
-        """Opens this many more slots, or all that are left."""
-        fresh, self._closed = self._closed[:slots], self._closed[slots:]
+    def _widen(self, count: int) -> None:
+        """Opens this many more tables, or all that are left."""
+        fresh, self._closed = self._closed[:count], self._closed[count:]
         self._open(fresh)
 
     def _open(self, free: np.ndarray) -> None:
-        """Starts the next jobs in free slots."""
+        """Starts the next jobs at free tables."""
         rows = free[: len(self.jobs) - self._opened]
-        self.slots[rows] = self.jobs[self._opened : self._opened + len(rows)]
+        self.jobs_at[rows] = np.arange(self._opened, self._opened + len(rows))
+        self.tables[rows] = self.jobs[self.jobs_at[rows]]
         self._opened += len(rows)
-        start_jobs(self.states, self.slots, rows, self.unit)
+        self.begin(rows)
 
     def tick(self) -> int:
-        """Plays one decision in every slot; returns how many jobs that finished.
+        """Plays one decision at every table; returns how many jobs that finished.
 
         Raises:
             IllegalActionError: if a player answers with an action that is not legal.
         """
         began = time.perf_counter()
-        gather_views(self.states, self.slots, self._views, self._rows, self._counts)
-        for side in range(2):
-            if self._counts[side]:
-                self._decide(side, int(self._counts[side]))
+        for side, views, rows, ids in self.waiting():
+            self._decide(side, views, rows, ids)
         if len(self._closed) and time.perf_counter() - began < _SLOW_SECONDS:
-            self._widen(len(self.slots) - len(self._closed))
-        ended = self._rows[0]
-        over = close_hands(self.states, self.slots, self._views, ended, self.results, self.stats)
-        if not over:
+            self._widen(self.num_tables - len(self._closed))
+        ended = self.ended()
+        if not len(ended):
             return 0
-        ended, views = ended[:over], self._views[:, :over]
-        for side, player in enumerate(self.players):
+        finals = [self.final_views(side, ended) for side in range(2)]
+        for side, (views, ids) in enumerate(finals):
             began = time.perf_counter()
-            player.observe_hands(views[side], self.slots["ids"][ended, side])
+            self.players[side].observe_hands(views, ids)
             self.seconds[side] += time.perf_counter() - began
         for observer in self.observers:
-            observer.after_hands(self, views, ended)
-        free = go_on(self.states, self.slots, ended, self.results, self.unit, self.hands, self.forfeit_game)
-        self.done += free
-        self._open(ended[:free])
-        return free
+            observer.after_hands(self, [views for views, _ in finals], ended)
+        over = self.close(ended)
+        again = self.tables["episode"][over] < self.hands
+        self.begin(over[again])
+        over = over[~again]
+        for observer in self.observers:
+            observer.after_jobs(self, over)
+        self.done += len(over)
+        self._open(over)
+        return len(over)
 
-    def _decide(self, side: int, count: int) -> None:
+    def _decide(self, side: int, views: np.ndarray, rows: np.ndarray, ids: np.ndarray) -> None:
         """Asks a side for its actions and plays them."""
-        player, views, rows = self.players[side], self._views[side, :count], self._rows[side, :count]
         began = time.perf_counter()
-        actions = ask_player(player, views, self.slots["ids"][rows, side])
+        self.actions = ask_player(self.players[side], views, ids)
         self.seconds[side] += time.perf_counter() - began
-        self.actions = actions
         for observer in self.observers:
             observer.before_actions(self, side, rows, views)
-        # Only a program can fail to answer; from any other player, -1 is just another illegal action.
-        points = self.forfeit_points if getattr(player, "forfeits", False) else -1
-        bad = advance(self.states, views, rows, actions, self.stats[side : side + 1], points)
-        if bad >= 0:
-            why = illegal_action(int(actions[bad]), views[bad]["legal"], int(views[bad]["phase"]))
-            raise IllegalActionError(f"player {player.name!r}: {why}")
+        self.play(views, rows, self.actions)
         for observer in self.observers:
             observer.after_actions(self, rows)
 
@@ -169,12 +149,25 @@ class Lockstep:
         return self
 
 
-def mirrored_jobs(domain: Domain, seed: int, first: int, pairs: int) -> np.ndarray:
-    """Jobs of a match: ``SLOT[2 * pairs]``; jobs ``2 k`` and ``2 k + 1`` have the deals of pair ``first + k``, with seats exchanged."""
-    jobs = np.zeros(2 * pairs, SLOT)
-    jobs["job"] = np.arange(2 * pairs)
-    jobs["first_seat"] = jobs["job"] & 1
-    jobs["ids"] = 2 * (2 * first + jobs["job"])[:, None] + np.arange(2)
-    jobs["key"] = np.repeat(deal_keys(domain, seed, first, pairs), 2)
-    jobs["luck"] = luck_words(domain, seed, 2 * first, 2 * pairs)
+def make_jobs(keys: np.ndarray, luck: np.ndarray, ids: np.ndarray, swapped: np.ndarray | int = 0) -> np.ndarray:
+    """Jobs ``TABLE[n]``.
+
+    Args:
+        keys: ``uint64[n]``, of their deals.
+        luck: ``uint64[n, 2]``, private randomness of side 0 and side 1.
+        ids: ``int64[n, 2]``, the slot numbers that side 0 and side 1 are given.
+        swapped: ``[n]``, the seat of side 0.
+    """
+    jobs = np.zeros(len(keys), TABLE)
+    jobs["player"][:, 0], jobs["player"][:, 1] = swapped, 1 - np.asarray(swapped)
+    sides = jobs["player"].astype(np.int64)
+    jobs["key"] = keys
+    jobs["luck"], jobs["ids"] = np.take_along_axis(luck, sides, 1), np.take_along_axis(ids, sides, 1)
     return jobs
+
+
+def mirrored_jobs(domain: Domain, seed: int, first: int, pairs: int) -> np.ndarray:
+    """Jobs of a match: ``TABLE[2 * pairs]``; jobs ``2 k`` and ``2 k + 1`` have the deals of pair ``first + k``, with seats exchanged."""
+    numbers = np.arange(2 * pairs)
+    keys, luck = np.repeat(deal_keys(domain, seed, first, pairs), 2), luck_words(domain, seed, 2 * first, 2 * pairs)
+    return make_jobs(keys, luck, 2 * (2 * first + numbers)[:, None] + np.arange(2), numbers & 1)

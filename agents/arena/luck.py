@@ -142,10 +142,10 @@ class LuckMeter(Observer):
         drew = rows[play.states["position"][rows] > self._positions]
         if not len(drew):
             return
-        drawn, slots = play.states[drew], play.slots[drew]
-        points = np.where((drawn["turn"] ^ slots["first_seat"]) == 0, 1.0, -1.0) * draw_luck(drawn)
+        drawn, jobs = play.states[drew], play.jobs_at[drew]
+        points = np.where(play.tables["player"][drew, drawn["turn"]] == 0, 1.0, -1.0) * draw_luck(drawn)
         in_game = 0 if self.hands_only else 1
         score, target = drawn["score"] * in_game, drawn["rules"]["target"] * in_game
-        # A slot holds one job, so no job occurs twice here.
-        self.points[slots["job"]] += points
-        self.chance[slots["job"]] += points * chance_per_point(score, target)
+        # A table holds one job, so no job occurs twice here.
+        self.points[jobs] += points
+        self.chance[jobs] += points * chance_per_point(score, target)

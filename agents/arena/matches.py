@@ -23,16 +23,17 @@ from typing import Any
 import numpy as np
 
 from agents.arena.lockstep import Lockstep, mirrored_jobs
-from agents.arena.lockstep_kernels import GAME, HAND
 from agents.arena.luck import LuckMeter
 from agents.arena.results import MatchResult, add_stats
 from agents.arena.sequential import LOOK_EVERY, SequentialTest
+from agents.arena.statistics import Statistics
 from agents.deal_streams import Domain, new_salt, salted
 from agents.interrupts import born_deaf, held, released
 from agents.programs.player import BotLimits, OutsidePlayer
 from agents.programs.process import adopt_orphans, split_command
 from ginenv.engine.rules import Rules, get_rules
 from ginenv.errors import GinError, check_choice, check_whole
+from ginenv.tables.lockstep_kernels import GAME, HAND
 from ginenv.tables.players import Player, directory_name, make_player, parse_player
 
 Progress = Callable[[int], None]
@@ -142,15 +143,17 @@ def play_pairs(
     settings = settings.guarded(*players)
     jobs = mirrored_jobs(settings.domain, settings.mixed_seed("deals", 64), first, pairs)
     unit = HAND if settings.unit == "hands" else GAME
-    meter = LuckMeter(len(jobs), unit == HAND) if settings.luck else None
+    statistics, meter = Statistics(len(jobs)), LuckMeter(len(jobs), unit == HAND) if settings.luck else None
     programs = _programs(players)
     # Programs may be slow, and may use randomness in the order in which they are asked, so their number of games never changes.
     batch = min(settings.batch, PROGRAM_GAMES) if programs else settings.batch
     for side, player in enumerate(players):
         if learns(player):
             # The same opponent in all games of the series, but not the same as in the series before.
-            jobs["ids"][:, side] = 4 * first + side
+            jobs["ids"][jobs["player"] == side] = 4 * first + side
             batch = min(batch, LEARNERS_GAMES)
+    for program in programs:
+        program.forfeits = True
     play = Lockstep(
         players,
         settings.rules,
@@ -159,12 +162,10 @@ def play_pairs(
         unit,
         forfeit_game=settings.forfeit == "game",
         forfeit_points=settings.forfeit_points,
-        observers=[meter] if meter else [],
+        observers=[statistics, meter] if meter else [statistics],
         patient=True,
     )
     finished = len(jobs)
-    for program in programs:
-        program.forfeits = True
     try:
         while play.done < len(jobs):
             with released():
@@ -172,14 +173,22 @@ def play_pairs(
             if ended and progress is not None:
                 progress(play.done)
     except KeyboardInterrupt:
-        unfinished = np.flatnonzero(play.results["done"] == 0)
+        unfinished = np.flatnonzero(statistics.results["done"] == 0)
         finished = int(unfinished[0]) // 2 * 2 if len(unfinished) else len(jobs)
     finally:
         for program in programs:
             program.forfeits = False
     faults = [fault for program in programs for fault in program.take_faults()]
     luck = None if meter is None else np.stack([meter.points, meter.chance], axis=1)[:finished]
-    return Part(play.results[:finished], play.stats, play.seconds, faults, luck, finished == len(jobs), settings.salt)
+    return Part(
+        statistics.results[:finished],
+        statistics.stats,
+        play.seconds,
+        faults,
+        luck,
+        finished == len(jobs),
+        settings.salt,
+    )
 
 
 def make_side(spec: str | Player, settings: MatchSettings) -> Player:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.arena.lockstep_kernels import GAME_RESULT, MAX_DEADWOOD, MAX_TURNS, PLAY_STATS
+from agents.arena.statistics import GAME_RESULT, MAX_DEADWOOD, MAX_TURNS, PLAY_STATS
 from ginenv.engine.engine import NOBODY
 from ginenv.engine.rules import Rules
 from ginenv.errors import GinError

@@ -6,15 +6,15 @@ So two versions of a player meet the same opponents on the same cards. The score
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
 
-from agents.arena.lockstep import Lockstep, Observer
-from agents.arena.lockstep_kernels import SERIES, SLOT
+from agents.arena.lockstep import Lockstep, Observer, make_jobs
 from agents.deal_streams import Domain, deal_keys, luck_words
 from ginenv.engine.rules import Rules, get_rules
+from ginenv.tables.lockstep_kernels import SERIES
 from ginenv.tables.players import Player
 
 # Called with the player's final views, the series, and the numbers of the hands that ended.
@@ -52,8 +52,8 @@ class _Points(Observer):
         self.points = np.zeros((series, hands), np.int16)
         self.after = after
 
-    def after_hands(self, play: Lockstep, views: np.ndarray, rows: np.ndarray) -> None:
-        series, hands = play.slots["job"][rows], play.slots["hand"][rows]
+    def after_hands(self, play: Lockstep, views: Sequence[np.ndarray], rows: np.ndarray) -> None:
+        series, hands = play.jobs_at[rows], play.tables["episode"][rows] - 1
         self.points[series, hands] = views[0]["points"]
         if self.after is not None:
             self.after(views[0], series, hands)
@@ -93,12 +93,10 @@ def play_series(
     Raises:
         IllegalActionError: if a player answers with an action that is not legal.
     """
-    jobs = np.zeros(series, SLOT)
-    jobs["job"] = np.arange(series)
-    jobs["ids"] = jobs["job"][:, None]
-    jobs["key"], jobs["luck"] = deal_keys(domain, seed, first, series), luck_words(domain, seed, first, series)
+    keys, luck = deal_keys(domain, seed, first, series), luck_words(domain, seed, first, series)
     if same_deal:
-        jobs["key"], jobs["luck"][:, 1] = jobs["key"][0], jobs["luck"][0, 1]
+        keys[:], luck[:, 1] = keys[0], luck[0, 1]
+    jobs = make_jobs(keys, luck, np.arange(2 * series).reshape(series, 2) // 2)
     points = _Points(series, hands, after)
     Lockstep((player, opponent), get_rules(rules), jobs, series, SERIES, hands, observers=[points]).run()
     return points.points

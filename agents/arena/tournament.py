@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from agents.arena.configs import TournamentConfig, parse_rules
-from agents.arena.lockstep_kernels import GAME_RESULT, PLAY_STATS
 from agents.arena.matches import MatchSettings, Part, check_names, join_parts, learns, play_part, workers_pool
 from agents.arena.ratings import circles, ratings
 from agents.arena.results import MatchResult, add_stats, rates, versions
+from agents.arena.statistics import GAME_RESULT, PLAY_STATS
 from agents.files import check_own, parse_json, read_json, write_atomic, write_json, writing
 from agents.interrupts import held, released
 from agents.programs.player import BotLimits

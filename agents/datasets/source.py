@@ -8,15 +8,16 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.arena.lockstep import Lockstep, Observer
-from agents.arena.lockstep_kernels import GAME, HAND, SLOT
+from agents.arena.lockstep import Lockstep, Observer, make_jobs
 from agents.arena.matches import MatchSettings, make_side
+from agents.arena.statistics import Statistics
 from agents.datasets.rows import Hands
 from agents.deal_streams import Domain, deal_keys, luck_words
 from ginenv.engine.engine import NOBODY, STATE
 from ginenv.errors import GinError
 from ginenv.hands.records import Record, read_record
 from ginenv.hands.text import parse_position
+from ginenv.tables.lockstep_kernels import GAME, HAND
 from ginenv.tables.players import close_players
 
 # Jobs played together, which make one row group; a game has about ten hands, a hand about thirty decisions.
@@ -24,15 +25,13 @@ _TOGETHER = {"hands": 2048, "games": 256}
 
 
 class _Collector(Observer):
-    """Keeps the final states of hands."""
+    """Keeps the final states of hands, the jobs that they belong to, and the player in each seat."""
 
     def __init__(self) -> None:
-        self.states: list[np.ndarray] = []
-        self.slots: list[np.ndarray] = []
+        self.parts: list[tuple[np.ndarray, ...]] = []
 
-    def after_hands(self, play: Lockstep, views: np.ndarray, rows: np.ndarray) -> None:
-        self.states.append(play.states[rows])
-        self.slots.append(play.slots[rows])
+    def after_hands(self, play: Lockstep, views: Sequence[np.ndarray], rows: np.ndarray) -> None:
+        self.parts.append((play.states[rows], play.jobs_at[rows], play.tables["player"][rows]))
 
 
 @dataclass(frozen=True)
@@ -60,37 +59,33 @@ class Played:
         try:
             for first in range(0, self.count, size):
                 jobs = _jobs(self.settings, first, min(size, self.count - first))
-                seen = _Collector()
+                seen, statistics = _Collector(), Statistics(len(jobs))
                 unit = HAND if self.settings.unit == "hands" else GAME
-                play = Lockstep((sides[0], sides[1]), self.settings.rules, jobs, size, unit, observers=[seen])
-                yield self._hands(play.run(), seen, first)
+                Lockstep(
+                    (sides[0], sides[1]), self.settings.rules, jobs, size, unit, observers=[seen, statistics]
+                ).run()
+                yield self._hands(seen, statistics.results, first)
         finally:
             close_players(sides)
 
-    def _hands(self, play: Lockstep, seen: _Collector, first: int) -> Hands:
-        states, slots = np.concatenate(seen.states), np.concatenate(seen.slots)
-        order = np.lexsort((slots["hand"], slots["job"]))
-        states, slots = states[order], slots[order]
-        seated = [(self.players[seat], self.players[1 - seat]) for seat in slots["first_seat"].tolist()]
+    def _hands(self, seen: _Collector, results: np.ndarray, first: int) -> Hands:
+        states, jobs, players = (np.concatenate(parts) for parts in zip(*seen.parts, strict=True))
+        order = np.lexsort((states["hand_no"], jobs))
+        states, jobs, players = states[order], jobs[order], players[order]
+        seated = [(self.players[one], self.players[other]) for one, other in players.tolist()]
         won = None
         if self.settings.unit == "games":
-            winner = play.results["winner"][slots["job"]].astype(np.int64)
-            side = np.where(winner == NOBODY, 0, np.where(winner == slots["first_seat"], 1, -1))
+            winner = results["winner"][jobs].astype(np.int64)
+            side = np.where(winner == NOBODY, 0, np.where(winner == players[:, 0], 1, -1))
             won = np.stack([side, -side], 1).astype(np.int8)
-        return Hands(states, first + slots["job"], seated, won)
+        return Hands(states, first + jobs, seated, won)
 
 
 def _jobs(settings: MatchSettings, first: int, count: int) -> np.ndarray:
-    """Jobs ``SLOT[count]``, each with a deal of its own; ``first_seat`` is the seat of the first player."""
-    jobs = np.zeros(count, SLOT)
-    numbers = first + np.arange(count)
-    jobs["job"] = np.arange(count)
-    jobs["first_seat"] = numbers & 1
-    jobs["ids"] = 2 * numbers[:, None] + np.arange(2)
-    seed = settings.mixed_seed("deals", 64)
-    jobs["key"] = deal_keys(Domain.TRAIN, seed, first, count)
-    jobs["luck"] = luck_words(Domain.TRAIN, seed, first, count)
-    return jobs
+    """Jobs, each with a deal of its own; the players change seats from job to job."""
+    numbers, seed = first + np.arange(count), settings.mixed_seed("deals", 64)
+    keys, luck = deal_keys(Domain.TRAIN, seed, first, count), luck_words(Domain.TRAIN, seed, first, count)
+    return make_jobs(keys, luck, 2 * numbers[:, None] + np.arange(2), numbers & 1)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from agents.deal_streams import new_salt, salted
 from agents.files import JsonError, parse_json
-from agents.programs.process import FORFEIT, BotFault, LineProcess, excerpt
+from agents.programs.process import BotFault, LineProcess, excerpt
 from agents.programs.protocol import (
     VERSION,
     Teller,
@@ -29,6 +29,7 @@ from ginenv.engine.actions import KNOCK, PHASE_DISCARD, PHASE_NAMES, PHASE_SPREA
 from ginenv.engine.cards import parse_card
 from ginenv.engine.rules import Rules, get_rules
 from ginenv.errors import GinError, quoted, unknown_name
+from ginenv.tables.players import FORFEIT
 
 
 @dataclass(frozen=True)

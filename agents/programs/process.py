@@ -25,9 +25,6 @@ import psutil
 
 from ginenv.errors import GinError, quoted, reason_of
 
-# The action of a player that cannot go on: in a match it loses the hand or the game.
-FORFEIT = -1
-
 # The answer to a full batch takes some 15 kB. A line over ``MAX_LINE`` is a flood at once, one over ``_LONG_LINE`` when time is up.
 MAX_LINE = 1_000_000
 _LONG_LINE = 65_536

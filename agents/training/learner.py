@@ -103,7 +103,7 @@ class Learner:
                 Batch(*(array[:, games] for array in self.batch)),
                 self.rank * self.threads + thread,
                 context,
-                self.opponents.shares(thread),
+                self.opponents.seated(thread),
             )
             for thread, games in enumerate(self.columns)
         ]
@@ -168,7 +168,7 @@ class Learner:
             rows = rollout.choosing(tick)
             seen = time.perf_counter()
             rollout.sample(tick, rows, self.backend.logits(tick * config.games + first + rows, thread))
-            self.opponents.act(rollout, tick, thread)
+            self.opponents.act(rollout, tick)
             if self.cloning:
                 self.opponents.teach(rollout, tick, thread)
             chosen = time.perf_counter()
@@ -180,7 +180,7 @@ class Learner:
 
     def _share_games(self) -> None:
         for thread, rollout in enumerate(self.rollouts):
-            rollout.set_opponents(self.opponents.shares(thread))
+            rollout.set_opponents(*self.opponents.seated(thread))
 
     # --- learning ---------------------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.training.opponents import Opponents, game_numbers
+from agents.training.opponents import Opponents
 from agents.training.rollout import Rollout
 from ginenv.bots.population import TOLD_WIDTH, PopulationPlayer, style_vectors
 from ginenv.errors import GinError
@@ -37,10 +37,11 @@ class Told:
 
     def __call__(self, rollout: Rollout, tick: int, out: np.ndarray) -> None:
         """Writes ``float32[games, width]``."""
-        slots, places = rollout.slots, np.arange(rollout.games)
-        knows = (slots["opponent"] == self.opponent) & (slots["seat"] == rollout.views["seat"])
-        knows &= (places + slots["count"]) % UNTOLD > 0
-        out[:] = np.where(knows[:, None], self.truths[game_numbers(rollout, places) % len(self.truths)], 0)
+        tables, places = rollout.tables, np.arange(rollout.num_tables)
+        others = 1 - rollout.views["seat"].astype(np.int64)
+        knows = tables["player"][places, others] == self.opponent
+        knows &= (places + rollout.games["count"]) % UNTOLD > 0
+        out[:] = np.where(knows[:, None], self.truths[tables["ids"][places, others] % len(self.truths)], 0)
 
 
 def told(vectors: np.ndarray) -> np.ndarray:

@@ -12,13 +12,7 @@ from agents.config import TrainConfig
 from agents.network.nets import Actor, FrozenActor
 from agents.network.player import NetworkPlayer
 from agents.training.rollout import Rollout
-from ginenv.bots.population import PopulationPlayer
-from ginenv.tables.players import Player, make_player
-
-
-def game_numbers(rollout: Rollout, slots: np.ndarray) -> np.ndarray:
-    """Numbers of the games in some slots; every new game gets another, so that a population larger than the slots is met whole."""
-    return slots + rollout.games * rollout.slots["count"][slots]
+from ginenv.tables.players import Player, ask_player, make_player
 
 
 class Opponents:
@@ -41,8 +35,8 @@ class Opponents:
         self.selves: list[Actor] = []
         self.self_players: list[list[Player]] = [[] for _ in seeds]
 
-    def shares(self, thread: int) -> list[float]:
-        """Shares of a thread's games against each opponent: the pool's members, then earlier selves.
+    def seated(self, thread: int) -> tuple[list[Player], list[float]]:
+        """A thread's opponents, the pool's members and then earlier selves, and the shares of its games against each.
 
         Every self plays in one thread alone, if there are enough of them: the more rows a network has, the less each costs.
         """
@@ -50,7 +44,8 @@ class Opponents:
         pool = list(self.config.pool_share * weights / weights.sum()) if len(weights) else []
         threads, count = len(self.pool), len(self.selves)
         mine = [count < threads or k % threads == thread for k in range(count)]
-        return pool + [self.config.selves_share * one / max(1, sum(mine)) for one in mine]
+        shares = pool + [self.config.selves_share * one / max(1, sum(mine)) for one in mine]
+        return self.pool[thread] + self.self_players[thread], shares
 
     def add_self(self, actor: Actor, generator: torch.Generator) -> None:
         """Adds a copy of an actor, which plays on the CPU; if there are too many, drops one of the older half."""
@@ -67,13 +62,10 @@ class Opponents:
             for thread in range(len(self.pool))
         ]
 
-    def act(self, rollout: Rollout, tick: int, thread: int) -> None:
-        """Writes the opponents' actions where they are to move in a thread's games."""
-        for k, player in enumerate(self.pool[thread] + self.self_players[thread]):
-            waiting = rollout.waiting_for(k)
-            if waiting.size:
-                games = game_numbers(rollout, waiting) if isinstance(player, PopulationPlayer) else waiting
-                rollout.steps["action"][tick, waiting] = player.act(rollout.views[waiting], games)
+    def act(self, rollout: Rollout, tick: int) -> None:
+        """Writes the opponents' actions where they are to move."""
+        for number, views, rows, ids in rollout.waiting():
+            rollout.steps["action"][tick, rows] = ask_player(rollout.players[number], views, ids)
 
     def teach(self, rollout: Rollout, tick: int, thread: int) -> None:
         """Writes the teachers' actions in place of the learner's."""

@@ -8,6 +8,7 @@ A hand is one episode. Rewards are seat 0's, since the game is zero-sum: one seq
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -21,36 +22,39 @@ from agents.network.nets import GAME_REWARD, POINT_REWARD
 from agents.network.sampling import list_actions, sample_action
 from agents.win_probability import EquityBank, chance_to_win, equity_bank
 from ginenv.bots.hand_kernels import least_deadwood
-from ginenv.engine.actions import KNOCK, NUM_ACTIONS, PASS, PHASE_LAYOFF, PHASE_OVER, PHASE_SPREAD
+from ginenv.bots.population import PopulationPlayer
+from ginenv.engine.actions import KNOCK, NUM_ACTIONS
 from ginenv.engine.engine import NOBODY, STATE, End, apply, next_word
-from ginenv.engine.game import next_hand, score_hand, start_game
+from ginenv.engine.game import score_hand
 from ginenv.engine.jit import ctz, kernel, mix, popcount, record_copy
 from ginenv.engine.melds import deadwood
 from ginenv.engine.rules import get_rules
+from ginenv.tables.lockstep import Tables
+from ginenv.tables.lockstep_kernels import CALLER, HAND_OVER, IDLE, TABLE, begin
+from ginenv.tables.players import Player
 from ginenv.view.encoding import OBSERVATION_SIZE
 from ginenv.view.view import VIEW
 
 NO_EQUITY = EquityBank(np.zeros(1, np.float32), np.zeros((0, 3), np.int64))
-# The opponent of a game in which both seats learn.
-LEARNER = -1
 # Keys of the training domain (``agents.deal_streams``), made inside the kernel.
 _TRAIN_BITS = np.uint64(int(Domain.TRAIN) << 60)
 _CHOICE_SALT = np.uint64(0x0DD5_0F_0A_6A_3E)
 _GIN, _UNDERCUT = int(End.GIN), int(End.UNDERCUT)
 
-# A slot of the batch, beside its game's state.
-SLOT = np.dtype(
+# What training keeps about a table, beside its ``TABLE``.
+GAME_RECORD = np.dtype(
     [
         ("count", np.int64),  # games before this one
         ("rules", np.int64),  # index of its rules
-        ("opponent", np.int64),  # index of its opponent, or LEARNER
-        ("seat", np.int64),  # the learner's, against an opponent
         ("potential", np.float64),  # deadwood potential
+        ("declined", np.uint8, (2,)),  # turns of the hand in which each seat has declined to knock
         ("gin_only", np.uint8, (2,)),  # which seats are committed to gin
         ("commits", np.uint16, (2,)),  # random words that decide whether declining a knock commits
     ],
     align=True,
 )
+# The arrays of a rollout from which it resumes.
+_SAVED = {"states": STATE, "tables": TABLE, "games": GAME_RECORD}
 # A half-move: observation, action, outcome and training targets (``agents.training.ppo``).
 STEP = np.dtype(
     [
@@ -99,6 +103,8 @@ class Deals(NamedTuple):
     blocks: np.ndarray  # RULES[R]
     shares: np.ndarray  # float64[R], cumulative shares of the rules
     opponents: np.ndarray  # float64[K], cumulative shares of the games against each opponent
+    by_game: np.ndarray  # uint8[K], 1 for an opponent that tells games, not tables, apart
+    tables: int  # number of tables
     gin_only: float  # share of hands that a learning seat plays for gin only
     commit: float  # chance that declining a knock commits the seat to gin
 
@@ -118,57 +124,50 @@ def _chance(word):
 
 
 @kernel
-def _begin_game(s, slot, i, deals):
-    """Begins a game in slot ``i``; its deck key, rules and opponent follow from the slot and the number of games before it."""
-    word = mix(deals.base ^ mix(np.uint64(i) * np.uint64(1 << 32) + np.uint64(slot.count)))
-    key = _TRAIN_BITS | (word >> np.uint64(4))
-    s.key = key
-    s.luck[0] = mix(key ^ np.uint64(1))
-    s.luck[1] = mix(key ^ np.uint64(2))
-    word = mix(key ^ _CHOICE_SALT)
+def _new_game(s, t, game, i, deals):
+    """Begins table ``i``'s next game; its deck key, rules and opponent follow from the table and the number of games before it."""
+    game.count += 1
+    word = mix(deals.base ^ mix(np.uint64(i) * np.uint64(1 << 32) + np.uint64(game.count)))
+    t.key = _TRAIN_BITS | (word >> np.uint64(4))
+    t.luck[0] = mix(t.key ^ np.uint64(1))
+    t.luck[1] = mix(t.key ^ np.uint64(2))
+    t.episode = 0
+    word = mix(t.key ^ _CHOICE_SALT)
     chance = _chance(word)
     chosen = 0
     while chosen < deals.blocks.shape[0] - 1 and chance >= deals.shares[chosen]:
         chosen += 1
-    slot.rules = chosen
+    game.rules = chosen
     s.rules = deals.blocks[chosen]
     word = mix(word)
     chance = _chance(word)
-    slot.opponent = LEARNER
+    t.player[0] = CALLER
+    t.player[1] = CALLER
     for k in range(deals.opponents.shape[0]):
         if chance < deals.opponents[k]:
-            slot.opponent = k
+            seat = 1 - np.int64(word & np.uint64(1))
+            t.player[seat] = k
+            t.ids[seat] = i + game.count * deals.tables if deals.by_game[k] else i
             break
-    slot.seat = np.int64(word & np.uint64(1))
-    start_game(s)
-    _begin_hand(s, slot, word, deals)
+    begin(s, t)
+    t.waits_for = t.player[s.turn]
+    return word
 
 
 @kernel
-def _begin_games(states, slots, deals):
-    for i in range(states.shape[0]):
-        _begin_game(states[i], slots[i], i, deals)
-
-
-@kernel
-def _begin_hand(s, slot, word, deals):
-    """Draws, for each seat that learns, whether it plays this hand for gin only."""
-    for seat in range(2):
-        word = mix(word + np.uint64(s.hand_no) + np.uint64(7))
-        slot.gin_only[seat] = 1 if _learns(slot, seat) and _chance(word) < deals.gin_only else 0
-        slot.commits[seat] = word & np.uint64(0xFFFF)
-
-
-@kernel
-def _learns(slot, seat):
-    return slot.opponent == LEARNER or slot.seat == seat
-
-
-@kernel
-def _resolve(s):
-    """Plays spreads and lay-offs by the engine's choice (training rules have none, so this is a safeguard)."""
-    while s.phase == PHASE_SPREAD or s.phase == PHASE_LAYOFF:
-        apply(s, 0 if s.phase == PHASE_SPREAD else PASS)
+def _deal(states, tables, games, rows, deals, shaping):
+    """After hands: begins new games where one is over, and draws, for each seat that learns, whether it plays the hand for gin only."""
+    for i in rows:
+        s, t, game = states[i], tables[i], games[i]
+        word = mix(s.key ^ _CHOICE_SALT)
+        if t.waits_for == IDLE:
+            word = _new_game(s, t, game, i, deals)
+        for seat in range(2):
+            word = mix(word + np.uint64(s.hand_no) + np.uint64(7))
+            game.gin_only[seat] = 1 if t.player[seat] == CALLER and _chance(word) < deals.gin_only else 0
+            game.commits[seat] = word & np.uint64(0xFFFF)
+            game.declined[seat] = 0
+        game.potential = _potential(s) if shaping > 0 else 0.0
 
 
 @kernel
@@ -181,11 +180,10 @@ _copy_state = record_copy(STATE, "hands", STATE, "hands", "history")
 
 
 @kernel
-def _book_hand(s, rules, equity):
-    """Books a hand that is over and returns seat 0's reward: its points, or the change in the chance of winning the game."""
+def _hand_reward(s, rules, equity):
+    """Seat 0's reward for a hand that is over, which is scored: its points, or the change in the chance of winning the game."""
     if equity.layout.shape[0] == 0 or s.rules.target == 0:
         # Where there is no game, points are all there is to win.
-        score_hand(s)
         if s.winner == NOBODY:
             return 0.0
         return s.points * POINT_REWARD if s.winner == 0 else -s.points * POINT_REWARD
@@ -195,30 +193,29 @@ def _book_hand(s, rules, equity):
 
 
 @kernel
-def _knock_worth(state, slot, legal, shaping, equity, s):
+def _knock_worth(state, game, legal, shaping, equity, s):
     """What knocking at once with the least deadwood is worth to the mover (both hands are known); overwrites ``s``."""
     seat = np.int64(state.turn)
     _copy_state(s, state)
     apply(s, KNOCK + ctz(least_deadwood(state.hands[seat], legal[1])[0]))
-    _resolve(s)
-    reward = _book_hand(s, slot.rules, equity) - shaping * slot.potential
+    reward = _hand_reward(s, game.rules, equity) - shaping * game.potential
     return reward if seat == 0 else -reward
 
 
 @kernel
-def _observe(states, slots, views, batch, shaping, equity, scratch):
+def _observe(states, tables, games, views, batch, shaping, equity, scratch):
     """Writes what the seats to move see, where they learn, and what their knocks would be worth, for one tick."""
     for i in range(states.shape[0]):
-        slot = slots[i]
+        game = games[i]
         step = batch.steps[i]
-        observe_state(states[i], slot.gin_only, views[i], batch.obs, i, step)
+        observe_state(states[i], game.gin_only, views[i], batch.obs, i, step)
         legal = step.legal
         choices = popcount(legal[0]) + popcount(legal[1]) + popcount(legal[2])
-        learns = _learns(slot, step.turn) and choices > 1
+        learns = tables[i].waits_for == CALLER and choices > 1
         step.learns = 1 if learns else 0
         step.knock_worth = np.nan
-        if learns and not slot.gin_only[step.turn] and legal[0] and legal[1]:
-            step.knock_worth = _knock_worth(states[i], slot, legal, shaping, equity, scratch[0])
+        if learns and not game.gin_only[step.turn] and legal[0] and legal[1]:
+            step.knock_worth = _knock_worth(states[i], game, legal, shaping, equity, scratch[0])
 
 
 @kernel
@@ -236,7 +233,7 @@ def _sample(steps, rows, logits, seed):
 
 
 @kernel
-def _count_hand(s, tally):
+def _count(s, tally):
     tally[0] += 1
     tally[1] += s.end == _GIN
     tally[2] += s.knocker != NOBODY
@@ -247,36 +244,28 @@ def _count_hand(s, tally):
 
 
 @kernel
-def _advance(states, slots, steps, deals, shaping, equity, tally):
-    """Plays an action in every game; where a hand is over, books it and deals the next one."""
+def _reward(states, tables, games, steps, deals, shaping, equity, tally, scratch):
+    """Writes, after an action at every table, its reward and whether it ended the hand; commits seats that have declined to knock."""
     for i in range(states.shape[0]):
-        s = states[i]
-        slot = slots[i]
-        seat = np.int64(s.turn)
-        declined = s.declined[seat]
-        before = slot.potential
-        apply(s, steps[i].action)
-        _resolve(s)
-        if s.declined[seat] != declined and _learns(slot, seat) and slot.commits[seat] < deals.commit * 65536:
-            slot.gin_only[seat] = 1
+        s, game, step = states[i], games[i], steps[i]
+        seat = np.int64(step.turn)
+        if s.declined[seat] != game.declined[seat]:
+            game.declined[seat] = s.declined[seat]
+            if tables[i].player[seat] == CALLER and game.commits[seat] < deals.commit * 65536:
+                game.gin_only[seat] = 1
+        before = game.potential
         reward = 0.0
-        if s.phase == PHASE_OVER:
-            steps[i].done = 1
-            _count_hand(s, tally)
-            reward = _book_hand(s, slot.rules, equity) - shaping * before
-            if s.game_over:
-                slot.count += 1
-                _begin_game(s, slot, i, deals)
-            else:
-                next_hand(s)
-                _begin_hand(s, slot, mix(s.key ^ _CHOICE_SALT), deals)
-            slot.potential = _potential(s) if shaping > 0 else 0.0
+        if tables[i].waits_for == HAND_OVER:
+            step.done = 1
+            _count(s, tally)
+            _copy_state(scratch[0], s)
+            reward = _hand_reward(scratch[0], game.rules, equity) - shaping * before
         else:
-            steps[i].done = 0
+            step.done = 0
             if shaping > 0:
-                slot.potential = _potential(s)
-                reward = shaping * (slot.potential - before)
-        steps[i].reward = reward
+                game.potential = _potential(s)
+                reward = shaping * (game.potential - before)
+        step.reward = reward
 
 
 @kernel
@@ -346,7 +335,7 @@ def training_rules(names: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:
     return np.stack(blocks), np.cumsum(shares / shares.sum())
 
 
-class Rollout:
+class Rollout(Tables):
     """Games in lock-step, and the batch that they write.
 
     Args:
@@ -354,7 +343,7 @@ class Rollout:
         batch: written to; its second dimension is the number of games.
         number: of this rollout among those of all threads and processes; each plays its own deals.
         context: source of the context, if there is one.
-        opponents: shares of the games in which one seat is the k-th fixed opponent.
+        opponents: the players that do not learn, and the shares of the games in which one seat is each of them.
     """
 
     def __init__(
@@ -363,28 +352,33 @@ class Rollout:
         batch: Batch,
         number: int = 0,
         context: ContextSource | None = None,
-        opponents: list[float] | None = None,
+        opponents: tuple[Sequence[Player], Sequence[float]] = ((), ()),
     ) -> None:
-        games, ticks = batch.steps.shape[1], config.ticks
-        self.games, self.ticks, self.context = games, ticks, context
+        games = batch.steps.shape[1]
+        super().__init__(games)
+        self.ticks, self.context = config.ticks, context
         base = deal_keys(Domain.TRAIN, config.seed * 1009 + number, 0, 1)[0]
         self.word_seed = np.uint64(mix(base ^ np.uint64(3)))
-        self.deals = Deals(base, *training_rules(config.rules), np.zeros(1), config.gin_only, config.commit)
-        self.set_opponents(opponents or [])
+        nobody = np.zeros(0), np.zeros(0, np.uint8)
+        self.deals = Deals(base, *training_rules(config.rules), *nobody, games, config.gin_only, config.commit)
+        self.set_opponents(*opponents)
         self.equity = equity_bank([get_rules(name) for name in config.rules]) if config.reward == "game" else NO_EQUITY
-        self.states = np.zeros(games, STATE)
         self.views = np.zeros(games, VIEW)
-        self.slots = np.zeros(games, SLOT)
+        self.games = np.zeros(games, GAME_RECORD)
+        self.games["count"] = -1
         self.scratch = np.zeros(1, STATE)
         self.tally = np.zeros(6, np.int64)
         self.bounds, self.features = _bounded(config, games) if config.bounds else (None, HeuristicFeatures())
         self.batch = batch
         self.steps = batch.steps[:-1]
-        _begin_games(self.states, self.slots, self.deals)
+        self._all = np.arange(games)
+        _deal(self.states, self.tables, self.games, self._all, self.deals, 0.0)
 
-    def set_opponents(self, shares: list[float]) -> None:
-        """Sets, for games that begin from now on, the shares in which one seat is the k-th fixed opponent."""
-        self.deals = self.deals._replace(opponents=np.cumsum(np.array(shares or [0.0], float)))
+    def set_opponents(self, players: Sequence[Player], shares: Sequence[float]) -> None:
+        """Sets the players that do not learn and, for games that begin from now on, the shares in which one seat is each of them."""
+        self.set_players(players)
+        by_game = np.array([isinstance(player, PopulationPlayer) for player in players], np.uint8)
+        self.deals = self.deals._replace(opponents=np.cumsum(np.array(shares, float)), by_game=by_game)
 
     def set_commitment(self, chance: float) -> None:
         """Sets the chance that declining a knock commits a seat to gin."""
@@ -393,17 +387,13 @@ class Rollout:
     def observe(self, tick: int, shaping: float = 0.0) -> None:
         """Writes what the seats to move see, and what their knocks would be worth, into row ``tick`` of the batch."""
         batch = Batch(*(array[tick] for array in self.batch))
-        _observe(self.states, self.slots, self.views, batch, shaping, self.equity, self.scratch)
+        _observe(self.states, self.tables, self.games, self.views, batch, shaping, self.equity, self.scratch)
         if batch.features.size:
             self.features(self.views, batch.features)
         if self.bounds is not None:
             blank_all(self.views, self.bounds, batch.obs)
         if self.context is not None:
             self.context(self, tick, batch.context)
-
-    def waiting_for(self, opponent: int) -> np.ndarray:
-        """Indices of the games in which the ``opponent``-th fixed opponent is to move."""
-        return np.flatnonzero((self.slots["opponent"] == opponent) & (self.slots["seat"] != self.views["seat"]))
 
     def choosing(self, tick: int) -> np.ndarray:
         """Indices of the games in which the learner chooses among more than one action, after the tick was observed."""
@@ -414,17 +404,23 @@ class Rollout:
         self.word_seed = np.uint64(_sample(self.steps[tick], rows, logits, self.word_seed))
 
     def advance(self, tick: int, shaping: float = 0.0) -> None:
-        """Plays the actions of a tick and writes rewards and ends of hands into the batch."""
-        _advance(self.states, self.slots, self.steps[tick], self.deals, shaping, self.equity, self.tally)
+        """Plays the actions of a tick, writes rewards and ends of hands into the batch, and deals again."""
+        steps, tables = self.steps[tick], (self.states, self.tables, self.games)
+        self.play(self.views, self._all, steps["action"].copy())
+        _reward(*tables, steps, self.deals, shaping, self.equity, self.tally, self.scratch)
+        ended = self.ended()
+        if len(ended):
+            self.close(ended)
+            _deal(*tables, ended, self.deals, shaping)
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that the next batch depends on, as tensors and numbers."""
-        kept = {name: getattr(self, name).view(np.uint8).reshape(self.games, -1).copy() for name in ("states", "slots")}
+        kept = {name: getattr(self, name).view(np.uint8).reshape(self.num_tables, -1).copy() for name in _SAVED}
         return {name: torch.from_numpy(value) for name, value in kept.items()} | {"word_seed": int(self.word_seed)}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Continues from a saved ``state_dict``."""
-        for name, dtype in (("states", STATE), ("slots", SLOT)):
+        for name, dtype in _SAVED.items():
             getattr(self, name)[:] = saved[name].numpy().reshape(-1).view(dtype)
         self.word_seed = np.uint64(int(saved["word_seed"]))
 

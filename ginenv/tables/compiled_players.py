@@ -21,22 +21,23 @@ from numba.extending import intrinsic
 
 from ginenv.view.view import VIEW
 
-# How compiled loops find their opponents.
-OPPONENT = np.dtype(
+# How compiled loops find their players.
+PLAYER = np.dtype(
     [
         ("decide", np.int64),  # address of the compiled function; 0 for a player that Python must ask
         ("options", np.int64),  # address of the first options record
         ("count", np.int64),  # how many options records there are
         ("size", np.int64),  # bytes of one
         ("seed", np.uint64),
+        ("forfeit", np.int32),  # what the other seat scores where this player fails to answer; -1 if it may not fail
         ("listens", np.uint8),  # 1 when the player observes the hands that ended
     ],
     align=True,
 )
 
 
-def write_opponent(player: Any, seed: int, listens: bool, record: np.void) -> object:
-    """Writes a player (``ginenv.tables.players.Player``) into an ``OPPONENT`` record.
+def write_player(player: Any, seed: int, listens: bool, record: np.void) -> object:
+    """Writes a player (``ginenv.tables.players.Player``) into a ``PLAYER`` record.
 
     Returns:
         The objects that must stay alive as long as the record is used, since addresses in it point to them.
@@ -76,5 +77,5 @@ def _ask(typingctx: Any, decide: Any, view: Any, options: Any, seed: Any) -> Any
     return types.int64(types.int64, view, types.int64, types.uint64), generate
 
 
-# ask(decide, view, options, seed): the action of a compiled player for one view, by the addresses in an OPPONENT record.
+# ask(decide, view, options, seed): the action of a compiled player for one view, by the addresses in a PLAYER record.
 ask: Any = _ask

@@ -14,7 +14,7 @@ from ginenv.engine.actions import PHASE_OVER
 from ginenv.engine.engine import NOBODY, among, apply, is_legal
 from ginenv.engine.game import next_hand, score_hand, start_game
 from ginenv.engine.jit import kernel, mix, record_at, record_copy
-from ginenv.tables.compiled_players import OPPONENT, ask
+from ginenv.tables.compiled_players import PLAYER, ask
 from ginenv.view.encoding import ROW, encode_row, row_of
 from ginenv.view.view import look, mask_of_row, write_mask
 
@@ -89,17 +89,17 @@ TABLE = np.dtype(
         ("is_game", np.uint8),
         ("same_step", np.uint8),  # 1 when the next episode is dealt in the step that ends one
         ("redeals", np.int32),
-        # Addresses, since compiled helpers take no arrays: the first OPPONENT, this table's record in finals, its row in final_rows.
+        # Addresses, since compiled helpers take no arrays: the first PLAYER, this table's record in finals, its row in final_rows.
         ("opponents_at", np.int64),
         ("final_at", np.int64),
         ("final_row_at", np.int64),
     ],
     align=True,
 )
-_opponent_at = record_at(OPPONENT)
+_opponent_at = record_at(PLAYER)
 _info_at = record_at(INFO)
 _row_at = record_at(ROW)
-_OPPONENT_SIZE = OPPONENT.itemsize
+_PLAYER_SIZE = PLAYER.itemsize
 copy_info = record_copy(INFO, "seat", TABLE, "seat", "skipped_totals")
 
 
@@ -263,7 +263,7 @@ def _close_episode(s, t, v):
 def _go_on(s, t, v, i):
     """Plays on until the learner is to move or Python has to do something; returns the table's status."""
     while not t.over:
-        o = _opponent_at(t.opponents_at + _OPPONENT_SIZE * t.opponent)
+        o = _opponent_at(t.opponents_at + _PLAYER_SIZE * t.opponent)
         if s.phase == PHASE_OVER:
             if o.listens and not t.told:
                 return TELL

@@ -60,6 +60,9 @@ class Player(Protocol):
         ...
 
 
+# What ``act`` returns for a player that failed to answer and therefore loses; only where the arena allows that.
+FORFEIT = -1
+
 _CONTRACT = ("name", "reset", "act", "observe_hands")
 
 

@@ -27,7 +27,7 @@ from ginenv.errors import (
     must_be,
     unknown_name,
 )
-from ginenv.tables.compiled_players import OPPONENT, write_opponent
+from ginenv.tables.compiled_players import PLAYER, write_player
 from ginenv.tables.kernels import (
     ASK,
     BOTH,
@@ -133,7 +133,7 @@ class TableBatch:
         self.seats = self.illegal = self.closed = np.empty(0)
         self.players: list[Player] = []
         self.names = np.array([""], dtype=object)
-        self._opponents = np.zeros(1, OPPONENT)
+        self._opponents = np.zeros(1, PLAYER)
         self._alive: list[object] = []
         self._wire()
         if opponents is not None:
@@ -192,7 +192,7 @@ class TableBatch:
         else:
             self.players.append(player)
             self._alive.append(None)
-            self._opponents = np.append(self._opponents[:number], np.zeros(1, OPPONENT))
+            self._opponents = np.append(self._opponents[:number], np.zeros(1, PLAYER))
             self.tables["opponents_at"] = self._opponents.ctypes.data
         self._describe(number)
         return number
@@ -201,7 +201,7 @@ class TableBatch:
         player = self.players[number]
         observes = getattr(type(player), "observe_hands", None) is not BasePlayer.observe_hands
         listens = observes or hasattr(player, "forget")
-        self._alive[number] = write_opponent(player, 0, listens, self._opponents[number])
+        self._alive[number] = write_player(player, 0, listens, self._opponents[number])
 
     def _forget(self, slots: np.ndarray) -> None:
         seated = self.tables["opponent"][slots]
