@@ -6,20 +6,21 @@ python -m benchmarks.adaptation.opponent_prior
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import tyro
-from agents.bots.population import draw_styles
 
-from agents.arena.lockstep import Lockstep, Observer
-from agents.arena.lockstep_kernels import SERIES, SLOT
+from agents.arena.lockstep import Lockstep, Observer, make_jobs
 from agents.deal_streams import Domain, deal_keys, luck_words
 from agents.files import write_json
 from agents.opponent_model.fit import fit_prior
 from agents.opponent_model.posterior import PRIOR
 from ginenv.bots.heuristics import StylePlayer
+from ginenv.bots.population import draw_styles
 from ginenv.engine.rules import get_rules
+from ginenv.tables.lockstep_kernels import SERIES
 from ginenv.tables.players import make_player
 
 # Series of a style that are played at the same time.
@@ -49,9 +50,9 @@ class _FinishedHands(Observer):
     def __init__(self) -> None:
         self.parts: list[tuple[np.ndarray, ...]] = []
 
-    def after_hands(self, play: Lockstep, views: np.ndarray, rows: np.ndarray) -> None:
-        states, slots = play.states[rows], play.slots[rows]
-        kept = (slots["job"], slots["hand"], views[0], states["deck"], states["position"].astype(np.int64))
+    def after_hands(self, play: Lockstep, views: Sequence[np.ndarray], rows: np.ndarray) -> None:
+        states, hands = play.states[rows], play.tables["episode"][rows] - 1
+        kept = (play.jobs_at[rows], hands, views[0], states["deck"], states["position"].astype(np.int64))
         self.parts.append(tuple(part.copy() for part in kept))
 
 
@@ -62,11 +63,9 @@ def play_hands(styles: np.ndarray, hands: int, seed: int) -> tuple[np.ndarray, .
         ``VIEW[n]``, decks ``uint8[n, 52]``, positions in them ``int64[n]``, and styles ``int64[n]``.
     """
     count, each = len(styles), -(-hands // _LANES)
-    jobs = np.zeros(count * _LANES, SLOT)
-    jobs["job"] = np.arange(len(jobs))
-    jobs["ids"] = jobs["job"][:, None]
-    jobs["key"] = deal_keys(Domain.SELECT, seed, 0, len(jobs))
-    jobs["luck"] = luck_words(Domain.SELECT, seed, 0, len(jobs))
+    number = count * _LANES
+    keys, luck = deal_keys(Domain.SELECT, seed, 0, number), luck_words(Domain.SELECT, seed, 0, number)
+    jobs = make_jobs(keys, luck, np.arange(2 * number).reshape(number, 2) // 2)
     finished = _FinishedHands()
     sides = (make_player("network", seed), StylePlayer(styles, seed))
     Lockstep(sides, get_rules("eaai"), jobs, len(jobs), SERIES, each, observers=[finished]).run()
