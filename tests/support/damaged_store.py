@@ -18,7 +18,6 @@ from tests.support.positions import mutate
 
 COLUMNS = {
     "player": ["id", "name", "folded", "seated", "options", "statistics", "game"],
-    "notice": ["player", "words"],
     "game": ["id", "player", "name", "seat", "name_0", "rules", "begun", "record", "over", "winner", "score_0"],
     "hand": ["game", "number", "starter", "score_1", "ended", "winner", "points", "deadwood_0"],
     "decision": ["hand", "move", "seat", "phase", "action", "words"],
@@ -32,7 +31,7 @@ SCHEMAS = (
     "ALTER TABLE player RENAME COLUMN options TO choices",
     "ALTER TABLE game ADD COLUMN more TEXT",
     "CREATE TRIGGER spy AFTER UPDATE ON player BEGIN DELETE FROM game; END",
-    "DROP TABLE notice; CREATE VIEW notice AS SELECT id AS player, name AS words FROM player",
+    "DROP TABLE mistake; CREATE VIEW mistake AS SELECT id AS game, name AS mark FROM player",
     "DROP TABLE game; CREATE TABLE game (id INTEGER PRIMARY KEY)",
     "UPDATE migration SET version = 7",
     "DELETE FROM migration",

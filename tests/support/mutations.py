@@ -134,7 +134,7 @@ def changed_values(value: Any, rng: np.random.Generator) -> tuple[str, Any]:
         places = [place for place in places if len(place) == depth]
         *path, key = places[rng.integers(len(places))] or (None,)
         if key is None:
-            value = NASTY[rng.integers(len(NASTY))]
+            value = copy.deepcopy(NASTY[rng.integers(len(NASTY))])
             said.append(f"all = {str(value)[:20]!r}")
             continue
         holder = value
@@ -150,7 +150,8 @@ def changed_values(value: Any, rng: np.random.Generator) -> tuple[str, Any]:
         elif kind == 2:
             holder[key] = [holder[key]]
         else:
-            holder[key] = NASTY[rng.integers(len(NASTY))]
+            # A copy, since the next change may be inside it.
+            holder[key] = copy.deepcopy(NASTY[rng.integers(len(NASTY))])
         said.append(
             f"{'.'.join(map(str, [*path, key]))}: {('lost', 'doubled', 'nested')[kind] if kind < 3 else str(holder[key])[:20]!r}"
         )
