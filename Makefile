@@ -129,7 +129,9 @@ RIVALS := simple formula camper knocker easy style:base=prefers-runs style:base=
 PRESETS := dg-simple dg-standard dg-oklahoma gr gr-oklahoma ht1 ht2-simple ht2-traditional gc gc-oklahoma openspiel
 GAMES := 10000
 
-results: $(SETUP)
+results: $(PEERS)
+	$(BIN)/python evaluate.py network openspiel-simple --rules eaai --games 2000 --batch 60 --seed 31 \
+	  --out benchmarks/results/network-eaai-openspiel-simple.json
 	for rival in $(RIVALS); do \
 	  $(BIN)/python evaluate.py network $$rival --rules eaai --games $(GAMES) --seed 31 --workers 2 \
 	    --out benchmarks/results/network-eaai-$$(echo $$rival | tr -c 'a-z0-9\n' -).json || exit 1; done

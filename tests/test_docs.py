@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -143,3 +144,18 @@ def test_mistakes_of_a_level_that_has_changed_since_are_an_earlier_ones(monkeypa
         return [line for line in web_tables.mistakes_table() if "an earlier one" in line and "`level-2`" in line]
 
     assert not rows(load_level("level-2").digest) and len(rows("0" * 64)) == 1
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def test_every_entry_of_the_log_has_a_line_in_its_index() -> None:
+    log = ROOT / "docs" / "log"
+    listed = re.findall(r"^\| \[[\d-]+\]\((.+?)\) \| .+ \| .+ \| .+ \|$", (log / "README.md").read_text(), re.M)
+    entries = [
+        f"{page.name}#{_anchor(heading)}"
+        for page in log.glob("*.md")
+        for heading in re.findall(r"^## (\d{4}-.+)$", page.read_text(), re.M)
+    ]
+    assert entries and sorted(listed) == sorted(entries)

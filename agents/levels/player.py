@@ -193,7 +193,7 @@ def search_config(level: Level) -> SearchConfig:
     # A level that does not search need not wait for the search to load.
     from agents.search.config import SearchConfig
 
-    # With few worlds, more particles than this bring nothing (LOG.md).
+    # With few worlds, more particles than this bring nothing (docs/log/levels.md).
     worlds = level.settings.worlds
     asked = {"worlds": worlds, "particles": min(1024, 16 * worlds), "slack": level.settings.slack}
     return parse_config(asked, SearchConfig, level.name)

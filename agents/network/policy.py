@@ -15,7 +15,7 @@ from ginenv.tables.players import BasePlayer
 from ginenv.view.encoding import OBSERVATION_SIZE, encode
 from ginenv.view.view import VIEW
 
-# Temperature at which checkpoints play: close to the most probable action, but varied. Chosen by matches (LOG.md).
+# Temperature at which checkpoints play: close to the most probable action, but varied. Chosen by matches (docs/log/training.md).
 PLAYED = 0.1
 
 

@@ -1,7 +1,7 @@
 """Self-play by proximal policy optimisation, in one process or several.
 
 ``train`` plays a batch of half-moves of thousands of games in lock-step, computes advantages with a critic that sees both hands and the
-stock, takes gradient steps and averages the weights. Specific to this game (LOG.md has the experiments behind it):
+stock, takes gradient steps and averages the weights. Specific to this game (docs/log has the experiments behind it):
 
 * Both seats are one zero-sum sequence; the critic values every half-move.
 * Policies of gin rummy collapse into always knocking, since waiting one turn is worse than knocking at once. So declining a knock mostly

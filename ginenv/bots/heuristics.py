@@ -32,7 +32,7 @@ ALL_OF_PILE = 32
 _AT_ONCE: dict[str, Any] = {"knock": 10, "turns": 99, "late": 10}
 _THINKS: dict[str, Any] = {"draw": "gain", "discard": "cost", "memory": ALL_OF_PILE, "infer": 1, "bar": 99.0}
 _NOVICE = _AT_ONCE | {"draw": "meld", "discard": "cost", "memory": 3, "infer": 0, "ways": 0.5, "noise": 2.0}
-# Weights found by matches (see LOG.md).
+# Weights found by matches (docs/log/bots_and_responses.md).
 _GIN_HUNT = {"ahead": 2.5, "gin": 60.0, "decay": 0.95, "ways": 2.0, "danger": 18.0}
 
 BOTS: dict[str, dict[str, Any]] = {
