@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from agents.levels.level import INSTALLED
 from agents.play.game import Game
-from agents.play.hand_order import kept_order, meld_names, melds_of_cards, moved_card, shuffled_cards, sorted_cards
+from agents.play.hand_order import kept_order, moved_card, shuffled_cards, sorted_cards
 from agents.play.moves import Turn
 from agents.play.opponents import EasyGame
 from agents.play.options import Options
@@ -25,11 +24,12 @@ from agents.play.terminal.screen import LeaveError, Terminal
 from ginenv.engine.actions import KNOCK, PHASE_DISCARD
 from ginenv.engine.cards import card_value, cards_of, format_cards, mask_of, parse_card, parse_cards
 from ginenv.engine.melds import melded_cards
-from ginenv.engine.rules import PRESETS, get_rules
+from ginenv.engine.rules import PRESETS
 from ginenv.errors import GinError
-from ginenv.hands.hand import Hand, Match
+from ginenv.hands.hand import Hand
 from ginenv.hands.records import read_record
 from ginenv.tables.players import make_player
+from tests.support.refusals import refuses
 from tests.support.scenes import fiftieth_card
 from tests.support.session_scenes import FITS, KNOCKS, LOOSE, MANY_WAYS, NO_MELD, deck, prepared, read_game
 
@@ -79,41 +79,21 @@ def test_sorting_at_the_table(talk):
     assert shown() == "A♣ 2♥ 5♥ 6♠ 7♥ 9♣ T♥ J♦ Q♦ K♠ K♣"
 
 
-def test_melds_are_named_and_numbered():
-    melds = melds_of_cards(mask_of(parse_cards("3S 3C 3D 8S 9S TS 4H 5H 6H KD")))
-    assert sorted(meld_names(melds)) == ["run1", "run2", "set"]
-
-
 # ---------------------------------------------------------------- commands and options
 
 
-@pytest.mark.parametrize(
-    ("text", "command"),
-    [
-        ("t", ("take", "")),
-        ("Take  Upcard", ("take", "")),
-        ("draw stock", ("stock", "")),
-        ("S", ("stock", "")),
-        ("discard 7C", ("discard", "7C")),
-        ("d 3", ("discard", "3")),
-        ("d10", ("discard", "10")),
-        ("k10c", ("knock", "10c")),
-        ("7♣", ("card", "7♣")),
-        ("11", ("card", "11")),
-        ("lay off 7c", ("lay off", "7c")),
-        ("play to gin", ("play to gin", "")),
-        ("play", ("new", "")),
-        ("sort by suit", ("sort", "by suit")),
-        ("u", ("sort", "suit")),
-        ("reset stats gr", ("reset statistics", "gr")),
-        ("reset level-2", ("reset", "level-2")),
-        ("player Ann Lee", ("player", "Ann Lee")),
-        ("?", ("help", "")),
-        ("reset statistics gr, target=50", ("reset statistics", "gr, target=50")),
-    ],
-)
+WORDS = {
+    "t": "take|", "Take  Upcard": "take|", "draw stock": "stock|", "S": "stock|", "discard 7C": "discard|7C", "d 3": "discard|3",
+    "d10": "discard|10", "k10c": "knock|10c", "7♣": "card|7♣", "11": "card|11", "lay off 7c": "lay off|7c", "?": "help|",
+    "play to gin": "play to gin|", "play": "new|", "sort by suit": "sort|by suit", "u": "sort|suit", "reset level-2": "reset|level-2",
+    "reset stats gr": "reset statistics|gr", "player Ann Lee": "player|Ann Lee",
+    "reset statistics gr, target=50": "reset statistics|gr, target=50",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "command"), WORDS.items())
 def test_words_and_keys(text, command):
-    assert parse_command(text) == command
+    assert "|".join(parse_command(text)) == command
 
 
 def test_every_word_leads_to_its_command_and_is_in_the_help():
@@ -126,45 +106,37 @@ def test_every_word_leads_to_its_command_and_is_in_the_help():
             assert all(parse_command(word)[0] == command.words[0] for word in command.words)
 
 
-def test_an_unknown_command_is_answered_with_the_nearest():
-    with pytest.raises(GinError, match=r"there is no command 'discrd' .did you mean 'discard'"):
-        parse_command("discrd 7C")
-    with pytest.raises(GinError, match=r"there is no command 'foo'; type help"):
-        parse_command("foo")
-    with pytest.raises(GinError, match="'statistics' takes nothing after it, got 'reset'"):
-        parse_command("statistics reset")
+@pytest.mark.parametrize(
+    ("line", "facts"), [("discrd 7C", ["'discrd'", "'discard'"]), ("foo", ["'foo'"]), ("statistics reset", ["'statistics'", "'reset'"])]
+)  # fmt: skip
+def test_an_unknown_command_is_answered_with_the_nearest(line, facts):
+    with refuses(GinError, *facts):
+        parse_command(line)
 
 
 def test_options_refuse_what_they_cannot_be():
     options = Options().changed("sort", "Value").changed("memory", "on").changed("rules", "gr, target=150")
     assert (options.sort, options.memory, options.rules) == ("value", True, "gr,target=150")
     assert Options.read(options.model_dump()) == options
-    for name, value, message in [
-        ("sort", "suite", "did you mean 'suit'"),
-        ("memory", "perhaps", "one of 'on', 'off'"),
-        ("rules", "gr,target=9999", "0 to 500"),
-        ("rules", "dg-standart", "did you mean 'dg-standard'"),
-        ("colour", "red", "unknown option 'colour'"),
-    ]:
-        with pytest.raises(GinError, match=message):
+    for name, value, allowed in [
+        ("sort", "suite", "'suit'"), ("memory", "perhaps", "'on', 'off'"), ("rules", "gr,target=9999", "0 to 500"),
+        ("rules", "dg-standart", "'dg-standard'"), ("colour", "red", "'colour'"),
+    ]:  # fmt: skip
+        with refuses(GinError, allowed):
             options.changed(name, value)
 
 
 # ---------------------------------------------------------------- play
 
 
-def test_an_illegal_knock_is_warned_of_and_becomes_a_discard(talk):
-    shown = talk.resume(prepared("dg-standard", deck(LOOSE, NO_MELD, "KD", "KC"), 0), "p", "knock KC")
-    assert "That was not a knock: it leaves 70 points, and the limit is 10." in shown.replace("\n", " ")
-    assert "The K♣ is a plain discard" in shown
+@pytest.mark.parametrize(("rules", "becomes"), [("dg-standard", "discard"), ("eaai", "nothing")])
+def test_an_illegal_knock_is_warned_of_and_becomes_a_discard_or_nothing_by_the_rules(talk, rules, becomes):
+    shown = talk.resume(prepared(rules, deck(LOOSE, NO_MELD, "KD", "KC"), 0), "p", "knock KC")
+    assert "70 points" in shown and "limit is 10" in shown.replace("\n", " ")
+    assert ("The K♣ is a plain discard" in shown) == (becomes == "discard")
     hand = talk.match.hand
-    assert not hand.is_over and parse_card("KC") in hand.history and parse_card("KC") + KNOCK not in hand.history
-
-
-def test_an_illegal_knock_is_refused_where_the_rules_say_so(talk):
-    shown = talk.resume(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0), "p", "knock KC")
-    assert "70 points would be left, the limit is 10" in shown
-    assert talk.match.hand.phase == "discard" and talk.match.hand.turn == 0
+    assert not hand.is_over and parse_card("KC") + KNOCK not in hand.history
+    assert (parse_card("KC") in hand.history) == (becomes == "discard") != (hand.phase == "discard" and hand.turn == 0)
 
 
 def test_a_discard_asks_to_knock_and_play_to_gin_stops_that(talk):
@@ -219,11 +191,7 @@ def test_wrong_moves_are_explained_and_change_nothing(talk):
     assert talk.match.hand.history == []
     # A card that was just taken stays for the turn.
     shown = talk.resume(game, "t", "d KD", "d 3S", "12")
-    assert (
-        "you took the K♦ from the pile this turn" in shown
-        and "do not hold the 3♠" in shown
-        and "no card number 12" in shown
-    )
+    assert all(words in shown for words in ("you took the K♦", "do not hold the 3♠", "no card number 12"))
     assert talk.match.hand.phase == "discard"
 
 
@@ -333,11 +301,7 @@ def test_easy_game_changes_discards_only(monkeypatch):
 
 def test_statistics_follow_the_games_and_can_be_reset(talk):
     one_hand = "eaai,target=0"
-    game = prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0)
-    game.match = Match(
-        get_rules({"preset": "eaai", "target": 0}), seed=1, deck=deck(KNOCKS, NO_MELD, "KD", "KC"), starter=0
-    )
-    shown = talk.resume(game, "p", "k KC", "statistics")
+    shown = talk.resume(prepared(one_hand, deck(KNOCKS, NO_MELD, "KD", "KC"), 0), "p", "k KC", "statistics")
     assert "You win the game." in shown
     tally = talk.session.file.statistics.tally(one_hand, "formula")
     record = read_game(talk.session)
@@ -364,9 +328,8 @@ def test_players_have_their_own_options_games_and_statistics(talk):
     talk.say("set sort value", "new")
     shown = talk.say("create Bob", "options", "players", "resume")
     assert "no unfinished game" in shown and "* Bob" in shown and re.search(r"sort +suit", shown)
-    shown = talk.say(
-        "create bob", "player Zoe", "player Bob", "remove Bob", "player ANN", "remove Bob", "yes", "players"
-    )
+    says = ["create bob", "player Zoe", "player Bob", "remove Bob", "player ANN", "remove Bob", "yes", "players"]
+    shown = talk.say(*says)
     assert "already" in shown and "unknown player 'Zoe'" in shown and "'Bob' is playing at this table" in shown
     assert talk.home.names() == ["Ann"] and talk.session.file.options.sort == "value" and talk.session.file.game
     assert talk.home.last_player == "Ann"
@@ -402,9 +365,8 @@ def test_a_new_game_asks_before_it_drops_the_old_one(talk):
 
 
 def test_a_record_can_be_stepped_through(talk):
-    shown = talk.resume(
-        prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0), "p", "k KC", "replay", "", "b", "p", "3", "n", "q"
-    )
+    game = prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0)
+    shown = talk.resume(game, "p", "k KC", "replay", "", "b", "p", "3", "n", "q")
     assert "step 2 of" in shown and "gin1 rules=eaai" in shown and "formula passes on the K♦." in shown
     path = talk.home.path / "game.gin"
     path.write_text(talk.home.record_text(1), encoding="utf-8")
@@ -416,21 +378,11 @@ def test_a_record_can_be_stepped_through(talk):
     assert talk.session.record("1")[1].match.outcomes == record.match.outcomes
     shown = talk.say(f"replay {path}", "x", "9999", "q", "records", "replay 7", "replay nowhere.gin")
     assert "means nothing here" in shown and "knock by Ann" in shown
-    points = steps[-1].hand.outcome.points
-    assert (
-        f"Ann {points}, formula 0, 1 hand" in shown and "no record 7" in shown and "nowhere.gin cannot be read" in shown
-    )
+    assert f"Ann {steps[-1].hand.outcome.points}, formula 0, 1 hand" in shown
+    assert "no record 7" in shown and "nowhere.gin" in shown
 
 
-@pytest.fixture
-def level() -> str:
-    """The first level; its files are in the repository once it has been trained."""
-    if not (INSTALLED / "level-1").is_dir():
-        pytest.skip("level-1 is not installed")
-    return "level-1"
-
-
-def test_a_level_learns_of_who_plays_it_and_is_put_back(talk, level):
+def test_a_level_learns_of_who_plays_it_and_is_put_back(talk, level="level-1"):
     def play(*more: str) -> str:
         # The hand ends before the level has a choice, whatever it would choose.
         rules = {"preset": "eaai", "deal": "eleven-ten"}

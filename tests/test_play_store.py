@@ -20,6 +20,7 @@ from ginenv.errors import GinError
 from ginenv.hands.hand import Match
 from ginenv.hands.records import format_record, parse_record
 from ginenv.tables.players import make_player
+from tests.support.refusals import refuses
 from tests.support.session_scenes import KNOCKS, NO_MELD, deck, prepared
 
 FORK = multiprocessing.get_context("fork")
@@ -52,7 +53,7 @@ def query(home: Path, statement: str, *values: object) -> list:
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * 21, "a|b", "a\x07b"])
 def test_names_that_cannot_be(tmp_path, name):
-    with pytest.raises(StoreError, match="cannot be a player's name"):
+    with refuses(StoreError, 20):
         Home(tmp_path).create(name)
 
 
@@ -72,14 +73,9 @@ def test_odd_names_stay_inside_the_home(tmp_path, name):
 @pytest.mark.parametrize(
     ("column", "text"),
     [
-        ("options", ""),
-        ("options", "{"),
-        ("options", "[]"),
-        ("options", '{"sort": 7}'),
-        ("statistics", '[{"hands": -1}]'),
-        ("statistics", "5"),
-        ("game", "5"),
-        ("game", "[" * 100_000),
+        *(("options", text) for text in ("", "{", "[]", '{"sort": 7}')),
+        *(("statistics", text) for text in ('[{"hands": -1}]', "5")),
+        *(("game", text) for text in ("5", "[" * 100_000)),
     ],
 )
 def test_a_damaged_player_is_kept_aside_and_told(tmp_path, column, text):
@@ -115,13 +111,13 @@ def test_a_damaged_game_is_kept_aside_and_the_rest_stays(talk):
 def test_a_store_that_cannot_be_read_is_left_as_it_is(tmp_path):
     path = tmp_path / "gin.sqlite3"
     path.write_bytes(b"dear diary\n" * 1000)
-    with pytest.raises(FileError, match=r"gin\.sqlite3 cannot be used: file is not a database"):
+    with refuses(FileError, "gin.sqlite3"):
         Home(tmp_path)
     assert path.read_bytes() == b"dear diary\n" * 1000
     path.unlink()
     Home(tmp_path)
     change(tmp_path, "INSERT INTO migration (version) VALUES (99)")
-    with pytest.raises(FileError, match=r"version \(99\)"):
+    with refuses(FileError, "(99)"):
         Home(tmp_path)
 
 
@@ -130,7 +126,7 @@ def test_a_closed_store_holds_no_file(tmp_path):
         ann = home.create("Ann")
         assert any(Path(file.path).parent == tmp_path for file in psutil.Process().open_files())
     assert not any(Path(file.path).parent == tmp_path for file in psutil.Process().open_files())
-    with pytest.raises(FileError, match="closed"):
+    with refuses(FileError, "closed"):
         home.names()
     ann.save()
     assert "closed" in ann.notices[-1]
@@ -140,9 +136,9 @@ def test_a_closed_store_holds_no_file(tmp_path):
 def test_a_player_sits_at_one_table_only(tmp_path):
     home = Home(tmp_path)
     file = home.create("Ann")
-    with pytest.raises(StoreError, match="at another table already"):
+    with refuses(StoreError, "Ann"):
         Home(tmp_path).open("Ann")
-    with pytest.raises(StoreError, match="at another table already"):
+    with refuses(StoreError, "Ann"):
         Home(tmp_path).remove("Ann")
     file.close()
     other = Home(tmp_path).open("ann")
@@ -186,18 +182,15 @@ def test_hands_and_decisions_are_rows_that_agree_with_the_record(talk):
     talk.session.file.save()
     (game,) = talk.session.file.games()
     record = talk.home.record(game.id)
-    assert record.match is not None and format_record(record.match, record.players) == format_record(
-        match, ("Ann", "simple")
-    )
+    assert record.match is not None
+    assert format_record(record.match, record.players) == format_record(match, ("Ann", "simple"))
     rows = query(talk.home.path, "SELECT number, winner, points, score_0, score_1 FROM hand ORDER BY number")
     scores = [(0, 0), *(pair for _, pair in match.sheet().rows[:-1])]
     wanted = [(n, o.winner, o.points, *s) for n, (o, s) in enumerate(zip(match.outcomes, scores, strict=True), 1)]
     assert rows == wanted
     for number, hand in enumerate(match.played, 1):
-        again, moves = (
-            hand.after(0),
-            query(talk.home.path, "SELECT * FROM decision WHERE hand = ? ORDER BY move", number),
-        )
+        again = hand.after(0)
+        moves = query(talk.home.path, "SELECT * FROM decision WHERE hand = ? ORDER BY move", number)
         assert [move[5] for move in moves] == hand.history
         for _, _, _, seat, phase, action, words in moves:
             assert (seat, phase, words) == (again.turn, again.phase, again.action_text(action))
@@ -229,20 +222,19 @@ def test_records_travel(talk, tmp_path):
         number = [each.id for each in talk.session.file.games()].index(game.id) + 1
         talk.session.export_record(str(number), str(tmp_path / f"{name}-again.gin"))
         assert (tmp_path / f"{name}-again.gin").read_text(encoding="utf-8") == texts[name]
-    with pytest.raises(StoreError, match="this record is among the games of Ann already, as mine"):
+    with refuses(StoreError, "Ann", "mine"):
         talk.session.import_record(str(tmp_path / "mine.gin"))
-    with pytest.raises(GinError, match="exists already; name a new file"):
+    with refuses(GinError, "mine.gin"):
         talk.session.export_record("1", str(tmp_path / "mine.gin"))
-    with pytest.raises(GinError, match=r"broken\.gin, line 1: expected"):
+    with refuses(GinError, "broken.gin, line 1"):
         (tmp_path / "broken.gin").write_text("dear diary\n")
         talk.session.import_record(str(tmp_path / "broken.gin"))
     assert len(talk.session.file.games()) == 3
 
 
 def test_the_keys_of_a_game_in_play_are_not_given_away(talk, tmp_path):
-    shown = talk.resume(
-        prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0), "p", "k KC", f"export 1 {tmp_path / 'x.gin'}"
-    )
+    game = prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0)
+    shown = talk.resume(game, "p", "k KC", f"export 1 {tmp_path / 'x.gin'}")
     assert "this game is still in play; its record can be saved when it is over" in shown
     assert not (tmp_path / "x.gin").exists()
 

@@ -136,7 +136,7 @@ def what_level_learned(level: str, person: str | None, home: Path) -> str:
         GinError: if there is no such level, or what it has learned cannot be read.
     """
     name, levels = checked_level(level), _levels()
-    return levels.words.what_did_you_learn(home, levels.level.load_level(name), person)
+    return levels.describe.what_did_you_learn(home, levels.level.load_level(name), person)
 
 
 def reset_level(level: str, home: Path) -> str:

@@ -48,14 +48,14 @@ def read_game(session: Session, which: str = "") -> Match:
 class Talk:
     """A session with scripted answers; where they end, the person leaves."""
 
-    def __init__(self, home: Path, player: str = "Ann") -> None:
+    def __init__(self, home: Path, player: str = "Ann", freeze: bool = False) -> None:
         self.home = Home(home)
         self.screen = io.StringIO()
         self.answers: list[str] = []
         self.prompts: list[str] = []
         terminal = Terminal(Console(file=self.screen, width=100, highlight=False), self._read)
         known = player in self.home.names()
-        self.session = Session(self.home, self.home.open(player) if known else self.home.create(player))
+        self.session = Session(self.home, self.home.open(player) if known else self.home.create(player), freeze=freeze)
         self.menu = Menu(terminal, self.session)
 
     def _read(self, prompt: str) -> str:
