@@ -1,7 +1,7 @@
-"""Writes the documentation's figures from the results files of the benchmarks, and its picture of a hand.
+"""Writes the documentation's tables from the results files of the benchmarks and from the code, and its picture of a hand.
 
-`python -m benchmarks.tables` writes docs/results.md and puts summaries between the marks in README.md; with `--check` it writes
-nothing and fails if one of the two pages differs. With `--picture` it draws docs/hand.png.
+`python -m benchmarks.tables` writes docs/results.md, and the tables between the marks in README.md and other pages; with `--check` it
+writes nothing and fails if a page differs. With `--picture` it draws docs/hand.png.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from agents.files import write_atomic, write_text
 from agents.search.config import SearchConfig
 from benchmarks.level_tables import histories_table, levels_table, ratings_table
 from benchmarks.markdown import interval, percent, points, share, table
+from benchmarks.page_tables import TABLES
 from benchmarks.web_tables import sections as web_sections
 from ginenv.envs.env import HandEnv
 from ginenv.tables.players import make_player, parse_player
@@ -31,14 +32,16 @@ PICTURE = ROOT / "docs" / "hand.png"
 RESULTS = ROOT / "benchmarks" / "results"
 CURVE = ROOT / "agents" / "data" / "network" / "curve.json"
 _PANEL = ("simple", "formula", "camper", "knocker")
-BEGIN, END = "<!-- results -->\n", "<!-- end of results -->\n"
-HISTORIES = ("<!-- histories -->\n", "<!-- end of histories -->\n")
 # Opponents in the training pool; the others were kept out of training.
 SEEN = ("simple", "formula", "camper", "knocker", "easy")
 # Turns for which the tables show the belief.
 BELIEF_TURNS = (1, 3, 6, 9)
 # Opponents of the network in the README.
-IN_SHORT = ("simple", "formula", "knocker", "camper", "style-base-camper-danger-0", "benchmarks-checkpoints-stages")
+PUBLIC = {
+    "openspiel-simple": "`openspiel-simple`, the bot of OpenSpiel",
+    "simple": "`simple`, the baseline of the 2021 EAAI challenge",
+    "knocker": "`knocker`, the strongest built-in bot",
+}
 
 # Descriptions of checkpoints.
 _LEARNERS = {
@@ -302,47 +305,38 @@ benchmarks.strength.search_strength` and
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
-def summary() -> str:
-    """The README's short summary of strength."""
+def summary_table() -> list[str]:
+    """The README's table of strength."""
     search = json.loads((RESULTS / "search_strength.json").read_text(encoding="utf-8"))
-    ladder = json.loads((RESULTS / "levels.json").read_text(encoding="utf-8"))["rows"]
-    rows = [
-        [
-            "`network`",
-            _LEARNERS.get(match["players"][1], f"`{match['players'][1]}`"),
-            f"{match['jobs']:,}",
-            share(match),
-            points(match),
-        ]
-        for match in (_match(f"network-eaai-{name}.json") for name in IN_SHORT)
+    exploit = json.loads((RESULTS / "exploit-network.json").read_text(encoding="utf-8"))
+    played = [("`network`", PUBLIC[name], _match(f"network-eaai-{name}.json")) for name in PUBLIC] + [
+        ("`search`", "`network`", search["search:worlds=128 – network – 2000 games, seed 1"]),
+        (f"the best of {exploit['config']['seeds']} responses trained against it", "`network`", exploit["matches"][0]),
     ]
-    match = search["search:worlds=128 – network – 2000 games, seed 1"]
-    rows.append(["`search`", "`network`", f"{match['jobs']:,}", share(match), points(match)])
-    for other in ("level-3", "network"):
-        row = ladder[f"ladder level-4 {other}"]
-        rows.append(["`level-4`", f"`{other}`", f"{row['games']:,}", share(row), interval(row["points"])])
-    match = _match("exploit-network.json")
-    seeds = json.loads((RESULTS / "exploit-network.json").read_text(encoding="utf-8"))["config"]["seeds"]
-    rows.append(
-        [
-            f"the best of {seeds} responses trained against it" if seeds > 1 else "a response trained against it",
-            "`network`",
-            f"{match['jobs']:,}",
-            share(match),
-            points(match),
-        ]
-    )
-    return "\n".join(table(["player", "against", "games", "games won", "points a hand"], rows))
+    rows = [[one, other, f"{match['jobs']:,}", share(match), points(match)] for one, other, match in played]
+    return table(["player", "against", "games", "games won", "points per hand"], rows)
 
 
-def readme() -> str:
-    """The README with the figures from the results files."""
-    text = README.read_text(encoding="utf-8")
-    for begin, end, words in ((BEGIN, END, summary()), (*HISTORIES, "\n".join(histories_table()))):
+def filled(path: Path, tables: dict[str, Callable[[], list[str]]]) -> str:
+    """A page with its tables between their marks, ``<!-- NAME -->`` and ``<!-- end of NAME -->``."""
+    text = path.read_text(encoding="utf-8")
+    for name, write in tables.items():
+        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
         before, _, rest = text.partition(begin)
-        _, _, after = rest.partition(end)
-        text = f"{before}{begin}{words}{end}{after}"
+        _, found, after = rest.partition(end)
+        if not found:
+            sys.exit(f"{path.name} lacks the marks of {name}")
+        text = "\n".join([f"{before}{begin}", *write(), f"{end}{after}"])
     return text
+
+
+def pages() -> dict[Path, str]:
+    """Every page that holds tables, as it should be."""
+    return {
+        README: filled(README, {"results": summary_table}),
+        PAGE: results(),
+        **{ROOT / "docs" / name: filled(ROOT / "docs" / name, tables) for name, tables in TABLES.items()},
+    }
 
 
 def write_picture(path: Path) -> None:
@@ -365,11 +359,11 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.picture:
         return write_picture(PICTURE)
-    for path, text in ((README, readme()), (PAGE, results())):
+    for path, text in pages().items():
         if not asked.check:
             write_text(path, text)
         elif path.read_text(encoding="utf-8") != text:
-            sys.exit(f"{path.name} does not say what the results files hold; python -m benchmarks.tables writes it")
+            sys.exit(f"{path.name} differs from the results files or the code; python -m benchmarks.tables writes it")
 
 
 if __name__ == "__main__":

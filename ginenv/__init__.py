@@ -11,35 +11,74 @@ from typing import TYPE_CHECKING, Any
 from gymnasium.envs.registration import register, registry
 
 if TYPE_CHECKING:
+    from ginenv.engine.actions import KNOCK, NUM_ACTIONS, PASS, STOCK, UPCARD, action_name, actions_of, parse_action
+    from ginenv.engine.cards import card_name, mask_of, parse_cards
+    from ginenv.engine.melds import deadwood
     from ginenv.engine.outcome import Outcome
     from ginenv.engine.rules import PRESETS, Rules, get_rules
+    from ginenv.engine.state import End
     from ginenv.envs.env import GameEnv, HandEnv
     from ginenv.envs.selfplay import SelfPlay, SelfPlayBatch
     from ginenv.envs.vector import GameVectorEnv, HandVectorEnv
+    from ginenv.envs.wrappers import MaskedObservation
     from ginenv.errors import GinError, IllegalActionError
     from ginenv.hands.hand import Hand, Match
-    from ginenv.tables.players import Player, make_player, player_names, register_player
-    from ginenv.view.encoding import encode_views
-    from ginenv.view.view import action_masks, make_views
+    from ginenv.hands.records import Record, format_record, parse_record, read_record
+    from ginenv.tables.players import (
+        BasePlayer,
+        Player,
+        close_players,
+        make_player,
+        player_names,
+        register_directory,
+        register_player,
+    )
+    from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE, OBSERVATION_VERSION, encode_views
+    from ginenv.view.view import VIEW, action_masks, make_views
 
 __version__ = "0.1.0"
 
 _MODULES = {
+    "engine.actions": ("KNOCK", "NUM_ACTIONS", "PASS", "STOCK", "UPCARD", "action_name", "actions_of", "parse_action"),
+    "engine.cards": ("card_name", "mask_of", "parse_cards"),
+    "engine.melds": ("deadwood",),
     "engine.outcome": ("Outcome",),
     "engine.rules": ("PRESETS", "Rules", "get_rules"),
+    "engine.state": ("End",),
     "envs.env": ("GameEnv", "HandEnv"),
     "envs.selfplay": ("SelfPlay", "SelfPlayBatch"),
     "envs.vector": ("GameVectorEnv", "HandVectorEnv"),
+    "envs.wrappers": ("MaskedObservation",),
     "errors": ("GinError", "IllegalActionError"),
     "hands.hand": ("Hand", "Match"),
-    "tables.players": ("Player", "make_player", "player_names", "register_player"),
-    "view.encoding": ("encode_views",),
-    "view.view": ("action_masks", "make_views"),
+    "hands.records": ("Record", "format_record", "parse_record", "read_record"),
+    "tables.players": (
+        "BasePlayer",
+        "Player",
+        "close_players",
+        "make_player",
+        "player_names",
+        "register_directory",
+        "register_player",
+    ),
+    "view.encoding": ("FLAT_SCALE", "OBSERVATION_SIZE", "OBSERVATION_VERSION", "encode_views"),
+    "view.view": ("VIEW", "action_masks", "make_views"),
 }
 _LAZY = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
+    "FLAT_SCALE",
+    "KNOCK",
+    "NUM_ACTIONS",
+    "OBSERVATION_SIZE",
+    "OBSERVATION_VERSION",
+    "PASS",
     "PRESETS",
+    "STOCK",
+    "UPCARD",
+    "VIEW",
+    "BasePlayer",
+    "End",
     "GameEnv",
     "GameVectorEnv",
     "GinError",
@@ -47,19 +86,33 @@ __all__ = [
     "HandEnv",
     "HandVectorEnv",
     "IllegalActionError",
+    "MaskedObservation",
     "Match",
     "Outcome",
     "Player",
+    "Record",
     "Rules",
     "SelfPlay",
     "SelfPlayBatch",
     "__version__",
     "action_masks",
+    "action_name",
+    "actions_of",
+    "card_name",
+    "close_players",
+    "deadwood",
     "encode_views",
+    "format_record",
     "get_rules",
     "make_player",
     "make_views",
+    "mask_of",
+    "parse_action",
+    "parse_cards",
+    "parse_record",
     "player_names",
+    "read_record",
+    "register_directory",
     "register_player",
 ]
 

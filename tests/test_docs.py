@@ -20,9 +20,10 @@ from typing import Any
 import pytest
 import yaml
 
+import ginenv
 from tests.support.pages import PAGES, ROOT, Block, blocks_of
 
-# What is shown and not run: directives of the site, and what programs print.
+# What is shown and not run.
 SHOWN = ("", "text", "bibtex")
 SLOW_PAGES = [page for page in PAGES if any(block.note == "slow" for block in blocks_of(page))]
 
@@ -60,9 +61,7 @@ def _run_block(page: Path, block: Block, place: Path, names: dict[str, Any]) -> 
     elif language == "toml":
         tomllib.loads(block.text)
     else:
-        assert language in SHOWN or language.startswith("{"), (
-            f"nothing runs a block in {language!r} (line {block.line})"
-        )
+        assert language in SHOWN, f"nothing runs a block in {language!r} (line {block.line})"
 
 
 def _run_page(page: Path, place: Path, monkeypatch: pytest.MonkeyPatch, with_slow: bool) -> None:
@@ -76,7 +75,7 @@ def _run_page(page: Path, place: Path, monkeypatch: pytest.MonkeyPatch, with_slo
             _run_block(page, block, place, names)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_pages_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _run_page(page, tmp_path, monkeypatch, with_slow=False)
 
@@ -102,7 +101,7 @@ def test_a_block_that_fails_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         _run_page(page, tmp_path, monkeypatch, with_slow=True)
 
 
-def test_the_pages_say_what_the_results_files_hold() -> None:
+def test_tables_of_pages_equal_results_files_and_code() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.tables", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -117,8 +116,8 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
         cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    for page in PAGES[1:]:
-        assert (tmp_path / f"{page.stem}.html").is_file()
+    for page in PAGES:
+        assert page.name == "README.md" or (tmp_path / f"{page.stem}.html").is_file()
 
 
 def test_mistakes_stand_under_their_own_headings() -> None:
@@ -159,3 +158,18 @@ def test_every_entry_of_the_log_has_a_line_in_its_index() -> None:
         for heading in re.findall(r"^## (\d{4}-.+)$", page.read_text(), re.M)
     ]
     assert entries and sorted(listed) == sorted(entries)
+
+
+def test_every_public_name_is_on_the_page_of_public_names() -> None:
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `(\w+)` \|", page, re.M)
+    assert sorted(listed) == sorted(ginenv.__all__)
+    assert all(hasattr(ginenv, name) for name in listed)
+
+
+@pytest.mark.parametrize("page", [*PAGES, *(ROOT / "docs" / "log").glob("*.md")], ids=lambda page: page.stem)
+def test_a_page_is_readable_without_building_the_site(page: Path) -> None:
+    text = re.sub(r"^```\w.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    assert re.findall(r"\{\{|```\{|:::|\{\w+(?::\w+)?\}`", text) == []
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+        assert (page.parent / target).exists(), target

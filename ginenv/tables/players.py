@@ -138,7 +138,7 @@ class PlayerSpec:
 
 
 # The group of entry points by which an installed package provides players: ``plain = "my_bots:Plain"``.
-ENTRY_POINTS = "ginenv.tables.players"
+ENTRY_POINTS = "ginenv.players"
 
 _NAMES: dict[str, _Entry] = {}
 _DIRECTORIES: dict[str, _Entry] = {}

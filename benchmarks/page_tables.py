@@ -1,0 +1,123 @@
+"""The tables that pages show from the code: rules, observations, ``info``, public names."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from types import ModuleType
+
+import ginenv
+from benchmarks.markdown import table
+from ginenv.engine.rule_texts import PRESET_TEXTS, RULE_TEXTS
+from ginenv.tables import info
+from ginenv.view.encoding import FACTS, FLAT_SCALE, PLANES
+
+# What values are; functions and classes say it in the first sentence of their docstrings.
+_VALUES = {
+    "FLAT_SCALE": 'What `observation="flat"` multiplies each byte by, `float32[520]`',
+    "KNOCK": "The first action that knocks: `KNOCK + card` knocks and discards that card",
+    "NUM_ACTIONS": "The number of actions, 107",
+    "OBSERVATION_SIZE": "The bytes of an observation, 520",
+    "OBSERVATION_VERSION": "The version of the layout of observations, which checkpoints hold",
+    "PASS": "The action that passes, or ends a lay-off",
+    "PRESETS": "The rules of every preset, by name",
+    "STOCK": "The action that draws from the stock",
+    "UPCARD": "The action that takes the upcard",
+    "VIEW": "The dtype of a view: everything that one seat may see",
+    "__version__": "The version",
+}
+_TOPICS = {
+    "envs": "Environments",
+    "tables": "Players",
+    "view": "Views and observations",
+    "hands": "Hands, games, records",
+    "engine": "Rules, cards, actions",
+    "errors": "Errors, version",
+}
+# Public modules of agents, and their public names.
+_AGENTS = {
+    "agents.arena": ("MatchSettings", "MatchResult", "play_match"),
+    "agents.analysis": ("Analyst", "deal_and_play", "read_hands"),
+    "agents.search": ("SearchConfig", "make_search"),
+    "agents.levels.level": ("Level", "LevelSettings", "load_level"),
+    "agents.levels.player": ("LevelPlayer",),
+    "agents.datasets.source": ("Played",),
+    "agents.datasets.store": ("write_games",),
+    "agents.datasets.load": ("Games",),
+    "agents.config": ("TrainConfig", "NetworkConfig", "load_config"),
+}
+
+
+def _about(module: ModuleType, name: str) -> str:
+    if name in _VALUES:
+        return _VALUES[name]
+    summary = (inspect.getdoc(getattr(module, name)) or "").split("\n\n")[0]
+    return " ".join(summary.replace("``", "`").removesuffix(".").split())
+
+
+def names_table() -> list[str]:
+    """The names of ``ginenv``, by topic."""
+    lines = []
+    folder_of = {name: module.split(".")[0] for module, names in ginenv._MODULES.items() for name in names}
+    for folder, topic in _TOPICS.items():
+        names = [name for name in ginenv.__all__ if folder_of.get(name, "errors") == folder]
+        lines += [f"### {topic}\n", *table(["name", ""], [[f"`{name}`", _about(ginenv, name)] for name in names])]
+    return lines
+
+
+def agents_table() -> list[str]:
+    """The public names of ``agents``."""
+    rows = [
+        [f"`{where}`", f"`{name}`", _about(importlib.import_module(where), name)]
+        for where, names in _AGENTS.items()
+        for name in names
+    ]
+    return table(["from", "import", ""], rows)
+
+
+def ids_table() -> list[str]:
+    """The environments that are registered."""
+    rows = [
+        [f"`{name}`", f'`gym.make("{name}", ...)`, `gym.make_vec("{name}", num_envs=64, ...)`', words]
+        for name, words in (("Gin/Hand-v0", "one hand"), ("Gin/Game-v0", "a game of hands, to the rules' `target`"))
+    ]
+    return table(["id", "made by", "an episode is"], rows)
+
+
+def planes_table() -> list[str]:
+    """The planes of an observation."""
+    return table(["plane", "cells that are 1"], [[str(n), words] for n, words in enumerate(PLANES)])
+
+
+def facts_table() -> list[str]:
+    """The small numbers of the last plane."""
+    first = len(PLANES) * 52
+    rows = [
+        [f"{n // 13}, {n % 13}", str(first + n), words, f"{FLAT_SCALE[first + n]:.4g}"]
+        for n, (words, _) in enumerate(FACTS)
+    ]
+    return table(["plane 9, cell", "flat, index", "what it holds", "flat: times"], rows)
+
+
+def info_text() -> list[str]:
+    """What ``info`` holds: the module's docstring after its title."""
+    return [*(inspect.getdoc(info) or "").replace("``", "`").split("\n\n", 2)[2].split("\n"), ""]
+
+
+def rules_table() -> list[str]:
+    """Every rule."""
+    return table(["rule", ""], [[f"`{name}`", words] for name, words in RULE_TEXTS.items()])
+
+
+def presets_table() -> list[str]:
+    """Every preset."""
+    return table(["preset", ""], [[f"`{name}`", words] for name, words in PRESET_TEXTS.items()])
+
+
+# By page of docs/ and mark.
+TABLES: dict[str, dict[str, Callable[[], list[str]]]] = {
+    "api.md": {"ids": ids_table, "names": names_table, "agents": agents_table},
+    "environment.md": {"planes": planes_table, "facts": facts_table, "info": info_text},
+    "rules.md": {"presets": presets_table, "rules": rules_table},
+}
