@@ -10,13 +10,14 @@ import importlib.metadata
 import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import numpy as np
 
 from agents.arena.statistics import GAME_RESULT, MAX_DEADWOOD, MAX_TURNS, PLAY_STATS
 from ginenv.engine.engine import NOBODY
-from ginenv.engine.rules import Rules
+from ginenv.engine.rules import PRESETS, Rules
 from ginenv.errors import GinError
 
 RESULTS_VERSION = 1
@@ -319,6 +320,36 @@ class MatchResult:
     def adjusted_share(self) -> Estimate | None:
         """Side 0's share of the games with luck subtracted; ``None`` where luck was not measured."""
         return None if self.luck is None else self._ratio(self.best_pair_scores, np.ones(self.pairs))
+
+    def summary(self) -> list[tuple[str, str, str]]:
+        """The result in rows for people: what, the figure, a remark."""
+        hands = f", {int(self.games['hands'].sum()):,} hands" if self.unit == "games" else ""
+        rules = next((name for name, preset in PRESETS.items() if preset == self.rules), self.rules.hash)
+        played = f"{self.pairs:,} mirrored pairs, rules {rules}, seed {self.seed}"
+        rows = [
+            ("played", f"{len(self.games):,} {self.unit}{hands}", played),
+            (f"{self.unit} won", self.share.text(percent=True), "draws count half"),
+        ]
+        if self.unit == "games":
+            rows.append(("hands won", self.hand_share.text(percent=True), "of those that somebody won"))
+        rows.append(("points per hand", self.points.text(), ""))
+        if self.adjusted_points is not None and self.adjusted_share is not None:
+            share = self.adjusted_share.text(percent=True)
+            rows.append((f"{self.unit} won, without luck", share, "luck with the stock subtracted"))
+            rows.append(("points per hand, without luck", self.adjusted_points.text(), ""))
+        if self.verdict:
+            rows.append(("verdict", self.verdict, ""))
+        return rows
+
+    def __repr__(self) -> str:
+        won = f"{self.share.text(percent=True)} of {len(self.games):,} {self.unit} won"
+        return f"<MatchResult {self.names[0]} against {self.names[1]}: {won}, {self.points.text()} points per hand>"
+
+    def _repr_html_(self) -> str:
+        """The table for notebooks."""
+        rows = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in self.summary()]
+        title = escape(" against ".join(self.names))
+        return f"<table><caption>{title}</caption><tr>{'</tr><tr>'.join(rows)}</tr></table>"
 
     def rates_of(self, side: int) -> dict[str, Any]:
         """How a side played, as rates."""

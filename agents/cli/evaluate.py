@@ -10,7 +10,7 @@ from pydantic import Field
 from rich.console import Console
 
 from agents.arena.configs import how_many, parse_rules
-from agents.arena.matches import MatchSettings, play_match
+from agents.arena.matches import MatchSettings, check_names, play_match
 from agents.arena.results import MatchResult
 from agents.arena.sequential import SequentialTest
 from agents.cli import INTERRUPTED
@@ -20,23 +20,28 @@ from agents.interrupts import held
 from agents.programs.player import BotLimits
 from agents.reports.terminal import (
     check_forfeits,
-    match_tables,
-    panel_table,
+    match_table,
+    opponents_table,
     plain_console,
+    play_tables,
     progress_bar,
     results_document,
 )
 from ginenv.errors import GinError
 
 PANEL = ("random", "easy", "simple", "formula")
+# What --against all stands for: all that ship and take no search of their own.
+ALL = (*PANEL, "camper", "knocker", "network", "level-1", "level-2", "level-3", "level-4")
 USUAL_GAMES = 2000
 
 
 class MatchConfig(Config):
-    """A match of two players, or of one against each of the panel.
+    """A match of two players, or of one against each of several.
 
     Attributes:
         players: names, checkpoint directories, or cmd:"PROGRAM ARGUMENTS" for a program that speaks the line protocol.
+        against: opponents of the only player, each in a match of its own; ``all`` for those that ship (random, easy, simple, formula, camper,
+            knocker, network, level-1 to level-4).
         rules: a preset, one with changes (``eaai,target=200``), or rules as JSON.
         games: number of games to play (rounded up to pairs); 2000 when neither games nor hands is given.
         hands: play this many single hands (rounded up to pairs) instead of games.
@@ -55,6 +60,7 @@ class MatchConfig(Config):
     """
 
     players: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="PLAYER [PLAYER]")]
+    against: tuple[str, ...] = ()
     rules: str = "eaai"
     games: int | None = Field(None, gt=0)
     hands: int | None = Field(None, gt=0)
@@ -72,6 +78,17 @@ class MatchConfig(Config):
     out: Path = Path("runs/evaluate.json")
 
     @property
+    def opponents(self) -> list[str]:
+        """The players that the first one meets."""
+        if self.against and len(self.players) != 1 or not 1 <= len(self.players) <= 2:
+            raise GinError(
+                f"{len(self.players)} players were named; name two, or one (it meets those after --against, or else {', '.join(PANEL)})"
+            )
+        if self.against == ("all",):
+            return [name for name in ALL if name != self.players[0]]
+        return list(self.players[1:] or self.against or PANEL)
+
+    @property
     def settings(self) -> MatchSettings:
         """The settings that all its matches share."""
         return MatchSettings(
@@ -87,16 +104,20 @@ class MatchConfig(Config):
         )
 
 
-def evaluate(config: MatchConfig) -> int | None:
-    """Plays two players against each other on mirrored deals, or one against the panel: random, easy, simple, formula.
+def evaluate(config: MatchConfig, details: bool = False) -> int | None:
+    """Plays two players against each other on mirrored deals, or one against several (random, easy, simple, formula, or --against).
 
     After Ctrl-C or SIGTERM, what was finished is written and shown, and the exit status is 130.
+
+    Args:
+        config: the matches.
+        details: also show how they play.
     """
-    if not 1 <= len(config.players) <= 2:
-        raise GinError(f"{len(config.players)} players were named; name one (it meets the panel) or two")
+    opponents = config.opponents
     asked = how_many(config.games, config.hands, USUAL_GAMES)
     pairs, settings = (asked + 1) // 2, config.settings
     check_writable(config.out)
+    check_names(*config.players, *opponents)
     console = plain_console()
     if asked % 2:
         console.print(
@@ -104,27 +125,31 @@ def evaluate(config: MatchConfig) -> int | None:
             highlight=False,
         )
     with held():
-        results, is_whole = _play(config, settings, pairs, console)
+        results, is_whole = _play(config, opponents, settings, pairs, console)
         try:
             with writing(config.out):
                 write_json(config.out, results_document(results))
+            more = "" if details else "; --details also shows how they play"
+            console.print(f"results: {config.out}{more}", markup=False, soft_wrap=True)
         finally:
             # If the disk is full, the figures shown here are all that is left.
-            for table in match_tables(results[0]) if len(config.players) == 2 else [panel_table(results)]:
+            is_one = len(opponents) == 1
+            for table in play_tables(results[0]) if is_one and details else []:
                 console.print(table)
-    console.print(f"results: {config.out}", markup=False, soft_wrap=True)
+            console.print(match_table(results[0]) if is_one else opponents_table(results, details))
     check_forfeits(results)
     return None if is_whole else INTERRUPTED
 
 
-def _play(config: MatchConfig, settings: MatchSettings, pairs: int, console: Console) -> tuple[list[MatchResult], bool]:
+def _play(
+    config: MatchConfig, others: list[str], settings: MatchSettings, pairs: int, console: Console
+) -> tuple[list[MatchResult], bool]:
     """Plays the matches; returns the results up to an interrupt, and whether they are all that was asked for.
 
     Raises:
         KeyboardInterrupt: if nothing was finished.
     """
-    first, *others = config.players
-    others = others or list(PANEL)
+    first = config.players[0]
     results: list[MatchResult] = []
     try:
         for other in others:

@@ -8,14 +8,26 @@ from agents.cli import INTERRUPTED
 from agents.files import check_writable, write_json, write_text, writing
 from agents.interrupts import held
 from agents.levels.bench.adaptation import AdaptationConfig, hands_to_play, level_of, parts_of, run
-from agents.reports.adaptation import adaptation_tables, report_adaptation
-from agents.reports.terminal import counted, match_tables, plain_console, progress_bar, results_document, this_command
+from agents.reports.adaptation import adaptation_table, adaptation_tables, report_adaptation
+from agents.reports.terminal import (
+    counted,
+    match_table,
+    plain_console,
+    play_tables,
+    progress_bar,
+    results_document,
+    this_command,
+)
 
 
-def exploit(config: ExploitConfig) -> int | None:
+def exploit(config: ExploitConfig, details: bool = False) -> int | None:
     """Trains best responses against a frozen player and prints how much the best of them wins; a better one may exist.
 
     After Ctrl-C or SIGTERM, what was measured, if anything, is written and shown, and the exit status is 130.
+
+    Args:
+        config: what is trained and measured.
+        details: also show the learning curves, and how both sides play.
     """
     from agents.training.exploit import exploit as train_and_measure
 
@@ -28,10 +40,11 @@ def exploit(config: ExploitConfig) -> int | None:
     document["gained"] = None if gained is None else gained.to_dict()
     with writing(config.out):
         write_json(config.out, document | results_document([result, *([began] if began else [])]))
-    for response in responses:
+    console.print(f"results: {config.out}", markup=False, soft_wrap=True)
+    for response in responses if details else []:
         curve = "  ".join(f"{done / 1e6:.2f}M {points:+.2f} ± {half:.2f}" for done, points, half in response.curve)
-        console.print(f"seed {response.seed}, points a hand on deals kept for choosing: {curve}", highlight=False)
-    for table in match_tables(result):
+        console.print(f"seed {response.seed}, points per hand on deals kept for choosing: {curve}", highlight=False)
+    for table in (*(play_tables(result) if details else []), match_table(result)):
         console.print(table)
     over = "" if gained is None else f", {gained.text()} more than the network that it began from, on the same deals"
     console.print(
@@ -40,15 +53,18 @@ def exploit(config: ExploitConfig) -> int | None:
         highlight=False,
         markup=False,
     )
-    console.print(f"results: {config.out}", markup=False, soft_wrap=True)
     # If one of the two matches was interrupted, the second is left out.
     return INTERRUPTED if began is None else None
 
 
-def adaptation(config: AdaptationConfig) -> None:
+def adaptation(config: AdaptationConfig, details: bool = False) -> None:
     """Measures what a level gains by learning from its opponents.
 
     After Ctrl-C or SIGTERM, what was played is kept, the same command continues with it, and the exit status is 130.
+
+    Args:
+        config: what is measured.
+        details: also show the gains against each opponent.
     """
     check_writable(config.out / "results.json")
     console = plain_console()
@@ -67,10 +83,7 @@ def adaptation(config: AdaptationConfig) -> None:
             write_json(config.out / "results.json", {"command": this_command(), **document})
             write_text(config.out / "report.html", report_adaptation(document, this_command()))
             parts.drop()
-        for table in adaptation_tables(document):
+        places = f"results: {config.out / 'results.json'}, report: {config.out / 'report.html'}"
+        console.print(places, markup=False, soft_wrap=True)
+        for table in (*(adaptation_tables(document) if details else []), adaptation_table(document)):
             console.print(table)
-        console.print(
-            f"results: {config.out / 'results.json'}, report: {config.out / 'report.html'}",
-            markup=False,
-            soft_wrap=True,
-        )

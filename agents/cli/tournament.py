@@ -23,7 +23,7 @@ from agents.reports.terminal import (
     fault_text,
     plain_console,
     progress_bar,
-    standings_table,
+    standings_tables,
     this_command,
 )
 from agents.reports.tournament import report
@@ -51,6 +51,7 @@ def _rank() -> tuple[int, int]:
 def tournament(
     config: Annotated[Path, Positional, arg(metavar="CONFIG.yaml")],
     changes: Annotated[list[str], Positional, arg(metavar="[KEY=VALUE ...]", help=_CHANGES)],
+    details: bool = False,
 ) -> int | None:
     """Plays the missing blocks of a tournament, everyone against everyone, and writes results and a report.
 
@@ -59,6 +60,7 @@ def tournament(
     Args:
         config: YAML file of the tournament.
         changes: see ``_CHANGES``.
+        details: also show how often each beats each other.
     """
     settings = load_config(config, changes, TournamentConfig)
     rank, world = _rank()
@@ -76,21 +78,22 @@ def tournament(
             return None if is_whole else INTERRUPTED
         if not standings.matches:
             raise KeyboardInterrupt
-        _publish(standings, settings.out, console)
+        _publish(standings, settings.out, console, details)
     return None if is_whole else INTERRUPTED
 
 
-def _publish(standings: Standings, out: Path, console: Console) -> None:
+def _publish(standings: Standings, out: Path, console: Console, details: bool) -> None:
     """Writes results and report, then shows them."""
     with writing(out):
         write_json(out / "results.json", {"command": this_command(), **standings.to_dict()})
         write_text(out / "report.html", report(standings, this_command()))
-    console.print(standings_table(standings))
+    console.print(f"results: {out / 'results.json'}, report: {out / 'report.html'}", markup=False, soft_wrap=True)
+    for table in standings_tables(standings)[0 if details else 1 :]:
+        console.print(table)
     for circle in standings.circles():
         console.print(f"warning: a circle: {' beats '.join([*circle, circle[0]])}", markup=False)
     for fault in standings.faults():
         console.print(f"fault: {fault_text(fault)}", markup=False, highlight=False)
     if standings.missing:
         console.print(f"not played yet: {counted(standings.missing, 'block')}; the same command continues")
-    console.print(f"results: {out / 'results.json'}, report: {out / 'report.html'}", markup=False, soft_wrap=True)
     check_forfeits(standings.matches.values())

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from agents.reports.charts import ACCENT, SOFT, drawing, svg_of_page
 from agents.reports.pages import page
+from agents.reports.terminal import new_table
 
 
 def _number(value: dict[str, Any]) -> str:
@@ -46,26 +47,33 @@ GAINS = {
 }
 
 
-def adaptation_tables(document: dict[str, Any]) -> list[Table]:
-    """The figures as tables for a terminal."""
+def adaptation_table(document: dict[str, Any]) -> Table:
+    """The mean gains as a table for a terminal."""
     windows = list(document["total_gain"])
-    headings = [f"hands {window.replace('_', '–')}" for window in windows]
-    means = Table("mean over the opponents", title=f"what {escape(document['level'])} gains by learning, points a hand")
-    table = Table("opponent", title="specific gain, points a hand")
-    table.add_column("frozen", justify="right")
-    for heading in headings:
-        means.add_column(heading, justify="right")
-        table.add_column(heading, justify="right")
-    for gain, words in GAINS.items():
-        means.add_row(f"{gain.replace('_', ' ')}: {words}", *(_number(document[gain][window]) for window in windows))
+    title = f"what {escape(document['level'])} gains by learning, points per hand (95 %)"
+    table = new_table(title, "hands", *(window.replace("_", "–") for window in windows))
+    for gain in GAINS:
+        values = (document[gain][window] for window in windows)
+        cells = (f"{one['mean']:+.2f} ± {(one['high'] - one['low']) / 2:.2f}" if one["low"] is not None else _number(one) for one in values)
+        table.add_row(gain.replace("_", " "), *cells)
+    table.caption = "\n".join(f"{gain.replace('_', ' ')}: {words}" for gain, words in GAINS.items())
+    table.caption_justify = "left"
+    return table
+
+
+def adaptation_tables(document: dict[str, Any]) -> list[Table]:
+    """The figures against each opponent as tables for a terminal."""
+    windows = list(document["total_gain"])
+    table = new_table(
+        "specific gain, points per hand", "opponent", "frozen", *(f"hands {window.replace('_', '–')}" for window in windows)
+    )
     for name, row in document["opponents"].items():
         cells = (_number(row["specific_gain"][window]) for window in windows)
         table.add_row(escape(name), _number(row["frozen"]), *cells)
-    harm = Table("opponent", title="opponents against which learning might do harm: total gain over all hands")
-    harm.add_column("gain", justify="right")
+    harm = new_table("opponents against which learning might do harm: total gain over all hands", "opponent", "gain")
     for name, value in document["no_harm"].items():
         harm.add_row(escape(name), _number(value))
-    return [means, table, harm]
+    return [table, harm]
 
 
 def report_adaptation(document: dict[str, Any], command: str) -> str:

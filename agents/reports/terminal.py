@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -19,7 +20,6 @@ from rich.table import Table
 from agents.arena.results import RESULTS_VERSION, MatchResult, versions
 from agents.arena.tournament import Standings
 from agents.reports.knocks import DEADWOOD, TURN_RANGES, knock_points
-from ginenv.engine.rules import PRESETS
 from ginenv.errors import GinError
 
 # How players play: heading, key in ``results.rates``, format.
@@ -105,47 +105,42 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def match_tables(result: MatchResult) -> list[Table]:
-    """The result of a match, and how both sides play."""
-    names = [escape(name) for name in result.names]
-    table = Table(title=f"{names[0]} against {names[1]}", title_justify="left", show_header=False)
-    table.add_column(style="bold")
-    table.add_column(justify="right")
-    table.add_column()
-    hands = int(result.games["hands"].sum())
-    what = f"{len(result.games):,} {result.unit}" + (f", {hands:,} hands" if result.unit == "games" else "")
-    rules = next((name for name, preset in PRESETS.items() if preset == result.rules), result.rules.hash)
-    table.add_row("played", what, f"{counted(result.pairs, 'mirrored deal')}, rules {rules}, seed {result.seed}")
-    table.add_row(f"{result.unit} won", result.share.text(percent=True), "draws count half")
-    if result.unit == "games":
-        table.add_row("hands won", result.hand_share.text(percent=True), "of those that somebody won")
-    table.add_row("points a hand", result.points.text(), "")
-    if result.adjusted_points is not None and result.adjusted_share is not None:
-        share = result.adjusted_share.text(percent=True)
-        table.add_row(f"{result.unit} won, without luck", share, "luck with the stock subtracted")
-        table.add_row("points a hand, without luck", result.adjusted_points.text(), "")
-    if result.verdict:
-        table.add_row("verdict", escape(result.verdict), "")
-    for name, forfeits in zip(names, result.games["forfeits"].sum(axis=0), strict=True):
+def new_table(title: str, *headings: str) -> Table:
+    """A table without frames: the first column to the left, the others to the right."""
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for number, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if number else "left", overflow="fold")
+    return table
+
+
+def match_table(result: MatchResult) -> Table:
+    """The result of a match."""
+    table = new_table(escape(" against ".join(result.names)), "", "", "")
+    table.show_header, table.columns[2].justify = False, "left"
+    for row in result.summary():
+        table.add_row(*(escape(cell) for cell in row))
+    for name, forfeits in zip(result.names, result.games["forfeits"].sum(axis=0), strict=True):
         if forfeits:
-            table.add_row("forfeited", counted(int(forfeits), "hand"), name)
+            table.add_row("forfeited", counted(int(forfeits), "hand"), escape(name))
     for fault in result.faults:
         table.add_row("fault", f"{fault['count']:,} ×", escape(fault_text(fault)))
-    play = Table("", title="how they play", title_justify="left")
-    for name in names:
-        play.add_column(name, justify="right")
+    return table
+
+
+def play_tables(result: MatchResult) -> list[Table]:
+    """How both sides of a match play."""
+    names = [escape(name) for name in result.names]
+    play = new_table("how they play", "", *names)
     sides = [rate_texts(result.rates_of(side)) for side in range(2)]
     for (label, _, _), *cells in zip(RATES, *sides, strict=True):
         play.add_row(label, *cells)
-    return [table, play, _knock_table(result, names)]
+    return [play, _knock_table(result, names)]
 
 
 def _knock_table(result: MatchResult, names: list[str]) -> Table:
     """Points of hands ended by a knock, by own turn and deadwood: they show why a player loses."""
-    table = Table("own turn", title="net points of a knock, and how many, by deadwood left", title_justify="left")
-    for name in names:
-        for low, high in DEADWOOD:
-            table.add_column(f"{name} {low}–{high}", justify="right")
+    headings = (f"{name} {low}–{high}" for name in names for low, high in DEADWOOD)
+    table = new_table("net points of a knock, and how many, by deadwood left", "own turn", *headings)
     sides = [knock_points(stats["ended"], stats["net_points"]) for stats in result.stats]
     for (first, last), *rows in zip(TURN_RANGES, *sides, strict=True):
         cells = [cell for row in rows for cell in row]
@@ -166,36 +161,35 @@ def check_forfeits(results: Iterable[MatchResult]) -> None:
         raise GinError(f"{hands:,} {'hand was' if hands == 1 else 'hands were'} forfeited; {fault_text(failed[0])}")
 
 
-def panel_table(results: list[MatchResult]) -> Table:
-    """One player against several."""
-    title = f"{escape(results[0].names[0])}, {counted(results[0].pairs, 'mirrored deal')} each"
-    table = Table("against", title=title, title_justify="left")
-    headings = ("hands drawn", "gin", "deadwood at a knock")
-    for heading in ("games won", "hands won", "points a hand", *headings):
-        table.add_column(heading, justify="right")
+def opponents_table(results: list[MatchResult], details: bool = False) -> Table:
+    """One player against several; with ``details`` also how it plays against each."""
+    more = ("hands drawn", "gin", "deadwood at a knock") if details else ()
+    title = f"{escape(results[0].names[0])}, {counted(results[0].pairs, 'mirrored pair')} each"
+    won = dict.fromkeys((f"{results[0].unit} won", *(("hands won",) if details else ()), "points per hand"))
+    table = new_table(title, "against", *won, *more)
     for result in results:
         texts = dict(zip((heading for heading, _, _ in RATES), rate_texts(result.rates_of(0)), strict=True))
-        won = (result.share.text(percent=True), result.hand_share.text(percent=True), result.points.text())
-        table.add_row(escape(result.names[1]), *won, *(texts[heading] for heading in headings))
+        figures = {what: figure for what, figure, _ in result.summary()}
+        table.add_row(escape(result.names[1]), *(figures.get(what, "") for what in won), *(texts[what] for what in more))
     faults = {fault_text(fault): None for result in results for fault in result.faults}
     table.caption, table.caption_justify = escape("\n".join(faults)) or None, "left"
     return table
 
 
-def standings_table(standings: Standings) -> Table:
-    """Ratings and cross-table, the strongest first."""
+def standings_tables(standings: Standings) -> list[Table]:
+    """Shares of games won against each other, and ratings; the strongest first."""
     order, names = standings.order, [escape(name) for name in standings.names]
-    table = Table("", title=escape(standings.config.title), title_justify="left")
-    for heading in ("rating", *(names[j] for j in order)):
-        table.add_column(heading, justify="right")
+    cross = new_table("percent won against", "", *(names[j] for j in order))
+    ratings = new_table(escape(standings.config.title), "", "rating")
     for i in order:
         rating, low, high = standings.ratings[i]
         cells = []
         for j in order:
             mean, half = standings.share(i, j)
             cells.append("" if i == j or mean != mean else f"{100 * mean:.1f} ± {100 * half:.1f}")
-        table.add_row(names[i], f"{rating:+.0f} ± {(high - low) / 2:.0f}", *cells)
-    return table
+        cross.add_row(names[i], *cells)
+        ratings.add_row(names[i], f"{rating:+.0f} ± {(high - low) / 2:.0f}")
+    return [cross, ratings]
 
 
 def this_command() -> str:
