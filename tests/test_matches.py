@@ -16,6 +16,7 @@ from agents.arena.matches import check_names
 from agents.arena.results import proportion
 from agents.arena.sequential import SequentialTest
 from agents.cli import BESIDE_MATCHES, INTERRUPTED
+from agents.cli.evaluate import PANEL, MatchConfig
 from agents.deal_streams import Domain, deal_keys, luck_words
 from agents.network.player import SHIPPED
 from agents.reports.knocks import knock_points
@@ -24,7 +25,7 @@ from ginenv.engine.engine import STATE, shuffle
 from ginenv.engine.jit import kernel
 from ginenv.engine.rules import PRESETS, get_rules
 from ginenv.errors import GinError, IllegalActionError
-from ginenv.tables.players import FORFEIT, BasePlayer, make_player
+from ginenv.tables.players import FORFEIT, BasePlayer, make_player, player_names
 
 
 class Wrapped(BasePlayer):
@@ -226,10 +227,41 @@ def test_the_program_prints_a_table_and_writes_what_repeats_it(monkeypatch, tmp_
     assert document["versions"]["ginenv"] and document["command"].startswith("python evaluate.py simple random")
 
 
-def test_one_player_meets_the_panel(monkeypatch, tmp_path, capsys):
-    run(monkeypatch, "simple", "--games", 4, "--out", tmp_path / "results.json")
-    printed = capsys.readouterr().out
-    assert all(name in printed for name in ("random", "easy", "formula"))
+@pytest.mark.parametrize("others", [(), ("camper", "simple", "level-1")])
+def test_one_player_meets_several_in_one_table(others, monkeypatch, tmp_path, capsys):
+    out = tmp_path / "results.json"
+    words = ["simple", "--games", 4, "--out", out, *(["--against", *others] if others else [])]
+    run(monkeypatch, *words)
+    short = capsys.readouterr().out
+    run(monkeypatch, *words, "--details")
+    assert "hands drawn" in capsys.readouterr().out and "hands drawn" not in short
+    met = [match["players"] for match in json.loads(out.read_text(encoding="utf-8"))["matches"]]
+    assert met == [["simple", other] for other in others or PANEL] and all(other in short for _, other in met)
+
+
+def test_all_opponents_are_those_that_ship():
+    opponents = MatchConfig(players=("camper",), against=("all",)).opponents
+    assert {*PANEL, "network", "level-4"} < {*opponents} <= {*player_names()} - {"camper"}
+    for wrong in ({"players": ("camper", "simple"), "against": ("easy",)}, {"players": ()}):
+        with pytest.raises(GinError, match=str(len(wrong["players"]))):
+            _ = MatchConfig(**wrong).opponents
+
+
+@pytest.mark.parametrize("players", [("simple", "formula"), ("simple",)])
+def test_a_result_fits_on_a_screen(players, monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+    run(monkeypatch, *players, "--games", 4, "--luck", "--out", "results.json")
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 24 and max(map(len, lines)) <= 80
+
+
+def test_a_result_has_a_short_repr_and_a_table_for_notebooks():
+    result = play_match("simple", "style:gin=1", pairs=3)
+    assert "simple" in repr(result) and result.share.text(percent=True) in repr(result) and len(repr(result)) < 200
+    assert result.points.text() in result._repr_html_()
+    result.names = ("<b>", "simple")
+    assert "<b>" not in result._repr_html_()
 
 
 def test_one_of_something_is_not_told_as_several(monkeypatch, tmp_path, capsys):

@@ -128,7 +128,7 @@ def test_a_name_with_brackets_is_printed_as_it_is() -> None:
     result = play_match(name, "random", pairs=1, unit="hands")
     out = io.StringIO()
     console = Console(file=out, width=200)
-    for table in (*terminal.match_tables(result), terminal.panel_table([result])):
+    for table in (*terminal.match_tables(result), *terminal.opponents_tables([result])):
         console.print(table)
     assert out.getvalue().count(name) >= 3
 

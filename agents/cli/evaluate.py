@@ -20,10 +20,10 @@ from agents.interrupts import held
 from agents.programs.player import BotLimits
 from agents.reports.terminal import (
     check_forfeits,
-    match_table,
-    opponents_table,
+    match_tables,
+    opponents_tables,
     plain_console,
-    play_tables,
+    print_result,
     progress_bar,
     results_document,
 )
@@ -40,8 +40,8 @@ class MatchConfig(Config):
 
     Attributes:
         players: names, checkpoint directories, or cmd:"PROGRAM ARGUMENTS" for a program that speaks the line protocol.
-        against: opponents of the only player, each in a match of its own; ``all`` for those that ship (random, easy, simple, formula, camper,
-            knocker, network, level-1 to level-4).
+        against: opponents of the only player, each in a match of its own; ``all`` for those that ship (random, easy, simple,
+            formula, camper, knocker, network, level-1 to level-4).
         rules: a preset, one with changes (``eaai,target=200``), or rules as JSON.
         games: number of games to play (rounded up to pairs); 2000 when neither games nor hands is given.
         hands: play this many single hands (rounded up to pairs) instead of games.
@@ -80,7 +80,7 @@ class MatchConfig(Config):
     @property
     def opponents(self) -> list[str]:
         """The players that the first one meets."""
-        if self.against and len(self.players) != 1 or not 1 <= len(self.players) <= 2:
+        if (self.against and len(self.players) != 1) or not 1 <= len(self.players) <= 2:
             raise GinError(
                 f"{len(self.players)} players were named; name two, or one (it meets those after --against, or else {', '.join(PANEL)})"
             )
@@ -133,10 +133,8 @@ def evaluate(config: MatchConfig, details: bool = False) -> int | None:
             console.print(f"results: {config.out}{more}", markup=False, soft_wrap=True)
         finally:
             # If the disk is full, the figures shown here are all that is left.
-            is_one = len(opponents) == 1
-            for table in play_tables(results[0]) if is_one and details else []:
-                console.print(table)
-            console.print(match_table(results[0]) if is_one else opponents_table(results, details))
+            tables = match_tables(results[0]) if len(opponents) == 1 else opponents_tables(results)
+            print_result(console, tables, details)
     check_forfeits(results)
     return None if is_whole else INTERRUPTED
 

@@ -8,12 +8,12 @@ from agents.cli import INTERRUPTED
 from agents.files import check_writable, write_json, write_text, writing
 from agents.interrupts import held
 from agents.levels.bench.adaptation import AdaptationConfig, hands_to_play, level_of, parts_of, run
-from agents.reports.adaptation import adaptation_table, adaptation_tables, report_adaptation
+from agents.reports.adaptation import adaptation_tables, report_adaptation
 from agents.reports.terminal import (
     counted,
-    match_table,
+    match_tables,
     plain_console,
-    play_tables,
+    print_result,
     progress_bar,
     results_document,
     this_command,
@@ -44,8 +44,7 @@ def exploit(config: ExploitConfig, details: bool = False) -> int | None:
     for response in responses if details else []:
         curve = "  ".join(f"{done / 1e6:.2f}M {points:+.2f} ± {half:.2f}" for done, points, half in response.curve)
         console.print(f"seed {response.seed}, points per hand on deals kept for choosing: {curve}", highlight=False)
-    for table in (*(play_tables(result) if details else []), match_table(result)):
-        console.print(table)
+    print_result(console, match_tables(result), details)
     over = "" if gained is None else f", {gained.text()} more than the network that it began from, on the same deals"
     console.print(
         f"the best of {counted(config.seeds, 'response')} trained with {config.budget:,} decisions wins "
@@ -85,5 +84,4 @@ def adaptation(config: AdaptationConfig, details: bool = False) -> None:
             parts.drop()
         places = f"results: {config.out / 'results.json'}, report: {config.out / 'report.html'}"
         console.print(places, markup=False, soft_wrap=True)
-        for table in (*(adaptation_tables(document) if details else []), adaptation_table(document)):
-            console.print(table)
+        print_result(console, adaptation_tables(document), details)

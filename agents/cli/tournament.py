@@ -22,6 +22,7 @@ from agents.reports.terminal import (
     counted,
     fault_text,
     plain_console,
+    print_result,
     progress_bar,
     standings_tables,
     this_command,
@@ -88,8 +89,7 @@ def _publish(standings: Standings, out: Path, console: Console, details: bool) -
         write_json(out / "results.json", {"command": this_command(), **standings.to_dict()})
         write_text(out / "report.html", report(standings, this_command()))
     console.print(f"results: {out / 'results.json'}, report: {out / 'report.html'}", markup=False, soft_wrap=True)
-    for table in standings_tables(standings)[0 if details else 1 :]:
-        console.print(table)
+    print_result(console, standings_tables(standings), details)
     for circle in standings.circles():
         console.print(f"warning: a circle: {' beats '.join([*circle, circle[0]])}", markup=False)
     for fault in standings.faults():

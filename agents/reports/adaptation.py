@@ -21,6 +21,10 @@ def _number(value: dict[str, Any]) -> str:
     return f"{value['mean']:+.2f} ({value['low']:+.2f} to {value['high']:+.2f})"
 
 
+def _short(value: dict[str, Any]) -> str:
+    return "–" if value["low"] is None else f"{value['mean']:+.2f} ± {(value['high'] - value['low']) / 2:.2f}"
+
+
 def _curve(gains: list[float], hands: int) -> Markup:
     """The mean gain by hand, as a line."""
     width = hands / len(gains)
@@ -47,33 +51,21 @@ GAINS = {
 }
 
 
-def adaptation_table(document: dict[str, Any]) -> Table:
-    """The mean gains as a table for a terminal."""
-    windows = list(document["total_gain"])
-    title = f"what {escape(document['level'])} gains by learning, points per hand (95 %)"
-    table = new_table(title, "hands", *(window.replace("_", "–") for window in windows))
-    for gain in GAINS:
-        values = (document[gain][window] for window in windows)
-        cells = (f"{one['mean']:+.2f} ± {(one['high'] - one['low']) / 2:.2f}" if one["low"] is not None else _number(one) for one in values)
-        table.add_row(gain.replace("_", " "), *cells)
-    table.caption = "\n".join(f"{gain.replace('_', ' ')}: {words}" for gain, words in GAINS.items())
-    table.caption_justify = "left"
-    return table
-
-
 def adaptation_tables(document: dict[str, Any]) -> list[Table]:
-    """The figures against each opponent as tables for a terminal."""
+    """The figures against each opponent, and their means, as tables for a terminal."""
     windows = list(document["total_gain"])
-    table = new_table(
-        "specific gain, points per hand", "opponent", "frozen", *(f"hands {window.replace('_', '–')}" for window in windows)
-    )
+    headings = [f"hands {window.replace('_', '–')}" for window in windows]
+    table = new_table("specific gain, points per hand", "opponent", "frozen", *headings)
     for name, row in document["opponents"].items():
         cells = (_number(row["specific_gain"][window]) for window in windows)
         table.add_row(escape(name), _number(row["frozen"]), *cells)
     harm = new_table("opponents against which learning might do harm: total gain over all hands", "opponent", "gain")
     for name, value in document["no_harm"].items():
         harm.add_row(escape(name), _number(value))
-    return [table, harm]
+    means = new_table(f"what {escape(document['level'])} gains by learning, points per hand (95 %)", "", *headings)
+    for gain, words in GAINS.items():
+        means.add_row(f"{gain.replace('_', ' ')}: {words}", *(_short(document[gain][window]) for window in windows))
+    return [table, harm, means]
 
 
 def report_adaptation(document: dict[str, Any], command: str) -> str:

@@ -113,8 +113,8 @@ def new_table(title: str, *headings: str) -> Table:
     return table
 
 
-def match_table(result: MatchResult) -> Table:
-    """The result of a match."""
+def match_tables(result: MatchResult) -> list[Table]:
+    """How both sides of a match play, and its result."""
     table = new_table(escape(" against ".join(result.names)), "", "", "")
     table.show_header, table.columns[2].justify = False, "left"
     for row in result.summary():
@@ -124,17 +124,12 @@ def match_table(result: MatchResult) -> Table:
             table.add_row("forfeited", counted(int(forfeits), "hand"), escape(name))
     for fault in result.faults:
         table.add_row("fault", f"{fault['count']:,} ×", escape(fault_text(fault)))
-    return table
-
-
-def play_tables(result: MatchResult) -> list[Table]:
-    """How both sides of a match play."""
     names = [escape(name) for name in result.names]
     play = new_table("how they play", "", *names)
     sides = [rate_texts(result.rates_of(side)) for side in range(2)]
     for (label, _, _), *cells in zip(RATES, *sides, strict=True):
         play.add_row(label, *cells)
-    return [play, _knock_table(result, names)]
+    return [play, _knock_table(result, names), table]
 
 
 def _knock_table(result: MatchResult, names: list[str]) -> Table:
@@ -153,6 +148,12 @@ def fault_text(fault: dict[str, Any]) -> str:
     return f"{fault['player']}: {fault['kind']}, first: {fault['first']}"
 
 
+def print_result(console: Console, tables: list[Table], details: bool) -> None:
+    """Prints the last table, which is the result; the others before it where details are wanted."""
+    for table in tables if details else tables[-1:]:
+        console.print(table)
+
+
 def check_forfeits(results: Iterable[MatchResult]) -> None:
     """Raises if hands of the matches were forfeited: their figures say little about how the players play."""
     results = list(results)
@@ -161,23 +162,24 @@ def check_forfeits(results: Iterable[MatchResult]) -> None:
         raise GinError(f"{hands:,} {'hand was' if hands == 1 else 'hands were'} forfeited; {fault_text(failed[0])}")
 
 
-def opponents_table(results: list[MatchResult], details: bool = False) -> Table:
-    """One player against several; with ``details`` also how it plays against each."""
-    more = ("hands drawn", "gin", "deadwood at a knock") if details else ()
+def opponents_tables(results: list[MatchResult]) -> list[Table]:
+    """How a player plays against several, and its results."""
+    headings = ("hands drawn", "gin", "deadwood at a knock")
+    play = new_table("how it plays", "against", "hands won", *headings)
     title = f"{escape(results[0].names[0])}, {counted(results[0].pairs, 'mirrored pair')} each"
-    won = dict.fromkeys((f"{results[0].unit} won", *(("hands won",) if details else ()), "points per hand"))
-    table = new_table(title, "against", *won, *more)
+    won = new_table(title, "against", f"{results[0].unit} won", "points per hand")
     for result in results:
-        texts = dict(zip((heading for heading, _, _ in RATES), rate_texts(result.rates_of(0)), strict=True))
-        figures = {what: figure for what, figure, _ in result.summary()}
-        table.add_row(escape(result.names[1]), *(figures.get(what, "") for what in won), *(texts[what] for what in more))
+        name, rates = escape(result.names[1]), result.rates_of(0)
+        texts = dict(zip((heading for heading, _, _ in RATES), rate_texts(rates), strict=True))
+        play.add_row(name, result.hand_share.text(percent=True), *(texts[heading] for heading in headings))
+        won.add_row(name, result.share.text(percent=True), result.points.text())
     faults = {fault_text(fault): None for result in results for fault in result.faults}
-    table.caption, table.caption_justify = escape("\n".join(faults)) or None, "left"
-    return table
+    won.caption, won.caption_justify = escape("\n".join(faults)) or None, "left"
+    return [play, won]
 
 
 def standings_tables(standings: Standings) -> list[Table]:
-    """Shares of games won against each other, and ratings; the strongest first."""
+    """Shares of games won against each other, and the ratings; the strongest first."""
     order, names = standings.order, [escape(name) for name in standings.names]
     cross = new_table("percent won against", "", *(names[j] for j in order))
     ratings = new_table(escape(standings.config.title), "", "rating")
