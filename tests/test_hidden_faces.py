@@ -86,7 +86,8 @@ def deal_anew(table: Any, seat: int, rng: np.random.Generator) -> bool:
 def put_back(table: Any, original: Any) -> None:
     """Makes a table the same as another one."""
     mine, other = table.game._tables, original.game._tables
-    mine._batch.states[:], mine._batch.tables[:] = other._batch.states, other._batch.tables
+    for name in ("states", "tables", "episodes"):
+        getattr(mine._batch, name)[:] = getattr(other._batch, name)
     mine._rows[:], mine._masks[:] = other._rows, other._masks
 
 

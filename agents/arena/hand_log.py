@@ -14,7 +14,7 @@ from agents.arena.lockstep import Lockstep, Observer, mirrored_jobs
 from agents.arena.statistics import Statistics
 from agents.deal_streams import Domain
 from ginenv.engine.rules import Rules
-from ginenv.tables.lockstep_kernels import HAND
+from ginenv.tables.kernels import HAND
 from ginenv.tables.players import Player
 
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from agents.deal_streams import Domain, deal_keys, luck_words
 from ginenv.engine.rules import Rules
-from ginenv.tables.lockstep import Tables
-from ginenv.tables.lockstep_kernels import TABLE
+from ginenv.tables.kernels import TABLE
 from ginenv.tables.players import Player, ask_player
+from ginenv.tables.tables import Tables
 
 # Games in play at first; their number doubles after a tick that took less than this long.
 _FIRST_TABLES = 64

@@ -33,7 +33,7 @@ from agents.programs.player import BotLimits, OutsidePlayer
 from agents.programs.process import adopt_orphans, split_command
 from ginenv.engine.rules import Rules, get_rules
 from ginenv.errors import GinError, check_choice, check_whole
-from ginenv.tables.lockstep_kernels import GAME, HAND
+from ginenv.tables.kernels import GAME, HAND
 from ginenv.tables.players import Player, directory_name, make_player, parse_player
 
 Progress = Callable[[int], None]

@@ -14,7 +14,7 @@ import numpy as np
 from agents.arena.lockstep import Lockstep, Observer, make_jobs
 from agents.deal_streams import Domain, deal_keys, luck_words
 from ginenv.engine.rules import Rules, get_rules
-from ginenv.tables.lockstep_kernels import SERIES
+from ginenv.tables.kernels import SERIES
 from ginenv.tables.players import Player
 
 # Called with the player's final views, the series, and the numbers of the hands that ended.

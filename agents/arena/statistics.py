@@ -11,7 +11,7 @@ from ginenv.engine.actions import KNOCK, PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD
 from ginenv.engine.engine import NOBODY, End
 from ginenv.engine.jit import kernel, popcount
 from ginenv.engine.melds import deadwood
-from ginenv.tables.lockstep_kernels import GAME
+from ginenv.tables.kernels import GAME
 
 MAX_TURNS = 16
 MAX_DEADWOOD = 11

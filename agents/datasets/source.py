@@ -17,7 +17,7 @@ from ginenv.engine.engine import NOBODY, STATE
 from ginenv.errors import GinError
 from ginenv.hands.records import Record, read_record
 from ginenv.hands.text import parse_position
-from ginenv.tables.lockstep_kernels import GAME, HAND
+from ginenv.tables.kernels import GAME, HAND
 from ginenv.tables.players import close_players
 
 # Jobs played together, which make one row group; a game has about ten hands, a hand about thirty decisions.

@@ -29,9 +29,9 @@ from ginenv.engine.game import score_hand
 from ginenv.engine.jit import ctz, kernel, mix, popcount, record_copy
 from ginenv.engine.melds import deadwood
 from ginenv.engine.rules import get_rules
-from ginenv.tables.lockstep import Tables
-from ginenv.tables.lockstep_kernels import CALLER, HAND_OVER, IDLE, TABLE, begin
+from ginenv.tables.kernels import CALLER, HAND_OVER, IDLE, TABLE, begin
 from ginenv.tables.players import Player
+from ginenv.tables.tables import Tables
 from ginenv.view.encoding import OBSERVATION_SIZE
 from ginenv.view.view import VIEW
 

@@ -20,7 +20,7 @@ from agents.opponent_model.posterior import PRIOR
 from ginenv.bots.heuristics import StylePlayer
 from ginenv.bots.population import draw_styles
 from ginenv.engine.rules import get_rules
-from ginenv.tables.lockstep_kernels import SERIES
+from ginenv.tables.kernels import SERIES
 from ginenv.tables.players import make_player
 
 # Series of a style that are played at the same time.

@@ -19,9 +19,9 @@ from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.engine.rules import Rules
 from ginenv.errors import IllegalActionError, check_choice, must_be
 from ginenv.hands.hand import Hand
+from ginenv.tables.episodes import Episodes, TableOptions, check_arguments
 from ginenv.tables.info import info_of
 from ginenv.tables.players import Player, close_players
-from ginenv.tables.tables import TableBatch, TableOptions, check_arguments
 from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
 
 OBSERVATIONS = ("planes", "flat")
@@ -82,9 +82,7 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
         self._flat = observation == "flat"
         check_arguments(self, options)
         options.setdefault("reward", self._reward)
-        self._batch = TableBatch(
-            1, rules=rules, opponents=[opponent], is_game=self._is_game, same_step=False, **options
-        )
+        self._batch = Episodes(1, rules=rules, opponents=[opponent], is_game=self._is_game, same_step=False, **options)
         self._ready = False
         self._mask = np.ones(NUM_ACTIONS, np.int8)
 

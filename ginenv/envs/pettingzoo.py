@@ -26,8 +26,8 @@ from ginenv.engine.rules import Rules
 from ginenv.envs.env import METADATA, RENDER_MODES
 from ginenv.envs.selfplay import SelfPlay
 from ginenv.errors import check_choice
-from ginenv.tables.kernels import ILLEGAL_REWARD
-from ginenv.tables.tables import RESET_OPTIONS
+from ginenv.tables.episode_kernels import ILLEGAL_REWARD
+from ginenv.tables.episodes import RESET_OPTIONS
 from ginenv.view.encoding import PLANES_SHAPE
 
 try:

@@ -25,7 +25,7 @@ from gymnasium.utils import seeding
 from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.engine.rules import Rules
 from ginenv.errors import check_choice
-from ginenv.tables.tables import TableBatch
+from ginenv.tables.episodes import Episodes
 from ginenv.view.encoding import OBSERVATION_SIZE, PLANES_SHAPE, encode_views
 from ginenv.view.view import action_masks, make_views
 
@@ -55,7 +55,7 @@ class SelfPlayBatch:
     ) -> None:
         is_game = check_choice("episode", episode, EPISODES) == 1
         self.num_envs = num_envs
-        self._batch = TableBatch(
+        self._batch = Episodes(
             num_envs,
             rules=rules,
             opponents=None,
@@ -76,7 +76,7 @@ class SelfPlayBatch:
     def seats(self) -> np.ndarray:
         """The seat that is to move at each table: ``uint8[n]``."""
         self._batch.check_begun()
-        return self._batch.tables["seat"].copy()
+        return self._batch.seats.copy()
 
     @property
     def observations(self) -> np.ndarray:

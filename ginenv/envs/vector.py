@@ -22,9 +22,9 @@ from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.engine.rules import Rules
 from ginenv.envs.env import METADATA, RENDER_MODES, observation_space
 from ginenv.errors import GinError, check_choice, check_whole, must_be
+from ginenv.tables.episodes import Episodes, TableOptions, check_arguments
 from ginenv.tables.info import Reporter
 from ginenv.tables.players import Player, close_players
-from ginenv.tables.tables import TableBatch, TableOptions, check_arguments
 from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
 
 _MODES = {
@@ -115,9 +115,9 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._same_step, self._is_disabled = mode == AutoresetMode.SAME_STEP, mode == AutoresetMode.DISABLED
         check_arguments(self, options)
         options.setdefault("reward", self._reward)
-        # None is not a valid opponent, as in the single environment; TableBatch would take it for self-play.
+        # None is not a valid opponent, as in the single environment; Episodes would take it for self-play.
         opponents = [opponent] if opponent is None else opponent
-        self._batch = TableBatch(
+        self._batch = Episodes(
             num_envs, rules=rules, opponents=opponents, is_game=self._is_game, same_step=self._same_step, **options
         )
         self._reporter = Reporter(num_envs, self._is_game)

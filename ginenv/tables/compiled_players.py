@@ -19,6 +19,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from ginenv.tables.players import BasePlayer, Player
 from ginenv.view.view import VIEW
 
 # How compiled loops find their players.
@@ -28,7 +29,7 @@ PLAYER = np.dtype(
         ("options", np.int64),  # address of the first options record
         ("count", np.int64),  # how many options records there are
         ("size", np.int64),  # bytes of one
-        ("seed", np.uint64),
+        ("seed", np.uint64),  # 0; act gives the same actions after reset(0)
         ("forfeit", np.int32),  # what the other seat scores where this player fails to answer; -1 if it may not fail
         ("listens", np.uint8),  # 1 when the player observes the hands that ended
     ],
@@ -36,18 +37,15 @@ PLAYER = np.dtype(
 )
 
 
-def write_player(player: Any, seed: int, listens: bool, record: np.void) -> object:
-    """Writes a player (``ginenv.tables.players.Player``) into a ``PLAYER`` record.
-
-    Returns:
-        The objects that must stay alive as long as the record is used, since addresses in it point to them.
-    """
-    record["seed"] = seed
-    record["listens"] = listens
+def describe_player(player: Player) -> tuple[np.void, object]:
+    """The ``PLAYER`` record of a player, and the objects that must stay alive while it is used, since addresses in it point to them."""
+    record = np.zeros(1, PLAYER)[0]
+    record["forfeit"] = -1
+    observes = getattr(type(player), "observe_hands", None) is not BasePlayer.observe_hands
+    record["listens"] = observes or hasattr(player, "forget")
     compiled = getattr(player, "compiled", None)
-    record["decide"] = 0
     if compiled is None:
-        return player
+        return record, player
     decide, options = compiled
     signature = (numba.from_dtype(VIEW), numba.from_dtype(options.dtype), types.uint64)
     decide.compile(signature)
@@ -56,7 +54,7 @@ def write_player(player: Any, seed: int, listens: bool, record: np.void) -> obje
     record["options"] = options.ctypes.data
     record["count"] = len(options)
     record["size"] = options.dtype.itemsize
-    return player, compiled, result
+    return record, (player, compiled, result)
 
 
 @intrinsic

@@ -1,6 +1,6 @@
 """The ``info`` of the environments: plain values for one table, arrays with ``_key`` masks for a batch.
 
-Both are made from the same records (``table_kernels.INFO``). The batch has the form that Gymnasium gives to the infos of single
+Both are made from the same records (``ginenv.tables.episode_kernels.INFO``). The batch has the form that Gymnasium gives to the infos of single
 environments.
 
 | key | meaning |
@@ -30,9 +30,8 @@ import numpy as np
 
 from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.engine.jit import kernel, record_copy
-from ginenv.tables.kernels import INFO, copy_info
-from ginenv.tables.tables import TableBatch
-from ginenv.view.encoding import OBSERVATION_SIZE, ROW, row_of
+from ginenv.tables.episode_kernels import FINAL, INFO, copy_info
+from ginenv.tables.episodes import Episodes
 
 # The numbers that _fill_facts writes, in order: those of the hand and those of the game.
 _OUTCOME = ("end", "points", "won", "knocker", "deadwood", "opponent_deadwood", "length")
@@ -51,8 +50,7 @@ _BRIEF = np.dtype(
     ],
     align=True,
 )
-_copy_final = record_copy(INFO, "seat", INFO, "seat", "skipped_totals")
-_copy_row = record_copy(ROW, "cells", ROW, "cells", "cells")
+_copy_final = record_copy(FINAL, "seat", FINAL, "seat", "cells")
 
 
 @kernel
@@ -81,11 +79,10 @@ def _note_ended(tables, notes, records):
 
 
 @kernel
-def _keep(finals, final_rows, ended, kept, rows):
-    """Copies the final records and observations of some tables."""
+def _keep(finals, ended, kept):
+    """Copies what was kept of the episodes that ended at some tables."""
     for k in range(ended.shape[0]):
         _copy_final(kept[k], finals[ended[k]])
-        _copy_row(row_of(rows, k), row_of(final_rows, ended[k]))
 
 
 @kernel
@@ -135,18 +132,18 @@ def _facts_of(records: np.ndarray, closed: np.ndarray, is_game: bool) -> np.ndar
     return facts
 
 
-def info_of(tables: TableBatch, mask: np.ndarray) -> dict[str, Any]:
+def info_of(tables: Episodes, mask: np.ndarray) -> dict[str, Any]:
     """The ``info`` of the first table."""
     info: dict[str, Any] = {
         "action_mask": mask,
         "seat": tables.seats[0].astype(np.int64),
         "illegal_action": np.array(tables.illegal[0] > 0),
     }
-    record = tables.tables[0]
+    record = tables.episodes[0]
     for name in (*_SKIPPED, *(("score", *_SKIPPED_GAMES) if tables.is_game else ())):
         info[name] = record[name].astype(np.int64)
     if tables.closed[0]:
-        numbers = _facts_of(tables.tables, np.ones(1, bool), tables.is_game)[:, 0].tolist()
+        numbers = _facts_of(tables.episodes, np.ones(1, bool), tables.is_game)[:, 0].tolist()
         info["outcome"] = dict(zip(_OUTCOME, numbers, strict=False))
         if tables.is_game and record["finished"] and not record["illegal"]:
             info["game"] = dict(zip(_GAME, numbers[len(_OUTCOME) :], strict=False))
@@ -242,7 +239,7 @@ class Reporter:
         self._everywhere.flags.writeable = False
 
     def report(
-        self, batch: TableBatch, masks: np.ndarray, ended: np.ndarray, observe: Callable[[np.ndarray], np.ndarray]
+        self, batch: Episodes, masks: np.ndarray, ended: np.ndarray, observe: Callable[[np.ndarray], np.ndarray]
     ) -> LazyInfo:
         """The ``info`` of a step, in the form of Gymnasium's vector environments; later steps do not change it.
 
@@ -254,12 +251,12 @@ class Reporter:
         """
         # Copies of what the next step overwrites.
         notes = np.empty(self._count, _BRIEF)
-        told = np.empty(_note(batch.tables, notes), INFO)
+        told = np.empty(_note(batch.episodes, notes), INFO)
         if len(told):
-            _note_ended(batch.tables, notes, told)
-        finals, rows = np.empty(len(ended), INFO), np.empty((len(ended), OBSERVATION_SIZE), np.uint8)
+            _note_ended(batch.episodes, notes, told)
+        finals = np.empty(len(ended), FINAL)
         if len(ended):
-            _keep(batch.finals, batch.final_rows, ended, finals, rows)
+            _keep(batch.finals, ended, finals)
 
         def make() -> dict[str, Any]:
             records = np.zeros(self._count, INFO)
@@ -267,7 +264,7 @@ class Reporter:
                 records[name] = notes[name]
             records[notes["ended"] > 0] = told
             infos = self._info(records, masks)
-            return infos | self._final(finals, observe(rows), ended) if len(ended) else infos
+            return infos | self._final(finals, observe(finals["cells"]), ended) if len(ended) else infos
 
         names = _ALWAYS | _IN_GAMES if self._is_game else _ALWAYS
         if told["closed"].any():
@@ -278,12 +275,12 @@ class Reporter:
             names |= _OF_FINALS
         return LazyInfo({"action_mask": masks, "_action_mask": self._everywhere}, names, make)
 
-    def report_some(self, batch: TableBatch, masks: np.ndarray, slots: np.ndarray) -> dict[str, Any]:
+    def report_some(self, batch: Episodes, masks: np.ndarray, slots: np.ndarray) -> dict[str, Any]:
         """The ``info`` of some tables (``slots``) alone; nothing for the others."""
         records, marked = np.zeros(self._count, INFO), np.zeros_like(masks)
         marked[slots] = masks[slots]
         for name in INFO.names or ():
-            records[name][slots] = batch.tables[name][slots]
+            records[name][slots] = batch.episodes[name][slots]
         return self._info(records, marked, slots)
 
     def _final(self, finals: np.ndarray, observations: np.ndarray, ended: np.ndarray) -> dict[str, Any]:
@@ -292,7 +289,7 @@ class Reporter:
         where = np.zeros(count, bool)
         where[ended] = True
         records = np.zeros(count, INFO)
-        records[ended] = finals
+        records[ended] = finals[list(INFO.names or ())]
         final_obs = np.empty(count, object)
         for slot, observation in zip(ended.tolist(), observations, strict=True):
             final_obs[slot] = observation

@@ -1,422 +1,131 @@
-"""A batch of tables with their opponents: what the single, the vector and the self-play environments have in common.
+"""Many gin tables in lock-step: the one loop around the engine, under environments, matches, series and training.
 
-The compiled part is in ``ginenv.tables.kernels``. This module holds the checks, the opponents that only Python
-can call, and the options of ``reset``.
+    tables = Tables(2, players=[make_player("simple"), None])
+
+A seat is either a player's or the caller's. Compiled players (``ginenv.tables.compiled_players``) move inside compiled
+code; all tables that wait for another player are asked about in one call.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
-from gymnasium.error import ResetNeeded
 
 from ginenv.engine.actions import illegal_action
-from ginenv.engine.cards import check_deck
-from ginenv.engine.engine import STATE, deal
-from ginenv.engine.game import set_keys
-from ginenv.engine.rules import Rules, get_rules
-from ginenv.errors import (
-    GinError,
-    IllegalActionError,
-    UnknownNameError,
-    check_choice,
-    did_you_mean,
-    must_be,
-    unknown_name,
-)
-from ginenv.tables.compiled_players import PLAYER, write_player
+from ginenv.engine.engine import STATE
+from ginenv.errors import IllegalActionError
+from ginenv.tables.compiled_players import PLAYER, describe_player
 from ginenv.tables.kernels import (
-    ASK,
-    BOTH,
-    ENDLESS,
-    FAULT,
-    GAME_REWARDS,
-    HAND_REWARDS,
-    ILLEGAL_REWARD,
-    INFO,
-    MOST_REDEALS,
-    SEATS,
+    CALLER,
+    IDLE,
     TABLE,
-    TELL,
-    answer,
-    begin,
+    begin_all,
+    close_all,
+    collect_ended,
     collect_waiting,
-    first_illegal,
-    play,
+    final_views,
+    play_all,
 )
-from ginenv.tables.players import BasePlayer, Player, ask_player, make_player
-from ginenv.view.encoding import OBSERVATION_SIZE
-from ginenv.view.view import VIEW, make_views
-
-ON_ILLEGAL = ("terminate", "raise")
-MEMORY = ("env", "profile")
-RESET_OPTIONS = ("deal", "starter", "dealer", "seat")
+from ginenv.tables.players import Player
+from ginenv.view.view import VIEW
 
 
-class TableOptions(TypedDict, total=False):
-    """Arguments that the single and the vector environments have in common; see ``ginenv.envs.env.TableEnv``."""
+class Tables:
+    """Gin tables in lock-step.
 
-    seat: int | str
-    reward: str
-    on_illegal: str
-    opponent_memory: str
-
-
-def check_arguments(environment: object, given: Mapping[str, object]) -> None:
-    """Raises ``TypeError``, as Python does, for an argument that an environment does not have."""
-    own = inspect.signature(type(environment).__init__).parameters
-    known = (*(name for name in own if name not in ("self", "options")), *TableOptions.__annotations__)
-    for name in given:
-        if name not in known:
-            # Libraries recognize an argument that is not taken by these words of Python's own.
-            words = f"{type(environment).__name__}.__init__() got an unexpected keyword argument {name!r}"
-            raise TypeError(f"{words}{did_you_mean(name, known)}; known: {', '.join(known)}")
-
-
-class TableBatch:
-    """A batch of tables, their opponents, and everything that the environments share.
+    Whoever uses them fills the fields ``player``, ``key``, ``luck`` (and others, as needed) of a ``TABLE`` record and the ``rules`` of its
+    ``STATE``, calls ``begin``, and then alternates between ``play`` and ``close``.
 
     Args:
         num_tables: number of tables.
-        rules: a preset name, ``Rules``, or a dictionary of rules.
-        opponents: a name, a path, a ``Player``, or a list of these, of which table ``i`` gets item ``i % len``; ``None`` if
-            the learner plays both seats.
-        is_game: whether an episode is a game rather than a hand.
-        same_step: whether the next episode begins in the step that ends one.
-        reward: a name in ``HAND_REWARDS`` or ``GAME_REWARDS``.
-        seat: as for ``ginenv.envs.env.TableEnv``; without opponents, the learner always has the seat to move.
-        on_illegal: as for ``ginenv.envs.env.TableEnv``.
-        opponent_memory: as for ``ginenv.envs.env.TableEnv``.
+        players: the players, which a table's record names by their place in this list.
+        compiled: whether compiled players move inside compiled code, unseen; otherwise they are asked like others.
+
+    Attributes:
+        states: ``STATE[n]``.
+        tables: ``TABLE[n]``.
+        players: the players; each sits at most once at a table (one object may be two players).
+        records: ``PLAYER[k]`` of the players.
     """
 
-    def __init__(
-        self,
-        num_tables: int,
-        *,
-        rules: str | Rules | dict[str, Any],
-        opponents: str | Player | Sequence[str | Player] | None,
-        is_game: bool,
-        same_step: bool,
-        reward: str,
-        seat: int | str = "random",
-        on_illegal: str = "terminate",
-        opponent_memory: str = "env",
-    ) -> None:
-        self.rules = get_rules(rules)
-        self.num_tables = num_tables
-        self.strict = check_choice("on_illegal", on_illegal, ON_ILLEGAL) == 1
-        self.memory = MEMORY[check_choice("opponent_memory", opponent_memory, MEMORY)]
+    def __init__(self, num_tables: int, players: Sequence[Player] = (), compiled: bool = False) -> None:
+        self.num_tables, self._is_compiled = num_tables, compiled
         self.states = np.zeros(num_tables, STATE)
-        self.states["rules"] = self.rules.block
         self.tables = np.zeros(num_tables, TABLE)
-        self.tables["seat_rule"] = BOTH if opponents is None else check_choice("seat", seat, SEATS)
-        self.tables["reward_rule"] = check_choice("reward", reward, GAME_REWARDS if is_game else HAND_REWARDS)
-        self.tables["loss"] = ILLEGAL_REWARD[reward]
-        self.tables["is_game"] = is_game
-        self.tables["same_step"] = same_step
-        self.finals = np.zeros(num_tables, INFO)
-        self.final_rows = np.zeros((num_tables if same_step else 0, OBSERVATION_SIZE), np.uint8)
-        # The last view is scratch space; the others are those that opponents are asked about.
-        self._views = np.zeros(num_tables + 1, VIEW)
-        self._slots = np.zeros(num_tables, np.int64)
-        self._all = np.arange(num_tables)
-        self.is_game = is_game
-        self.is_seeded = False
-        self._has_begun = False
-        # Whether it is the learner's turn at every table; False while opponents are asked.
-        self._is_whole = True
-        # NumPy views of fields of the tables. Actions are the learner's next ones.
-        self.actions = self.paid = self.done = self.over = np.empty(0)
-        self.seats = self.illegal = self.closed = np.empty(0)
-        self.players: list[Player] = []
-        self.names = np.array([""], dtype=object)
-        self._opponents = np.zeros(1, PLAYER)
-        self._alive: list[object] = []
-        self._wire()
-        if opponents is not None:
-            self.set_opponents(opponents)
+        self.tables["player"], self.tables["waits_for"] = CALLER, IDLE
+        self._views = np.zeros(num_tables, VIEW)
+        self._rows, self._ids = np.zeros((2, num_tables), np.int64)
+        self._scratch = np.zeros(1, VIEW)
+        self._described: dict[int, tuple[np.void, object]] = {}
+        self.set_players(players)
 
-    # --- opponents ---------------------------------------------------------------------------------------------------
-
-    def set_opponents(
-        self, opponents: str | Player | Sequence[str | Player], tables: Sequence[int] | np.ndarray | None = None
-    ) -> None:
-        """Changes the opponents; each table uses its new one from its next episode on.
-
-        Args:
-            opponents: as for the class.
-            tables: the tables, as indices or as one boolean for each; all if omitted.
-
-        Raises:
-            GinError: if a player cannot be made, or there is no such table.
-        """
-        if isinstance(opponents, str) or not isinstance(opponents, Sequence):
-            opponents = [opponents]
-        if not opponents:
-            raise GinError("a list of opponents is empty; it needs a name, a path or a Player")
-        chosen = self._all if tables is None else self._chosen(tables)
-        seats = np.arange(len(chosen)) % len(opponents)
-        numbers = self._numbers_of([make_player(opponent) for opponent in opponents])
-        self.tables["next_opponent"][chosen] = np.array(numbers)[seats]
-
-    def _chosen(self, tables: Sequence[int] | np.ndarray) -> np.ndarray:
-        found = np.asarray(tables)
-        if found.dtype == bool and found.shape == (self.num_tables,):
-            return np.flatnonzero(found)
-        numbers = found.ndim == 1 and (found.dtype.kind in "iu" or not found.size)
-        if not numbers or ((found < 0) | (found >= self.num_tables)).any():
-            expected = f"a list of whole numbers from 0 to {self.num_tables - 1}, or {self.num_tables} truth values"
-            raise GinError(must_be("envs", expected, tables))
-        return found.astype(np.int64)
-
-    def _numbers_of(self, players: list[Player]) -> list[int]:
-        """Indices of players in the list of players; a new player takes the place of one that no table uses any more."""
-        wanted = set(self.tables["opponent"].tolist()) | set(self.tables["next_opponent"].tolist())
-        numbers = []
-        for player in players:
-            places = [number for number, known in enumerate(self.players) if known is player]
-            number = places[0] if places else self._place_for(player, wanted)
-            wanted.add(number)
-            numbers.append(number)
-        self.names = np.array([known.name for known in self.players], dtype=object)
-        return numbers
-
-    def _place_for(self, player: Player, wanted: set[int]) -> int:
-        """A number for a new player: that of a player no longer wanted, else a new one; the other players' records stay."""
-        number = next((free for free in range(len(self.players)) if free not in wanted), len(self.players))
-        if number < len(self.players):
-            self.players[number] = player
-        else:
-            self.players.append(player)
-            self._alive.append(None)
-            self._opponents = np.append(self._opponents[:number], np.zeros(1, PLAYER))
-            self.tables["opponents_at"] = self._opponents.ctypes.data
-        self._describe(number)
-        return number
-
-    def _describe(self, number: int) -> None:
-        player = self.players[number]
-        observes = getattr(type(player), "observe_hands", None) is not BasePlayer.observe_hands
-        listens = observes or hasattr(player, "forget")
-        self._alive[number] = write_player(player, 0, listens, self._opponents[number])
-
-    def _forget(self, slots: np.ndarray) -> None:
-        seated = self.tables["opponent"][slots]
-        for number, player in enumerate(self.players):
-            forget = getattr(player, "forget", None)
-            theirs = slots[seated == number]
-            if forget is not None and len(theirs):
-                forget(theirs)
-
-    # --- play --------------------------------------------------------------------------------------------------------
-
-    def seed(self, slot: int, generator: np.random.Generator) -> None:
-        """Draws the words from which a table's deals and its players' randomness follow (``game.set_keys``)."""
-        set_keys(self.tables[slot : slot + 1], generator)
-        self.tables["episode"][slot] = 0
-        self.is_seeded = True
-
-    def reset(
-        self,
-        rows: np.ndarray,
-        masks: np.ndarray,
-        options: dict[str, Any] | None = None,
-        seeded: Sequence[int] = (),
-        slots: np.ndarray | None = None,
-    ) -> None:
-        """Begins an episode at every table; writes the learner's first observations and masks to ``rows`` and ``masks``.
-
-        Args:
-            rows: ``uint8[n, 520]``.
-            masks: ``int8[n, 107]``.
-            options: ``deal`` (all cards, as numbers or text: the starter's, the other seat's, the upcard, the stock), ``starter``
-                or ``dealer`` (a seat), ``seat`` (the learner's, for this episode). If an episode ends before the learner's first
-                move, another is dealt. It keeps that ``seat``, but the deal and the starter are new.
-            seeded: the tables that got a seed: their opponents forget (memory ``"env"``). If these are all, the opponents are reset too.
-            slots: only these tables; all if omitted.
-
-        Raises:
-            GinError: for an unknown option or an invalid value.
-        """
-        checked = self.check_options(options)
-        slots = self._all if slots is None else slots
-        if len(seeded) == self.num_tables:
-            for player in self.players:
-                player.reset(0)
-        if seeded and self.memory == "env":
-            self._forget(np.asarray(seeded, np.int64))
-        begin(self.states, self.tables, slots)
-        self._impose(*checked, slots)
-        self._has_begun = True
-        self._play(False, rows, masks, slots)
-
-    def check_options(self, options: dict[str, Any] | None) -> tuple[list[int] | None, int | None, int | None]:
-        """The deck, the starter and the learner's seat that the options of ``reset`` ask for.
-
-        Raises:
-            GinError: for an unknown option or an invalid value.
-        """
-        options = options or {}
-        if not isinstance(options, dict):
-            raise GinError(must_be("reset's options", "a dictionary", options))
-        for name in options:
-            if name not in RESET_OPTIONS:
-                raise UnknownNameError(unknown_name("reset option", str(name), RESET_OPTIONS))
-        given = [name for name in RESET_OPTIONS[1:] if options.get(name) is not None]
-        seats = {name: check_choice(name, options[name], (0, 1)) for name in given}
-        starter = seats.get("starter")
-        if "dealer" in seats:
-            if starter == seats["dealer"]:
-                raise GinError(f"seat {starter} cannot be dealer and starter: the dealer's opponent starts")
-            starter = 1 - seats["dealer"]
-        deck = options.get("deal")
-        if deck is not None:
-            deck = check_deck(deck, self.rules.ranks, self.rules.suits)
-        return deck, starter, seats.get("seat")
-
-    def _impose(self, deck: list[int] | None, starter: int | None, seat: int | None, slots: np.ndarray) -> None:
-        """Replaces the deal, the starter or the seat that the key gave by those given."""
-        if seat is not None:
-            self.tables["seat"][slots] = seat
-            self.tables["seat_given"][slots] = 1
-        if deck is None and starter is None:
-            return
-        for slot in slots:
-            state = self.states[slot]
-            if deck is not None:
-                state["deck"][: len(deck)] = deck
-            deal(state, int(state["starter"]) if starter is None else starter)
-
-    def check_actions(self, actions: Any) -> np.ndarray:
-        """The learner's actions as an array.
-
-        Raises:
-            ResetNeeded: before the first reset.
-            IllegalActionError: if they are not one whole number for each table.
-        """
-        self.check_begun()
-        expected = f"actions must be {self.num_tables} whole numbers, one for each environment"
-        try:
-            actions = np.asarray(actions)
-        except ValueError:
-            raise IllegalActionError(f"{expected}, not lists of different lengths") from None
-        if actions.shape != (self.num_tables,) or actions.dtype.kind not in "iu":
-            raise IllegalActionError(f"{expected}, not {actions.dtype} {actions.shape}")
-        return actions
-
-    def check_begun(self) -> None:
-        """Raises ``ResetNeeded`` before the first reset: there is nothing to play or to see."""
-        if not self._has_begun:
-            raise ResetNeeded("no episode has begun; call reset first")
-
-    def check_whole(self) -> None:
-        """Raises ``ResetNeeded`` before the first reset, and after a step or reset that an error or interrupt cut short."""
-        self.check_begun()
-        if not self._is_whole:
-            raise ResetNeeded("the last step or reset was broken off while opponents were asked; call reset first")
-
-    def take(self, actions: np.ndarray | int) -> None:
-        """Sets the learner's next actions; where an illegal one is an error, none of them is played.
-
-        Callers do this before they release the arrays of the previous step, which stay valid as long as nothing is played.
-
-        Raises:
-            ResetNeeded: after a step or a reset that an opponent's error or an interrupt cut short.
-            IllegalActionError: names the first illegal action and lists what is legal.
-        """
-        self.check_whole()
-        self.actions[:] = actions
-        if not self.strict:
-            return
-        slot = first_illegal(self.states, self.tables)
-        if slot >= 0:
-            view = make_views(self.states[slot : slot + 1], int(self.tables["seat"][slot]))[0]
-            where = f" at table {slot}" if self.num_tables > 1 else ""
-            raise IllegalActionError(illegal_action(int(self.actions[slot]), view["legal"], int(view["phase"])) + where)
-
-    def step(self, rows: np.ndarray, masks: np.ndarray) -> None:
-        """Plays the actions taken; writes observations and masks to ``rows`` and ``masks``."""
-        self._play(True, rows, masks, self._all)
-
-    def _play(self, acts: bool, rows: np.ndarray, masks: np.ndarray, slots: np.ndarray) -> None:
-        self._is_whole = False
-        waiting = play(*self._place(), slots, len(slots), acts, rows, masks)
-        if waiting:
-            self._serve(waiting, rows, masks)
-        self._is_whole = True
-
-    def _place(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return self.states, self.tables, self._views
-
-    def _wire(self) -> None:
-        """Writes the addresses that compiled code follows; needed again whenever one of the arrays is replaced."""
-        self.tables["opponents_at"] = self._opponents.ctypes.data
-        self.tables["final_at"] = self.finals.ctypes.data + INFO.itemsize * self._all
-        if len(self.final_rows):
-            self.tables["final_row_at"] = self.final_rows.ctypes.data + OBSERVATION_SIZE * self._all
-        self.actions = self.tables["action"]
-        self.paid, self.done, self.over = self.tables["paid"], self.tables["done"], self.tables["over"]
-        self.seats, self.illegal, self.closed = self.tables["seat"], self.tables["illegal"], self.tables["closed"]
-        for number in range(len(self.players)):
-            self._describe(number)
+    def set_players(self, players: Sequence[Player]) -> None:
+        """Replaces the players; the numbers in the tables' records then mean the new ones."""
+        self.players, self.records = list(players), np.zeros(len(players), PLAYER)
+        self.records["forfeit"] = -1
+        if self._is_compiled:
+            # Looking up a player's code takes a while, so those who stay are not described again.
+            self._described = {id(one): self._described.get(id(one)) or describe_player(one) for one in players}
+            for number, one in enumerate(players):
+                self.records[number] = self._described[id(one)][0]
+        # Looking an address up costs more than a step of a single environment can spare.
+        self._players_at = self.records.ctypes.data
+        self._ends = np.zeros(len(players) + 1, np.int64)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy needs; addresses and compiled code are looked up anew."""
-        return self.__dict__ | {"_alive": [None] * len(self.players)}
+        """What a copy needs; addresses of compiled code are looked up anew."""
+        return self.__dict__ | {"_described": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._wire()
+        self.set_players(self.players)
 
-    def _serve(self, waiting: int, rows: np.ndarray, masks: np.ndarray) -> None:
-        """Calls the opponents that are not compiled, in batches, until it is the learner's turn at every table."""
-        views, slots = self._views, self._slots
-        while waiting:
-            served = 0
-            for number, player in enumerate(self.players):
-                if not self._opponents["decide"][number]:
-                    count = collect_waiting(self.states, self.tables, views, slots, number, ASK)
-                    if count:
-                        self._ask(player, count)
-                        waiting += play(*self._place(), slots, count, False, rows, masks) - count
-                        served += count
-                if self._opponents["listens"][number]:
-                    count = collect_waiting(self.states, self.tables, views, slots, number, TELL)
-                    if count:
-                        told = slots[:count].copy()
-                        player.observe_hands(views[:count], told)
-                        self.tables["told"][told] = 1
-                        waiting += play(*self._place(), slots, count, False, rows, masks) - count
-                        served += count
-            if not served:
-                self._explain_stop()
+    def begin(self, rows: np.ndarray) -> None:
+        """Deals the next episode at some tables (``int64[k]``)."""
+        begin_all(self.states, self.tables, rows, self._scratch, self._players_at)
 
-    def _ask(self, player: Player, count: int) -> None:
-        actions = ask_player(player, self._views[:count], self._slots[:count].copy())
-        bad = answer(self.states, self._slots, count, actions)
+    def waiting(self) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
+        """Yields, for each player that tables wait for, its number, ``VIEW[k]``, the tables ``int64[k]``, and its ids of them.
+
+        The arrays are valid until this is called again.
+        """
+        views, rows, ids = self._views, self._rows, self._ids
+        collect_waiting(self.states, self.tables, views, rows, ids, self._ends)
+        start = 0
+        for number, end in enumerate(self._ends[:-1].tolist()):
+            if end > start:
+                yield number, views[start:end], rows[start:end], ids[start:end].copy()
+            start = end
+
+    def play(self, views: np.ndarray, rows: np.ndarray, actions: np.ndarray) -> None:
+        """Plays the actions ``int64[k]`` that the seats to move at some tables chose for their views.
+
+        Compiled players then move, too.
+
+        Raises:
+            IllegalActionError: at the first action that is not legal; those before it have been played.
+        """
+        bad = play_all(self.states, self.tables, views, rows, actions, self._scratch, self._players_at)
         if bad >= 0:
-            view = self._views[bad]
-            why = illegal_action(int(actions[bad]), view["legal"], int(view["phase"]))
-            raise IllegalActionError(f"player {player.name!r}: {why}")
+            view, state = views[bad], self.states[rows[bad]]
+            number = int(self.tables["player"][rows[bad], state["turn"]])
+            who = f"player {self.players[number].name!r}: " if number >= 0 else ""
+            raise IllegalActionError(who + illegal_action(int(actions[bad]), view["legal"], int(view["phase"])))
 
-    def _explain_stop(self) -> None:
-        status = self.tables["status"]
-        if (status == ENDLESS).any():
-            raise GinError(
-                f"{MOST_REDEALS} hands in a row ended before the learner's first move; these rules leave it none"
-            )
-        slot = int(np.argmax(status == FAULT))
-        name = self.names[self.tables["opponent"][slot]]
-        raise IllegalActionError(f"player {name!r} chose an illegal action")
+    def ended(self) -> np.ndarray:
+        """The tables whose hand is over and has not been closed: ``int64[k]``."""
+        rows = np.empty(self.num_tables, np.int64)
+        return rows[: collect_ended(self.tables, rows)]
 
-    def name_at(self, slot: int) -> str:
-        """The name of the opponent at a table; empty where the learner plays both seats."""
-        return str(self.names[self.tables["opponent"][slot]])
+    def final_views(self, number: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What a player sees of the hands that ended at some tables: ``VIEW[k]`` and ``int64[k]``, its ids of these tables."""
+        views, ids = np.empty(len(rows), VIEW), np.empty(len(rows), np.int64)
+        count = final_views(self.states, self.tables, rows, number, views, ids)
+        return views[:count], ids[:count]
 
-    def views(self) -> np.ndarray:
-        """What the learner may see: ``VIEW[n]``."""
-        self.check_begun()
-        return make_views(self.states, self.tables["seat"])
+    def close(self, rows: np.ndarray) -> np.ndarray:
+        """Closes hands that are over and deals the next hands of their games; returns the tables whose episode is over."""
+        rows = rows.copy()
+        return rows[: close_all(self.states, self.tables, rows, self._scratch, self._players_at)]
