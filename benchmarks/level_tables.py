@@ -72,10 +72,10 @@ def _variety(name: str, row: dict[str, Any]) -> list[str]:
 
 
 LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[str]]]] = {
-    "ladder": (["as installed, `eaai`", "games", "games won", "points a hand"], _ladder),
+    "ladder": (["as installed, `eaai`", "games", "games won", "points per hand"], _ladder),
     "adaptation": (
         [
-            "gain by learning, points a hand",
+            "gain by learning, points per hand",
             "series",
             "specific: own less the better of frozen and mixed",
             "the same, over opponents",
@@ -92,7 +92,7 @@ LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[st
         [
             "after 5,000 hands, on 2,000 fresh ones",
             "histories",
-            "points a hand over the installed level",
+            "points per hand over the installed level",
             "lowest history",
         ],
         _growth,
@@ -104,7 +104,7 @@ LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[st
             "different hands",
             "commonest",
             "hands",
-            "variety costs, points a hand",
+            "variety costs, points per hand",
         ],
         _variety,
     ),
@@ -161,7 +161,7 @@ def histories_table() -> list[str]:
         "total_gain": "its opponent's own less none",
     }
     headings = [
-        f"points a hand, series against each of {len(rows[0]['opponents'])} opponents",
+        f"points per hand, series against each of {len(rows[0]['opponents'])} opponents",
         "",
         *(f"hands {window.replace('_', ' to ')}" for window in windows),
     ]

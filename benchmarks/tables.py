@@ -38,9 +38,9 @@ SEEN = ("simple", "formula", "camper", "knocker", "easy")
 BELIEF_TURNS = (1, 3, 6, 9)
 # Opponents of the network in the README.
 PUBLIC = {
-    "openspiel-simple": "`openspiel-simple`, the bot of OpenSpiel",
-    "simple": "`simple`, the baseline of the 2021 EAAI challenge",
-    "knocker": "`knocker`, the strongest built-in bot",
+    "openspiel-simple": "`openspiel-simple` (OpenSpiel's)",
+    "simple": "`simple` (EAAI challenge baseline)",
+    "knocker": "`knocker`",
 }
 
 # Descriptions of checkpoints.
@@ -61,21 +61,21 @@ def network_table() -> list[str]:
     for path in sorted(RESULTS.glob("network-eaai-*.json")):
         match = _match(path.name)
         name = match["players"][1]
-        seen = "met in training" if name in SEEN else "" if name in _LEARNERS else "kept aside"
+        seen = "met in training" if name in SEEN else "" if name in _LEARNERS else "held out"
         bots.append([_LEARNERS.get(name, f"`{name}`"), f"{match['jobs']:,}", share(match), points(match), seen])
     for path in sorted(RESULTS.glob("network-rules-*.json")):
         rules = path.stem.removeprefix("network-rules-")
         match, before = _match(path.name), _match(f"network-stages-{rules}.json")
         presets.append([f"`{rules}`", share(match), points(match), share(before), points(before)])
     return [
-        *table(["`network` against", "games", "games won", "points a hand", ""], bots),
+        *table(["`network` against", "games", "games won", "points per hand", ""], bots),
         *table(
             [
                 "`network` under, 10,000 hands each",
                 "hands won against `formula`",
-                "points a hand",
+                "points per hand",
                 "hands won against a network that shipped earlier",
-                "points a hand",
+                "points per hand",
             ],
             presets,
         ),
@@ -96,7 +96,7 @@ def exploit_table() -> list[str]:
         "decisions",
         "games",
         "games won",
-        "points a hand",
+        "points per hand",
         "more than `network` wins from it, on the same deals",
     ]
     return table(headings, rows)
@@ -105,7 +105,7 @@ def exploit_table() -> list[str]:
 def belief_table() -> list[str]:
     """How much better than counting the shipped network predicts the opponent's cards."""
     rows = []
-    for file, seen in (("belief.json", "met in training"), ("belief-aside.json", "kept aside")):
+    for file, seen in (("belief.json", "met in training"), ("belief-aside.json", "held out")):
         document = json.loads((RESULTS / file).read_text(encoding="utf-8"))
         for name, found in document["opponents"].items():
             below = {turn["turn"]: turn["below"] for turn in found["turns"]}
@@ -122,7 +122,7 @@ def learners_table() -> list[str]:
         match = _match(path.name)
         one, other = (_LEARNERS.get(name, f"`{name}`") for name in match["players"])
         rows.append([one, other, f"{match['jobs']:,}", share(match), points(match)])
-    return table(["learner", "against", "games", "games won", "points a hand"], rows)
+    return table(["learner", "against", "games", "games won", "points per hand"], rows)
 
 
 def speed_table() -> list[str]:
@@ -138,7 +138,7 @@ def speed_table() -> list[str]:
         [row["name"], f"{row['steps_per_second']:,.0f} steps", f"{row['ratio']:,.1f} ×"]
         for row in json.loads((RESULTS / "env_speed.json").read_text(encoding="utf-8"))["rows"]
     ]
-    return table(["one core", "a second", "beside OpenSpiel"], rows)
+    return table(["one core", "per second", "beside OpenSpiel"], rows)
 
 
 TRAINING = """The learner's own decisions in the fastest round of `python -m benchmarks.speed.training_speed`, beside MaskablePPO on an
@@ -155,7 +155,7 @@ choosing, at most 3.1 points either way; the minutes leave the measuring out. On
 
 
 def _decisions_heading(cores: int, units: bool) -> str:
-    return f"decisions a second ({cores} cores {'with' if units else 'without'} matrix units)"
+    return f"decisions per second ({cores} cores {'with' if units else 'without'} matrix units)"
 
 
 def training_table() -> list[str]:
@@ -228,7 +228,7 @@ def search_table() -> list[str]:
         for worlds, row in sorted(speed["search"].items(), key=lambda item: int(item[0]))
     ]
     return [
-        *table(["`search`", "against", "games", "games won", "points a hand"], matches),
+        *table(["`search`", "against", "games", "games won", "points per hand"], matches),
         *table(
             [
                 f"worlds ({speed['positions']:,} positions, one decision at a time, one core)",
@@ -247,18 +247,37 @@ def headroom_table() -> list[str]:
     rows = [
         [name, f"{row['decisions']:,}", *(interval(row[key]) for key in who)] for name, row in document["gain"].items()
     ]
-    return table(["points a decision of the network, against itself", "decisions", *who], rows)
+    return table(["points per decision of the network, against itself", "decisions", *who], rows)
 
 
+NETWORK = """`network` comes from one full run of `make network`, two and a half hours on two cores with bfloat16 vectors
+([log](log/training.md)):
+
+1. 280 M decisions from scratch (`configs/strong.yaml`; the learning curve lies beside the network);
+2. twice some 40 M more, with a third to a half of the games against bots (`configs/finish.yaml`). After each round the weights from
+   before and after it are averaged. That keeps what the round won against bots without what it cost against strong players.
+
+The recipe repeats: the network that shipped before, made by the same steps one by one, is about as strong. `simple` is the baseline of
+the 2021 EAAI challenge, `openspiel-simple` the bot of OpenSpiel. `simple`, `formula`, `knocker`, `camper` and `easy` were training
+opponents; the style `base=camper,danger=0` was not, but it differs from `camper` in only one number. The `gc` rows (and those of levels
+below) were measured while these rules ended a hand at the fiftieth card."""
 BELIEF = """How far the log-loss of its prediction of each card in the opponent's hand lies below that of counting the cards it
 has seen (`python -m benchmarks.strength.beliefs`, 4,000 hands against each opponent)."""
 HEADROOM = """`python -m benchmarks.strength.headroom`: the candidates of one decision are each played out 64 times from the true state.
-Half of the play-outs choose a candidate, the other half measure what the choice gains."""
-EXPLOIT = """What trained responses win (`gin exploit`); longer training may find more. A response begins from the shipped network
-and is held close to it. It ends as the best point of its learning curve, by deals kept for choosing; the last column is what
-training added, on fresh deals."""
+Half of the play-outs choose a candidate, the other half measure what the choice gains. No player may know the true hand."""
+EXPLOIT = """**The network can be exploited**: the best of three responses wins half a point per hand from it, though it is not shown to
+win more than half of the games. For scale, the same learner gains more against `formula`, which the network met in training, and
+against three styles of known weakness. Longer training may find more.
+
+A response (`gin exploit`) begins from the shipped network and is held close to it. It ends as the best point of its learning
+curve, by deals kept for choosing; the last column is what training added, on fresh deals."""
 
 
+HISTORIES = """The first row of each level is the specific gain: what it gains by knowing *whom* it plays. The second is what anybody's
+history brings, the third what the history of one wrong opponent costs. [Adaptation](adaptation.md) says what follows."""
+LEVELS = """Level 4 with its search wins points from `network`, but is not shown to win more than half of the games. The column "over
+opponents" treats the opponents as a sample too: there, the gains of levels 1 and 2 are not shown to be above zero. Levels 1 to 3 share
+one network, trained from `network` (`make levels`)."""
 RATINGS = "A difference of 400 points means odds of ten to one; 0 is the mean of the nine players of the tournament."
 SPEED = """Hands are compared with an OpenSpiel loop that deals every hand anew, under OpenSpiel's rules (the preset `openspiel`);
 from a cloned root OpenSpiel is faster, as the table says. Steps are a learner's, with observation and mask, compared with
@@ -266,19 +285,15 @@ OpenSpiel's decisions."""
 
 
 SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
-    (
-        "The shipped network",
-        "The `gc` rows (and those of levels below) were measured while these rules ended a hand at the fiftieth card.",
-        network_table,
-    ),
+    ("The shipped network", NETWORK, network_table),
     ("What the network believes", BELIEF, belief_table),
     ("Other learners", "", learners_table),
     ("Best responses", EXPLOIT, exploit_table),
     ("Search", "", search_table),
     ("What a search can add", HEADROOM, headroom_table),
     ("Ratings of the levels", RATINGS, ratings_table),
-    ("What a level gains, by whose history it learned from", "", histories_table),
-    ("The levels", "", levels_table),
+    ("What a level gains, by whose history it learned from", HISTORIES, histories_table),
+    ("The levels", LEVELS, levels_table),
     ("Speed", SPEED, speed_table),
     ("Training", TRAINING, training_table),
     ("Training on several processes", SCALING, scaling_table),
@@ -294,10 +309,8 @@ def results() -> str:
 Written by `python -m benchmarks.tables` from the files in `benchmarks/results/` and the learning curve of the network that ships; do not
 edit it by hand.
 
-Rules `eaai` unless said, 95 % intervals. Matches are on mirrored deals that nothing was trained or chosen on, and clustered by deal; what
-levels gain is clustered by series or history. `make results` plays the network's matches, `python -m
-benchmarks.strength.search_strength` and
-`search_speed` measure the search, `python -m benchmarks.adaptation.levels` the levels, `make bench` the engine and the environments.
+Rules `eaai` unless said, 95 % intervals. Matches are on held-out mirrored deals, and clustered by deal; what
+levels gain is clustered by series or history. The command behind each figure is in `benchmarks/README.md`.
 """
     parts = [about]
     for title, words, write in (*SECTIONS, *web_sections()):
@@ -311,7 +324,7 @@ def summary_table() -> list[str]:
     exploit = json.loads((RESULTS / "exploit-network.json").read_text(encoding="utf-8"))
     played = [("`network`", PUBLIC[name], _match(f"network-eaai-{name}.json")) for name in PUBLIC] + [
         ("`search`", "`network`", search["search:worlds=128 – network – 2000 games, seed 1"]),
-        (f"the best of {exploit['config']['seeds']} responses trained against it", "`network`", exploit["matches"][0]),
+        (f"best of {exploit['config']['seeds']} responses", "`network`", exploit["matches"][0]),
     ]
     rows = [[one, other, f"{match['jobs']:,}", share(match), points(match)] for one, other, match in played]
     return table(["player", "against", "games", "games won", "points per hand"], rows)

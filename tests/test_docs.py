@@ -167,9 +167,26 @@ def test_every_public_name_is_on_the_page_of_public_names() -> None:
     assert all(hasattr(ginenv, name) for name in listed)
 
 
-@pytest.mark.parametrize("page", [*PAGES, *(ROOT / "docs" / "log").glob("*.md")], ids=lambda page: page.stem)
+READABLE = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md", *(ROOT / "docs" / "log").glob("*.md")]
+
+
+@pytest.mark.parametrize("page", READABLE, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_is_readable_without_building_the_site(page: Path) -> None:
     text = re.sub(r"^```\w.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
     assert re.findall(r"\{\{|```\{|:::|\{\w+(?::\w+)?\}`", text) == []
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
         assert (page.parent / target).exists(), target
+
+
+def test_every_benchmark_is_in_the_index() -> None:
+    folder = ROOT / "benchmarks"
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    modules = {path.relative_to(folder).as_posix() for path in folder.glob("*/*.py") if path.name != "__init__.py"}
+    assert modules and set(re.findall(r"\]\((\w+/\w+\.py)\)", index)) == modules
+    commands = {name.replace(".", "/") + ".py" for name in re.findall(r"python -m benchmarks\.(\w+\.\w+)", index)}
+    assert commands <= modules
+
+
+def test_the_first_page_is_short() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.split()) <= 900 and len(text.splitlines()) <= 120
