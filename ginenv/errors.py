@@ -34,6 +34,8 @@ class UnknownNameError(GinError):
 
 # The most characters of a value that a message quotes; whoever wrote a megabyte knows what it was.
 _SHOWN = 200
+# And of all the names that it lists, some of which may come from a file.
+_LISTED = 1000
 
 
 def quoted(value: object) -> str:
@@ -54,13 +56,18 @@ def is_text(value: str) -> bool:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`` (did you mean 'x'?)`` for the nearest known name, or an empty text if none is near."""
     near = difflib.get_close_matches(name[:_SHOWN], list(known), n=1, cutoff=0.5)
-    return f" (did you mean {near[0]!r}?)" if near else ""
+    return f" (did you mean {quoted(near[0])}?)" if near else ""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     """One sentence for an unknown name: what it is, the nearest known name, and all known names."""
     known = sorted(known)
-    return f"unknown {kind} {quoted(name)}{did_you_mean(name, known)}; known: {', '.join(known) or 'none'}"
+    return f"unknown {kind} {quoted(name)}{did_you_mean(name, known)}; known: {_listed(known) or 'none'}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    text = ", ".join(names)
+    return text if len(text) <= _LISTED else f"{text[:_LISTED]}… ({len(text):,} characters)"
 
 
 def reason_of(error: Exception) -> str:
@@ -83,7 +90,7 @@ def check_choice(name: str, value: Any, allowed: Sequence[Any], error: type[GinE
         for position, candidate in enumerate(allowed):
             if candidate == value and isinstance(candidate, bool) == isinstance(value, bool):
                 return position
-    names = ", ".join(repr(candidate) for candidate in allowed)
+    names = _listed(repr(candidate) for candidate in allowed)
     # Numbers are not misspelt.
     words = [candidate for candidate in allowed if isinstance(candidate, str)]
     hint = did_you_mean(value, words) if isinstance(value, str) else ""

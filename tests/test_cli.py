@@ -108,13 +108,13 @@ def test_results_hold_the_command_that_wrote_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("missing", "extra", "program"),
     [
-        ("rich", "agents", ["evaluate.py", "simple", "random"]),
-        ("torch", "agents", ["train.py"]),
-        ("pydantic", "agents", ["train.py"]),
-        ("psutil", "agents", ["train.py"]),
+        ("rich", "match", ["evaluate.py", "simple", "random"]),
+        ("torch", "train", ["train.py"]),
+        ("pydantic", "train", ["train.py"]),
+        ("psutil", "train", ["train.py"]),
         ("tensorboard", "train", ["train.py"]),
-        ("tyro", "agents", ["evaluate.py", "tournament", "configs/tournament.yaml"]),
-        ("tyro", "agents", ["evaluate.py", "stress"]),
+        ("tyro", "match", ["evaluate.py", "tournament", "configs/tournament.yaml"]),
+        ("tyro", "match", ["evaluate.py", "stress"]),
     ],
 )
 def test_a_missing_extra_is_named_with_what_installs_it(

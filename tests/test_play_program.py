@@ -275,7 +275,7 @@ def test_what_cannot_be_is_one_sentence_and_a_status(tmp_path, arguments, messag
 @pytest.mark.parametrize(
     ("missing", "arguments", "message"),
     [
-        ("tyro", [], "tyro is not installed; pip install 'ginenv[agents]' installs it"),
+        ("tyro", [], "tyro is not installed; pip install 'ginenv[match]' installs it"),
         (
             "torch",
             ["--player", "Ann", "--opponent", "level-1"],

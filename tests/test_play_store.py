@@ -73,7 +73,7 @@ def test_odd_names_stay_inside_the_home(tmp_path, name):
 @pytest.mark.parametrize(
     ("column", "text"),
     [
-        *(("options", text) for text in ("", "{", "[]", '{"sort": 7}')),
+        *(("options", text) for text in ("", "{", "[]", '{"sort": 7}', r'{"opponent": "\u001b[2J"}')),
         *(("statistics", text) for text in ('[{"hands": -1}]', "5")),
         *(("game", text) for text in ("5", "[" * 100_000)),
     ],
@@ -119,6 +119,11 @@ def test_a_store_that_cannot_be_read_is_left_as_it_is(tmp_path):
     change(tmp_path, "INSERT INTO migration (version) VALUES (99)")
     with refuses(FileError, "(99)"):
         Home(tmp_path)
+    change(tmp_path, "DELETE FROM migration WHERE version = 99")
+    Home(tmp_path).create("Ann").close()
+    change(tmp_path, "UPDATE player SET name = ?", "\x1b[2J")
+    with refuses(FileError, "'player'"):
+        Home(tmp_path)
 
 
 def test_a_closed_store_holds_no_file(tmp_path):
@@ -154,7 +159,9 @@ def test_a_full_disk_is_told_and_what_was_saved_stays(talk):
     talk.home.database.run(f"PRAGMA max_page_count = {full}")
     # Longer than any page that is free.
     game.match.push("pass")
-    talk.session.file.game = game.to_json() | {"more": "x" * 100_000}
+    long = game.to_json()
+    long["record"].append("# " + "x" * 100_000)
+    talk.session.file.game = long
     talk.session.file.save()
     (notice,) = talk.session.notices()
     assert notice.endswith("cannot be used: database or disk is full; what was saved before is still there.")

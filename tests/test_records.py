@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -133,6 +135,11 @@ def test_a_changed_record_contradicts_its_check_line():
 
 def test_names_that_would_not_be_read_back_are_refused():
     hand = Hand.deal("eaai", seed=1)
-    for players, note in ((("a|b", "c"), ""), (("a", "b\nc"), ""), (("", ""), "two  blanks")):
+    for players, note in ((("a|b", "c"), ""), (("a", "b\nc"), ""), (("", ""), "two  blanks"), (("a", "\x1b[2J"), "")):
         with pytest.raises(TextError, match="cannot stand in a record"):
             format_record(hand, players, note)
+    text = re.sub("check: .*", "check: -", format_record(hand, ("a", "b"), "c"))
+    assert parse_record(text).note == "c"
+    for old, new in (("a | b", "a | \x1b[31m"), ("note: c", "note: \x9b31m"), ("a | b", "\u202ea | b")):
+        with pytest.raises(TextError, match=r"line [34]: .*printable"):
+            parse_record(text.replace(old, new))

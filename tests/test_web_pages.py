@@ -287,7 +287,7 @@ def test_mistakes_are_listed_and_lead_to_their_positions(guest, few_worlds):
     while not ann.seat.live.match.is_over:
         ann.move()
     ann.post("/mistakes")
-    job = ann.client.app.state.jobs.known(("all", "Ann"))  # type: ignore[attr-defined]
+    job = ann.seat.jobs.known("all")
     assert job.wait(120) and not job.error
     shown = ann.get("/mistakes")
     assert re.search(rf"\b{job.result} hands? analysed", plain(shown))
@@ -317,6 +317,11 @@ def test_positions_records_and_seeds_are_analysed_and_nothing_hidden_is_shown(gu
         "/analysis/seed", data={"seed": "4", "rules": "openspiel", "first": "simple", "second": "formula"}
     )
     assert answer.status_code == 200 and "simple against formula" in plain(answer.text)
+    # Whoever sits down again begins to count anew, and gets no analysis of another hand.
+    ann.post("/players", do="free", name="Ann")
+    again = ann.client.post("/analysis", data={"text": format_position(Hand.deal("eaai", seed=7))})
+    assert again.url == answer.url.copy_with(path="/analysis", query=b"subject=1")
+    assert ">pass</em>;" in shown and ">pass</em>;" not in analysed(ann, "/analysis?subject=1")
     for bad in ("", "gin1 nonsense", "/etc/passwd", "ginrecord 1 game"):
         answer = ann.client.post("/analysis", data={"text": bad})
         assert answer.status_code == 400 and "This cannot be analysed" in answer.text

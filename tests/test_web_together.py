@@ -9,6 +9,7 @@ import time
 import pytest
 from starlette.testclient import TestClient
 
+from agents.analysis import sources
 from agents.web import jobs, replay_pages
 from ginenv.tables.players import make_player
 from tests.support.web_scenes import ADDRESS, TOKEN, Guest, plain
@@ -20,6 +21,7 @@ class Slow:
     """Plays as ``formula`` does, but waits first for an event and then for a while."""
 
     name = "slow"
+    pause = 0.05
 
     def __init__(self) -> None:
         self.begun, self.go_on, self.formula = threading.Event(), threading.Event(), make_player("formula")
@@ -27,7 +29,7 @@ class Slow:
     def act(self, views, slots=None):
         self.begun.set()
         assert self.go_on.wait(60)
-        time.sleep(0.05)
+        time.sleep(self.pause)
         return self.formula.act(views, slots)
 
     def observe_hands(self, views, slots=None):
@@ -60,6 +62,22 @@ def test_others_are_answered_while_a_slow_game_is_watched_and_its_work_is_bounde
         watching.join(60)
     (step,) = re.findall(r"hand \d, step (\d+)", plain(found[0]))
     assert 1 <= int(step) <= 10 and 'id="step-on"' in found[0], "the page shows how far it has come, and goes on"
+
+
+def test_the_hand_of_a_seed_is_played_outside_of_the_request_that_asks_for_it(guest, monkeypatch):
+    ann: Guest = guest()
+    slow = Slow()
+    slow.pause = 0
+    monkeypatch.setattr(sources, "make_player", lambda name, seed: slow)
+    shown = ann.post("/analysis/seed", first="level-2", second="formula", rules="eaai", seed="3")
+    (address,) = re.findall(r'hx-get="(/analysis/seed[^"]+)"', shown)
+    slow.go_on.set()
+    led = ""
+    while not led:
+        led = ann.client.get(address.replace("&amp;", "&"), headers={"HX-Request": "true"}).headers.get(
+            "HX-Redirect", ""
+        )
+    assert led.startswith("/analysis?subject=") and "level-2 against formula" in plain(ann.get(led))
 
 
 def test_a_watched_game_is_its_players_own(guest):
@@ -96,13 +114,13 @@ def test_work_that_nobody_waits_for_ends_and_begins_again_when_it_is_asked_for(m
             tell(0, 1)
         return "done"
 
-    first = kept.job("hand", "Ann", work)
+    first = kept.job("hand", work)
     assert wait_for(lambda: first.over) and first.result is None
-    stays = kept.job("all", "Ann", work, stays=True)
+    stays = kept.job("all", work, stays=True)
     ended.set()
-    assert kept.job("hand", "Ann", work) is not first
+    assert kept.job("hand", work) is not first
     assert stays.wait(30) and stays.result == "done"
-    assert wait_for(lambda: kept.job("hand", "Ann", work).result == "done")
+    assert wait_for(lambda: kept.job("hand", work).result == "done")
 
 
 def test_a_persons_work_waits_for_its_turn_and_for_nobody_elses():
@@ -116,8 +134,8 @@ def test_a_persons_work_waits_for_its_turn_and_for_nobody_elses():
 
         return run
 
-    mine = [kept.job(number, "Ann", work("Ann")) for number in range(5)]
-    theirs = kept.job("b", "Bob", work("Bob"))
+    mine = [kept.job(number, work("Ann")) for number in range(5)]
+    theirs = jobs.Jobs().job("b", work("Bob"))
     assert wait_for(lambda: "Bob" in begun)
     assert begun.count("Ann") < len(mine)
     go_on.set()

@@ -239,14 +239,14 @@ def test_statistics_over_time_count_the_hands_that_the_tally_counts(guest):
 def test_work_on_all_hands_is_shown_as_it_goes(guest):
     ann: Guest = guest()
     go_on, jobs = threading.Event(), Jobs()
-    ann.client.app.state.jobs = jobs  # type: ignore[attr-defined]
+    ann.seat.jobs = jobs
 
     def work(tell):
         tell(3, 12)
         assert go_on.wait(60)
         return 1
 
-    job = jobs.job(("all", "Ann"), "Ann", work)
+    job = jobs.job("all", work)
     while not job.total:
         pass
     shown = ann.get("/mistakes")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,13 +44,16 @@ def read_hands(text: str) -> Subject:
     return Subject(record.hands, (record.players[0] or "seat 0", record.players[1] or "seat 1"))
 
 
-def deal_and_play(rules: str, seed: int, players: tuple[str, str]) -> Subject:
+def deal_and_play(
+    rules: str, seed: int, players: tuple[str, str], progress: Callable[[int, int], None] | None = None
+) -> Subject:
     """The hand that two players play on the deal of a seed.
 
     Args:
         rules: a preset, with or without changes.
         seed: seed of the deal and of the players.
         players: names of seats 0 and 1.
+        progress: called after each action with the number of actions and 0, since nobody knows how many follow.
 
     Raises:
         GinError: if the rules or a player do not exist.
@@ -58,13 +61,15 @@ def deal_and_play(rules: str, seed: int, players: tuple[str, str]) -> Subject:
     hand = Hand.deal(parse_rules(rules), seed=seed)
     seats = [make_player(name, seed + k) for k, name in enumerate(players)]
     try:
-        play_out(hand, seats)
+        play_out(hand, seats, progress)
     finally:
         close_players(seats)
     return Subject([hand], players)
 
 
-def play_out(hand: Hand, seats: Sequence[Player]) -> None:
-    """Lets two players play a hand to its end."""
+def play_out(hand: Hand, seats: Sequence[Player], progress: Callable[[int, int], None] | None = None) -> None:
+    """Lets two players play a hand to its end (``progress`` as in ``deal_and_play``)."""
     while not hand.is_over:
         hand.push(int(seats[hand.turn].act(hand.view())[0]))
+        if progress is not None:
+            progress(len(hand.history), 0)

@@ -100,6 +100,8 @@ _VERSION_1 = (
 _MIGRATION = "CREATE TABLE migration (version INTEGER PRIMARY KEY, made TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP)"
 # What SQLite calls the values of a column of each type.
 _KINDS = {"INTEGER": "integer", "TEXT": "text", "REAL": "real"}
+# Control characters, which a terminal would obey; a record has lines, and its reader looks at what they hold.
+_CONTROL, _LINES = "'*[' || char(1, 45, 31) || char(127, 45, 159) || ']*'", ("record",)
 # The longest text or value, and so the most that one row of a stranger's file can take.
 _LONGEST = 64 << 20
 # The steps that make version n from version n - 1; a step that was ever released is not changed again.
@@ -175,9 +177,12 @@ class Database:
             if found.get(table) != statement:
                 raise FileError(f"{self.path} cannot be used: its table {table!r} is not what this program makes")
             wrong = [f"typeof({name}) NOT IN ({allowed})" for name, allowed in columns.items()]
+            wrong += [
+                f"{name} GLOB {_CONTROL}" for name, types in columns.items() if "text" in types and name not in _LINES
+            ]
             if self.rows(f"SELECT 1 FROM {table} WHERE {' OR '.join(wrong)} LIMIT 1"):
                 raise FileError(
-                    f"{self.path} cannot be used: its table {table!r} holds a value of another type than its column"
+                    f"{self.path} cannot be used: its table {table!r} holds a value of another type than its column, or control characters"
                 )
 
     def _migrate(self) -> None:

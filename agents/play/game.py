@@ -55,8 +55,7 @@ class Game(Kept):
         play_to_gin: whether the person is no longer asked to knock in this hand.
     """
 
-    # Files of earlier versions also name the last card taken, which the record has anyway.
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="ignore")
+    model_config = ConfigDict(arbitrary_types_allowed=True)
 
     match: _Record = Field(alias="record")
     opponent: str

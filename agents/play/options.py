@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, ConfigDict, Field
 
-from agents.play.stored_model import Kept
+from agents.play.stored_model import Kept, Shown
 from ginenv.engine.rules import Rules
-from ginenv.errors import GinError, check_choice, unknown_name
+from ginenv.errors import GinError, check_choice, must_be, unknown_name
 from ginenv.hands.text import parse_rules, rules_text
 
 _SWITCH = ("on", "off")
@@ -37,7 +37,7 @@ class Options(Kept):
 
     model_config = ConfigDict(frozen=True)
 
-    opponent: str = Field(
+    opponent: Shown = Field(
         default="formula", min_length=1, description="a level, any player's name, or a checkpoint's directory"
     )
     rules: Annotated[str, AfterValidator(_variation)] = Field(
@@ -85,8 +85,8 @@ class Options(Kept):
             value = value == "on" if allowed == _SWITCH else value
         elif name == "rules":
             value = _variation(value)
-        elif not value:
-            raise GinError(f"option {name} needs a value")
+        elif not value or not value.isprintable():
+            raise GinError(must_be(f"option {name}", "one or more printable characters", value))
         return self.model_copy(update={name: value})
 
     def text(self, name: str) -> str:
@@ -111,5 +111,6 @@ def opponent_name(spec: str, easy: bool) -> str:
     # The end of a directory's path says enough; in a record, both names share a line.
     parts = Path(spec).parts
     name = "/".join(parts[-2:]) if len(parts) > 2 and not spec.startswith("cmd:") else spec
-    name = " ".join(name.replace("|", "/").encode(errors="backslashreplace").decode().split())
+    name = "".join(c if c.isprintable() or c.isspace() else ascii(c)[1:-1] for c in name.replace("|", "/"))
+    name = " ".join(name.split())
     return f"{name} (easy game)" if easy else name

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, RootModel
 
-from agents.play.stored_model import Kept
+from agents.play.stored_model import Kept, Shown
 from ginenv.engine.outcome import Outcome
 from ginenv.hands.hand import Match
 
@@ -27,8 +27,8 @@ class Tally(Kept):
         best: the highest final total with which each side won a game.
     """
 
-    variation: str
-    opponent: str
+    variation: Shown
+    opponent: Shown
     hands: _Count = 0
     points: _Pair = Field(default_factory=lambda: [0, 0])
     won: _Pair = Field(default_factory=lambda: [0, 0])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agents.files import JsonError, parse_json
 from ginenv.errors import GinError
+
+# A text that is shown: a terminal would obey its control characters.
+Shown = Annotated[str, Field(pattern=r"\A\P{Cc}*\z")]
 
 
 class Kept(BaseModel):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from functools import cache
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import numpy as np
 from markupsafe import Markup
@@ -80,14 +80,13 @@ class _Hand:
             raise GinError(f"there is no hand {self.number}; the hands that have ended are 1 to {self.hands}")
         self.hand = hands[self.number - 1]
         self.address = f"{self.page}&hand={self.number}"
-        self.key = (self.address, asked.seat.name)
 
     def job(self, asked: Asked) -> Job:
         """The job that analyses it."""
-        home, jobs, name = asked.house.home, asked.app.state.jobs, asked.seat.name
+        home, jobs = asked.house.home, asked.seat.jobs
         if self.game:
-            return jobs.job(self.key, name, lambda tell: analysed(home, self.game, self.number, analyst(), tell))
-        return jobs.job(self.key, name, lambda tell: analyst().hand(self.hand, self.number, progress=tell))
+            return jobs.job(self.address, lambda tell: analysed(home, self.game, self.number, analyst(), tell))
+        return jobs.job(self.address, lambda tell: analyst().hand(self.hand, self.number, progress=tell))
 
 
 def analysis(asked: Asked) -> Response:
@@ -104,20 +103,21 @@ def analysis(asked: Asked) -> Response:
         return _form(asked)
     looked = _Hand(asked)
     job = looked.job(asked)
-    values: dict[str, Any] = {"looked": looked, "here": "/analysis"}
     if not job.wait(_PATIENCE):
-        values |= {
-            "done": job.done,
-            "total": job.total,
-            "seconds": job.seconds,
-            "address": f"{looked.address}&move={asked.number('move')}",
-        }
-        return _shown(asked, "progress_part.html", "progress.html", values)
+        heading = f"{' against '.join(looked.names)}, hand {looked.number}"
+        words = f"Every decision is played out in many worlds: {job.done} of {job.total or '…'}."
+        return _progress(asked, job, f"{looked.address}&move={asked.number('move')}", heading, words)
     if job.error:
-        asked.app.state.jobs.forget(looked.key)
+        asked.seat.jobs.forget(looked.address)
         raise GinError(f"this hand cannot be analysed: {job.error}")
-    values |= _found(looked, job.result, asked.number("move"))
+    values = {"looked": looked, "here": "/analysis"} | _found(looked, job.result, asked.number("move"))
     return _shown(asked, "analysis_part.html", "analysis.html", values)
+
+
+def _progress(asked: Asked, job: Job, address: str, heading: str, words: str) -> Response:
+    """How far a job has come; the page asks for the address again."""
+    values = {"job": job, "address": address, "heading": heading, "words": words, "here": "/analysis"}
+    return _shown(asked, "progress_part.html", "progress.html", values)
 
 
 def _shown(asked: Asked, part: str, whole: str, values: dict[str, Any]) -> Response:
@@ -275,8 +275,9 @@ def analyse_text(asked: Asked) -> Response:
 
 def analyse_seed(asked: Asked) -> Response:
     """Analyses the hand that two agents play with the cards of a seed; an error is explained beside the choices."""
-    form = asked.form
-    players = form.get("first", "").strip(), form.get("second", "").strip()
+    form = {name: value.strip() for name, value in (asked.form or asked.query).items()}
+    players, rules = (form.get("first", ""), form.get("second", "")), "".join(form.get("rules", "").split())
+    jobs = asked.seat.jobs
     try:
         if (seed := seed_of(form)) is None:
             raise GinError("it needs a seed")
@@ -284,11 +285,20 @@ def analyse_seed(asked: Asked) -> Response:
             asked.seat.session.check_player(name)
         if any(name.startswith("cmd:") for name in players):
             raise GinError("a program could find out which cards a seed deals; choose agents")
-        subject = deal_and_play("".join(form.get("rules", "").split()), seed, players)
+        job = jobs.job(key := (rules, seed, players), lambda tell: deal_and_play(rules, seed, players, tell))
+        if not job.wait(_PATIENCE):
+            address = (
+                f"/analysis/seed?{urlencode({'first': players[0], 'second': players[1], 'rules': rules, 'seed': seed})}"
+            )
+            words = f"The hand is played: {count(job.done, 'action')} so far."
+            return _progress(asked, job, address, f"{players[0]} against {players[1]}", words)
+        jobs.forget(key)
+        if job.error:
+            raise GinError(job.error)
     except (GinError, OSError) as error:
         asked.seat.say(f"This hand cannot be played: {error}", "warning")
-        return _form(asked, 400)
-    return _subject(asked, subject)
+        return asked.go("/analysis") if asked.htmx else _form(asked, 400)
+    return _subject(asked, job.result)
 
 
 def other_move(asked: Asked) -> Response:
@@ -345,7 +355,7 @@ def mistakes_page(asked: Asked) -> Response:
     """The player's mistakes over all games, by kind."""
     kind = asked.query.get("kind", "")
     seat = asked.seat
-    job: Job | None = asked.app.state.jobs.known(("all", seat.name))
+    job: Job | None = seat.jobs.known("all")
     progress = {
         "job": job,
         "analysed": _analysed(job),
@@ -377,9 +387,9 @@ def mistakes_page(asked: Asked) -> Response:
 def analyse_all(asked: Asked) -> Response:
     """Begins to analyse those of the player's hands that have not been analysed yet."""
     home, name = asked.house.home, asked.seat.name
-    jobs = asked.app.state.jobs
-    known = jobs.known(("all", name))
+    jobs = asked.seat.jobs
+    known = jobs.known("all")
     if known is not None and known.over:
-        jobs.forget(("all", name))
-    jobs.job(("all", name), name, lambda tell: analyse_games(home, name, analyst(), tell), stays=True)
+        jobs.forget("all")
+    jobs.job("all", lambda tell: analyse_games(home, name, analyst(), tell), stays=True)
     return asked.go("/mistakes")

@@ -12,6 +12,7 @@ from agents.play.moves import count
 from agents.play.session import Session
 from agents.play.store import Home, PlayerFile
 from agents.web.form_fields import whole
+from agents.web.jobs import Jobs
 from agents.web.replay_pages import Watched
 from ginenv.engine.actions import KNOCK, STOCK
 from ginenv.engine.cards import card_name, parse_card
@@ -50,6 +51,7 @@ class Seat:
         queue: how many requests may be answered or wait for the lock.
         watched: games that the player watches or steps through.
         subjects: hands to analyse that are not stored.
+        jobs: work that the player waits for.
         told: what both sides did since the person's last move.
         said: sentences to show once, as pairs of a kind (``warning`` or ``plain``) and words.
         asked: the card about whose discard the person is asked whether to knock instead, or None.
@@ -62,6 +64,7 @@ class Seat:
         self.lock = threading.RLock()
         self.queue = threading.BoundedSemaphore(_MAX_REQUESTS)
         self.watched, self.subjects = Watched(), Watched()
+        self.jobs = Jobs()
         self.said: list[tuple[str, str]] = []
         self._clear()
 

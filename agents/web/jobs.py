@@ -11,7 +11,7 @@ from typing import Any
 from ginenv.errors import GinError
 
 _MOST_KEPT = 64
-# How many jobs of one person work at the same time; the others wait.
+# How many of them work at the same time; the others wait.
 _AT_ONCE = 2
 # A job ends when nobody has asked for it for so many seconds: its page asks several times in that time.
 _PATIENCE = 60.0
@@ -85,33 +85,27 @@ class Job:
 
 
 class Jobs:
-    """Jobs by key, so that asking again does not begin the same work again."""
+    """One person's jobs by key, so that asking again does not begin the same work again; used under the lock of the player's seat."""
 
     def __init__(self) -> None:
         self._jobs: OrderedDict[Hashable, Job] = OrderedDict()
-        self._slots: dict[str, threading.Semaphore] = {}
-        self._lock = threading.Lock()
+        self._slot = threading.Semaphore(_AT_ONCE)
 
-    def job(
-        self, key: Hashable, person: str, work: Callable[[Callable[[int, int], None]], Any], stays: bool = False
-    ) -> Job:
+    def job(self, key: Hashable, work: Callable[[Callable[[int, int], None]], Any], stays: bool = False) -> Job:
         """The job of a key, begun at the first call.
 
         Args:
             key: of the job.
-            person: who waits for it.
             work: gets a function to which it reports its progress.
             stays: whether it goes on when nobody asks for it any more.
         """
-        with self._lock:
-            if key not in self._jobs or self._jobs[key].abandoned:
-                slot = self._slots.setdefault(person, threading.Semaphore(_AT_ONCE))
-                self._jobs[key] = Job(work, slot, stays)
-                while len(self._jobs) > _MOST_KEPT:
-                    self._jobs.popitem(last=False)
-            self._jobs.move_to_end(key)
-            self._jobs[key].asked = time.monotonic()
-            return self._jobs[key]
+        if key not in self._jobs or self._jobs[key].abandoned:
+            self._jobs[key] = Job(work, self._slot, stays)
+            while len(self._jobs) > _MOST_KEPT:
+                self._jobs.popitem(last=False)
+        self._jobs.move_to_end(key)
+        self._jobs[key].asked = time.monotonic()
+        return self._jobs[key]
 
     def known(self, key: Hashable) -> Job | None:
         """The job of a key, if there is one."""
@@ -119,5 +113,4 @@ class Jobs:
 
     def forget(self, key: Hashable) -> None:
         """Makes the next call begin the job anew."""
-        with self._lock:
-            self._jobs.pop(key, None)
+        self._jobs.pop(key, None)

@@ -20,7 +20,6 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from agents.web.browser_session import House
-from agents.web.jobs import Jobs
 from agents.web.pages import STATIC, static_file
 from agents.web.request import Asked
 from agents.web.safety import LONGEST_BODY, Guard
@@ -45,7 +44,7 @@ _PAGES = {
     "/records/{number}.gin": {"GET": "watch:save_record"},
     "/replay": {"GET": "watch:replay", "POST": "watch:replay_text"},
     "/analysis": {"GET": "analysis:analysis", "POST": "analysis:analyse_text"},
-    "/analysis/seed": {"POST": "analysis:analyse_seed"},
+    "/analysis/seed": {"GET": "analysis:analyse_seed", "POST": "analysis:analyse_seed"},
     "/try": {"GET": "analysis:other_move"},
     "/mistakes": {"GET": "analysis:mistakes_page", "POST": "analysis:analyse_all"},
     "/results": {"GET": "results:results"},
@@ -190,5 +189,4 @@ def make_app(
         lifespan=lifespan,
     )
     app.state.house, app.state.runs, app.state.ready = house, runs, None
-    app.state.jobs = Jobs()
     return app

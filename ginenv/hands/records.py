@@ -90,9 +90,9 @@ def format_record(played: Hand | Match, players: tuple[str, str] = ("", ""), not
         TextError: if a name or the note could not be read back.
     """
     for text in (*players, note):
-        if text != " ".join(text.split()) or (text in players and "|" in text) or not is_text(text):
+        if text != " ".join(text.split()) or (text in players and "|" in text) or not text.isprintable():
             raise TextError(
-                f"{text!r} cannot stand in a record: a name or note is one line without outer or double blanks"
+                f"{text!r} cannot stand in a record: a name or note is one line of printable characters without outer or double blanks"
             )
     match = played if isinstance(played, Match) else None
     hand = played if isinstance(played, Hand) else played.hand
@@ -115,6 +115,13 @@ def format_record(played: Hand | Match, players: tuple[str, str] = ("", ""), not
         if match.is_over:
             lines += ["", f"end: {_end_text(match)}"]
     return "\n".join([*lines, f"check: {_check(lines)}"]) + "\n"
+
+
+def _printable(text: str) -> str:
+    """The same text; a terminal would obey its control characters."""
+    if not text.isprintable():
+        raise TextError(must_be("a name or note", "printable characters", text))
+    return text
 
 
 def _check(lines: list[str]) -> str:
@@ -225,7 +232,7 @@ class _Reader:
             raise TextError(f"expected 'ginrecord 1 hand' or 'ginrecord 1 game', got {line[:40]!r}")
         self.rules = parse_rules(self._field("rules"))
         players = self._players(self._optional("players"))
-        note = self._optional("note")
+        note = _printable(self._optional("note"))
         self.keys = self._keys(self._optional("keys"))
         table = self._game() if head[1] == "game" else self._hand(1, Hand.deal)
         match, hand = (table, table.hand) if isinstance(table, Match) else (None, table)
@@ -242,7 +249,7 @@ class _Reader:
         names = [name.strip() for name in text.split("|")] if text else ["", ""]
         if len(names) != 2:
             raise TextError(f"expected two players such as 'formula | simple', got {text[:40]!r}")
-        return names[0], names[1]
+        return _printable(names[0]), _printable(names[1])
 
     def _keys(self, text: str) -> np.ndarray:
         words = text.split() or ["0", "0", "0"]

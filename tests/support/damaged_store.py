@@ -37,6 +37,8 @@ SCHEMAS = (
     "DELETE FROM migration",
     "PRAGMA user_version = 9; PRAGMA application_id = 77",
     "CREATE TABLE others (a)",
+    "UPDATE player SET name = replace(hex(zeroblob(50000)), '00', 'x')",
+    "UPDATE player SET name = 'A' || char(27) || '[2J'",
 )
 FOREIGN = (
     "CREATE TABLE urls (id INTEGER PRIMARY KEY, url TEXT); INSERT INTO urls (url) VALUES ('x')",
