@@ -268,7 +268,7 @@ def test_one_of_something_is_not_told_as_several(monkeypatch, tmp_path, capsys):
     run(monkeypatch, "simple", "easy", "--hands", 2, "--out", tmp_path / "results.json")
     run(monkeypatch, "simple", "--hands", 2, "--out", tmp_path / "results.json")
     printed = capsys.readouterr().out
-    assert "1 mirrored deal, rules" in printed and "simple, 1 mirrored deal each" in " ".join(printed.split())
+    assert "1 mirrored pair, rules" in printed and "simple, 1 mirrored pair each" in " ".join(printed.split())
 
 
 def test_an_unknown_name_ends_the_program_with_one_sentence(monkeypatch, tmp_path):

@@ -10,6 +10,10 @@ from typing import Any
 
 import pytest
 
+from agents.arena import play_match
+from agents.arena.configs import TournamentConfig
+from agents.arena.tournament import Tournament
+from agents.play.allowed import check_allowed
 from ginenv.bots.heuristics import StylePlayer, make_style
 from ginenv.errors import GinError, UnknownNameError
 from ginenv.tables.players import (
@@ -174,3 +178,72 @@ def test_a_target_without_its_attribute_is_named() -> None:
     register_player("aimless", "json:nope")
     with pytest.raises(GinError, match=r"^player 'aimless': there is no nope in json$"):
         make_player("aimless")
+
+
+BOT = """
+from ginenv.tables.players import make_player
+
+class Bot:
+    def __new__(cls, seed, other: str = "simple"):
+        return make_player(other, seed)
+
+class Unseeded:
+    pass
+
+def nothing(seed):
+    return None
+"""
+
+
+@pytest.fixture
+def own_bot(tmp_path, monkeypatch):
+    (tmp_path / "own_bot.py").write_text(BOT, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [part for part in sys.path if part])
+    yield "py:own_bot:Bot"
+    sys.modules.pop("own_bot", None)
+
+
+def test_a_python_class_in_the_working_directory_plays_by_its_name(own_bot):
+    assert (
+        make_player(own_bot).name == own_bot
+        and parse_player(own_bot).with_options(other="easy") == f"{own_bot}:other=easy"
+    )
+    assert isinstance(make_player(f"{own_bot}:other=camper"), StylePlayer)
+    assert play_match(own_bot, "random", pairs=2, unit="hands").names[0] == own_bot
+
+
+def test_a_tournament_notices_that_the_file_of_a_class_changed(own_bot):
+    config = TournamentConfig(players={"own": own_bot, "easy": "easy"}, pairs=1, block=1, out=Path("out"))
+    Tournament(config)
+    Path("own_bot.py").write_text(BOT.replace("simple", "camper"), encoding="utf-8")
+    with pytest.raises(GinError, match="another tournament"):
+        Tournament(config)
+
+
+@pytest.mark.parametrize(
+    ("spec", "fact"),
+    [
+        ("py", "'py'"),
+        ("py:", "py:MODULE:CLASS"),
+        ("py:own_bot", "py:MODULE:CLASS"),
+        ("py:no_bot:Bot", "no_bot"),
+        ("py:own_bot:Nobody", "Nobody"),
+        ("py:own_bot:Unseeded", "seed"),
+        ("py:own_bot:nothing", "None"),
+        ("py:os:system", "seed"),
+        ("py:own_bot:Bot:level=3", "'level'"),
+    ],
+)
+def test_a_class_that_is_no_player_is_named(spec, fact, own_bot):
+    with pytest.raises(GinError, match=fact):
+        make_player(spec)
+
+
+def test_a_python_class_is_taken_from_the_command_line_alone(own_bot):
+    with pytest.raises(GinError, match="own_bot"):
+        check_allowed(own_bot, ())
+    check_allowed(own_bot, (own_bot,))
+    with pytest.raises(GinError, match="py"):
+        register_player("py", "ginenv.bots.heuristics:make_simple")
+    assert "own_bot" not in sys.modules

@@ -325,7 +325,7 @@ class MatchResult:
         """The result in rows for people: what, the figure, a remark."""
         hands = f", {int(self.games['hands'].sum()):,} hands" if self.unit == "games" else ""
         rules = next((name for name, preset in PRESETS.items() if preset == self.rules), self.rules.hash)
-        played = f"{self.pairs:,} mirrored pairs, rules {rules}, seed {self.seed}"
+        played = f"{self.pairs:,} mirrored pair{'' if self.pairs == 1 else 's'}, rules {rules}, seed {self.seed}"
         rows = [
             ("played", f"{len(self.games):,} {self.unit}{hands}", played),
             (f"{self.unit} won", self.share.text(percent=True), "draws count half"),

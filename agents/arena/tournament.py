@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import itertools
 import json
+import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -56,13 +57,17 @@ def _made_of(spec: str) -> dict[str, str]:
     if parsed.kind == "cmd":
         return {}
     hashes = {}
+    player = make_player(spec)
+    if parsed.kind == "py":
+        source = sys.modules[parsed.argument.partition(":")[0]].__file__
+        hashes[parsed.argument] = hashlib.sha256(Path(str(source)).read_bytes()).hexdigest()
     if parsed.kind == "network":
         from agents.network.checkpoint import read_metadata
         from agents.network.player import network_directory
 
         hashes[parsed.kind] = str(read_metadata(network_directory(parsed.kind))["weights_sha256"])
     # A player that is more than a checkpoint has a digest of its own.
-    level = getattr(make_player(spec), "level", None)
+    level = getattr(player, "level", None)
     if level is not None:
         hashes[parsed.argument or parsed.kind] = str(level.digest)
     for place in (parsed.argument, *parsed.options.values()):

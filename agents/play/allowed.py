@@ -37,8 +37,8 @@ def check_allowed(name: str, allowed: Collection[str]) -> None:
     kind = name.partition(":")[0]
     if kind not in player_names():
         raise GinError(
-            f"{unknown_name('player', name, [*player_names(), *allowed])}. A program or a directory plays only where the command line "
-            "names it: gin web --allow NAME, gin play --opponent NAME"
+            f"{unknown_name('player', name, [*player_names(), *allowed])}. A program, a Python class or a directory "
+            "plays only where the command line names it: gin web --allow NAME, gin play --opponent NAME"
         )
     if kind == "style":
         return

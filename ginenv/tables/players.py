@@ -3,9 +3,11 @@
 A player turns a batch of views into actions. ``ginenv`` never imports ``agents``: names are registered as
 ``"module:attribute"`` and imported when used, as Gymnasium does with its entry points.
 
-A name may carry options: ``search:worlds=128,slack=4``. Two more kinds of names are possible. One is a directory that holds a
-player (a checkpoint, a level), recognised by a marker file in it; the other is ``cmd:PROGRAM ARGUMENTS``, a program that speaks the
-line protocol. Double quotes around a directory or an option's value keep the characters ``:``, ``,`` and ``=`` in it from
+A name may carry options: ``search:worlds=128,slack=4``. Three more kinds of names are possible: a directory that holds a player (a
+checkpoint, a level), recognised by a marker file in it; ``py:MODULE:CLASS``, a Python class, whose module may lie in the working
+directory; and ``cmd:PROGRAM ARGUMENTS``, a program that speaks the line protocol.
+
+Double quotes around a directory or an option's value keep the characters ``:``, ``,`` and ``=`` in it from
 separating: ``"levels/12:00":learn=false``; a double quote inside is written twice.
 """
 
@@ -16,6 +18,7 @@ import inspect
 import os.path
 import re
 import shlex
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
@@ -95,6 +98,9 @@ class BasePlayer:
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         """Ignores finished hands."""
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
 
 @dataclass(frozen=True)
 class _Entry:
@@ -115,8 +121,8 @@ class PlayerSpec:
 
     Attributes:
         text: the name as it was written.
-        kind: the registered name, the marker file of a directory, or ``cmd``.
-        argument: the directory, or the program with its arguments; empty for a registered name.
+        kind: the registered name, the marker file of a directory, ``py`` or ``cmd``.
+        argument: the directory, ``module:class``, or the program with its arguments; empty for a registered name.
         options: the options as they were written, by name.
     """
 
@@ -129,7 +135,7 @@ class PlayerSpec:
         """The name of this player, which is registered or a directory, with other options."""
         name = f"./{self.argument}" if self.argument in _NAMES else self.argument or self.kind
         written = ",".join(f"{name}={_quote(value)}" for name, value in options.items())
-        return ":".join(filter(None, (_quote(name), written)))
+        return ":".join(filter(None, (f"py:{name}" if self.kind == "py" else _quote(name), written)))
 
     @property
     def is_level(self) -> bool:
@@ -142,6 +148,8 @@ ENTRY_POINTS = "ginenv.players"
 
 _NAMES: dict[str, _Entry] = {}
 _DIRECTORIES: dict[str, _Entry] = {}
+# Names that no player can have: what follows them is no option.
+_PREFIXES = ("cmd", "py")
 _PROGRAM = _Entry("agents.programs.player:OutsidePlayer", "match", argument="command")
 
 
@@ -158,8 +166,8 @@ def register_player(name: str, target: str, extra: str = "", **fixed: Any) -> No
     Raises:
         GinError: if the name is empty or holds a separator of options or directories, or the target is malformed.
     """
-    if not isinstance(name, str) or not name.strip() or set(name) & set(":/,=") or name == "cmd":
-        raise GinError(must_be("a player's name", "a word without any of : / , = (and not cmd)", name))
+    if not isinstance(name, str) or not name.strip() or set(name) & set(":/,=") or name in _PREFIXES:
+        raise GinError(must_be("a player's name", "a word without any of : / , = (and not cmd or py)", name))
     if not isinstance(target, str) or not re.fullmatch(r"[\w.]+:\w+", target):
         raise GinError(must_be(f"player {name!r}: target", "'module:attribute'", target))
     _NAMES[name] = _Entry(target, extra, fixed)
@@ -181,7 +189,7 @@ def register_directory(marker: str, target: str, extra: str = "", argument: str 
 def _register_installed() -> None:
     """Registers the players that installed packages provide, under names that are not taken."""
     for point in entry_points(group=ENTRY_POINTS):
-        if point.name not in _NAMES:
+        if point.name not in (*_NAMES, *_PREFIXES):
             _NAMES[point.name] = _Entry(point.value)
 
 
@@ -191,12 +199,15 @@ def player_names() -> list[str]:
     return sorted(_NAMES)
 
 
+_OTHER_NAMES = "a player's directory, py:MODULE:CLASS or cmd:PROGRAM"
+
+
 def parse_player(text: str) -> PlayerSpec:
     """Parses a player's name without making the player.
 
     Raises:
-        UnknownNameError: if nothing of that name is registered, and it is neither a player's directory nor ``cmd:PROGRAM``.
-        GinError: if its options are not written ``key=value``, each once, or no program follows ``cmd:``.
+        UnknownNameError: if nothing of that name is registered, and it is neither a directory, ``py:MODULE:CLASS`` nor ``cmd:PROGRAM``.
+        GinError: if its options are not written ``key=value``, each once, or no class follows ``py:`` or no program ``cmd:``.
     """
     if is_quoted := _QUOTED.fullmatch(text):
         name, written = _unquote(is_quoted[1]), is_quoted[2] or ""
@@ -206,11 +217,17 @@ def parse_player(text: str) -> PlayerSpec:
     name, _, written = text.partition(":")
     if not name.strip():
         # To a file system an empty name is the current directory.
-        raise UnknownNameError(f"{unknown_name('player', text, _NAMES)}, or a player's directory, or cmd:PROGRAM")
+        raise UnknownNameError(f"{unknown_name('player', text, _NAMES)}, or {_OTHER_NAMES}")
     if name == "cmd" and text != name:
         if not written.strip():
             raise GinError(f"{text!r} does not name a program; write cmd:PROGRAM ARGUMENTS as in a shell")
         return PlayerSpec(text, name, written)
+    if name == "py" and text != name:
+        if not (found := re.fullmatch(r"([\w.]+:\w+)(?::(.*))?", written, re.DOTALL)):
+            raise GinError(
+                f"{text!r} does not name a class; write py:MODULE:CLASS, or py:MODULE:CLASS:OPTION=VALUE,..."
+            )
+        return PlayerSpec(text, name, found[1], _split_options(text, found[2] or ""))
     if name not in _NAMES:
         _register_installed()
     if name in _NAMES:
@@ -224,7 +241,7 @@ def parse_player(text: str) -> PlayerSpec:
     if "/" in name:
         hint = "; double quotes around a path that holds a : end it before its options" if ":" in written else ""
         raise UnknownNameError(f"player {text!r}: there is no such directory{hint}")
-    raise UnknownNameError(f"{unknown_name('player', name, _NAMES)}, or a player's directory, or cmd:PROGRAM")
+    raise UnknownNameError(f"{unknown_name('player', name, _NAMES)}, or {_OTHER_NAMES}")
 
 
 def _marker_in(directory: str) -> str:
@@ -279,7 +296,7 @@ def directory_name(spec: str | Path | Player) -> str | Player:
 
 
 def make_player(spec: str | Path | Player, seed: int = 0, **defaults: Any) -> Player:
-    """Makes a player from a name (with options), a directory or ``cmd:PROGRAM``; returns a ``Player`` unchanged.
+    """Makes a player from a name (with options), a directory, ``py:MODULE:CLASS`` or ``cmd:PROGRAM``; returns a ``Player`` unchanged.
 
     Args:
         spec: what to make.
@@ -293,31 +310,45 @@ def make_player(spec: str | Path | Player, seed: int = 0, **defaults: Any) -> Pl
     """
     spec = directory_name(spec)
     if not isinstance(spec, str):
-        if not callable(getattr(spec, "act", None)):
-            raise GinError(f"expected a player's name, a directory, cmd:PROGRAM or a Player, got {spec!r}")
-        if isinstance(spec, type):
-            raise GinError(
-                f"expected a Player, got the class {spec.__name__}; give an object of it, such as {spec.__name__}()"
-            )
-        if missing := [part for part in _CONTRACT if not hasattr(spec, part)]:
-            raise GinError(f"a Player needs {', '.join(_CONTRACT)}; {spec!r} has no {' and no '.join(missing)}")
-        return spec
+        return _checked_player(spec)
     parsed = parse_player(spec)
-    entry = _PROGRAM if parsed.kind == "cmd" else {**_NAMES, **_DIRECTORIES}[parsed.kind]
+    entries = {**_NAMES, **_DIRECTORIES, "cmd": _PROGRAM, "py": _Entry(parsed.argument)}
+    entry = entries[parsed.kind]
+    if parsed.kind == "py" and not {"", os.getcwd()} & {*sys.path}:
+        # Last, so that no file there stands in for a module of another package.
+        sys.path.append(os.getcwd())
     given = {entry.argument: parsed.argument} if entry.argument else entry.fixed
     module, _, attribute = entry.target.partition(":")
     try:
         loaded = importlib.import_module(module)
         if not hasattr(loaded, attribute):
-            raise GinError(f"player {parsed.text!r}: there is no {attribute} in {module}")
+            # A class of one's own may be looked for in another module of that name.
+            place = loaded.__file__ if parsed.kind == "py" else module
+            raise GinError(f"player {parsed.text!r}: there is no {attribute} in {place}")
         factory = getattr(loaded, attribute)
         options = _read_options(parsed, factory, given)
         known = inspect.signature(factory).parameters if defaults else {}
         options = {name: value for name, value in defaults.items() if name in known} | options
-        player = factory(seed=seed, **given, **options)
+        try:
+            inspect.signature(factory).bind(seed=seed, **given, **options)
+        except (TypeError, ValueError) as error:
+            raise GinError(f"player {parsed.text!r}: {attribute} cannot be called with seed={seed}: {error}") from None
+        player = _checked_player(factory(seed=seed, **given, **options))
     except ImportError as error:
         raise _not_installed(parsed, entry, error) from None
     player.name = spec
+    return player
+
+
+def _checked_player(player: Any) -> Player:
+    """The object, if it is a ``Player``."""
+    if not callable(getattr(player, "act", None)):
+        raise GinError(f"expected a player's name, a Player, or {_OTHER_NAMES}, got {player!r}")
+    if isinstance(player, type):
+        name = player.__name__
+        raise GinError(f"expected a Player, got the class {name}; give an object of it, such as {name}()")
+    if missing := [part for part in _CONTRACT if not hasattr(player, part)]:
+        raise GinError(f"a Player needs {', '.join(_CONTRACT)}; {player!r} has no {' and no '.join(missing)}")
     return player
 
 
@@ -370,6 +401,10 @@ def _not_installed(spec: PlayerSpec, entry: _Entry, error: ImportError) -> GinEr
         place = importlib.import_module("agents").__file__
         return GinError(
             f"player {spec.text!r} needs ginenv's package 'agents', but Python finds {place} first; rename that"
+        )
+    if spec.kind == "py":
+        return GinError(
+            f"player {spec.text!r}: Python finds no module {missing}, in the working directory or installed"
         )
     advice = f"; pip install 'ginenv[{entry.extra}]' brings it" if entry.extra else ""
     return GinError(f"player {spec.text!r} needs {missing}, which is not installed{advice}")
