@@ -9,6 +9,7 @@
 #   make docs     build the documentation's site in docs/_build, warnings as errors
 #   make dist     build the source distribution and the wheel, in dist
 #   make check-dist  build them, install them in empty environments and try them there (takes minutes)
+#   make release-check  is the version ready to be tagged? (clean tree, changelog, tag, wheel; takes minutes)
 #   make bench    speed beside other engines, measured in one run (takes minutes)
 #   make network  the network that ships, from nothing (takes hours; the same command goes on where it was stopped)
 #   make levels   levels 1 to 3, from the network that ships (takes an hour and a quarter)
@@ -35,7 +36,7 @@ PEERS := $(VENV)/.peers-done
 
 RUN := runs/quick
 
-.PHONY: setup peers web train lint format test docs dist check-dist bench network levels level-4 results clean distclean
+.PHONY: setup peers web train lint format test docs dist check-dist release-check bench network levels level-4 results clean distclean
 
 setup: $(SETUP)
 peers: $(PEERS)
@@ -83,6 +84,18 @@ dist: $(SETUP)
 
 check-dist: $(SETUP)
 	$(BIN)/pytest -rs tests/test_wheel.py
+
+# It tags nothing: its last line is the command that does.
+release-check: $(SETUP)
+	@test -z "$$(git status --porcelain)" || { git status --short; echo "uncommitted files: commit or remove them"; exit 1; }
+	@version=$$($(BIN)/python -c 'import ginenv; print(ginenv.__version__)'); \
+	newest=$$(sed -n 's/^## //p' CHANGELOG.md | head -n 1); tagged=$$(git rev-list -n 1 "v$$version" 2>/dev/null); \
+	expr "$$version" : '[0-9]*\.[0-9]*\.[0-9]*$$' >/dev/null || { echo "version $$version is not X.Y.Z"; exit 1; }; \
+	test "$$newest" = "$$version" || { echo "the changelog begins with $$newest, the version is $$version"; exit 1; }; \
+	test -z "$$tagged" || test "$$tagged" = "$$(git rev-parse HEAD)" || { echo "v$$version is the tag of another commit"; exit 1; }
+	$(BIN)/pytest -q tests/test_package.py -k version
+	$(MAKE) docs dist check-dist
+	@echo "ready: git tag v$$($(BIN)/python -c 'import ginenv; print(ginenv.__version__)')"
 
 bench: $(PEERS)
 	$(BIN)/python -m benchmarks.speed.engine_speed

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE, OBSERVATION_VERSION, encode_views
     from ginenv.view.view import VIEW, action_masks, make_views
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _MODULES = {
     "engine.actions": ("KNOCK", "NUM_ACTIONS", "PASS", "STOCK", "UPCARD", "action_name", "actions_of", "parse_action"),

@@ -50,6 +50,7 @@ def test_one_version_everywhere() -> None:
     newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)
     assert newest is not None
     assert citation["version"] == ginenv.__version__
+    assert f"version = {{{ginenv.__version__}}}" in (ROOT / "docs" / "cite.md").read_text()
     assert newest[1] in (ginenv.__version__, "Unreleased")
     assert citation["authors"] == PROJECT["project"]["authors"]
 
