@@ -33,9 +33,21 @@ from ginenv.engine.jit import kernel, record_copy
 from ginenv.tables.episode_kernels import FINAL, INFO, copy_info
 from ginenv.tables.episodes import Episodes
 
-# The numbers that _fill_facts writes, in order: those of the hand and those of the game.
-_OUTCOME = ("end", "points", "won", "knocker", "deadwood", "opponent_deadwood", "length")
-_GAME = ("won", "hands", "boxes", "opponent_boxes", "total", "opponent_total")
+# What is reported of a hand and of a game that ended: fields of INFO, of pairs one of the two.
+_OUTCOME: dict[str, tuple[Any, ...]] = {
+    **{name: (name,) for name in ("end", "points", "won", "knocker")},
+    "deadwood": ("deadwood", 0),
+    "opponent_deadwood": ("deadwood", 1),
+    "length": ("length",),
+}
+_GAME: dict[str, tuple[Any, ...]] = {
+    "won": ("game_won",),
+    "hands": ("hands",),
+    "boxes": ("boxes", 0),
+    "opponent_boxes": ("boxes", 1),
+    "total": ("total", 0),
+    "opponent_total": ("total", 1),
+}
 # Fields of INFO that are reported under their own names.
 _SKIPPED = ("skipped_hands", "skipped_wins", "skipped_points")
 _SKIPPED_GAMES = ("skipped_games", "skipped_game_wins", "skipped_totals")
@@ -85,51 +97,17 @@ def _keep(finals, ended, kept):
         _copy_final(kept[k], finals[ended[k]])
 
 
-@kernel
-def _survey(records, slots, seats, illegal, closed, games):
-    """Writes seats and flags of some records; returns how many closed a hand, and how many ended a game."""
-    num_closed = 0
-    num_games = 0
-    for k in range(slots.shape[0]):
-        i = slots[k]
-        r = records[i]
-        seats[i] = r.seat
-        illegal[i] = r.illegal != 0
-        closed[i] = r.closed > 0
-        games[i] = closed[i] and r.finished != 0 and r.illegal == 0
-        if closed[i]:
-            num_closed += 1
-            num_games += games[i]
-    return num_closed, num_games
+def _ended_games(records: np.ndarray) -> np.ndarray:
+    return (records["closed"] > 0) & (records["finished"] > 0) & (records["illegal"] == 0)
 
 
-@kernel
-def _fill_facts(records, closed, facts):
-    for i in range(records.shape[0]):
-        if not closed[i]:
-            continue
-        r = records[i]
-        facts[0, i] = r.end
-        facts[1, i] = r.points
-        facts[2, i] = r.won
-        facts[3, i] = r.knocker
-        facts[4, i] = r.deadwood[0]
-        facts[5, i] = r.deadwood[1]
-        facts[6, i] = r.length
-        if facts.shape[0] > 7:
-            facts[7, i] = r.game_won
-            facts[8, i] = r.hands
-            facts[9, i] = r.boxes[0]
-            facts[10, i] = r.boxes[1]
-            facts[11, i] = r.total[0]
-            facts[12, i] = r.total[1]
-
-
-def _facts_of(records: np.ndarray, closed: np.ndarray, is_game: bool) -> np.ndarray:
-    """The numbers of ended hands (``int64[7, n]``; with those of games ``[13, n]``); zeros where no hand ended."""
-    facts = np.zeros((len(_OUTCOME) + (len(_GAME) if is_game else 0), len(records)), np.int64)
-    _fill_facts(records, closed, facts)
-    return facts
+def _columns(fields: dict[str, tuple[Any, ...]], records: np.ndarray, where: np.ndarray) -> dict[str, np.ndarray]:
+    """Numbers of ``INFO[n]`` records by name, 0 where they mean nothing, each with its mask."""
+    columns = {}
+    for name, (field, *index) in fields.items():
+        columns[name] = np.where(where, records[field][:, *index], 0).astype(np.int64)
+        columns[f"_{name}"] = where
+    return columns
 
 
 def info_of(tables: Episodes, mask: np.ndarray) -> dict[str, Any]:
@@ -143,10 +121,9 @@ def info_of(tables: Episodes, mask: np.ndarray) -> dict[str, Any]:
     for name in (*_SKIPPED, *(("score", *_SKIPPED_GAMES) if tables.is_game else ())):
         info[name] = record[name].astype(np.int64)
     if tables.closed[0]:
-        numbers = _facts_of(tables.episodes, np.ones(1, bool), tables.is_game)[:, 0].tolist()
-        info["outcome"] = dict(zip(_OUTCOME, numbers, strict=False))
-        if tables.is_game and record["finished"] and not record["illegal"]:
-            info["game"] = dict(zip(_GAME, numbers[len(_OUTCOME) :], strict=False))
+        info["outcome"] = {name: int(record[field][*index]) for name, (field, *index) in _OUTCOME.items()}
+        if tables.is_game and _ended_games(tables.episodes)[0]:
+            info["game"] = {name: int(record[field][*index]) for name, (field, *index) in _GAME.items()}
     return info
 
 
@@ -233,7 +210,6 @@ class Reporter:
 
     def __init__(self, count: int, is_game: bool) -> None:
         self._count, self._is_game = count, is_game
-        self._all = np.arange(count)
         # The mask of all tables: one read-only array for all steps.
         self._everywhere = np.ones(count, bool)
         self._everywhere.flags.writeable = False
@@ -269,7 +245,7 @@ class Reporter:
         names = _ALWAYS | _IN_GAMES if self._is_game else _ALWAYS
         if told["closed"].any():
             names |= _OF_HANDS
-            if self._is_game and ((told["finished"] != 0) & (told["illegal"] == 0)).any():
+            if self._is_game and _ended_games(told).any():
                 names |= _OF_GAMES
         if len(ended):
             names |= _OF_FINALS
@@ -306,29 +282,16 @@ class Reporter:
         if slots is not None:
             where = np.zeros(count, bool)
             where[slots] = True
-        seats = np.zeros(count, np.int64)
-        illegal, closed, games = np.zeros((3, count), bool)
-        num_closed, num_games = _survey(records, self._all if slots is None else slots, seats, illegal, closed, games)
+        closed, games = records["closed"] > 0, _ended_games(records)
         infos: dict[str, Any] = {
             "action_mask": masks, "_action_mask": where,
-            "seat": seats, "_seat": where,
-            "illegal_action": illegal, "_illegal_action": where,
+            "seat": records["seat"].astype(np.int64), "_seat": where,
+            "illegal_action": records["illegal"] > 0, "_illegal_action": where,
         }  # fmt: skip
         for name in (*_SKIPPED, *(("score", *_SKIPPED_GAMES) if self._is_game else ())):
             infos[name], infos[f"_{name}"] = records[name].astype(np.int64), where
-        if num_closed:
-            facts = _facts_of(records, closed, self._is_game)
-            infos["outcome"], infos["_outcome"] = _columns(_OUTCOME, facts, closed), closed
-            if self._is_game and num_games:
-                numbers = np.where(games, facts[len(_OUTCOME) :], 0)
-                infos["game"], infos["_game"] = _columns(_GAME, numbers, games), games
+        if closed.any():
+            infos["outcome"], infos["_outcome"] = _columns(_OUTCOME, records, closed), closed
+            if self._is_game and games.any():
+                infos["game"], infos["_game"] = _columns(_GAME, records, games), games
         return infos
-
-
-def _columns(names: tuple[str, ...], numbers: np.ndarray, where: np.ndarray) -> dict[str, np.ndarray]:
-    """Rows of numbers by name, each with its mask."""
-    columns = {}
-    for name, column in zip(names, numbers, strict=False):
-        columns[name] = column
-        columns[f"_{name}"] = where
-    return columns
