@@ -73,12 +73,8 @@ def _count_decision(t, v, action):
         t.offered += 1
         if action == UPCARD:
             t.took += 1
-    if v.legal[1]:
-        _count_chance_to_knock(t, v, action)
-
-
-@kernel
-def _count_chance_to_knock(t, v, action):
+    if not v.legal[1]:
+        return
     least = np.int64(MAX_DEADWOOD - 1)
     rest = v.legal[1]
     while rest:

@@ -50,7 +50,7 @@ _GAME: dict[str, tuple[Any, ...]] = {
 }
 # Fields of INFO that are reported under their own names.
 _SKIPPED = ("skipped_hands", "skipped_wins", "skipped_points")
-_SKIPPED_GAMES = ("skipped_games", "skipped_game_wins", "skipped_totals")
+_IN_GAME = (*_SKIPPED, "score", "skipped_games", "skipped_game_wins", "skipped_totals")
 
 # The fields that are kept for every table; the rest of INFO is kept only where something ended.
 _BRIEF = np.dtype(
@@ -118,7 +118,7 @@ def info_of(tables: Episodes, mask: np.ndarray) -> dict[str, Any]:
         "illegal_action": np.array(tables.illegal[0] > 0),
     }
     record = tables.episodes[0]
-    for name in (*_SKIPPED, *(("score", *_SKIPPED_GAMES) if tables.is_game else ())):
+    for name in _IN_GAME if tables.is_game else _SKIPPED:
         info[name] = record[name].astype(np.int64)
     if tables.closed[0]:
         info["outcome"] = {name: int(record[field][*index]) for name, (field, *index) in _OUTCOME.items()}
@@ -196,7 +196,7 @@ def _with_flags(*names: str) -> frozenset[str]:
 
 # Keys of a batch's info besides the mask: always present, in games, when a hand ended, when a game did, when an episode did.
 _ALWAYS = _with_flags("seat", "illegal_action", *_SKIPPED)
-_IN_GAMES, _OF_HANDS, _OF_GAMES = _with_flags("score", *_SKIPPED_GAMES), _with_flags("outcome"), _with_flags("game")
+_IN_GAMES, _OF_HANDS, _OF_GAMES = _with_flags(*_IN_GAME), _with_flags("outcome"), _with_flags("game")
 _OF_FINALS = _with_flags("final_obs", "final_info")
 
 
@@ -288,7 +288,7 @@ class Reporter:
             "seat": records["seat"].astype(np.int64), "_seat": where,
             "illegal_action": records["illegal"] > 0, "_illegal_action": where,
         }  # fmt: skip
-        for name in (*_SKIPPED, *(("score", *_SKIPPED_GAMES) if self._is_game else ())):
+        for name in _IN_GAME if self._is_game else _SKIPPED:
             infos[name], infos[f"_{name}"] = records[name].astype(np.int64), where
         if closed.any():
             infos["outcome"], infos["_outcome"] = _columns(_OUTCOME, records, closed), closed

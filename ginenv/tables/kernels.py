@@ -158,9 +158,8 @@ def collect_waiting(states, tables, views, rows, ids, ends):
         views: ``VIEW[n]``, written.
         rows: ``int64[n]``, written.
         ids: ``int64[n]``, written; the slot numbers that the players are given.
-        ends: ``int64[players + 1]``; where the rows of each player end.
+        ends: ``int64[players + 1]``, zeros; where the rows of each player end is written.
     """
-    ends[:] = 0
     for i in range(tables.shape[0]):
         if tables[i].waits_for >= 0:
             ends[tables[i].waits_for + 1] += 1

@@ -55,8 +55,8 @@ class Tables:
         self.states = np.zeros(num_tables, STATE)
         self.tables = np.zeros(num_tables, TABLE)
         self.tables["player"], self.tables["waits_for"] = CALLER, IDLE
-        self._views = np.zeros(num_tables, VIEW)
-        self._rows, self._ids = np.zeros((2, num_tables), np.int64)
+        # Views that wait for players, their tables, and the players' ids of these.
+        self._waiting = np.zeros(num_tables, VIEW), *np.zeros((2, num_tables), np.int64)
         self._scratch = np.zeros(1, VIEW)
         self._described: dict[int, tuple[np.void, object]] = {}
         self.set_players(players)
@@ -72,7 +72,6 @@ class Tables:
                 self.records[number] = self._described[id(one)][0]
         # Looking an address up costs more than a step of a single environment can spare.
         self._players_at = self.records.ctypes.data
-        self._ends = np.zeros(len(players) + 1, np.int64)
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy needs; addresses of compiled code are looked up anew."""
@@ -91,10 +90,10 @@ class Tables:
 
         The arrays are valid until this is called again.
         """
-        views, rows, ids = self._views, self._rows, self._ids
-        collect_waiting(self.states, self.tables, views, rows, ids, self._ends)
+        (views, rows, ids), ends = self._waiting, np.zeros(len(self.players) + 1, np.int64)
+        collect_waiting(self.states, self.tables, views, rows, ids, ends)
         start = 0
-        for number, end in enumerate(self._ends[:-1].tolist()):
+        for number, end in enumerate(ends[:-1].tolist()):
             if end > start:
                 yield number, views[start:end], rows[start:end], ids[start:end].copy()
             start = end
