@@ -106,12 +106,11 @@ class TrainConfig(Config):
     """Settings of a training run.
 
     Attributes:
-        algorithm: ``ppo``, or ``dmc`` (Deep Monte Carlo; use it with long batches).
         seed: seeds the deals, the network and the sampling.
         decisions: total number of the learner's decisions.
         minutes: time limit (0: none).
-        games: games played in lock-step.
-        ticks: half-moves of every game in one batch.
+        num_envs: games played in lock-step.
+        num_steps: half-moves of every game in one batch.
         rules: presets and their shares of the games.
         network: sizes of the networks.
         bounds: what the learner notices and remembers, by shares of the games (default: everything).
@@ -120,49 +119,48 @@ class TrainConfig(Config):
         target_kl: divergence per batch (Schulman's k3 estimate) to which the learning rate is adapted.
         clip: PPO's clip range.
         epochs: passes over each batch.
-        rows: share of a batch's decisions that are trained on: those of the largest advantages. Decisions between knocking and playing on
-            are always trained on, and all decisions while a teacher is imitated.
+        trained_fraction: share of a batch's decisions that are trained on: those of the largest advantages. Decisions between knocking and playing on
+            are always trained on, and all decisions during imitation.
         minibatch: decisions in one gradient step.
         gae_lambda: lambda of generalised advantage estimation over all half-moves.
-        entropy: weight of the entropy bonus at the start (entropy is divided by the log of the number of legal actions).
-        entropy_end: the same at the end.
-        knock: weight of the knock decision's loss (knocking or playing on for gin).
-        belief: weight of the loss of the head that guesses the opponent's hand.
-        next_action: weight of the loss of the head that guesses the opponent's next action.
-        anchor: weight of the divergence from the policy that the run started from (0: none).
-        settle_decisions: decisions at the start in which only the critic learns, until it knows the reward and the opponents.
-        gradient_norm: the gradient's norm is clipped to this.
-        average: decay per gradient step of the averaged weights, which are evaluated and exported.
+        entropy_coef: weight of the entropy bonus at the start (entropy is divided by the log of the number of legal actions).
+        entropy_coef_end: the same at the end.
+        knock_coef: weight of the knock decision's loss (knocking or playing on for gin).
+        belief_coef: weight of the loss of the head that predicts the opponent's hand.
+        next_action_coef: weight of the loss of the head that predicts the opponent's next action.
+        kl_to_start_coef: weight of the divergence from the policy that the run started from (0: none).
+        critic_warmup: decisions at the start in which only the critic learns, until it knows the reward and the opponents.
+        max_grad_norm: the gradient's norm is clipped to this.
+        ema_decay: decay per gradient step of the averaged weights, which are evaluated and exported.
         reward: ``points`` of a hand / 50, or the change in the chance to win the ``game``.
         shaping: weight of the deadwood potential (a full hand of deadwood is worth about 1) at the start.
         shaping_decisions: decisions over which the shaping falls to zero.
-        clone_decisions: decisions at the start in which a teacher is imitated, while the critic learns the value of its play.
-        teacher: the player to imitate.
-        gin_teacher: the player to imitate in hands played for gin only.
+        imitation_decisions: decisions at the start in which a player is imitated, while the critic learns the value of its play.
+        imitated: the player to imitate.
+        imitated_for_gin: the player to imitate in hands played for gin only.
         gin_only: share of hands that a seat plays for gin from the start.
         commit: chance that declining a knock commits the seat to gin for the rest of the hand.
         commit_end: the same at the end of the run (default: as at the start); the knock decision's loss fades with it.
         pool: fixed opponents.
-        told: what the networks are told of the fixed opponents: ``nothing`` or their ``style`` (see ``agents.training.opponent_context``).
+        opponent_context: what the networks read about the fixed opponents: ``none`` or their ``style``.
         pool_share: share of games in which one seat is a fixed opponent.
-        selves_share: share of games in which one seat is an earlier self.
-        selves: number of earlier selves to keep.
-        selves_every: batches between two snapshots.
-        panel: players against which progress is measured.
-        panel_games: games against each of them per measurement.
-        panel_every: minutes between two measurements.
+        past_policy_share: share of games in which one seat is a past policy.
+        past_policies: number of copies of the policy to keep as opponents.
+        snapshot_every: batches between two such copies.
+        eval_opponents: players against which progress is measured.
+        eval_games: games against each of them per measurement.
+        eval_every: minutes between two measurements.
         save_every: minutes between two resume files.
         threads: number of threads for play and matrix products (0: torch's default).
         bfloat16: matrix products in bfloat16 (``auto``: if that is faster, as measured at the start and kept when the run is resumed).
         device: torch device of the networks.
     """
 
-    algorithm: Literal["ppo", "dmc"] = "ppo"
     seed: int = Field(0, ge=0)
     decisions: int = Field(4_000_000, gt=0)
     minutes: float = Field(0, ge=0)
-    games: int = Field(1024, gt=0)
-    ticks: int = Field(64, gt=1)
+    num_envs: int = Field(1024, gt=0)
+    num_steps: int = Field(64, gt=1)
     rules: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=lambda: {"eaai": 1.0}, min_length=1)
     network: NetworkConfig = NetworkConfig()
     bounds: tuple[Bounds, ...] = ()
@@ -171,36 +169,36 @@ class TrainConfig(Config):
     target_kl: float = Field(0.01, gt=0)
     clip: float = Field(0.15, gt=0)
     epochs: int = Field(1, gt=0)
-    rows: float = Field(1.0, gt=0, le=1)
+    trained_fraction: float = Field(1.0, gt=0, le=1)
     minibatch: int = Field(4096, gt=0)
     gae_lambda: float = Field(0.95, ge=0, le=1)
-    entropy: float = Field(0.03, ge=0)
-    entropy_end: float = Field(0.005, ge=0)
-    knock: float = Field(1.0, ge=0)
-    belief: float = Field(0.1, ge=0)
-    next_action: float = Field(0.02, ge=0)
-    anchor: float = Field(0.0, ge=0)
-    settle_decisions: int = Field(0, ge=0)
-    gradient_norm: float = Field(0.5, gt=0)
-    average: float = Field(0.999, ge=0, lt=1)
+    entropy_coef: float = Field(0.03, ge=0)
+    entropy_coef_end: float = Field(0.005, ge=0)
+    knock_coef: float = Field(1.0, ge=0)
+    belief_coef: float = Field(0.1, ge=0)
+    next_action_coef: float = Field(0.02, ge=0)
+    kl_to_start_coef: float = Field(0.0, ge=0)
+    critic_warmup: int = Field(0, ge=0)
+    max_grad_norm: float = Field(0.5, gt=0)
+    ema_decay: float = Field(0.999, ge=0, lt=1)
     reward: Literal["points", "game"] = "points"
     shaping: float = Field(1.0, ge=0)
     shaping_decisions: int = Field(20_000_000, gt=0)
-    clone_decisions: int = Field(0, ge=0)
-    teacher: str = "knocker"
-    gin_teacher: str = "camper"
+    imitation_decisions: int = Field(0, ge=0)
+    imitated: str = "knocker"
+    imitated_for_gin: str = "camper"
     gin_only: float = Field(0.15, ge=0, le=1)
     commit: float = Field(0.85, ge=0, le=1)
     commit_end: float | None = Field(None, ge=0, le=1)
     pool: tuple[PoolMember, ...] = ()
-    told: Literal["nothing", "style"] = "nothing"
+    opponent_context: Literal["none", "style"] = "none"
     pool_share: float = Field(0.15, ge=0, le=1)
-    selves_share: float = Field(0.1, ge=0, le=1)
-    selves: int = Field(6, ge=0)
-    selves_every: int = Field(40, gt=0)
-    panel: tuple[str, ...] = ("random", "easy", "simple", "formula")
-    panel_games: int = Field(400, gt=0)
-    panel_every: float = Field(5, gt=0)
+    past_policy_share: float = Field(0.1, ge=0, le=1)
+    past_policies: int = Field(6, ge=0)
+    snapshot_every: int = Field(40, gt=0)
+    eval_opponents: tuple[str, ...] = ("random", "easy", "simple", "formula")
+    eval_games: int = Field(400, gt=0)
+    eval_every: float = Field(5, gt=0)
     save_every: float = Field(5, gt=0)
     threads: int = Field(0, ge=0)
     bfloat16: Annotated[Literal["auto", "yes", "no"], BeforeValidator(_yes_or_no)] = "auto"
@@ -208,9 +206,9 @@ class TrainConfig(Config):
 
     @model_validator(mode="after")
     def _batch_fills_a_minibatch(self) -> TrainConfig:
-        if self.games * self.ticks <= self.minibatch // 2:
+        if self.num_envs * self.num_steps <= self.minibatch // 2:
             raise ValueError(
-                f"games times ticks is {self.games * self.ticks}, too few for a gradient step; it must be more than half of "
+                f"num_envs times num_steps is {self.num_envs * self.num_steps}, too few for a gradient step; it must be more than half of "
                 f"minibatch, {self.minibatch // 2}"
             )
         return self

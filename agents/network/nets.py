@@ -32,6 +32,8 @@ POINT_REWARD = 1 / 50
 GAME_REWARD = 2.5
 # Far below any logit of a legal action, yet not so far that exp() meets denormal numbers, which are slow.
 ILLEGAL = -60.0
+# What a network reads: rows of numbers, or the same by suit where its layers treat suits alike.
+Inputs = Tensor | BySuit
 
 
 class Trunk(nn.Module):
@@ -121,7 +123,7 @@ class _Reader(nn.Module):
 
 def _first(x: Tensor | BySuit, rows: int | None) -> Tensor | BySuit:
     """The first rows of a trunk's outputs (all by default)."""
-    return x[:rows] if isinstance(x, Tensor) else BySuit(x.suits[:rows], x.shared[:rows])
+    return x[:rows] if isinstance(x, Tensor) else BySuit(*(numbers[:rows] for numbers in x))
 
 
 class Actor(_Reader):
@@ -142,18 +144,18 @@ class Actor(_Reader):
         self.belief = self.head(1, 0, 0.01)
         self.next_action = self.head(2, NUM_ACTIONS - 104, 0.01)
 
-    def forward(self, inputs: Tensor, guesses: int | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(self, inputs: Inputs, guesses: int | None = None) -> tuple[Tensor, Tensor, Tensor]:
         """Logits of the policy ``[B, 107]``, of the opponent's cards ``[G, 52]`` and of its next action ``[G, 107]``.
 
         Args:
-            inputs: ``[B, 521 + context + heuristic features]``, the observation's bytes first, as floats.
+            inputs: ``[B, 521 + context + heuristic features]``, the observation's bytes first, as floats; or the same by suit.
             guesses: for how many of the first rows to guess cards and next action (all by default).
         """
         x = self.trunk(inputs)
         first = _first(x, guesses)
         return self.policy(x), self.belief(first), self.next_action(first)
 
-    def logits(self, inputs: Tensor) -> Tensor:
+    def logits(self, inputs: Inputs) -> Tensor:
         """The policy's logits alone, ``[B, 107]``."""
         return self.policy(self.trunk(inputs))
 
@@ -168,7 +170,7 @@ class Critic(_Reader):
         super().__init__(widths, known, context, heuristic_features, share_suits)
         self.value = self.head(0, 1, 0.1)
 
-    def forward(self, inputs: Tensor) -> Tensor:
+    def forward(self, inputs: Inputs) -> Tensor:
         """Values ``[B]`` of ``[B, 586 + context + heuristic features]``: observation, conditions, opponent's hand, stock, then these."""
         return self.value(self.trunk(inputs)).squeeze(-1)
 
@@ -214,9 +216,10 @@ class _Frozen:
         self.network.to(self.dtype)
 
     @torch.no_grad()
-    def outputs(self, inputs: Tensor, head: str) -> Tensor:
+    def outputs(self, inputs: Inputs, head: str) -> Tensor:
         """A head's outputs as float32."""
-        return getattr(self.network, head)(self.network.trunk(inputs.to(self.dtype))).float()
+        cast = inputs.to(self.dtype) if isinstance(inputs, Tensor) else BySuit(*(x.to(self.dtype) for x in inputs))
+        return getattr(self.network, head)(self.network.trunk(cast)).float()
 
 
 class FrozenActor(_Frozen):
@@ -230,7 +233,7 @@ class FrozenActor(_Frozen):
     def __init__(self, actor: Actor, bfloat16: bool) -> None:
         super().__init__(actor, bfloat16)
 
-    def __call__(self, inputs: Tensor, head: str = "policy") -> Tensor:
+    def __call__(self, inputs: Inputs, head: str = "policy") -> Tensor:
         """Logits of one head as float32: ``policy [B, 107]``, ``belief [B, 52]`` or ``next_action [B, 107]``."""
         return self.outputs(inputs, head)
 
@@ -241,6 +244,6 @@ class FrozenCritic(_Frozen):
     def __init__(self, critic: Critic, bfloat16: bool) -> None:
         super().__init__(critic, bfloat16)
 
-    def __call__(self, inputs: Tensor) -> Tensor:
+    def __call__(self, inputs: Inputs) -> Tensor:
         """Values ``float32[B]`` of ``[B, 586 + context + heuristic features]``."""
         return self.outputs(inputs, "value").squeeze(1)

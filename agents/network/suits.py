@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -20,15 +20,48 @@ NUM_SUITS, NUM_RANKS = 4, 13
 _CARDS = NUM_SUITS * NUM_RANKS
 
 
+class _Sum(torch.autograd.Function):
+    """The sum over the suits: adding slices is several times as fast as torch's own sum in bfloat16."""
+
+    @staticmethod
+    def forward(ctx: Any, suits: Tensor) -> Tensor:
+        """``[B, 4, S]`` to ``[B, S]``."""
+        return suits[:, 0] + suits[:, 1] + suits[:, 2] + suits[:, 3]
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        """The same gradient for every suit."""
+        return gradients[0][:, None].expand(-1, NUM_SUITS, -1)
+
+
+class _Repeat(torch.autograd.Function):
+    """The same numbers for every suit, with the sum of their gradients as fast as in ``_Sum``."""
+
+    @staticmethod
+    def forward(ctx: Any, numbers: Tensor) -> Tensor:
+        """``[B, S]`` to ``[B, 4, S]``."""
+        return numbers[:, None].expand(-1, NUM_SUITS, -1)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        """Their sum over the suits."""
+        return _Sum.apply(gradients[0])
+
+
 class BySuit(NamedTuple):
-    """Numbers ``[B, 4, S]`` of each suit and ``[B, K]`` that belong to none."""
+    """Numbers ``[B, 4, S]`` of each suit, and ``[B, S + K]``: their sums over the suits, and numbers that belong to no suit."""
 
     suits: Tensor
-    shared: Tensor
+    pooled: Tensor
+
+
+def by_suit(suits: Tensor, shared: Tensor) -> BySuit:
+    """Numbers of each suit ``[B, 4, S]`` and of none ``[B, K]``, with the sums that layers read."""
+    return BySuit(suits, torch.cat([_Sum.apply(suits), shared], 1))
 
 
 class SuitLayer(nn.Module):
-    """A linear layer that treats suits alike, ``BySuit`` to ``BySuit``.
+    """A linear layer that treats suits alike, that reads numbers of each suit and of none, and gives such numbers.
 
     Args:
         inputs: how many numbers each suit has, and how many are shared.
@@ -50,12 +83,15 @@ class SuitLayer(nn.Module):
                 nn.init.orthogonal_(self.own.weight, gain)
                 self.pooled.weight[: outputs[0]] *= 0.5**0.5
 
-    def forward(self, x: BySuit) -> BySuit:
-        """The layer's outputs."""
-        pooled = self.pooled(torch.cat([x.suits.sum(1), x.shared], 1))
-        common, shared = pooled.split(list(self.outputs), 1)
-        suits = common[:, None].expand(-1, NUM_SUITS, -1)
-        return BySuit(suits if self.own is None else self.own(x.suits) + suits, shared)
+    def forward(self, x: BySuit, scale: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Numbers of each suit ``[B, 4, outputs[0]]`` and of none ``[B, outputs[1]]``; ``scale`` (``[S + K]``) multiplies the inputs."""
+        weight = self.pooled.weight if scale is None else self.pooled.weight * scale
+        common, shared = functional.linear(x.pooled, weight, self.pooled.bias).split(list(self.outputs), 1)
+        suits = _Repeat.apply(common)
+        if self.own is not None:
+            weight = self.own.weight if scale is None else self.own.weight * scale[: self.inputs[0]]
+            suits = functional.linear(x.suits, weight) + suits
+        return suits, shared
 
 
 class SuitHead(nn.Module):
@@ -134,25 +170,26 @@ class SuitTrunk(nn.Module):
         """The layers, typed."""
         return [layer for layer in self.layers if isinstance(layer, SuitLayer)]
 
-    def scales(self) -> tuple[Tensor, Tensor]:
-        """The scale of a suit's numbers ``[S]`` and of those that belong to none ``[K]``."""
-        return self.scale[self.suits[0]], self.scale[self.shared]
+    def scales(self) -> Tensor:
+        """The scale of the inputs ``[S + K]``: of a suit's numbers and of those that belong to none."""
+        return torch.cat([self.scale[self.suits[0]], self.scale[self.shared]])
 
     @torch.no_grad()
     def fold(self) -> None:
         """Multiplies the inputs' scale into the first layer of a copy that is not trained."""
-        first, (suits, shared) = self.suit_layers()[0], self.scales()
+        first, scale = self.suit_layers()[0], self.scales()
         assert first.own is not None
-        first.own.weight *= suits
-        first.pooled.weight *= torch.cat([suits, shared])
+        first.own.weight *= scale[: first.inputs[0]]
+        first.pooled.weight *= scale
         self.folded = True
 
-    def forward(self, inputs: Tensor) -> BySuit:
-        """The last layer's outputs."""
-        if not self.folded:
-            inputs = inputs * self.scale
-        x = BySuit(inputs[:, self.suits.flatten()].unflatten(1, self.suits.shape), inputs[:, self.shared])
+    def forward(self, inputs: Tensor | BySuit) -> BySuit:
+        """The last layer's outputs, of rows of inputs or of inputs that are by suit already."""
+        x = inputs
+        if isinstance(x, Tensor):
+            x = by_suit(x[:, self.suits.flatten()].unflatten(1, self.suits.shape), x[:, self.shared])
+        scale = None if self.folded else self.scales()
         for layer in self.suit_layers():
-            suits, shared = layer(x)
-            x = BySuit(functional.relu(suits), functional.relu(shared))
+            suits, shared = layer(x, scale)
+            x, scale = by_suit(suits.relu(), shared.relu()), None
         return x

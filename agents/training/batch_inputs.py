@@ -1,4 +1,4 @@
-"""The networks' inputs for rows of a batch, as one row of numbers: the actor's first, then what only the critic sees."""
+"""The networks' inputs for rows of a batch."""
 
 from __future__ import annotations
 
@@ -6,94 +6,102 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from agents.network.nets import NUM_CONDITIONS, NUM_FUTURE
+from agents.network.inputs import expand_cards
+from agents.network.nets import NUM_CONDITIONS, NUM_FUTURE, Inputs
+from agents.network.suits import NUM_RANKS, NUM_SUITS, by_suit
 from agents.training.rollout import Batch
 from ginenv.engine.jit import kernel
-from ginenv.view.encoding import OBSERVATION_SIZE
+from ginenv.view.encoding import PLANES
 
-# Rows are padded to a multiple of this, since matrix products of odd widths take slower paths.
+# Widths are padded to a multiple of this, since matrix products of odd widths take slower paths.
 _ALIGNED = 16
-
-Stretches = tuple[slice, ...]
 
 
 @kernel
-def fill_inputs(batch, rows, committed, out):
-    """Writes inputs ``[B, width]``, of ``BatchInputs.kind`` or a wider type, of ``int64[B]`` rows of a flat batch.
+def fill_suits(batch, rows, committed, suits, shared):
+    """Writes inputs by suit of ``int64[B]`` rows of a flat batch: ``[B, 4, S]`` and ``[B, K]``.
 
-    With ``committed``, as if the movers were committed to gin.
+    Of a suit: planes, heuristic features, the opponent's hand. Of none: facts, heuristic feature, condition, context, and what only the
+    critic sees: the other seat's condition and the stock. With ``committed``, as if the movers were committed to gin.
     """
+    decks = batch.features.shape[1] // 52
     for i in range(rows.shape[0]):
         row = rows[i]
         step = batch.steps[row]
-        for k in range(OBSERVATION_SIZE):
-            out[i, k] = batch.obs[row, k]
-        at = OBSERVATION_SIZE
-        out[i, at] = 1 if committed else step.conditions[0]
+        seen = batch.obs[row]
+        for suit in range(4):
+            out = suits[i, suit]
+            for plane in range(9):
+                for rank in range(13):
+                    out[plane * 13 + rank] = seen[plane * 52 + suit * 13 + rank]
+            at = 9 * 13
+            for deck in range(decks):
+                for rank in range(13):
+                    out[at + rank] = batch.features[row, deck * 52 + suit * 13 + rank]
+                at += 13
+            cards = step.hidden >> (suit * 13)
+            for rank in range(13):
+                out[at + rank] = (cards >> rank) & 1
+        out = shared[i]
+        for k in range(52):
+            out[k] = seen[468 + k]
+        at = 52
+        if decks:
+            out[at] = batch.features[row, 104]
+            at += 1
+        out[at] = 1 if committed else step.conditions[0]
         at += 1
         for k in range(batch.context.shape[1]):
-            out[i, at + k] = batch.context[row, k]
+            out[at + k] = batch.context[row, k]
         at += batch.context.shape[1]
-        for k in range(batch.features.shape[1]):
-            out[i, at + k] = batch.features[row, k]
-        at += batch.features.shape[1]
-        out[i, at] = step.conditions[1]
-        at += 1
-        cards = step.hidden
-        for k in range(52):
-            out[i, at + k] = (cards >> k) & 1
-        at += 52
+        out[at] = step.conditions[1]
         for k in range(NUM_FUTURE):
-            out[i, at + k] = step.future[k]
+            out[at + 1 + k] = step.future[k]
 
 
 class BatchInputs:
-    """The inputs of both networks for rows of a batch.
+    """The inputs of actor and critic for rows of a batch.
 
     Args:
         batch: as ``Rollout`` writes it.
+        share_suits: whether the networks read inputs by suit.
+        device: where the networks are.
+        bfloat16: whether they multiply in bfloat16.
 
     Attributes:
         batch: the same arrays, flat.
-        width: of a row of inputs, padded.
-        actor: the columns that the actor's first layer reads, in its order.
-        critic: the same for the critic.
-        kind: the smallest type that holds all of them; bytes unless there is a context.
     """
 
-    def __init__(self, batch: Batch) -> None:
-        self.batch = batch.flat()
-        shown = OBSERVATION_SIZE + NUM_CONDITIONS
-        extras = shown + self.batch.context.shape[1] + self.batch.features.shape[1]
-        total = extras + NUM_CONDITIONS + 52 + NUM_FUTURE
-        self.width = -(-total // _ALIGNED) * _ALIGNED
-        self.actor = (slice(0, extras),)
-        self.critic = (slice(0, shown), slice(extras, total), slice(shown, extras))
-        self.kind = torch.float32 if self.batch.context.shape[1] else torch.uint8
+    def __init__(self, batch: Batch, share_suits: bool, device: torch.device, bfloat16: bool) -> None:
+        self.batch, self.share_suits, self.device = batch.flat(), share_suits, device
+        self.dtype = torch.bfloat16 if bfloat16 else torch.float32
+        context, features = self.batch.context.shape[1], self.batch.features.shape[1]
+        # What the actor reads of a suit and of none; the critic reads more of both.
+        self.actor = NUM_RANKS * (len(PLANES) + features // 52), 52 + (features > 0) + NUM_CONDITIONS + context
+        self.critic = self.actor[0] + NUM_RANKS, self.actor[1] + NUM_CONDITIONS + NUM_FUTURE
+        # Bytes are a quarter of the memory; a context is the only input that does not fit them.
+        self.kind = torch.float32 if context else torch.uint8
 
-    def read(
-        self, rows: np.ndarray, committed: bool = False, device: torch.device | str = "cpu"
-    ) -> tuple[Tensor, Tensor]:
-        """Float32 inputs of the actor ``[B, 521 + extras]`` and of the critic ``[B, 586 + extras]`` for ``int64[B]`` rows.
+    def read(self, rows: np.ndarray, committed: bool = False) -> tuple[Inputs, Inputs]:
+        """The actor's and the critic's inputs for ``int64[B]`` rows; with ``committed``, as if the movers were committed to gin."""
+        if not self.share_suits:
+            return self._read_flat(rows, committed)
+        suits, shared = (-(-width // _ALIGNED) * _ALIGNED for width in self.critic)
+        arrays = torch.empty((len(rows), NUM_SUITS, suits), dtype=self.kind), torch.empty((len(rows), shared), dtype=self.kind)
+        fill_suits(self.batch, rows, committed, arrays[0].numpy(), arrays[1].numpy())
+        cards, others = (array.to(self.device).to(self.dtype) for array in arrays)
+        actor, critic = (by_suit(cards[:, :, :suits], others[:, :none]) for suits, none in (self.actor, self.critic))
+        return actor, critic
 
-        With ``committed``, as if the movers were committed to gin.
-        """
-        inputs = torch.empty((len(rows), self.width), dtype=self.kind)
-        fill_inputs(self.batch, rows, committed, inputs.numpy())
-        # Bytes are a quarter of the transfer; the device widens them.
-        inputs = inputs.to(device).float()
-        return read_columns(inputs, self.actor), read_columns(inputs, self.critic)
-
-
-def read_columns(inputs: Tensor, columns: Stretches) -> Tensor:
-    """The columns of inputs ``[B, width]`` that a network reads, in its own order."""
-    return torch.cat([inputs[:, stretch] for stretch in columns], 1)
-
-
-def spread_columns(weight: Tensor, columns: Stretches, width: int) -> Tensor:
-    """The inverse: a first layer's weights over all columns of the inputs, 0 where the layer does not read."""
-    wide = torch.zeros((len(weight), width))
-    parts = weight.split([stretch.stop - stretch.start for stretch in columns], 1)
-    for stretch, part in zip(columns, parts, strict=True):
-        wide[:, stretch] = part
-    return wide
+    def _read_flat(self, rows: np.ndarray, committed: bool) -> tuple[Tensor, Tensor]:
+        steps = self.batch.steps[rows]
+        conditions = steps["conditions"].copy()
+        if committed:
+            conditions[:, 0] = 1
+        obs, context, features, known, future, hidden = (
+            torch.from_numpy(array).to(self.device)
+            for array in (self.batch.obs[rows], self.batch.context[rows], self.batch.features[rows], conditions, steps["future"], steps["hidden"])
+        )
+        secrets = known, expand_cards(hidden), future
+        parts = (obs, known[:, :1], context, features), (obs, *secrets, context, features)
+        return tuple(torch.cat([part.to(self.dtype) for part in each], 1) for each in parts)  # type: ignore

@@ -59,7 +59,7 @@ def read_held(out: Path, config: TrainConfig, parent: dict[str, str | None], com
     if about.get("command") not in (None, command):
         commands.append(about["command"])
     # After an interrupt there is a checkpoint, but no measurement of it.
-    is_measured = bool(about.get("panel")) or not config.panel
+    is_measured = bool(about.get("panel")) or not config.eval_opponents
     return Held(commands, decisions if is_measured and isinstance(decisions, int) else 0)
 
 

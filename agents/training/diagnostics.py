@@ -20,7 +20,7 @@ from agents.network.player import NetworkPlayer
 from agents.reports.beliefs import NUM_TURNS, BeliefMeter, belief_logits, card_rows
 from agents.reports.pictures import belief_picture, calibration_picture, knock_picture
 from agents.training.learner import Learner
-from agents.training.losses import log_probabilities, relative_entropy
+from agents.training.ppo import log_probabilities, relative_entropy
 from agents.training.rollout import finished, generalised_advantages
 from ginenv.engine.actions import KNOCK, PHASE_DISCARD, PHASE_NAMES, STOCK
 from ginenv.engine.rules import Rules, get_rules
@@ -61,8 +61,7 @@ def entropies(learner: Learner) -> dict[str, float]:
     if not rows.size:
         return {}
     legal = expand_legal(torch.from_numpy(batch.steps["legal"][rows]))
-    learner.torch_backend.refresh()
-    logps = log_probabilities(torch.from_numpy(learner.torch_backend.logits(rows)), legal)
+    logps = log_probabilities(torch.from_numpy(learner.logits(rows)), legal)
     entropy = relative_entropy(logps, legal).numpy()
     found = {}
     facts = batch.obs[rows, _FACTS_AT : _FACTS_AT + len(_PHASES)]
@@ -84,11 +83,8 @@ def calibration(learner: Learner) -> tuple[np.ndarray, np.ndarray, np.ndarray] |
     It uses half-moves of the batch's first quarter whose hand ended within the batch, so that hardly any long hands are missing.
 
     Returns:
-        Mean value, mean result (both to the mover, in rewards) and the result's standard error of each group; ``None`` if there is no
-        critic or too little data.
+        Mean value, mean result (both to the mover, in rewards) and the result's standard error of each group; ``None`` if there is too little data.
     """
-    if learner.config.algorithm == "dmc":
-        return None
     played = learner.batch.steps.copy()
     played["value"] = 0
     generalised_advantages(played, 1.0)
@@ -97,7 +93,7 @@ def calibration(learner: Learner) -> tuple[np.ndarray, np.ndarray, np.ndarray] |
     rows = _some(np.flatnonzero(ended[: max(1, len(ended) // 4)]), learner.batches)
     if rows.size < 20 * _GROUPS:
         return None
-    values = learner.torch_backend.values(rows)
+    values = learner.values(rows)
     real = results.reshape(-1)[rows]
     groups = np.array_split(np.argsort(values), _GROUPS)
     errors = [real[group].std() / np.sqrt(len(group)) for group in groups]

@@ -1,4 +1,4 @@
-"""The players in training that do not learn: a pool's fixed players, earlier selves, and teachers to imitate."""
+"""The players in training that do not learn: a pool's fixed players, past policies, and players to imitate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from agents.config import TrainConfig
 from agents.network.nets import Actor, FrozenActor
 from agents.network.player import NetworkPlayer
 from agents.training.rollout import Rollout
+from ginenv.bots.population import TOLD_WIDTH, PopulationPlayer, style_vectors
+from ginenv.errors import GinError
 from ginenv.tables.players import Player, ask_player, make_player
+
+# One game in so many is played without a context, so that the network knows what to do then.
+CONTEXT_DROPOUT = 4
 
 
 class Opponents:
@@ -20,45 +25,45 @@ class Opponents:
 
     Args:
         config: of the run.
-        threads: how many play; players of different threads share nothing but the weights of earlier selves.
+        threads: how many play; players of different threads share nothing but the weights of past policies.
 
     Attributes:
-        bfloat16: whether earlier selves multiply in bfloat16.
+        bfloat16: whether past policies multiply in bfloat16.
     """
 
     def __init__(self, config: TrainConfig, threads: int) -> None:
         self.config, self.bfloat16 = config, False
         seeds = [config.seed + 100 * thread for thread in range(threads)]
         # The second one plays where the learner is committed to gin.
-        self.teachers = [[make_player(name, seed) for name in (config.teacher, config.gin_teacher)] for seed in seeds]
+        self.imitated = [[make_player(name, seed) for name in (config.imitated, config.imitated_for_gin)] for seed in seeds]
         self.pool = [[make_player(member.player, seed + k) for k, member in enumerate(config.pool)] for seed in seeds]
-        self.selves: list[Actor] = []
-        self.self_players: list[list[Player]] = [[] for _ in seeds]
+        self.past_policies: list[Actor] = []
+        self.past_players: list[list[Player]] = [[] for _ in seeds]
 
     def seated(self, thread: int) -> tuple[list[Player], list[float]]:
-        """A thread's opponents, the pool's members and then earlier selves, and the shares of its games against each.
+        """A thread's opponents, the pool's members and then past policies, and the shares of its games against each.
 
-        Every self plays in one thread alone, if there are enough of them: the more rows a network has, the less each costs.
+        Every one of these plays in one thread alone, if there are enough of them: the more rows a network has, the less each costs.
         """
         weights = np.array([member.weight for member in self.config.pool], float)
         pool = list(self.config.pool_share * weights / weights.sum()) if len(weights) else []
-        threads, count = len(self.pool), len(self.selves)
+        threads, count = len(self.pool), len(self.past_policies)
         mine = [count < threads or k % threads == thread for k in range(count)]
-        shares = pool + [self.config.selves_share * one / max(1, sum(mine)) for one in mine]
-        return self.pool[thread] + self.self_players[thread], shares
+        shares = pool + [self.config.past_policy_share * one / max(1, sum(mine)) for one in mine]
+        return self.pool[thread] + self.past_players[thread], shares
 
-    def add_self(self, actor: Actor, generator: torch.Generator) -> None:
+    def add_past_policy(self, actor: Actor, generator: torch.Generator) -> None:
         """Adds a copy of an actor, which plays on the CPU; if there are too many, drops one of the older half."""
-        self.selves.append(copy.deepcopy(actor).cpu())
-        if len(self.selves) > self.config.selves:
+        self.past_policies.append(copy.deepcopy(actor).cpu())
+        if len(self.past_policies) > self.config.past_policies:
             # Games against the dropped one go on against its successor in the list.
-            del self.selves[int(torch.randint(len(self.selves) // 2 + 1, (1,), generator=generator))]
-        self._seat_selves()
+            del self.past_policies[int(torch.randint(len(self.past_policies) // 2 + 1, (1,), generator=generator))]
+        self._seat_past_policies()
 
-    def _seat_selves(self) -> None:
-        frozen = [FrozenActor(actor, self.bfloat16) for actor in self.selves]
-        self.self_players = [
-            [NetworkPlayer(actor, seed=1000 * (thread + 1) + k, name="self") for k, actor in enumerate(frozen)]
+    def _seat_past_policies(self) -> None:
+        frozen = [FrozenActor(actor, self.bfloat16) for actor in self.past_policies]
+        self.past_players = [
+            [NetworkPlayer(actor, seed=1000 * (thread + 1) + k, name="past policy") for k, actor in enumerate(frozen)]
             for thread in range(len(self.pool))
         ]
 
@@ -67,21 +72,56 @@ class Opponents:
         for number, views, rows, ids in rollout.waiting():
             rollout.steps["action"][tick, rows] = ask_player(rollout.players[number], views, ids)
 
-    def teach(self, rollout: Rollout, tick: int, thread: int) -> None:
-        """Writes the teachers' actions in place of the learner's."""
+    def imitate(self, rollout: Rollout, tick: int, thread: int) -> None:
+        """Writes the imitated players' actions in place of the learner's."""
         steps = rollout.steps[tick]
-        for bound, teacher in enumerate(self.teachers[thread]):
+        for bound, player in enumerate(self.imitated[thread]):
             rows = np.flatnonzero((steps["learns"] == 1) & (steps["conditions"][:, 0] == bound))
             if rows.size:
-                steps["action"][rows] = teacher.act(rollout.views[rows], rows)
+                steps["action"][rows] = player.act(rollout.views[rows], rows)
 
     def state_dict(self) -> list[dict[str, Any]]:
-        """The earlier selves' weights."""
-        return [copy.deepcopy(actor.state_dict()) for actor in self.selves]
+        """The past policies' weights."""
+        return [copy.deepcopy(actor.state_dict()) for actor in self.past_policies]
 
     def load_state_dict(self, saved: list[dict[str, Any]], like: Actor) -> None:
-        """Restores saved earlier selves, networks of the same shape as ``like``."""
-        self.selves = [copy.deepcopy(like).cpu() for _ in saved]
-        for actor, weights in zip(self.selves, saved, strict=True):
+        """Restores saved past policies, networks of the same shape as ``like``."""
+        self.past_policies = [copy.deepcopy(like).cpu() for _ in saved]
+        for actor, weights in zip(self.past_policies, saved, strict=True):
             actor.load_state_dict(weights)
-        self._seat_selves()
+        self._seat_past_policies()
+
+
+class OpponentContext:
+    """A context (see ``ContextSource``): the opponent's style in games against a population, zeros elsewhere.
+
+    A network that reads the truth shows what there is to win by knowing an opponent.
+
+    Args:
+        opponents: of the run; styles are those of the first population in the pool.
+
+    Raises:
+        GinError: if the pool has no population.
+    """
+
+    width = TOLD_WIDTH
+
+    def __init__(self, opponents: Opponents) -> None:
+        found = [(k, player) for k, player in enumerate(opponents.pool[0]) if isinstance(player, PopulationPlayer)]
+        if not found:
+            raise GinError("opponent_context is 'style', but the pool has no population; add player: population")
+        self.opponent, player = found[0]
+        self.contexts = style_contexts(style_vectors(player.styles))
+
+    def __call__(self, rollout: Rollout, tick: int, out: np.ndarray) -> None:
+        """Writes ``float32[games, width]``."""
+        tables, places = rollout.tables, np.arange(rollout.num_tables)
+        others = 1 - rollout.views["seat"].astype(np.int64)
+        shown = tables["player"][places, others] == self.opponent
+        shown &= (places + rollout.games["count"]) % CONTEXT_DROPOUT > 0
+        out[:] = np.where(shown[:, None], self.contexts[tables["ids"][places, others] % len(self.contexts)], 0)
+
+
+def style_contexts(vectors: np.ndarray) -> np.ndarray:
+    """The contexts made of ``float32[n, W]`` numbers: a flag of 1, then the numbers."""
+    return np.concatenate([np.ones((len(vectors), 1), np.float32), vectors], 1)

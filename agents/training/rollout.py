@@ -315,7 +315,7 @@ def finished(done: np.ndarray) -> np.ndarray:
 
 def make_batch(config: TrainConfig, context: int = 0) -> Batch:
     """An empty batch for a run whose networks read a context of ``context`` numbers."""
-    shape = config.ticks + 1, config.games
+    shape = config.num_steps + 1, config.num_envs
     features = NUM_HEURISTIC_FEATURES if config.network.heuristic_features else 0
     return Batch(
         np.zeros(shape, STEP),
@@ -356,7 +356,7 @@ class Rollout(Tables):
     ) -> None:
         games = batch.steps.shape[1]
         super().__init__(games)
-        self.ticks, self.context = config.ticks, context
+        self.ticks, self.context = config.num_steps, context
         base = deal_keys(Domain.TRAIN, config.seed * 1009 + number, 0, 1)[0]
         self.word_seed = np.uint64(mix(base ^ np.uint64(3)))
         nobody = np.zeros(0), np.zeros(0, np.uint8)

@@ -23,22 +23,16 @@ from agents.network.inputs import NUM_HEURISTIC_FEATURES
 from agents.network.nets import load_wider
 from agents.network.player import PLAYED, NetworkPlayer, network_directory
 from agents.reports.terminal import LINE_SECONDS, plain_console
-from agents.training import dmc, ppo
 from agents.training.continued import CONFIG, Held, parent_of, read_held
 from agents.training.diagnostics import write_diagnostics
-from agents.training.learner import AfterBatch, Learner
+from agents.training.learner import Learner
+from agents.training.ppo import train
 from ginenv.bots.population import TOLD_WIDTH
 from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError, reason_of
 
 # Figures of a batch that TensorBoard shows under ``losses``, like those whose names end in ``_loss``; all others are under ``charts``.
 _LOSSES = ("entropy", "kl", "clip_fraction", "explained_variance")
-_LOOPS = {"ppo": ppo.train, "dmc": dmc.train}
-
-
-def train(learner: Learner, after_batch: AfterBatch) -> None:
-    """Trains with the configured algorithm until the decisions are spent or ``after_batch`` returns ``False``."""
-    _LOOPS[learner.config.algorithm](learner, after_batch)
 
 
 def begin(config: TrainConfig, out: Path | None, start: str | None) -> Learner:
@@ -74,7 +68,7 @@ def check_start(config: TrainConfig, start: str) -> None:
     allowed = {
         "widths": [list(config.network.actor)],
         "share_suits": [config.network.share_suits],
-        "context": [0] if config.told == "nothing" else [0, TOLD_WIDTH],
+        "context": [0] if config.opponent_context == "none" else [0, TOLD_WIDTH],
         "heuristic_features": _readable_features(config),
     }
     for name, choices in allowed.items():
@@ -110,7 +104,7 @@ class TrainingRun:
 
         self.config, self.out, self.command = config, out, command
         self.console = plain_console()
-        check_names(*config.panel)
+        check_names(*config.eval_opponents)
         if start is not None:
             check_start(config, start)
         self.parent = parent_of(start)
@@ -179,9 +173,9 @@ class TrainingRun:
         self.learner.save()
         is_whole = not self.stopping
         if self.main:
-            if self.config.minutes and self.learner.cloning and not self.stopping:
+            if self.config.minutes and self.learner.imitating and not self.stopping:
                 self.console.print(
-                    f"the time was up after {self.learner.decisions:,} decisions, before the {self.config.clone_decisions:,} that imitate "
+                    f"the time was up after {self.learner.decisions:,} decisions, before the {self.config.imitation_decisions:,} that imitate "
                     "another player: this network can hardly play; give it more minutes"
                 )
             self._panel()
@@ -219,7 +213,7 @@ class TrainingRun:
 
     def _check_decisions(self) -> None:
         """Raises if a run has made more decisions than it is asked for, not counting the batch in which it came to its end."""
-        batch = self.config.games * self.config.ticks
+        batch = self.config.num_envs * self.config.num_steps
         if self.learner.decisions >= self.config.decisions + batch * self.learner.workers.world:
             raise GinError(
                 f"{self.out} holds a run of {self.learner.decisions:,} decisions; decisions is {self.config.decisions:,}, and must be more"
@@ -251,7 +245,7 @@ class TrainingRun:
             if now - self.last_print > (10 if self.console.is_terminal else LINE_SECONDS):
                 self.last_print = now
                 self._progress(figures, speed, minutes)
-        is_due = self.main and now - self.last_panel > self.config.panel_every * 60
+        is_due = self.main and now - self.last_panel > self.config.eval_every * 60
         # Saved before it is measured: a run that goes on after a kill is at no point of the curve for a second time.
         # The other processes wait here while the panel is measured; all save the same batch.
         if learner.workers.any(is_due or now - self.last_save > self.config.save_every * 60):
@@ -288,8 +282,8 @@ class TrainingRun:
         learner, config = self.learner, self.config
         player = NetworkPlayer(learner.averaged(), seed=7, temperature=PLAYED)
         point: dict[str, Any] = {"decisions": learner.decisions, "minutes": learner.seconds / 60, "panel": {}}
-        rules, pairs, settings = next(iter(config.rules)), config.panel_games // 2, MatchSettings(domain=Domain.SELECT)
-        for opponent in config.panel:
+        rules, pairs, settings = next(iter(config.rules)), config.eval_games // 2, MatchSettings(domain=Domain.SELECT)
+        for opponent in config.eval_opponents:
             try:
                 self._break_off(0)
                 result = play_match(
@@ -308,7 +302,7 @@ class TrainingRun:
             point["panel"][opponent] = {"games_won": share, "half_width": result.share.half}
             self.writer.add_scalar(f"panel/{opponent}", share, learner.decisions)
             self.writer.add_scalar(f"panel_by_minute/{opponent}", share, int(learner.seconds / 60))
-        point["mean"] = sum(entry["games_won"] for entry in point["panel"].values()) / max(1, len(config.panel))
+        point["mean"] = sum(entry["games_won"] for entry in point["panel"].values()) / max(1, len(config.eval_opponents))
         self.curve.append(point)
         write_json(self.out / "curve.json", self.curve)
         results = "  ".join(f"{name} {100 * entry['games_won']:.1f}%" for name, entry in point["panel"].items())
@@ -321,11 +315,8 @@ class TrainingRun:
         self._export("last", about)
 
     def _export(self, name: str, about: dict[str, Any]) -> None:
-        network, learner = self.config.network, self.learner
-        # Deep Monte Carlo trains no critic.
-        critic = learner.critic if self.config.algorithm == "ppo" else None
-        out, reward = self.out / name, self.config.reward
-        save_checkpoint(out, learner.average, network.actor, about, critic, network.critic, reward)
+        network, learner, reward = self.config.network, self.learner, self.config.reward
+        save_checkpoint(self.out / name, learner.ema, network.actor, about, learner.critic, network.critic, reward)
 
     def _about(self, point: dict[str, Any]) -> dict[str, Any]:
         return {
