@@ -110,7 +110,7 @@ network: $(SETUP)
 	$(BIN)/python train.py --config configs/strong.yaml --out runs/strong
 	$(BIN)/python train.py $(ROUND) --start runs/strong/last --out runs/finish
 	$(BIN)/gin average runs/strong/last runs/finish/last --out runs/mean
-	$(BIN)/python train.py $(ROUND) --set seed=3 decisions=36000000 settle_decisions=1000000 pool_share=0.35 learning_rate=0.0006 \
+	$(BIN)/python train.py $(ROUND) --set seed=3 decisions=36000000 critic_warmup=1000000 pool_share=0.35 learning_rate=0.0006 \
 	  --start runs/mean --out runs/finish2
 	$(BIN)/gin average runs/mean runs/finish2/last --out runs/network
 	cp runs/strong/curve.json runs/network/

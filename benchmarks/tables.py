@@ -47,7 +47,6 @@ PUBLIC = {
 _LEARNERS = {
     "benchmarks/checkpoints/stages": "a network that shipped earlier (`benchmarks/checkpoints/stages`)",
     "benchmarks/checkpoints/level-base": "the network that shipped before, of the same recipe (`benchmarks/checkpoints/level-base`)",
-    "runs/dmc/last": "Deep Monte Carlo (`configs/dmc.yaml`, 16 M decisions)",
 }
 
 
@@ -113,16 +112,6 @@ def belief_table() -> list[str]:
             if name != "itself" or file == "belief.json":
                 rows.append([name if name == "itself" else f"`{name}`", *shares, "" if name == "itself" else seen])
     return table(["opponent", *(f"turn {turn}" for turn in BELIEF_TURNS), ""], rows)
-
-
-def learners_table() -> list[str]:
-    """The second learner."""
-    rows = []
-    for path in sorted(RESULTS.glob("dmc-eaai-*.json")):
-        match = _match(path.name)
-        one, other = (_LEARNERS.get(name, f"`{name}`") for name in match["players"])
-        rows.append([one, other, f"{match['jobs']:,}", share(match), points(match)])
-    return table(["learner", "against", "games", "games won", "points per hand"], rows)
 
 
 def speed_table() -> list[str]:
@@ -287,7 +276,6 @@ OpenSpiel's decisions."""
 SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     ("The shipped network", NETWORK, network_table),
     ("What the network believes", BELIEF, belief_table),
-    ("Other learners", "", learners_table),
     ("Best responses", EXPLOIT, exploit_table),
     ("Search", "", search_table),
     ("What a search can add", HEADROOM, headroom_table),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agents.training.continued import parent_of, read_held
 
 from agents.config import MOST_BYTES, SHIPPED, ConfigError, TrainConfig, load_config, parse_config
 from agents.files import read_json
@@ -26,7 +27,6 @@ from agents.network.checkpoint import (
     save_checkpoint,
 )
 from agents.network.nets import Actor, Critic
-from agents.training.continued import parent_of, read_held
 from agents.training.run import check_start
 from ginenv.errors import GinError
 

@@ -25,13 +25,13 @@ block: 1
 resamples: 20
 """
 TRAINING = """
-games: 8
-ticks: 8
+num_envs: 8
+num_steps: 8
 minibatch: 32
 decisions: 1
 network: {actor: [8], critic: [8]}
-panel: [random]
-panel_games: 2
+eval_opponents: [random]
+eval_games: 2
 threads: 1
 bfloat16: "no"
 """

@@ -191,14 +191,14 @@ def test_an_interrupted_training_exports_nothing_until_the_same_command_ends_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sizes = [
-        "games=8",
-        "ticks=8",
+        "num_envs=8",
+        "num_steps=8",
         "minibatch=32",
         "decisions=1",
         "network={actor: [8], critic: [8]}",
         "rules={eaai: 1}",
     ]
-    sizes += ["panel=[random]", "panel_games=2", "threads=1", "bfloat16=no"]
+    sizes += ["eval_opponents=[random]", "eval_games=2", "threads=1", "bfloat16=no"]
     run, export = tmp_path / "run", tmp_path / "export"
     words = ["train", "--config", "configs/smoke.yaml", "--out", run, "--export", export, "--set", *sizes]
     with monkeypatch.context() as patched:

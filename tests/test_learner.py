@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,6 @@ from agents.network.inputs import expand_legal
 from agents.training import learner as learner_module
 from agents.training import ppo
 from agents.training.learner import Learner
-from agents.training.losses import log_probabilities
 from agents.training.rollout import Rollout
 from ginenv.errors import GinError
 from tests.support.training_scenes import TINY, batches, weights
@@ -80,31 +80,68 @@ def test_a_broken_batch_is_rolled_back_and_a_hopeless_run_ends(
 ) -> None:
     learner = Learner(parse_config(TINY))
     good = weights(learner).clone()
-    learn = ppo.learn
+    update = ppo.update
 
     def broken(learner: Learner) -> dict[str, float]:
-        figures = learn(learner)
+        figures = update(learner)
         with torch.no_grad():
             next(learner.actor.parameters()).fill_(float("nan"))
         return figures | {"policy_loss": float("nan")}
 
-    monkeypatch.setattr(ppo, "learn", broken)
+    monkeypatch.setattr(ppo, "update", broken)
     batches(learner, 1)
-    assert torch.equal(weights(learner), good) and learner.speed < 0.7
+    assert torch.equal(weights(learner), good) and learner.lr_factor < 0.7
     assert "policy_loss is not finite" in capsys.readouterr().out
     with pytest.raises(GinError, match="rollbacks"):
         batches(learner, 4)
 
 
-@pytest.mark.parametrize(("games", "ticks"), [(16, 2), (4, 8)])
-def test_a_batch_too_small_for_a_gradient_step_is_refused(games: int, ticks: int) -> None:
-    with pytest.raises(ConfigError, match=r"games times ticks is 32, .* half of minibatch, 32$"):
-        parse_config({**TINY, "games": games, "ticks": ticks})
+@pytest.mark.parametrize(("games", "steps"), [(16, 2), (4, 8)])
+def test_a_batch_too_small_for_a_gradient_step_is_refused(games: int, steps: int) -> None:
+    with pytest.raises(ConfigError, match=r"num_envs times num_steps is 32, .* half of minibatch, 32$"):
+        parse_config({**TINY, "num_envs": games, "num_steps": steps})
     # A few half-moves more still bring too few decisions where another player makes half of them.
-    against = {"pool": [{"player": "simple"}], "pool_share": 1.0, "selves_share": 0.0}
-    learner = Learner(parse_config({**TINY, **against, "games": games + 1, "ticks": ticks}))
+    against = {"pool": [{"player": "simple"}], "pool_share": 1.0, "past_policy_share": 0.0}
+    learner = Learner(parse_config({**TINY, **against, "num_envs": games + 1, "num_steps": steps}))
     with pytest.raises(GinError, match="too few for a gradient step"):
         batches(learner, 20)
+
+
+@pytest.mark.parametrize("share_suits", [False, True])
+def test_gradients_do_not_depend_on_chunks_or_timing(share_suits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The heads that predict the opponent train on a part of each chunk, so their losses are left out."""
+    network = {"actor": [16], "critic": [12], "share_suits": share_suits, "heuristic_features": True}
+    changes = {"network": network, "belief_coef": 0, "next_action_coef": 0, "kl_to_start_coef": 0.1}
+    found = []
+    for threads, chunk in ((1, 10_000), (2, 50), (4, 16), (4, 16)):
+        monkeypatch.setattr(learner_module, "CPU_CHUNK", chunk)
+        learner = Learner(parse_config(TINY | changes))
+        ppo.collect(learner)
+        ppo.compute_advantages(learner)
+        learner.threads, learner.pool = threads, ThreadPoolExecutor(threads)
+        rows = np.flatnonzero(learner.steps["learns"])
+        figures = ppo.set_gradients(learner, rows, ppo.Coefficients(0.03, 1.0, False))
+        assert figures["kl"] == pytest.approx(0, abs=1e-6), "the policy is still that of the batch"
+        found.append(torch.cat([p.grad.reshape(-1) for p in learner.parameters() if p.grad is not None]))
+    assert found[0].abs().max() > 1e-4
+    assert all(torch.allclose(found[0], other, atol=1e-6, rtol=1e-3) for other in found[1:])
+    assert torch.equal(found[2], found[3])
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_inputs_by_suit_are_the_rows_that_networks_play_with(committed: bool) -> None:
+    network = {"actor": [16], "critic": [12], "share_suits": True, "heuristic_features": True}
+    learner = Learner(parse_config(TINY | {"network": network}), context=Noise())
+    ppo.collect(learner)
+    rows = np.flatnonzero(learner.steps["learns"])
+    by_suit = learner.inputs.read(rows, committed)
+    learner.inputs.share_suits = False
+    flat = learner.inputs.read(rows, committed)
+    steps = learner.inputs.batch.steps[rows]
+    assert (flat[0][:, 520] == 1).all() if committed else not (flat[0][:, 520] == 1).all()
+    assert torch.equal(flat[1][:, 522:574], torch.from_numpy(steps["hidden"][:, None] >> np.arange(52) & 1).float())
+    for trunk, one, other in zip((learner.actor.trunk, learner.critic.trunk), by_suit, flat, strict=True):
+        assert torch.allclose(trunk(one).pooled, trunk(other).pooled, atol=1e-5)
 
 
 class Noise:
@@ -135,7 +172,7 @@ def test_a_context_is_read_by_both_networks_and_a_run_with_one_continues_bit_for
 
 
 def test_threads_that_play_their_own_games_continue_bit_for_bit(tmp_path: Path) -> None:
-    changes = {"threads": 3, "rows": 0.5, "network": {"actor": [16], "critic": [16], "share_suits": True}}
+    changes = {"threads": 3, "trained_fraction": 0.5, "network": {"actor": [16], "critic": [16], "share_suits": True}}
     config = parse_config(TINY | changes)
     straight, stopped = Learner(config), Learner(config, tmp_path)
     decks = [rollout.states["deck"].tobytes() for rollout in straight.rollouts]
@@ -173,13 +210,13 @@ def test_a_run_keeps_the_arithmetic_that_it_began_with(tmp_path: Path, monkeypat
 
 
 def test_rows_of_large_advantage_and_all_knock_decisions_are_trained(monkeypatch: pytest.MonkeyPatch) -> None:
-    learner = Learner(parse_config(TINY | {"rows": 0.25, "ticks": 40, "minibatch": 16}))
+    learner = Learner(parse_config(TINY | {"trained_fraction": 0.25, "num_steps": 40, "minibatch": 16}))
     trained: list[np.ndarray] = []
-    straight = learner.backend.gradients
-    monkeypatch.setattr(learner.backend, "gradients", lambda rows, w: trained.append(rows) or straight(rows, w))
-    learner.play()
-    ppo.judge(learner)
-    ppo.learn(learner)
+    straight = ppo.set_gradients
+    monkeypatch.setattr(ppo, "set_gradients", lambda of, rows, c: trained.append(rows) or straight(of, rows, c))
+    ppo.collect(learner)
+    ppo.compute_advantages(learner)
+    ppo.update(learner)
     flat, rows = learner.steps.reshape(-1), np.concatenate(trained)
     learns = np.flatnonzero(flat["learns"])
     waiting = learns[np.isfinite(flat["waiting"][learns])]
@@ -197,7 +234,7 @@ def test_the_commitment_to_gin_fades() -> None:
         learner.decisions = int(part * learner.config.decisions)
         found.append(learner.commitment())
     assert found == pytest.approx([0.8, 0.8, 0.45, 0.1, 0.1])
-    learner.play()
+    ppo.collect(learner)
     assert learner.rollouts[0].deals.commit == pytest.approx(0.1)
     constant = Learner(parse_config(TINY | {"commit": 0.8}))
     constant.decisions = constant.config.decisions
@@ -205,19 +242,20 @@ def test_the_commitment_to_gin_fades() -> None:
 
 
 def test_a_policy_is_held_to_what_it_began_from() -> None:
-    """Of two runs with the same steps, the one with an anchor moves its policy less."""
+    """Of two runs with the same steps, the one that is held moves its policy less."""
     moved = []
-    for anchor in (0.0, 30.0):
-        learner = Learner(parse_config(TINY | {"anchor": anchor, "learning_rate": 0.003, "selves_share": 0.0}))
-        learner.backend.refresh()
+    for held in (0.0, 30.0):
+        learner = Learner(
+            parse_config(TINY | {"kl_to_start_coef": held, "learning_rate": 0.003, "past_policy_share": 0.0})
+        )
         batches(learner, 6)
         rows = np.flatnonzero(learner.steps["learns"])
-        began = Learner(parse_config(TINY | {"anchor": anchor})).actor
+        began = Learner(parse_config(TINY | {"kl_to_start_coef": held})).actor
         inputs, legal = (
             learner.inputs.read(rows)[0],
             expand_legal(torch.from_numpy(learner.steps.reshape(-1)["legal"][rows])),
         )
         with torch.no_grad():
-            one, other = (log_probabilities(actor.logits(inputs), legal) for actor in (learner.actor, began))
+            one, other = (ppo.log_probabilities(actor.logits(inputs), legal) for actor in (learner.actor, began))
         moved.append(float((one.exp() * (one - other)).sum(1).mean()))
     assert moved[1] < 0.3 * moved[0]

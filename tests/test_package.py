@@ -59,7 +59,7 @@ def test_a_configuration_that_ships_is_found_where_there_is_none(tmp_path: Path,
     monkeypatch.chdir(tmp_path)
     assert load_config("configs/smoke.yaml") == load_config(ROOT / "configs" / "smoke.yaml")
     with pytest.raises(
-        ConfigError, match=r"configs/nowhere\.yaml cannot be read .*known: configs/dmc\.yaml, "
+        ConfigError, match=r"configs/nowhere\.yaml cannot be read .*known: configs/exploit\.yaml, "
     ) as refused:
         load_config("configs/nowhere.yaml")
     assert "tournament" not in str(refused.value)

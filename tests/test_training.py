@@ -115,7 +115,7 @@ def test_masks_expand_to_the_action_space() -> None:
 
 
 def test_rollout_rewards_are_the_hands_results() -> None:
-    rollout = rollout_of({"games": 64, "ticks": 300})
+    rollout = rollout_of({"num_envs": 64, "num_steps": 300})
     total = 0.0
     for tick in range(300):
         rollout.observe(tick)
@@ -136,7 +136,7 @@ def test_a_seat_bound_to_gin_is_offered_no_other_knock() -> None:
     eager[:, 52:104] = 9.0
     knocks_and_gins = []
     for share in (0.0, 1.0):
-        rollout = rollout_of({"games": 256, "ticks": 120, "gin_only": share, "commit": share, "seed": 1})
+        rollout = rollout_of({"num_envs": 256, "num_steps": 120, "gin_only": share, "commit": share, "seed": 1})
         for tick in range(120):
             rollout.observe(tick)
             rows = rollout.choosing(tick)
@@ -203,7 +203,7 @@ def edit(path: Path, **changes: object) -> None:
     ("values", "sentence"),
     [
         ({"learning_rat": 1}, "did you mean 'learning_rate'"),
-        ({"games": -1}, "games is -1"),
+        ({"num_envs": -1}, "num_envs is -1"),
         ({"network": {"actor": [8193]}}, "8193"),
         ({"reward": "glory"}, "reward is 'glory'"),
         ({"pool": [{"player": "simple", "weigth": 1}]}, "unknown key"),
@@ -215,14 +215,14 @@ def test_a_wrong_configuration_is_refused_in_a_sentence(values: dict, sentence: 
 
 
 def test_every_shipped_configuration_loads_and_overrides_apply() -> None:
-    names = ("dmc", "exploit", "gpu", "levels", "quick", "smoke", "strong", "teacher")
+    names = ("exploit", "finish", "gpu", "levels", "quick", "smoke", "strong", "teacher")
     files = [Path("configs") / f"{name}.yaml" for name in names]
     for path in files:
         load_config(path)
     changed = load_config(files[0], ["network.actor=[8, 9]", "learning_rate=0.5"])
     assert changed.network.actor == (8, 9) and changed.learning_rate == 0.5
     with pytest.raises(ConfigError, match="written key=value"):
-        load_config(files[0], ["games"])
+        load_config(files[0], ["num_envs"])
     with pytest.raises(ConfigError, match="known: "):
         load_config("configs/nowhere.yaml")
 
@@ -231,14 +231,14 @@ def test_the_recipe_for_a_large_card_differs_in_size_alone() -> None:
     plain, card = (load_config(f"configs/{name}.yaml").model_dump() for name in ("strong", "gpu"))
     size = {
         "decisions",
-        "games",
+        "num_envs",
         "threads",
         "device",
         "network",
         "minibatch",
-        "clone_decisions",
-        "panel_games",
-        "panel_every",
+        "imitation_decisions",
+        "eval_games",
+        "eval_every",
     }
     assert {key for key in plain if plain[key] != card[key]} == size
     assert {key for key in plain["network"] if plain["network"][key] != card["network"][key]} == {"actor", "critic"}
@@ -249,9 +249,9 @@ def test_the_recipe_for_a_large_card_differs_in_size_alone() -> None:
     [
         ("decisions.foo=3", r"decisions is \d+, which has no keys"),
         ("decisions.foo.bar=3", r"decisions is \d+, which has no keys"),
-        ("panel=[a", "the value of override .* is not YAML"),
-        ("games=" + "9" * 5000, "the value of override .* is not YAML"),
-        ("panel=2020-02-31", "the value of override .* is not YAML"),
+        ("eval_opponents=[a", "the value of override .* is not YAML"),
+        ("num_envs=" + "9" * 5000, "the value of override .* is not YAML"),
+        ("eval_opponents=2020-02-31", "the value of override .* is not YAML"),
         ("network={actor: [8], actor: [9]}", "the value of override .*: key 'actor' is given twice, again in line 1$"),
     ],
 )
@@ -261,8 +261,8 @@ def test_an_override_that_cannot_be_read_is_refused_in_a_sentence(override: str,
 
 
 def test_a_key_that_is_given_twice_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"^override 'games=3': games is given twice$"):
-        load_config("configs/quick.yaml", ["games=2", "seed=1", "games=3"])
+    with pytest.raises(ConfigError, match=r"^override 'num_envs=3': num_envs is given twice$"):
+        load_config("configs/quick.yaml", ["num_envs=2", "seed=1", "num_envs=3"])
     path = tmp_path / "twice.yaml"
     path.write_text('network:\n  actor: [8]\n  critic: [8]\n  "actor": [9]\n')
     with pytest.raises(ConfigError, match=r"twice.yaml: key 'actor' is given twice, again in line 4$"):
@@ -275,8 +275,8 @@ def test_a_key_that_is_given_twice_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"games: 3 # \xe9\n", "not UTF-8 text"),
-        (b"games: 2020-02-31\n", "is not YAML"),
+        (b"num_envs: 3 # \xe9\n", "not UTF-8 text"),
+        (b"num_envs: 2020-02-31\n", "is not YAML"),
         (b"games: [3\nseed: 1\n", r"is not YAML: expected ',' or '\]', but got ':' in line 2, column 5$"),
         (b"\tgames: 3\n", r"is not YAML: found character '\\t' that cannot start any token in line 1, column 1$"),
     ],
@@ -291,9 +291,11 @@ def test_a_file_that_is_no_configuration_ends_the_program_with_a_sentence(
 
 
 def test_the_program_ends_with_a_sentence_and_no_traceback() -> None:
-    done = subprocess.run([sys.executable, "train.py", "--set", "gamse=3"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "train.py", "--set", "num_env=3"], capture_output=True, text=True, check=False
+    )
     assert done.returncode != 0
-    assert "did you mean 'games'" in done.stderr and "Traceback" not in done.stderr
+    assert "did you mean 'num_envs'" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_a_run_is_refused_before_anything_is_written(tmp_path: Path) -> None:
@@ -301,7 +303,7 @@ def test_a_run_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(GinError, match=r"file cannot be written: it is a file, not a directory$"):
         TrainingRun(parse_config(TINY), tmp_path / "file", "a test")
     with pytest.raises(GinError, match="unknown player 'nobody'"):
-        TrainingRun(parse_config({**TINY, "panel": ["nobody"]}), tmp_path / "run", "a test")
+        TrainingRun(parse_config({**TINY, "eval_opponents": ["nobody"]}), tmp_path / "run", "a test")
     save_checkpoint(tmp_path / "net", Actor((16,), heuristic_features=105), (16,), {})
     for change, sentence in (
         (
@@ -323,7 +325,7 @@ def least_of_ten(cards: int) -> int:
 
 def test_the_critic_is_told_what_the_stock_will_bring() -> None:
     """The deadwood after each of the next turns is that of the best ten of the hand and what comes; rarely more, never less."""
-    rollout = rollout_of({"games": 64, "ticks": 2})
+    rollout = rollout_of({"num_envs": 64, "num_steps": 2})
     rng = np.random.default_rng(1)
     exact = seen = 0
     for _ in range(12):
@@ -346,7 +348,7 @@ def test_the_critic_is_told_what_the_stock_will_bring() -> None:
 
 
 def test_where_there_is_no_game_points_are_the_reward():
-    rollout = rollout_of({"games": 128, "ticks": 160, "rules": {"openspiel": 1}, "reward": "game"})
+    rollout = rollout_of({"num_envs": 128, "num_steps": 160, "rules": {"openspiel": 1}, "reward": "game"})
     player = make_simple()
     for tick in range(rollout.ticks):
         rollout.observe(tick)
@@ -361,7 +363,7 @@ def test_where_there_is_no_game_points_are_the_reward():
 def test_tables_play_under_their_bounds() -> None:
     """What is beyond a table's bounds is blanked for its network; the others see everything."""
     bounds = [{"memory": 2, "notices": 0, "share": 1}, {"memory": 32, "notices": 2, "share": 1}]
-    bounded, free = (rollout_of({"games": 32, "ticks": 40, "bounds": each}) for each in (bounds, []))
+    bounded, free = (rollout_of({"num_envs": 32, "num_steps": 40, "bounds": each}) for each in (bounds, []))
     player = make_simple()
     for tick in range(40):
         for rollout in (bounded, free):

@@ -16,12 +16,11 @@ from agents.arena.hand_log import Decisions, watch_hands
 from agents.config import parse_config
 from agents.deal_streams import Domain
 from agents.network.checkpoint import CRITIC, CheckpointError, load_critic, save_checkpoint
-from agents.network.inputs import expand_legal
 from agents.network.nets import Actor, Critic, FrozenActor
 from agents.reports import beliefs as belief_report
 from agents.reports.beliefs import BeliefMeter, card_rows, counting_chances, log_losses, measure_belief
 from agents.reports.knocks import knock_shares
-from agents.training import diagnostics, dmc, ppo
+from agents.training import diagnostics, ppo
 from agents.training.learner import Learner
 from agents.training.rollout import finished
 from ginenv.engine.rules import get_rules
@@ -29,13 +28,13 @@ from ginenv.tables.players import make_player
 
 # Hands of an untrained policy are long; a batch holds some of them whole.
 TINY = {
-    "games": 24,
-    "ticks": 200,
+    "num_envs": 24,
+    "num_steps": 200,
     "minibatch": 512,
     "network": {"actor": [16], "critic": [16]},
     "pool": [{"player": "simple"}],
     "pool_share": 0.5,
-    "selves_share": 0,
+    "past_policy_share": 0,
     "threads": 1,
     "bfloat16": "no",
 }
@@ -141,10 +140,8 @@ def test_entropy_of_a_policy_without_preferences_is_one_in_every_phase() -> None
     learner = tiny_learner()
     with torch.no_grad():
         learner.actor.policy.weight.zero_()
-    batches(learner, 1)
-    with torch.no_grad():
-        learner.actor.policy.weight.zero_()
         learner.actor.policy.bias.zero_()
+    ppo.collect(learner)
     found = diagnostics.entropies(learner)
     assert {"upcard", "draw", "discard"} <= set(found)
     assert all(value == pytest.approx(1, abs=1e-3) for name, value in found.items() if name != "knock")
@@ -224,48 +221,11 @@ def test_a_critic_that_values_all_alike_is_compared_without_a_warning() -> None:
     batches(learner, 1)
     with torch.no_grad():
         learner.critic.trunk.linear_layers()[0].bias.fill_(-1e6)
-    learner.torch_backend.refresh()
+    learner.begin_batch()
     with warnings.catch_warnings():
         warnings.simplefilter("error", np.exceptions.RankWarning)
         diagnostics.write_diagnostics(writer, learner)  # type: ignore[arg-type]
     assert "calibration/error" in writer.told and "calibration/slope" not in writer.told
-
-
-def test_deep_monte_carlo_begins_by_choosing_as_its_teacher_does() -> None:
-    """While a teacher plays, its choices become likelier, and what they bring is foretold better and better."""
-    changes = {
-        "algorithm": "dmc",
-        "gin_only": 0.0,
-        "commit": 0.0,
-        "learning_rate": 0.01,
-    }
-
-    def likelihoods(clone: int, seed: int) -> tuple[list[float], list[float]]:
-        """After every batch: how likely the learner is to do what the teacher would, and the loss of its results."""
-        learner = Learner(parse_config(TINY | changes | {"clone_decisions": clone, "decisions": 10**6, "seed": seed}))
-        teacher = make_player("knocker", 1)
-        seen, losses = [], []
-
-        def after(figures: dict[str, float]) -> bool:
-            wanted = teacher.act(np.concatenate([rollout.views for rollout in learner.rollouts]))
-            last = np.arange(learner.steps.size, learner.batch.steps.size)
-            legal = expand_legal(torch.from_numpy(learner.batch.steps["legal"][-1]))
-            learner.backend.refresh()
-            logits = torch.from_numpy(learner.backend.logits(last)).masked_fill(~legal, -1e9)
-            seen.append(float(torch.log_softmax(logits, 1)[np.arange(len(wanted)), wanted].mean()))
-            losses.append(figures["value_loss"])
-            return len(seen) < 12
-
-        dmc.train(learner, after)
-        return seen, losses
-
-    # A few batches of one training are mostly noise.
-    seeds = range(4)
-    cloned, losses = (np.mean(part, 0) for part in zip(*(likelihoods(10**6, seed) for seed in seeds), strict=True))
-    free = np.mean([likelihoods(0, seed)[0] for seed in seeds], 0)
-    assert np.mean(cloned[-3:]) > np.mean(cloned[:3]) + 0.2
-    assert np.mean(cloned[-3:]) > np.mean(free[-3:]) + 0.2
-    assert np.mean(losses[-3:]) < np.mean(losses[:3])
 
 
 def test_shares_of_knocks_are_by_own_turn_and_deadwood_and_leave_gin_out():

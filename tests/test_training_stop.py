@@ -23,13 +23,13 @@ from ginenv.errors import GinError
 from tests.support.faults import Killed
 
 TINY = {
-    "games": 8,
-    "ticks": 8,
+    "num_envs": 8,
+    "num_steps": 8,
     "minibatch": 32,
     "decisions": 1,
     "network": {"actor": [8], "critic": [8]},
-    "panel": ["random"],
-    "panel_games": 2,
+    "eval_opponents": ["random"],
+    "eval_games": 2,
     "threads": 1,
     "bfloat16": "no",
 }
@@ -61,7 +61,7 @@ def test_a_signal_breaks_off_a_measurement_and_saves(tmp_path: Path, monkeypatch
         return play_match(*players, progress=tick, **options)
 
     monkeypatch.setattr(runs, "play_match", signalled)
-    stopped = begun(tmp_path, panel_games=200_000, decisions=10**9)
+    stopped = begun(tmp_path, eval_games=200_000, decisions=10**9)
     stopped.train()
     assert 3 <= len(told) < 10 and stopped.curve == []
     assert stopped.learner.batches == 1
@@ -105,7 +105,7 @@ def test_what_a_run_learned_by_is_not_said_to_be_something_else(tmp_path: Path) 
     with pytest.raises(GinError, match=r"began from nothing, and here it is .*last; choose another --out"):
         TrainingRun(parse_config(TINY | {"decisions": 500}), tmp_path, "", start=str(tmp_path / "last"))
     assert (tmp_path / "config.json").read_bytes() == config
-    begun(tmp_path, decisions=500, panel=["simple"], threads=0)
+    begun(tmp_path, decisions=500, eval_opponents=["simple"], threads=0)
 
 
 def test_the_parent_is_known_by_its_weights(tmp_path: Path) -> None:
@@ -166,13 +166,13 @@ def test_another_network_is_refused_with_what_differs(tmp_path: Path) -> None:
 
 
 def test_a_run_that_cannot_begin_leaves_no_directory(tmp_path: Path) -> None:
-    with pytest.raises(GinError, match="told is 'style'"):
-        begun(tmp_path / "run", told="style")
+    with pytest.raises(GinError, match="opponent_context is 'style'"):
+        begun(tmp_path / "run", opponent_context="style")
     assert not (tmp_path / "run").exists()
 
 
 def test_a_run_too_short_to_imitate_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    begun(tmp_path / "short", minutes=1e-6, decisions=10**9, clone_decisions=10**8).train()
+    begun(tmp_path / "short", minutes=1e-6, decisions=10**9, imitation_decisions=10**8).train()
     assert "the time was up after" in capsys.readouterr().out
     begun(tmp_path / "whole", minutes=1e-6, decisions=10**9).train()
     assert "the time was up" not in capsys.readouterr().out

@@ -48,7 +48,7 @@ def together(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def flat(saved: dict) -> torch.Tensor:
-    return torch.cat([saved[name][key].reshape(-1) for name in ("actor", "critic", "average") for key in saved[name]])
+    return torch.cat([saved[name][key].reshape(-1) for name in ("actor", "critic", "ema") for key in saved[name]])
 
 
 def ends(out: Path) -> list[dict]:
@@ -59,9 +59,9 @@ def ends(out: Path) -> list[dict]:
 def test_all_processes_hold_the_same_network_and_play_different_deals(together: Path) -> None:
     zero, one = ends(together)
     assert torch.equal(flat(zero), flat(one))
-    for name in ("decisions", "speed", "batches"):
+    for name in ("decisions", "lr_factor", "batches"):
         assert zero[name] == one[name]
-    assert zero["batches"] == BATCHES and zero["speed"] != 1
+    assert zero["batches"] == BATCHES and zero["lr_factor"] != 1
     first = [np.load(together / f"first-{rank}.npz") for rank in (0, 1)]
     dealt = [{row.tobytes() for row in each["obs"][0, :, :52]} for each in first]
     assert not dealt[0] & dealt[1]
@@ -76,10 +76,10 @@ def test_two_processes_learn_what_one_learns_from_both_batches(together: Path) -
 
     first = [np.load(together / f"first-{rank}.npz") for rank in (0, 1)]
     count = 2 * int(first[0]["steps"]["learns"].sum())
-    learner = Learner(parse_config({**CONFIG, "games": 2 * GAMES, "minibatch": count}))
+    learner = Learner(parse_config({**CONFIG, "num_envs": 2 * GAMES, "minibatch": count}))
     for name, array in learner.batch._asdict().items():
         array[:] = np.concatenate([each[name] for each in first], axis=1)
-    ppo.learn(learner)
+    ppo.update(learner)
     moments = [learner.optimisers[name].state[p]["exp_avg"].reshape(-1) for name in ("actor", "critic") for p in
                getattr(learner, name).parameters() if p in learner.optimisers[name].state]  # fmt: skip
     alone = torch.cat(moments)
@@ -99,8 +99,8 @@ def test_a_worker_that_dies_is_restarted_from_the_last_common_batch(together: Pa
 
 
 TINY = {
-    "games": 8,
-    "ticks": 8,
+    "num_envs": 8,
+    "num_steps": 8,
     "minibatch": 32,
     "network": {"actor": [8], "critic": [8]},
     "threads": 1,

@@ -5,7 +5,7 @@ choice the level adds a weighted sum of these features. The weights, its *leanin
 nothing changes where nothing is known, and every change can be put into words. One row of the matrix applies to every opponent; the others
 multiply what is known of the opponent.
 
-A network that was trained to be told its opponent's style (``agents.training.opponent_context``) responds by itself. It
+A network that was trained to be told its opponent's style (``opponent_context`` of ``agents.config.TrainConfig``) responds by itself. It
 is told how likely the
 opponent is to belong to the population that it met in training and, times that probability, the style expected if it does. The more is
 known of a strong player, the less the network is told of it.

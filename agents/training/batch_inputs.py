@@ -87,7 +87,10 @@ class BatchInputs:
         if not self.share_suits:
             return self._read_flat(rows, committed)
         suits, shared = (-(-width // _ALIGNED) * _ALIGNED for width in self.critic)
-        arrays = torch.empty((len(rows), NUM_SUITS, suits), dtype=self.kind), torch.empty((len(rows), shared), dtype=self.kind)
+        arrays = (
+            torch.empty((len(rows), NUM_SUITS, suits), dtype=self.kind),
+            torch.empty((len(rows), shared), dtype=self.kind),
+        )
         fill_suits(self.batch, rows, committed, arrays[0].numpy(), arrays[1].numpy())
         cards, others = (array.to(self.device).to(self.dtype) for array in arrays)
         actor, critic = (by_suit(cards[:, :, :suits], others[:, :none]) for suits, none in (self.actor, self.critic))
@@ -100,7 +103,14 @@ class BatchInputs:
             conditions[:, 0] = 1
         obs, context, features, known, future, hidden = (
             torch.from_numpy(array).to(self.device)
-            for array in (self.batch.obs[rows], self.batch.context[rows], self.batch.features[rows], conditions, steps["future"], steps["hidden"])
+            for array in (
+                self.batch.obs[rows],
+                self.batch.context[rows],
+                self.batch.features[rows],
+                conditions,
+                steps["future"],
+                steps["hidden"],
+            )
         )
         secrets = known, expand_cards(hidden), future
         parts = (obs, known[:, :1], context, features), (obs, *secrets, context, features)

@@ -83,7 +83,8 @@ def calibration(learner: Learner) -> tuple[np.ndarray, np.ndarray, np.ndarray] |
     It uses half-moves of the batch's first quarter whose hand ended within the batch, so that hardly any long hands are missing.
 
     Returns:
-        Mean value, mean result (both to the mover, in rewards) and the result's standard error of each group; ``None`` if there is too little data.
+        Mean value, mean result (both to the mover, in rewards) and the result's standard error of each group; ``None`` if there is too
+        little data.
     """
     played = learner.batch.steps.copy()
     played["value"] = 0

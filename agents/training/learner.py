@@ -172,8 +172,10 @@ class Learner:
         return self.frozen_actor(self.inputs.read(rows)[0]).cpu().numpy()
 
     def values(self, rows: np.ndarray, committed: bool = False) -> np.ndarray:
-        """The critic's values ``float32[B]``, as it was when the batch began; with ``committed``, as if the movers were committed to gin."""
-        found = self.in_threads(lambda part: self.frozen_critic(self.inputs.read(part, committed)[1]), self.chunks(rows))
+        """The values ``float32[B]`` of the critic as it was when the batch began; ``committed`` as in ``BatchInputs.read``."""
+        found = self.in_threads(
+            lambda part: self.frozen_critic(self.inputs.read(part, committed)[1]), self.chunks(rows)
+        )
         return torch.cat(found).cpu().numpy()
 
     def parameters(self) -> list[nn.Parameter]:

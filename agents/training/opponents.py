@@ -35,7 +35,9 @@ class Opponents:
         self.config, self.bfloat16 = config, False
         seeds = [config.seed + 100 * thread for thread in range(threads)]
         # The second one plays where the learner is committed to gin.
-        self.imitated = [[make_player(name, seed) for name in (config.imitated, config.imitated_for_gin)] for seed in seeds]
+        self.imitated = [
+            [make_player(name, seed) for name in (config.imitated, config.imitated_for_gin)] for seed in seeds
+        ]
         self.pool = [[make_player(member.player, seed + k) for k, member in enumerate(config.pool)] for seed in seeds]
         self.past_policies: list[Actor] = []
         self.past_players: list[list[Player]] = [[] for _ in seeds]

@@ -1,7 +1,7 @@
 """Thousands of training games in lock-step, without any network.
 
-All games make one half-move per tick. ``Rollout`` holds the games and writes observations, legal actions, the hidden hand and the stock
-(for the critic) and rewards into a ``Batch`` of arrays ``[ticks + 1, games]``; there is no Python per game.
+All games make one half-move per step. ``Rollout`` holds the games and writes observations, legal actions, the hidden hand and the stock
+(for the critic) and rewards into a ``Batch`` of arrays ``[num_steps + 1, num_envs]``; there is no Python per game.
 
 A hand is one episode. Rewards are seat 0's, since the game is zero-sum: one sequence of half-moves serves both seats.
 """
@@ -79,10 +79,10 @@ class Batch(NamedTuple):
     """The half-moves of a batch and, in the last row, the states after them.
 
     Attributes:
-        steps: ``STEP[ticks + 1, games]``.
-        obs: ``uint8[ticks + 1, games, 520]``.
-        context: ``float32[ticks + 1, games, C]``.
-        features: ``uint8[ticks + 1, games, F]``, heuristic features.
+        steps: ``STEP[num_steps + 1, num_envs]``.
+        obs: ``uint8[num_steps + 1, num_envs, 520]``.
+        context: ``float32[num_steps + 1, num_envs, C]``.
+        features: ``uint8[num_steps + 1, num_envs, F]``, heuristic features.
     """
 
     steps: np.ndarray

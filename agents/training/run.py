@@ -23,10 +23,10 @@ from agents.network.inputs import NUM_HEURISTIC_FEATURES
 from agents.network.nets import load_wider
 from agents.network.player import PLAYED, NetworkPlayer, network_directory
 from agents.reports.terminal import LINE_SECONDS, plain_console
-from agents.training.continued import CONFIG, Held, parent_of, read_held
 from agents.training.diagnostics import write_diagnostics
 from agents.training.learner import Learner
 from agents.training.ppo import train
+from agents.training.resume import CONFIG, Held, parent_of, read_held
 from ginenv.bots.population import TOLD_WIDTH
 from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError, reason_of
@@ -175,8 +175,8 @@ class TrainingRun:
         if self.main:
             if self.config.minutes and self.learner.imitating and not self.stopping:
                 self.console.print(
-                    f"the time was up after {self.learner.decisions:,} decisions, before the {self.config.imitation_decisions:,} that imitate "
-                    "another player: this network can hardly play; give it more minutes"
+                    f"the time was up after {self.learner.decisions:,} decisions, before the {self.config.imitation_decisions:,} that "
+                    "imitate another player: this network can hardly play; give it more minutes"
                 )
             self._panel()
             is_whole = not self.stopping
@@ -302,7 +302,9 @@ class TrainingRun:
             point["panel"][opponent] = {"games_won": share, "half_width": result.share.half}
             self.writer.add_scalar(f"panel/{opponent}", share, learner.decisions)
             self.writer.add_scalar(f"panel_by_minute/{opponent}", share, int(learner.seconds / 60))
-        point["mean"] = sum(entry["games_won"] for entry in point["panel"].values()) / max(1, len(config.eval_opponents))
+        point["mean"] = sum(entry["games_won"] for entry in point["panel"].values()) / max(
+            1, len(config.eval_opponents)
+        )
         self.curve.append(point)
         write_json(self.out / "curve.json", self.curve)
         results = "  ".join(f"{name} {100 * entry['games_won']:.1f}%" for name, entry in point["panel"].items())

@@ -44,13 +44,13 @@ _UGLY = ("Traceback", "Exception ignored", "leaked", "Fatal")
 # Keys of results that differ from run to run.
 _TIMES = ("elapsed_seconds", "seconds", "ms_per_decision", "minutes", "command", "out", "workers")
 _SMALL = {
-    "games": 64,
-    "ticks": 16,
+    "num_envs": 64,
+    "num_steps": 16,
     "minibatch": 256,
     "threads": 1,
     "bfloat16": "no",
-    "panel": ["random"],
-    "panel_games": 20,
+    "eval_opponents": ["random"],
+    "eval_games": 20,
     "minutes": 0,
 }
 _PLAYERS = ("simple", "formula")

@@ -36,8 +36,10 @@ def train_share(threads: int, out: Path) -> None:
     """One process: trains some batches, and writes the number of decisions of all processes together and the seconds they took."""
     world = int(os.environ.get("WORLD_SIZE", "1"))
     whole = load_config(CONFIG, [])
-    changes = {"games": whole.games // world, "minibatch": whole.minibatch // world, "threads": threads}
-    learner = Learner(load_config(CONFIG, [f"{key}={value}" for key, value in changes.items()] + ["clone_decisions=0"]))
+    changes = {"num_envs": whole.num_envs // world, "minibatch": whole.minibatch // world, "threads": threads}
+    learner = Learner(
+        load_config(CONFIG, [f"{key}={value}" for key, value in changes.items()] + ["imitation_decisions=0"])
+    )
 
     def play(batches: int) -> None:
         last = learner.batches + batches
@@ -86,7 +88,7 @@ def main() -> None:
     for row in rows:
         row["ratio"] = row["per_second"] / rows[0]["per_second"]
         print(f"{row['processes']} x {row['threads']}: {row['per_second']:,.0f} decisions/s, {row['ratio']:.1f} x")
-    figures = {"config": CONFIG, "rows": rows, "load_before": load, "bfloat16_units": has_bfloat16_units()}
+    figures = {"config": CONFIG, "trained_fraction": rows, "load_before": load, "bfloat16_units": has_bfloat16_units()}
     write_results(asked.out, "python -m benchmarks.speed.training_scaling", figures)
 
 

@@ -160,7 +160,7 @@ class Ours:
 def ours(batches: int, bfloat16: str = "auto", **changes: Any) -> Ours:
     """This project's trainer as in `configs/strong.yaml`, with some changes."""
     overrides = [f"{key}={value}" for key, value in changes.items()]
-    threads = [f"threads={CORES}", f"bfloat16='{bfloat16}'", "clone_decisions=0"]
+    threads = [f"threads={CORES}", f"bfloat16='{bfloat16}'", "imitation_decisions=0"]
     return Ours(load_config("configs/strong.yaml", [*overrides, *threads]), batches)
 
 
@@ -175,10 +175,10 @@ def main() -> None:
     small |= {"network.share_suits": False}
     same: dict[str, Any] = {
         **small,
-        "rows": 1,
+        "trained_fraction": 1,
         "network.heuristic_features": False,
-        "games": GAMES,
-        "ticks": TICKS,
+        "num_envs": GAMES,
+        "num_steps": TICKS,
         "epochs": EPOCHS,
         "minibatch": MINIBATCH,
     }
@@ -217,7 +217,13 @@ def main() -> None:
                 "recorded_per_second": {"nothing": RECORDED_NOTHING, "pettingzoo": RECORDED_PETTINGZOO},
                 "ratios_if_those_hold": against_pettingzoo,
             },
-            "settings": {"cores": CORES, "games": GAMES, "ticks": TICKS, "epochs": EPOCHS, "minibatch": MINIBATCH},
+            "settings": {
+                "cores": CORES,
+                "num_envs": GAMES,
+                "num_steps": TICKS,
+                "epochs": EPOCHS,
+                "minibatch": MINIBATCH,
+            },
             "machine": {"bfloat16_units": units, "system": platform.system(), "load_before": load},
             "versions": versions(),
         },

@@ -8,16 +8,16 @@ from agents.training import ppo
 from agents.training.learner import Learner
 
 TINY = {
-    "games": 24,
-    "ticks": 12,
+    "num_envs": 24,
+    "num_steps": 12,
     "minibatch": 64,
     "decisions": 10_000_000,
     "network": {"actor": [32], "critic": [32]},
     "rules": {"eaai": 1, "dg-standard": 1, "gr-oklahoma": 1, "ht2-simple": 1},
     "pool": [{"player": "simple"}, {"player": "camper"}],
     "pool_share": 0.3,
-    "selves_share": 0.2,
-    "selves_every": 2,
+    "past_policy_share": 0.2,
+    "snapshot_every": 2,
     "reward": "game",
     "threads": 1,
     "bfloat16": "no",
@@ -30,7 +30,5 @@ def batches(learner: Learner, count: int) -> None:
 
 
 def weights(learner: Learner) -> torch.Tensor:
-    parts = [
-        p.detach().reshape(-1) for net in (learner.actor, learner.critic, learner.average) for p in net.parameters()
-    ]
+    parts = [p.detach().reshape(-1) for net in (learner.actor, learner.critic, learner.ema) for p in net.parameters()]
     return torch.cat(parts)

@@ -14,16 +14,16 @@ from agents.training import ppo
 from agents.training.learner import Learner
 
 CONFIG = {
-    "games": 16,
-    "ticks": 40,
+    "num_envs": 16,
+    "num_steps": 40,
     "minibatch": 1024,
     "decisions": 10_000_000,
     "network": {"actor": [16], "critic": [16]},
     "pool": [{"player": "simple"}],
     "pool_share": 0.3,
-    "selves_every": 2,
-    "belief": 0,
-    "next_action": 0,
+    "snapshot_every": 2,
+    "belief_coef": 0,
+    "next_action_coef": 0,
     "threads": 1,
     "bfloat16": "no",
 }
@@ -41,14 +41,14 @@ def main() -> None:
     learner = Learner(parse_config(CONFIG), out)
     rank = learner.rank
     if not learner.resume():
-        learner.play()
-        ppo.judge(learner)
+        ppo.collect(learner)
+        ppo.compute_advantages(learner)
         steps = learner.steps
         equal_rows(learner, learner.workers.least(int(steps["learns"].sum())))
         np.savez(out / f"first-{rank}.npz", **learner.batch._asdict())
         # One minibatch in which all rows are.
         learner.config = learner.config.model_copy(update={"minibatch": int(steps["learns"].sum())})
-        ppo.learn(learner)
+        ppo.update(learner)
         moments = [learner.optimisers[name].state[p]["exp_avg"].reshape(-1) for name in ("actor", "critic") for p in
                    getattr(learner, name).parameters() if p in learner.optimisers[name].state]  # fmt: skip
         torch.save(torch.cat(moments), out / f"gradient-{rank}.pt")
@@ -65,8 +65,8 @@ def main() -> None:
         return learner.batches < count
 
     ppo.train(learner, after)
-    networks = {name: getattr(learner, name).state_dict() for name in ("actor", "critic", "average")}
-    known = {"decisions": learner.decisions, "speed": learner.speed, "batches": learner.batches}
+    networks = {name: getattr(learner, name).state_dict() for name in ("actor", "critic", "ema")}
+    known = {"decisions": learner.decisions, "lr_factor": learner.lr_factor, "batches": learner.batches}
     torch.save(networks | known, out / f"end-{rank}.pt")
     learner.workers.close()
 

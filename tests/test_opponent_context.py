@@ -11,7 +11,7 @@ import torch
 from agents.config import parse_config
 from agents.network.checkpoint import CheckpointError, save_checkpoint
 from agents.training.learner import Learner
-from agents.training.opponent_context import told
+from agents.training.opponents import style_contexts
 from agents.training.run import begin
 from ginenv.bots.population import TOLD_WIDTH, PopulationPlayer, draw_styles, style_vectors
 from ginenv.engine.actions import NUM_ACTIONS
@@ -24,12 +24,12 @@ STYLES, PLACES, TICKS = 11, 8, 3000
 
 def learner(pool: str) -> Learner:
     changes = {
-        "told": "style",
+        "opponent_context": "style",
         "pool": [{"player": pool}],
         "pool_share": 0.8,
-        "selves_share": 0.0,
-        "games": 2 * PLACES,
-        "ticks": TICKS,
+        "past_policy_share": 0.0,
+        "num_envs": 2 * PLACES,
+        "num_steps": TICKS,
         "threads": 2,
     }
     return Learner(parse_config(TINY | changes))
@@ -45,7 +45,7 @@ def test_a_run_that_is_told_begins_from_a_network_that_is_told_too(tmp_path: Pat
     assert begun.actor.context == TOLD_WIDTH
     for one, other in zip(run.actor.parameters(), begun.actor.parameters(), strict=True):
         assert torch.allclose(one, other, rtol=0.01)
-    untold = run.config.model_copy(update={"told": "nothing"})
+    untold = run.config.model_copy(update={"opponent_context": "none"})
     with pytest.raises(CheckpointError, match=f"context is {TOLD_WIDTH}; this configuration begins from 0$"):
         begin(untold, None, str(tmp_path))
 
@@ -63,7 +63,7 @@ class Noted(PopulationPlayer):
 
 def test_every_game_meets_another_style_which_is_told_or_nothing() -> None:
     run = learner(f"population:count={STYLES},draw=1")
-    truths = told(style_vectors(draw_styles(1, STYLES)))
+    truths = style_contexts(style_vectors(draw_styles(1, STYLES)))
     for rollout in run.rollouts:
         noted = Noted(count=STYLES, draw=1)
         rollout.players[0] = noted
@@ -90,5 +90,5 @@ def test_every_game_meets_another_style_which_is_told_or_nothing() -> None:
 
 
 def test_without_a_population_there_is_nothing_to_tell() -> None:
-    with pytest.raises(GinError, match="told is 'style', but the pool has no population"):
+    with pytest.raises(GinError, match="opponent_context is 'style', but the pool has no population"):
         learner("simple")
