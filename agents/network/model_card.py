@@ -230,7 +230,7 @@ def _strength(metadata: dict[str, Any], rating: dict[str, Any], is_level: bool) 
             f"{name} {100 * one['games_won']:.1f} ± {100 * one['half_width']:.1f} %"
             for name, one in sorted(panel.items())
         ]
-        games = ((metadata.get("about") or {}).get("config") or {}).get("panel_games")
+        games = ((metadata.get("about") or {}).get("config") or {}).get("eval_games")
         each = f", {games:,} against each" if games else ""
         # A level errs on purpose, so what its network wins alone says little of it.
         which = "its network won alone, without the level's settings," if is_level else "the network won"

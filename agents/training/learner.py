@@ -225,7 +225,8 @@ class Learner:
         """Moves the averaged weights towards the actor, faster early in a run."""
         self.updates += 1
         decay = min(self.config.ema_decay, self.updates / (self.updates + 10))
-        torch._foreach_lerp_([*self.ema.parameters()], [*self.actor.parameters()], 1 - decay)
+        for ours, theirs in zip(self.ema.parameters(), self.actor.parameters(), strict=True):
+            ours.lerp_(theirs, 1 - decay)
 
     def averaged(self) -> FrozenActor:
         """The actor with averaged weights as it is now, to play on the CPU."""

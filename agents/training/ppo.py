@@ -221,7 +221,7 @@ def set_gradients(learner: Learner, rows: np.ndarray, coefficients: Coefficients
 
     (gradients, figures), *others = learner.in_threads(of_chunk, learner.chunks(rows))
     for more, more_figures in others:
-        torch._foreach_add_(gradients, more)
+        gradients = [one + other for one, other in zip(gradients, more, strict=True)]
         figures = {name: value + more_figures[name] for name, value in figures.items()}
     for parameter, gradient in zip(parameters, gradients, strict=True):
         parameter.grad = gradient

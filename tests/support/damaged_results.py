@@ -23,7 +23,7 @@ ABOUT = {
     "versions": {"torch": "2"},
     "parents": [{"about": {"command": "train.py", "decisions": 5}}],
     "panel": {"simple": {"games_won": 0.5, "half_width": 0.1}},
-    "config": {"panel_games": 400},
+    "config": {"eval_games": 400},
 }
 
 
