@@ -17,6 +17,7 @@ from ginenv.engine.cards import (
     parse_cards,
 )
 from ginenv.errors import CardError, IllegalActionError
+from tests.support.refusals import refuses
 
 
 def test_names_go_both_ways():
@@ -35,13 +36,13 @@ def test_values():
 
 @pytest.mark.parametrize("text", ["", "7", "7X", "1C", "11C", "CC", "77C", "C7", "♠"])
 def test_what_is_no_card_is_refused(text):
-    with pytest.raises(CardError, match="expected a card"):
+    with refuses(CardError, repr(text)):
         parse_card(text)
 
 
 @pytest.mark.parametrize("number", [-1, 52, 255])
 def test_card_numbers_end_at_51(number):
-    with pytest.raises(CardError, match="0 to 51"):
+    with refuses(CardError, 0, 51, number):
         card_name(number)
 
 
@@ -50,7 +51,7 @@ def test_lists_and_masks():
     assert cards_of(mask_of([48, 3, 20])) == [3, 20, 48]
     assert format_cards(ALL_CARDS, separator="") == format_cards(range(52), separator="")
     assert format_cards([19], symbols=True) == "7♣"
-    with pytest.raises(CardError, match="expected cards of two characters each"):
+    with refuses(CardError, "7C8"):
         parse_cards("7C8")
 
 
@@ -58,16 +59,15 @@ def test_decks():
     deck = list(range(51, -1, -1))
     assert check_deck(deck) == deck
     assert check_deck([card for card in range(52) if card % 13 < 8 and card < 39], 8, 3)
-    with pytest.raises(CardError, match="this one has 51; missing: AS"):
-        check_deck(deck[:-1])
-    with pytest.raises(CardError, match="missing: AS; duplicate: KH"):
-        check_deck([51, *deck[:-1]])
-    with pytest.raises(CardError, match="not in this deck: 52"):
-        check_deck([52, *deck[1:]])
-    with pytest.raises(CardError, match="duplicate: KH"):
-        check_deck([51, *deck])
-    for wrong in (["seven"], [card + 0.5 for card in deck]):
-        with pytest.raises(CardError, match="or as card numbers, got"):
+    for wrong, *facts in (
+        (deck[:-1], 51, "AS"),
+        ([51, *deck[:-1]], "AS", "KH"),
+        ([52, *deck[1:]], 52),
+        ([51, *deck], "KH"),
+        (["seven"], "seven"),
+        ([card + 0.5 for card in deck], 51.5),
+    ):
+        with refuses(CardError, *facts):
             check_deck(wrong)  # type: ignore[arg-type]
 
 
@@ -83,11 +83,11 @@ def test_actions_go_both_ways():
 
 @pytest.mark.parametrize("text", ["", "discard", "discard ZZ", "knock", "spread 52", "spread x", "fold", "7C"])
 def test_what_is_no_action_is_refused(text):
-    with pytest.raises(IllegalActionError, match=r"expected an action|cannot read the action"):
+    with refuses(IllegalActionError, repr(text)):
         parse_action(text)
 
 
 @pytest.mark.parametrize("number", [-1, 107])
 def test_action_numbers_end_at_106(number):
-    with pytest.raises(IllegalActionError, match="0 to 106"):
+    with refuses(IllegalActionError, 0, 106, number):
         action_name(number)

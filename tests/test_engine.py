@@ -21,6 +21,7 @@ from ginenv.hands.hand import Hand, Match
 from ginenv.view.view import action_masks, make_views
 from tests.support.hidden import deal_hidden_anew
 from tests.support.positions import ALL_RULES, eager, play_on, positions
+from tests.support.refusals import refuses
 from tests.support.scenes import fiftieth_card
 
 SEEDS = 4
@@ -75,15 +76,12 @@ def test_cards_are_conserved_and_masks_agree(rules):
             assert bool(legal) != hand.is_over
             if hand.is_over:
                 break
-            assert (
-                masks[hand.turn] == legal and views[hand.turn]["to_move"][0] and not views[1 - hand.turn]["to_move"][0]
-            )
-            lenient = (
-                {KNOCK + card for card in legal if card < KNOCK} if hand.rules.illegal_knock == "discard" else set()
-            )
+            assert masks[hand.turn] == legal
+            assert [bool(view["to_move"][0]) for view in views] == [hand.turn == 0, hand.turn == 1]
             if rng.random() < 0.15:
-                judged = [action for action in range(-2, NUM_ACTIONS + 3) if _is_legal(hand.state, action)]
-                assert set(judged) == set(legal) | (lenient if hand.phase == "discard" else set())
+                judged = {action for action in range(-2, NUM_ACTIONS + 3) if _is_legal(hand.state, action)}
+                lenient = hand.rules.illegal_knock == "discard" and hand.phase == "discard"
+                assert judged == {*legal, *(KNOCK + card for card in legal if lenient and card < KNOCK)}
             play_on(hand, rng)
 
 
@@ -151,11 +149,7 @@ def test_what_is_hidden_changes_no_view(rules):
         for seat in (0, 1):
             seen = make_views(hand.state, seat).tobytes()
             for _ in range(3):
-                assert make_views(deal_hidden_anew(hand.state, seat, rng), seat).tobytes() == seen, (
-                    rules,
-                    hand.phase,
-                    seat,
-                )
+                assert make_views(deal_hidden_anew(hand.state, seat, rng), seat).tobytes() == seen, (hand.phase, seat)
 
 
 def test_the_permutations_reach_every_phase():
@@ -185,9 +179,7 @@ def test_unseen_cards_are_the_stock_and_the_hidden_hand():
             for seat in (0, 1):
                 other = 1 - seat
                 view = hand.view(seat)
-                hidden = (
-                    int(hand.state["hands"][0, other]) & ~int(hand.state["known"][0, other]) & ~int(view["shown"][0])
-                )
+                hidden = int(hand.state["hands"][0, other] & ~hand.state["known"][0, other] & ~view["shown"][0])
                 assert int(view["unseen"][0]) == sum(1 << card for card in stock(hand)) | hidden
 
 
@@ -198,12 +190,12 @@ def test_an_illegal_action_names_itself_and_the_legal_ones_and_changes_nothing()
         with pytest.raises(IllegalActionError):
             hand.push(action)  # type: ignore[arg-type]
         assert same_records(hand.state, before)
-    with pytest.raises(IllegalActionError, match=r"action 104 \(draw stock\) is not legal.*105 \(take\), 106 \(pass\)"):
+    with refuses(IllegalActionError, 104, "draw stock", 105, "take", 106, "pass"):
         hand.push(104)
     rng = np.random.default_rng(0)
     while not hand.is_over:
         play_on(hand, rng)
-    with pytest.raises(IllegalActionError, match="the hand is over"):
+    with pytest.raises(IllegalActionError):
         hand.push(104)
 
 
@@ -218,17 +210,12 @@ def test_a_hand_is_dealt_as_asked():
     hand.push("pass")
     hand.push("pass")
     assert int(hand.state["drawn"][0]) == deck[21]
-    for wrong, sentence in (
-        (deck[:51], "missing"),
-        ([0] * 52, "duplicate"),
-        (["x"] * 52, "card numbers"),
-        ("7C", "missing"),
-    ):
-        with pytest.raises(GinError, match=sentence):
+    for wrong, fact in ((deck[:51], 51), ([0] * 52, "AS"), (["x"] * 52, "x"), ("7C", 1)):
+        with refuses(GinError, fact):
             Hand.deal("eaai", deck=wrong)  # type: ignore[arg-type]
-    with pytest.raises(GinError, match="starter must be one of 0, 1, got 2"):
+    with refuses(GinError, "starter", 0, 1, 2):
         Hand.deal("eaai", starter=2)
-    with pytest.raises(GinError, match="seed must be a whole number of at least 0, got -1"):
+    with refuses(GinError, "seed", 0, -1):
         Hand.deal("eaai", seed=-1)
 
 
@@ -253,7 +240,7 @@ def test_all_deals_are_equally_likely():
 def test_a_game_books_hands_and_deals_on():
     match = Match("dg-standard", seed=2)
     rng = np.random.default_rng(2)
-    with pytest.raises(GinError, match="still in play"):
+    with pytest.raises(GinError):
         match.next_hand()
     while True:
         while not match.hand.is_over:
@@ -265,7 +252,7 @@ def test_a_game_books_hands_and_deals_on():
         outcome = last.outcome
         assert outcome is not None
         assert match.hand.turn == (outcome.starter if outcome.winner is None else 1 - outcome.winner)
-    with pytest.raises(GinError, match="the game is over"):
+    with pytest.raises(GinError):
         match.next_hand()
     won = [0, 0]
     for outcome in match.outcomes:
@@ -273,7 +260,7 @@ def test_a_game_books_hands_and_deals_on():
             won[outcome.winner] += outcome.points
     assert match.score == tuple(won) and max(won) >= 100
     assert match.boxes == tuple(sum(outcome.winner == seat for outcome in match.outcomes) for seat in (0, 1))
-    with pytest.raises(IllegalActionError, match="the hand is over"):
+    with pytest.raises(IllegalActionError):
         match.push(STOCK)
     copy = match.copy()
     assert copy.score == match.score and copy.sheet() == match.sheet()
@@ -339,7 +326,7 @@ def test_a_lenient_knock_is_for_the_discard_alone() -> None:
             continue
         found += 1
         for action in hand.legal_actions()[:-1]:
-            with pytest.raises(IllegalActionError, match="not legal in the layoff phase"):
+            with refuses(IllegalActionError, KNOCK + action, "layoff"):
                 hand.copy().push(KNOCK + action)
     assert found > 0
 
@@ -366,12 +353,8 @@ def test_a_hand_goes_back_to_what_it_was_after_any_number_of_actions() -> None:
 @pytest.mark.parametrize("found", [nth_bit, nth_bit_by_words], ids=["here", "anywhere"])
 def test_the_nth_card_of_a_mask_on_every_processor(found: Any) -> None:
     rng = np.random.default_rng(4)
-    for mask in [
-        1,
-        1 << 51,
-        (1 << 52) - 1,
-        *(rng.integers(1, 1 << 52, 500) & rng.integers(1, 1 << 52, 500) | 1).tolist(),
-    ]:
+    drawn = (rng.integers(1, 1 << 52, 500) & rng.integers(1, 1 << 52, 500) | 1).tolist()
+    for mask in [1, 1 << 51, (1 << 52) - 1, *drawn]:
         cards = [card for card in range(52) if mask >> card & 1]
         assert [found(mask, n) for n in range(len(cards))] == cards
 
@@ -392,5 +375,5 @@ def test_a_hand_called_far_from_knocking_is() -> None:
 @pytest.mark.parametrize("seat", [2, -1, 256, 0.5])
 def test_there_is_no_view_of_a_third_seat(seat: float) -> None:
     state = np.zeros(1, STATE)
-    with pytest.raises(GinError, match="a seat must be 0 or 1"):
+    with refuses(GinError, 0, 1):
         make_views(state, seat)  # type: ignore[arg-type]

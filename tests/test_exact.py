@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 
 from agents.arena import play_match
@@ -7,6 +6,7 @@ from ginenv.errors import GinError
 from ginenv.tables.players import BasePlayer
 from ginenv.view.view import action_masks
 from tests.support.exact import REDUCED, ExactResponse
+from tests.support.refusals import refuses
 
 
 class FirstLegal(BasePlayer):
@@ -33,18 +33,14 @@ def test_the_exact_value_is_what_the_response_wins_in_the_arena(response):
 
 
 def test_nobody_does_better_than_the_exact_response(response):
+    # Copying the fixed player is one of the responses, and it wins nothing on average.
+    assert response.value > 0 and len(response.policy) > 1000
     for name in ("simple", "formula", "camper", "random"):
         result = play_match(name, FirstLegal(), rules=REDUCED, unit="hands", pairs=500, seed=2)
         assert result.points.low < response.value
     assert play_match("random", FirstLegal(), rules=REDUCED, unit="hands", pairs=500).points.high < response.value
 
 
-def test_the_response_to_itself_played_is_not_negative(response):
-    # Copying the fixed player is one of the responses, and it wins nothing on average.
-    assert response.value > 0
-    assert len(response.policy) > 1000 and np.isfinite(response.value)
-
-
 def test_a_deck_that_is_too_large_is_refused():
-    with pytest.raises(GinError, match="at most 10 cards"):
+    with refuses(GinError, 52, 10):
         ExactResponse(FirstLegal(), get_rules("eaai"))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import json
-import os
 import re
 from pathlib import Path
 
@@ -56,22 +54,12 @@ def test_the_ppo_example_stays_short() -> None:
     assert len((EXAMPLES / "ppo.py").read_text().splitlines()) <= 200
 
 
-def test_the_notebook_runs() -> None:
+def test_the_notebook_runs(capsys: pytest.CaptureFixture[str]) -> None:
     cells = json.loads(NOTEBOOK.read_text())["cells"]
     assert not any(cell.get("outputs") for cell in cells), "the notebook is kept without its output"
-    if importlib.util.find_spec("nbclient") and importlib.util.find_spec("ipykernel"):
-        import nbformat
-        from nbclient import NotebookClient
-
-        notebook = nbformat.read(NOTEBOOK, as_version=4)
-        NotebookClient(
-            notebook, timeout=900, kernel_name="python3", resources={"metadata": {"path": os.getcwd()}}
-        ).execute()
-        said = "".join(output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", []))
-    else:
-        scope: dict[str, object] = {}
-        for cell in cells:
-            if cell["cell_type"] == "code":
-                exec(compile("".join(cell["source"]), str(NOTEBOOK), "exec"), scope)
-        return
+    scope: dict[str, object] = {}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            exec(compile("".join(cell["source"]), str(NOTEBOOK), "exec"), scope)
+    said = capsys.readouterr().out
     assert "the other seat holds" in said and "searched:" in said

@@ -27,6 +27,7 @@ from ginenv.errors import GinError, IllegalActionError, UnknownNameError
 from ginenv.pictures import render
 from ginenv.tables.players import make_player
 from ginenv.view.wording import last_draw, my_holding, opponent_holding
+from tests.support.refusals import refuses
 from tests.support.vector_scenes import assert_same
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -41,7 +42,10 @@ def needs(library: str) -> pytest.MarkDecorator:
 
 @pytest.mark.parametrize("episode", ["hand", "game"])
 def test_self_play_hands_over_whoever_is_to_move(episode: str) -> None:
-    game = ginenv.SelfPlay("ht1", episode)
+    game, env = ginenv.SelfPlay("ht1", episode), ginenv.HandEnv("random", "ht1", seat=0)
+    game.reset(seed=3)
+    env.reset(seed=3, options={"starter": 0})
+    assert game.view(0)[0]["hand"] in (env.view["hand"], env.hand.view(1)[0]["hand"])
     rng = np.random.default_rng(0)
     seats = set()
     paid = np.zeros(2)
@@ -63,13 +67,6 @@ def test_self_play_hands_over_whoever_is_to_move(episode: str) -> None:
         game.step(0)
 
 
-def test_self_play_deals_what_the_environment_deals() -> None:
-    game, env = ginenv.SelfPlay("eaai"), ginenv.HandEnv("random", "eaai", seat=0)
-    game.reset(seed=3)
-    env.reset(seed=3, options={"starter": 0})
-    assert game.view(0)[0]["hand"] in (env.view["hand"], env.hand.view(1)[0]["hand"])
-
-
 def test_self_play_in_a_batch_follows_the_single_one() -> None:
     batch, one = ginenv.SelfPlayBatch(9, "eaai"), ginenv.SelfPlay("eaai")
     batch.reset(seed=40)
@@ -88,9 +85,9 @@ def test_self_play_in_a_batch_follows_the_single_one() -> None:
             one.reset()
     assert ended > 0
     masks, observations = batch.masks.copy(), batch.observations.copy()
-    with pytest.raises(IllegalActionError, match="legal actions"):
+    with pytest.raises(IllegalActionError):
         batch.step(batch.masks.argmin(axis=1))
-    with pytest.raises(GinError, match="did you mean 'seat'"):
+    with refuses(GinError, "seet", "seat"):
         batch.reset(options={"seet": 0})
     assert np.array_equal(batch.masks, masks) and np.array_equal(batch.observations, observations)
 
@@ -117,10 +114,7 @@ def test_masks_stand_where_the_library_looks(dialect: str) -> None:
         assert np.array_equal(observation[mask_name].astype(np.int8), info["action_mask"])
         observation, _, over, _, info = env.step(np.int64(observation[mask_name].argmax()))
     assert isinstance(env.observation_space[mask_name], spaces.Box)
-
-
-def test_an_unknown_dialect_is_refused() -> None:
-    with pytest.raises(UnknownNameError, match="did you mean 'rllib'"):
+    with refuses(UnknownNameError, "rlib", "rllib"):
         MaskedObservation(gym.make("Gin/Hand-v0", opponent="simple"), "rlib")
 
 
@@ -164,6 +158,13 @@ def test_pettingzoos_rewards_are_the_hands_points() -> None:
             paid[agent] += reward
             table.step(None if over else int(player.act(inner._game.view())[0]))
         assert paid["player_0"] == -paid["player_1"] == inner._game.view(0)[0]["points"]
+    # An illegal action loses.
+    table.reset(seed=0)
+    agent = table.agent_selection
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table.step(int(table.observe(agent)["action_mask"].argmin()))
+    assert table.terminations[agent] and table.rewards[agent] == -100
 
 
 def _pettingzoo() -> Any:
@@ -201,20 +202,6 @@ def test_a_copy_plays_on_from_where_its_original_is(make: Any, again: Any) -> No
 
 
 @pytest.mark.extra
-@needs("pettingzoo")
-def test_an_illegal_action_loses_in_pettingzoo() -> None:
-    from ginenv.envs import pettingzoo as adapter
-
-    table = adapter.env()
-    table.reset(seed=0)
-    agent = table.agent_selection
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        table.step(int(table.observe(agent)["action_mask"].argmin()))
-    assert table.terminations[agent] and table.rewards[agent] == -100
-
-
-@pytest.mark.extra
 @needs("torchrl")
 @pytest.mark.parametrize("name", ["Gin/Hand-v0", "Gin/Game-v0"])
 @pytest.mark.parametrize("form", ["single", "list", "vector"])
@@ -232,9 +219,8 @@ def test_torchrl_takes_environments_as_they_are(form: str, name: str) -> None:
     else:
         envs = gym.make_vec(name, num_envs=3, autoreset_mode="disabled", rules="ht1")
         table = GymWrapper(envs, categorical_action_encoding=True).auto_register_info_dict()
-    held = table.rollout(200, lambda td: td.set("action", td["action_mask"].argmax(-1)), break_when_any_done=False)[
-        "next"
-    ]
+    found = table.rollout(200, lambda td: td.set("action", td["action_mask"].argmax(-1)), break_when_any_done=False)
+    held = found["next"]
     assert held["done"].any() and not held["illegal_action"].any() and held["skipped_points"].shape[-1] == 2
     table.close()
 
@@ -314,12 +300,6 @@ def test_pictures_of_whole_hands(rules: str) -> None:
             assert isinstance(render.to_text(env.view), str)
 
 
-def test_human_mode_prints_the_table(capsys: pytest.CaptureFixture[str]) -> None:
-    env = ginenv.HandEnv("simple", render_mode="human")
-    env.reset(seed=0)
-    assert "pile" in capsys.readouterr().out
-
-
 @pytest.mark.skipif(importlib.util.find_spec("moviepy") is None, reason="moviepy is not installed")
 def test_record_video(tmp_path: Path) -> None:
     env = gym.wrappers.RecordVideo(gym.make("Gin/Hand-v0", opponent="simple", render_mode="rgb_array"), str(tmp_path))
@@ -331,10 +311,12 @@ def test_record_video(tmp_path: Path) -> None:
     assert list(tmp_path.glob("*.mp4"))
 
 
-def test_frames_can_be_collected() -> None:
+def test_frames_can_be_collected_or_printed(capsys: pytest.CaptureFixture[str]) -> None:
     env = gym.wrappers.RenderCollection(gym.make("Gin/Hand-v0", opponent="simple", render_mode="rgb_array"))
     _, info = env.reset(seed=0)
     for _ in range(3):
         _, _, _, _, info = env.step(int(info["action_mask"].argmax()))
     frames: Any = env.render()
     assert len(frames) == 4 and not np.array_equal(frames[0], frames[-1])
+    ginenv.HandEnv("simple", render_mode="human").reset(seed=0)
+    assert "pile" in capsys.readouterr().out

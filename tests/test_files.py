@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,6 +17,7 @@ from agents import cli
 from agents.files import LEFT_OVER_SECONDS, FileError, check_writable, write_json, write_text
 from ginenv.errors import UnknownNameError
 from ginenv.tables.players import make_player
+from tests.support.refusals import refuses
 
 ROOT = Path(__file__).parent.parent
 KILLED = """
@@ -46,9 +49,9 @@ def test_a_pipe_is_not_replaced_by_a_file(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     link.symlink_to(pipe)
     for path in (pipe, link):
-        with pytest.raises(FileError, match=r"cannot be written: it is a device or a pipe, not a file$"):
+        with refuses(FileError, pipe):
             check_writable(path)
-        with pytest.raises(OSError, match="it is a device or a pipe"):
+        with pytest.raises(OSError):
             write_text(path, "new")
     assert pipe.is_fifo() and set(tmp_path.iterdir()) == {pipe, link}
 
@@ -66,43 +69,33 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     write_text(dangling, "new")
     assert dangling.is_symlink() and (tmp_path / "later.txt").read_text() == "new"
     (tmp_path / "directory").symlink_to(tmp_path / "disk")
-    with pytest.raises(FileError, match="it is a directory"):
+    with refuses(FileError, tmp_path / "disk"):
         check_writable(tmp_path / "directory")
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("words", "path"),
     [
-        (
-            ["train", "--config", "configs/smoke.yaml", "--out", "a"],
-            "a cannot be written: it is a file, not a directory",
-        ),
-        (["train", "--export", "a"], "a/checkpoint.json cannot be written: a is a file, not a directory"),
-        (
-            ["evaluate", "simple", "easy", "--out", "a/b/c.json"],
-            "a/b/c.json cannot be written: a is a file, not a directory",
-        ),
-        (["web", "--no-browser", "--runs", "a"], "runs a is a file; it must be a directory, which may be a new one"),
-        (["games", "read", "nowhere", "--out", "b"], "nowhere cannot be read: No such file or directory"),
-        (["games", "check", "nowhere"], "nowhere cannot be read as Parquet: No such file or directory"),
-        (["curves", "nowhere"], "nowhere cannot be read as a curve (No such file or directory)"),
-        (
-            ["train", "--config", "configs/smoke.yaml", "--out", "b", "--start", "nobody"],
-            "checkpoint nobody: checkpoint.json cannot be read (No such file or directory); "
-            "a checkpoint is a directory, such as a run's best or last",
-        ),
+        ("train --config configs/smoke.yaml --out taken", "taken"),
+        ("train --export taken", "taken/checkpoint.json"),
+        ("evaluate simple easy --out taken/b/c.json", "taken/b/c.json"),
+        ("web --no-browser --runs taken", "taken"),
+        ("games read nowhere --out new", "nowhere"),
+        ("games check nowhere", "nowhere"),
+        ("curves nowhere", "nowhere"),
+        ("train --config configs/smoke.yaml --out new --start nobody", "nobody"),
     ],
 )
-def test_a_wrong_path_is_named_once_with_what_it_must_be(
-    words: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_path_is_named_once(words: str, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GINENV_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
-    Path("a").write_text("kept")
+    Path("taken").write_text("kept")
+    command, *rest = words.split()
     with pytest.raises(SystemExit) as ended:
-        cli.run("gin", words[0], words[1:])
-    assert str(ended.value.code).replace(f"{os.path.realpath(tmp_path)}/", "") == f"gin {words[0]}: {sentence}"
-    assert Path("a").read_text() == "kept"
+        cli.run("gin", command, rest)
+    said = str(ended.value.code).replace(f"{os.path.realpath(tmp_path)}/", "")
+    assert said.startswith(f"gin {command}: ") and len(re.findall(rf"(?<!\S){path}(?![\w/])", said)) == 1
+    assert Path("taken").read_text() == "kept"
 
 
 @pytest.mark.parametrize("name", ["", " ", ":worlds=3"])
@@ -111,7 +104,7 @@ def test_an_empty_name_is_not_the_current_directory(
 ) -> None:
     """Where a level or a checkpoint lies."""
     monkeypatch.chdir(directory)
-    with pytest.raises(UnknownNameError, match=r"^unknown player"):
+    with pytest.raises(UnknownNameError):
         make_player(name)
     assert make_player(".").name
 
@@ -119,33 +112,27 @@ def test_an_empty_name_is_not_the_current_directory(
 @pytest.mark.parametrize(
     ("words", "option"),
     [
-        (["train", "--out", ""], "--out"),
-        (["train", "--export", ""], "--export"),
-        (["levels", "learned", "level-2", "--home", ""], "--home"),
-        (["levels", "import", ".", ""], "TARGET"),
-        (["levels", "export", "level-1", ""], "TARGET"),
-        (["levels", "build", ".", "--out", ""], "--out"),
-        (["export", "level-1", ""], "DIRECTORY"),
-        (["tournament", "tournament.yaml", "out="], "out"),
-        (["tournament", "tournament.yaml", "out=''"], "out"),
-        (["evaluate", "simple", "--out", ""], "--out"),
-        (["web", "--home", ""], "--home"),
+        ("train --out ''", "--out"),
+        ("train --export ''", "--export"),
+        ("levels learned level-2 --home ''", "--home"),
+        ("levels import . ''", "TARGET"),
+        ("levels export level-1 ''", "TARGET"),
+        ("levels build . --out ''", "--out"),
+        ("export level-1 ''", "DIRECTORY"),
+        ("tournament tournament.yaml out=", "out"),
+        ("tournament tournament.yaml \"out=''\"", "out"),
+        ("evaluate simple --out ''", "--out"),
+        ("web --home ''", "--home"),
     ],
 )
 def test_an_empty_path_is_not_the_current_directory(
-    words: list[str],
-    option: str,
-    directory: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    words: str, option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("tournament.yaml").write_text("players: {a: simple, b: easy}")
+    command, *rest = shlex.split(words)
     with pytest.raises(SystemExit) as ended:
-        cli.run("gin", words[0], words[1:])
+        cli.run("gin", command, rest)
     said = " ".join((capsys.readouterr().err + str(ended.value.code)).replace("│", " ").split())
-    assert "must be the path of a directory or a file, not empty" in said and option in said
-    assert "NoneType" not in said
-    assert ended.value.code
+    assert ended.value.code and "empty" in said and option in said and "NoneType" not in said
     assert [path.name for path in tmp_path.iterdir()] == ["tournament.yaml"]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from agents import cli
+from tests.support.refusals import refuses
 
 ROOT = Path(__file__).parent.parent
 IN_HAND_ENV = """
@@ -54,33 +55,29 @@ def test_importing_ginenv_is_light() -> None:
     assert not heavy & loaded("import ginenv")
 
 
-@pytest.mark.parametrize("code", [IN_HAND_ENV, IN_VECTOR_ENV])
-def test_a_bot_as_opponent_loads_bots_alone(code: str) -> None:
-    modules = loaded(code.format(opponent="simple"))
+def test_a_bot_as_opponent_loads_bots_alone() -> None:
+    modules = loaded((IN_HAND_ENV + IN_VECTOR_ENV).format(opponent="simple"))
     assert not rooms(modules) and "torch" not in modules
 
 
-@pytest.mark.parametrize("code", [IN_HAND_ENV, IN_VECTOR_ENV])
-def test_a_network_as_opponent_loads_no_learning_no_matches_no_levels_and_no_table(code: str) -> None:
-    found = rooms(loaded(code.format(opponent="network")))
-    assert "network" in found
-    assert not found & {"arena", "cli", "learning", "levels", "play", "programs", "reports", "search"}
+@pytest.mark.parametrize(
+    ("opponent", "needed", "others"),
+    [("network", "network", {"levels", "programs", "search"}), ("level-1", "levels", set())],
+)
+def test_an_opponent_loads_no_training_no_matches_and_no_table(opponent: str, needed: str, others: set[str]) -> None:
+    found = rooms(loaded((IN_HAND_ENV + IN_VECTOR_ENV).format(opponent=opponent)))
+    assert needed in found
+    assert not found & (others | {"arena", "cli", "training", "play", "reports"})
 
 
 @pytest.mark.parametrize(("player", "network"), [("network", True), ("formula", False)])
-def test_a_match_loads_no_learning_no_levels_and_no_table(player: str, network: bool, tmp_path: Path) -> None:
+def test_a_match_loads_no_training_no_levels_and_no_table(player: str, network: bool, tmp_path: Path) -> None:
     out = tmp_path / "match.json"
     modules = loaded(MATCH.format(player=player, out=str(out)))
     assert "arena" in rooms(modules)
-    assert not rooms(modules) & {"learning", "levels", "play"}
+    assert not rooms(modules) & {"training", "levels", "play"}
     assert ("network" in rooms(modules), "torch" in modules) == (network, network)
     assert json.loads(out.read_text())["matches"][0]["players"] == [player, "simple"]
-
-
-def test_a_level_as_opponent_loads_no_learning_no_matches_and_no_table() -> None:
-    found = rooms(loaded(IN_HAND_ENV.format(opponent="level-1")))
-    assert "levels" in found
-    assert not found & {"arena", "cli", "learning", "play", "reports"}
 
 
 @pytest.mark.parametrize("shadow", ["agents.py", "agents/__init__.py"])
@@ -116,5 +113,5 @@ def test_environments_play_without_posix() -> None:
 
 def test_commands_without_posix_name_the_platforms(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "fork")
-    with pytest.raises(SystemExit, match="Linux or macOS"):
+    with refuses(SystemExit, "Linux", "macOS"):
         cli.run("gin", "evaluate", ["simple", "formula"])

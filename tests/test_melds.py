@@ -16,6 +16,7 @@ from ginenv.engine.melds import (
     nth_arrangement,
 )
 from tests.support.brute_melds import Brute, all_melds, check_melds, is_meld
+from tests.support.scale import SCALE
 
 
 def mask(text: str) -> int:
@@ -28,7 +29,7 @@ def spread_of(text: str, unseen: int = 0, known: int = 0, hidden: int = 10) -> l
 
 
 def test_five_thousand_hands_agree_with_the_brute_force():
-    assert check_melds(5000, seed=3) == []
+    assert check_melds(5000 * SCALE, seed=3) == []
 
 
 def test_the_brute_force_knows_the_rules():

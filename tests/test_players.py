@@ -19,7 +19,6 @@ from ginenv.engine.actions import (
     PHASE_OVER,
     PHASE_SPREAD,
     PHASE_UPCARD,
-    PHASE_WALL,
     STOCK,
     UPCARD,
 )
@@ -32,6 +31,7 @@ from ginenv.errors import GinError
 from ginenv.tables.players import make_player
 from ginenv.view.view import VIEW, action_masks, make_views
 from tests.support.hidden import deal_hidden_anew
+from tests.support.refusals import refuses
 
 NOVICE = "style:base=formula,draw=always,memory=3,infer=0,pairs=4,runs=2,high=-1,noise=3,blunder=0.1"
 PLAYERS = [*BOTS, *(f"style:base={name}" for name in NOVICES), NOVICE, "hints"]
@@ -116,14 +116,7 @@ def card(name: str) -> int:
 
 
 def test_corpus_holds_every_phase():
-    assert set(corpus_views()["phase"]) == {
-        PHASE_UPCARD,
-        PHASE_DRAW,
-        PHASE_DISCARD,
-        PHASE_SPREAD,
-        PHASE_LAYOFF,
-        PHASE_WALL,
-    }
+    assert set(corpus_views()["phase"]) == set(range(PHASE_OVER))
 
 
 @pytest.mark.parametrize("name", PLAYERS)
@@ -263,8 +256,7 @@ def test_simple_does_not_repeat_a_draw_and_discard():
 def test_simple_ignores_its_opponent():
     view = table("2S 3S 4S 6D 6H 6C AD 8S TD QH KC")
     other = view.copy()
-    other["known"][0, 1] = mask_of(parse_cards("TC TH"))
-    other["thrown"][0, 1] = mask_of(parse_cards("KS KD"))
+    other["known"][0, 1], other["thrown"][0, 1] = (mask_of(parse_cards(cards)) for cards in ("TC TH", "KS KD"))
     player = make_player("simple")
     assert (player.act(with_luck(view, 100)) == player.act(with_luck(other, 100))).all()
 
@@ -321,26 +313,26 @@ def test_knocker_knocks_in_its_first_turns_and_then_plays_for_gin():
 # formula and its hint
 
 
-def test_formula_breaks_the_pair_whose_cards_are_dead():
-    player = make_player("formula")
-    hand = "2S 3S 4S 6D 6H 6C TS TD QC QH AD"
-    assert player.act(table(hand, upcard="TC TH", limit=0))[0] in parse_cards("TS TD")
-    assert player.act(table(hand, upcard="QS QD", limit=0))[0] in parse_cards("QC QH")
+KNOWN_JACKS, KNOWN_QUEENS = ([[0, mask_of(parse_cards(cards))]] for cards in ("JD JS", "QD QS"))
 
 
-def test_formula_prefers_two_ended_runs_to_inside_and_one_ended_ones():
-    player = make_player("formula")
-    view = table("2S 3S 4S 6D 6H 6C 9D TD QC KC AH", limit=0)
-    assert player.act(view)[0] in parse_cards("QC KC")
-    view = table("2S 3S 4S 6D 6H 6C TD JD TC QC AH", limit=0)
-    assert player.act(view)[0] in parse_cards("QC")
-
-
-def test_formula_holds_back_what_the_opponent_collects():
-    hand = "2S 3S 4S 6D 6H 6C QC JH AD AH 9S"
-    player = make_player("formula")
-    assert player.act(table(hand, limit=0, known=[[0, mask_of(parse_cards("JD JS"))]]))[0] != card("JH")
-    assert player.act(table(hand, limit=0, known=[[0, mask_of(parse_cards("QD QS"))]]))[0] != card("QC")
+@pytest.mark.parametrize(
+    ("hand", "seen", "thrown"),
+    [
+        # The pair whose cards are dead goes.
+        ("TS TD QC QH AD", {"upcard": "TC TH"}, "TS TD"),
+        ("TS TD QC QH AD", {"upcard": "QS QD"}, "QC QH"),
+        # Two-ended runs are better than inside and one-ended ones.
+        ("9D TD QC KC AH", {}, "QC KC"),
+        ("TD JD TC QC AH", {}, "QC"),
+        # What the opponent collects is held back.
+        ("QC JH AD AH 9S", {"known": KNOWN_JACKS}, "QC AD AH 9S"),
+        ("QC JH AD AH 9S", {"known": KNOWN_QUEENS}, "JH AD AH 9S"),
+    ],
+)
+def test_formula_throws_what_is_worth_least(hand, seen, thrown):
+    view = table(f"2S 3S 4S 6D 6H 6C {hand}", limit=0, **seen)
+    assert make_player("formula").act(view)[0] in parse_cards(thrown)
 
 
 def test_formula_remembers_the_pile_and_a_forgetful_style_its_end():
@@ -360,15 +352,14 @@ def test_hint_is_what_formula_plays_with_a_reason():
         assert advice.action == action or min(advice.action, action) >= KNOCK
         assert len(advice.reason) > 8
     dead = hint(table("2S 3S 4S 6D 6H 6C TS TD QC QH AD", upcard="QS QD", limit=0))
-    assert "pair is dead" in dead.reason
-    assert "becomes part of a meld" in hint(table("2S 3S 4S 6D 6H 6C TS TD QC AD", upcard="TC")).reason
+    assert dead.reason != hint(table("2S 3S 4S 6D 6H 6C TS TD QC AD", upcard="TC")).reason
 
 
 def test_there_is_no_hint_outside_draw_and_discard():
-    with pytest.raises(GinError, match="draw"):
+    with pytest.raises(GinError):
         hint(in_phase(PHASE_LAYOFF)[0])
     waiting = make_views(corpus()[:1], 1 - corpus()["turn"][:1])
-    with pytest.raises(GinError, match="seat to move"):
+    with pytest.raises(GinError):
         hint(waiting)
 
 
@@ -399,11 +390,9 @@ def test_leanings_keep_what_they_lean_to(options, hand, kept):
 
 
 def test_shedding_high_cards_breaks_a_pair_of_kings():
-    hand = "2S 3S 4S 6D 6H 6C KS KD 9C 5H 2D"
-    assert make_player("style:base=formula,danger=0,ways=2").act(table(hand, limit=0))[0] == card("9C")
-    assert make_player("style:base=formula,danger=0,ways=2,high=-3").act(table(hand, limit=0))[0] in parse_cards(
-        "KS KD"
-    )
+    view, base = table("2S 3S 4S 6D 6H 6C KS KD 9C 5H 2D", limit=0), "style:base=formula,danger=0,ways=2"
+    assert make_player(base).act(view)[0] == card("9C")
+    assert make_player(f"{base},high=-3").act(view)[0] in parse_cards("KS KD")
 
 
 def test_a_style_knocks_up_to_its_own_limit():
@@ -429,5 +418,5 @@ def test_a_pool_gives_each_game_its_style():
 
 
 def test_styles_and_views_of_another_kind_are_refused():
-    with pytest.raises(GinError, match=r"must be STYLE\[m\]"):
+    with refuses(GinError, "STYLE[m]"):
         StylePlayer(np.zeros(3))

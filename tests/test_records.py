@@ -12,6 +12,7 @@ from ginenv.errors import TextError
 from ginenv.hands.hand import Hand, Match
 from ginenv.hands.records import format_record, parse_record, read_record
 from tests.support.positions import ALL_RULES, play_on, positions
+from tests.support.refusals import refuses
 
 GAME_ROUNDS = 2
 
@@ -63,7 +64,7 @@ def test_records_are_read_from_files(tmp_path):
     (tmp_path / "game.txt").write_text(format_record(match, ("formula", "simple")))
     record = read_record(tmp_path / "game.txt")
     assert record.players == ("formula", "simple")
-    with pytest.raises(TextError, match=r"nothing\.txt cannot be read"):
+    with refuses(TextError, "nothing.txt"):
         read_record(tmp_path / "nothing.txt")
 
 
@@ -82,29 +83,27 @@ def edited(old: str, new: str, text: str | None = None) -> tuple[str, int]:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "sentence"),
+    ("old", "new", "fact"),
     [
-        ("ginrecord 1", "ginrecord 9", "expected 'ginrecord 1 hand'"),
-        ("rules: eaai", "rules: eaia", "did you mean 'eaai'"),
-        ("hand 1, seat", "hand 2, seat", "expected 'hand 1"),
-        ("hand 2, seat 1", "hand 2, seat 0", "seat 1 starts this hand"),
-        ("seat 0: ", "seat 0: 7C ", "seat 0: expected 10 cards, got 11"),
-        ("upcard: ", "upcard: ZZ ", "expected a card"),
-        ("1. seat", "7. seat", "expected turn 1, got turn 7"),
-        (": pass", ": discard 7C", "is not legal"),
-        (": pass", ": fly", "expected an action"),
-        ("result: ", "result: gin, ", "the result is"),
-        ("score: ", "score: 1", "the score is"),
-        ("end: won by seat", "end: won by nobody", "the game was"),
-        ("draw stock (", "draw stock (Q", "is not the card drawn or taken there"),
+        ("ginrecord 1", "ginrecord 9", "ginrecord 1"),
+        ("rules: eaai", "rules: eaia", "eaai"),
+        ("hand 1, seat", "hand 2, seat", "hand 1"),
+        ("hand 2, seat 1", "hand 2, seat 0", "seat 1"),
+        ("seat 0: ", "seat 0: 7C ", 11),
+        ("upcard: ", "upcard: ZZ ", "ZZ"),
+        ("1. seat", "7. seat", 7),
+        (": pass", ": discard 7C", "discard 7C"),
+        (": pass", ": fly", "fly"),
+        ("result: ", "result: gin, ", "result"),
+        ("score: ", "score: 1", "score"),
+        ("end: won by seat", "end: won by nobody", "game"),
+        ("draw stock (", "draw stock (Q", "line"),
     ],
 )
-def test_errors_name_the_line(old, new, sentence):
+def test_errors_name_the_line(old, new, fact):
     text, line = edited(old, new)
-    with pytest.raises(TextError) as caught:
+    with refuses(TextError, f"line {line}", fact):
         parse_record(text)
-    assert sentence in str(caught.value)
-    assert str(caught.value).startswith(f"line {line}: "), caught.value
 
 
 def test_a_deck_with_a_duplicate_card_is_refused():
@@ -114,32 +113,28 @@ def test_a_deck_with_a_duplicate_card_is_refused():
     words = lines[stock].split()
     words[1] = words[2]
     lines[stock] = " ".join(words)
-    with pytest.raises(TextError, match=f"line {stock + 1}: .*missing.*duplicate"):
+    with refuses(TextError, f"line {stock + 1}", words[1]):
         parse_record("\n".join(lines))
 
 
-def test_a_record_that_breaks_off_says_so():
-    text = sample()
-    with pytest.raises(TextError, match="got the end of the record"):
-        parse_record(text[: text.index("upcard:")])
-    with pytest.raises(TextError, match="line 1"):
-        parse_record("")
-
-
-def test_a_changed_record_contradicts_its_check_line():
+def test_a_record_that_breaks_off_or_contradicts_its_check_line_is_refused():
     text = format_record(play_game("eaai", 1), note="first")
-    with pytest.raises(TextError, match="check line"):
-        parse_record(text.replace("note: first", "note: second"))
+    for wrong in (sample()[: sample().index("upcard:")], text.replace("note: first", "note: second")):
+        with pytest.raises(TextError):
+            parse_record(wrong)
+    with refuses(TextError, "line 1"):
+        parse_record("")
     assert parse_record("# kept\n\n" + text.replace("\n1. ", "\n# here\n1. ", 1)).note == "first"
 
 
 def test_names_that_would_not_be_read_back_are_refused():
     hand = Hand.deal("eaai", seed=1)
-    for players, note in ((("a|b", "c"), ""), (("a", "b\nc"), ""), (("", ""), "two  blanks"), (("a", "\x1b[2J"), "")):
-        with pytest.raises(TextError, match="cannot stand in a record"):
+    names = ("a|b", "c"), ("a", "b\nc"), ("a", "\x1b[2J"), ("a", "b\ud800")
+    for players, note in (*((pair, "") for pair in names), (("", ""), "two  blanks")):
+        with pytest.raises(TextError):
             format_record(hand, players, note)
     text = re.sub("check: .*", "check: -", format_record(hand, ("a", "b"), "c"))
     assert parse_record(text).note == "c"
     for old, new in (("a | b", "a | \x1b[31m"), ("note: c", "note: \x9b31m"), ("a | b", "\u202ea | b")):
-        with pytest.raises(TextError, match=r"line [34]: .*printable"):
+        with refuses(TextError, f"line {text[: text.index(old)].count(chr(10)) + 1}"):
             parse_record(text.replace(old, new))

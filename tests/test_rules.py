@@ -19,6 +19,7 @@ from ginenv.engine.engine import End
 from ginenv.engine.rules import PRESETS, Rules, get_rules
 from ginenv.errors import IllegalActionError, RulesError
 from ginenv.pictures.sheet import score_sheet
+from tests.support.refusals import refuses
 from tests.support.scenes import PROBES, SOURCES, won
 
 # ------------------------------------------------------------------ what the sources say
@@ -222,7 +223,7 @@ def test_the_example_score_sheet_comes_out_at_158():
     assert (sheet.totals, sheet.winner, sheet.net) == ((283, 125), 0, 158)
     text = sheet.to_text(("You", "Computer"))
     assert "283 |      125" in text and text.splitlines()[-2:] == ["won by You, net 158", "laid off in hand 3: 7C 8C"]
-    with pytest.raises(ValueError, match="hand 6 cannot be booked: the game was over after hand 5"):
+    with refuses(ValueError, 6, 5):
         score_sheet(PRESETS["dg-standard"], [*outcomes, won(0, 1)])
 
 
@@ -232,8 +233,8 @@ def test_the_example_score_sheet_comes_out_at_158():
 @pytest.mark.parametrize("name", SOURCES)
 def test_rules_go_both_ways_as_json(name):
     rules = SOURCES[name]
-    assert get_rules(json.loads(rules.to_json())) == rules
-    assert get_rules(json.loads(rules.to_json())).hash == rules.hash
+    again = get_rules(json.loads(rules.to_json()))
+    assert again == rules and again.hash == rules.hash
 
 
 def test_hashes_are_equal_exactly_for_equal_rules():
@@ -249,29 +250,25 @@ def test_a_preset_with_changes():
 
 
 @pytest.mark.parametrize(
-    ("changes", "sentence"),
+    ("changes", "facts"),
     [
-        ({"knock_limit": 11}, "rule knock_limit must be a whole number from 0 to 10, got 11"),
-        ({"knock_limit": -1}, "from 0 to 10"),
-        ({"knock_limit": True}, "rule knock_limit must be a whole number from 0 to 10, got True"),
-        ({"gin_bonus": 2.5}, "rule gin_bonus must be a whole number from 0 to 200, got 2.5"),
-        ({"target": 501}, "from 0 to 500"),
-        (
-            {"layoff": "byhand"},
-            "rule layoff must be one of 'best', 'deadwood-only', 'by-hand', got 'byhand' (did you mean 'by-hand'?)",
-        ),
-        ({"deal": 11}, "rule deal must be one of 'traditional', 'eleven-ten', got 11"),
-        ({"oklahoma": 1}, "rule oklahoma must be true or false, got 1"),
-        ({"knok_limit": 10}, "unknown rule 'knok_limit' (did you mean 'knock_limit'?)"),
-        ({"suits": 2, "ranks": 11}, "hand_size 10 needs a deck of 24 to 54 cards; 11 ranks of 2 suits are 22"),
-        ({"ranks": 5}, "needs a deck of 24 to 54 cards"),
-        ({"hand_size": 3}, "hand_size 3 needs a deck of 10 to 40 cards"),
+        ({"knock_limit": 11}, ["knock_limit", 0, 10, 11]),
+        ({"knock_limit": -1}, ["knock_limit", 0, 10, -1]),
+        ({"knock_limit": True}, ["knock_limit", 0, 10, True]),
+        ({"gin_bonus": 2.5}, ["gin_bonus", 0, 200, 2.5]),
+        ({"target": 501}, ["target", 0, 500, 501]),
+        ({"layoff": "byhand"}, ["layoff", "best", "deadwood-only", "by-hand", "byhand"]),
+        ({"deal": 11}, ["deal", "traditional", "eleven-ten", 11]),
+        ({"oklahoma": 1}, ["oklahoma", "true", "false", 1]),
+        ({"knok_limit": 10}, ["knok_limit", "knock_limit"]),
+        ({"suits": 2, "ranks": 11}, ["hand_size", 24, 54, 11, 2, 22]),
+        ({"ranks": 5}, ["hand_size", 24, 54, 5]),
+        ({"hand_size": 3}, ["hand_size", 10, 40, 3]),
     ],
 )
-def test_a_wrong_value_names_field_value_and_what_is_allowed(changes, sentence):
-    with pytest.raises(RulesError) as caught:
+def test_a_wrong_value_names_field_value_and_what_is_allowed(changes, facts):
+    with refuses(RulesError, *facts):
         PRESETS["eaai"].replace(**changes)
-    assert sentence in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -289,7 +286,7 @@ def test_a_wrong_value_names_field_value_and_what_is_allowed(changes, sentence):
     ],
 )
 def test_a_rule_that_can_have_no_effect_is_refused(preset, changes):
-    with pytest.raises(RulesError, match="has no effect without"):
+    with refuses(RulesError, *list(changes)[:1]):
         PRESETS[preset].replace(**changes)
 
 
@@ -306,21 +303,15 @@ def test_changes_stand_behind_a_presets_name():
     assert get_rules("gr,target=250,undercut_on_tie=false") == get_rules("gr").replace(
         target=250, undercut_on_tie=False
     )
-    for text, sentence in (
-        ("eaai,target", "expected rules such as 'eaai,target=50', with each rule named once, got 'target'"),
-        ("eaai,target=3,target=3", "with each rule named once, got 'target=3'"),
-        ("eaai,targt=3", r"targt.*did you mean 'target'"),
-        ("eaai,target=2.5", "target"),
-        ("eaia,target=3", r"unknown preset 'eaia' \(did you mean 'eaai'"),
+    for text, facts in (
+        ("eaai,target", ["target"]),
+        ("eaai,target=3,target=3", ["target=3"]),
+        ("eaai,targt=3", ["targt", "target"]),
+        ("eaai,target=2.5", ["target", 2.5]),
+        ("eaia,target=3", ["eaia", "eaai"]),
+        ({"x": 1}, ["x"]),
+        ("eaia", ["eaia", "eaai"]),
+        ({"preset": []}, ["[]"]),
     ):
-        with pytest.raises(RulesError, match=sentence):
+        with refuses(RulesError, *facts):
             get_rules(text)
-
-
-def test_what_is_no_rules_is_refused():
-    with pytest.raises(RulesError, match="unknown rule 'x'"):
-        get_rules({"x": 1})
-    with pytest.raises(RulesError, match=r"unknown preset 'eaia' \(did you mean 'eaai'\?\)"):
-        get_rules("eaia")
-    with pytest.raises(RulesError, match=r"unknown preset '\[\]'"):
-        get_rules({"preset": []})

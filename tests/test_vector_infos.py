@@ -14,27 +14,15 @@ from gymnasium.vector import SyncVectorEnv
 
 import ginenv
 from ginenv.tables.info import LazyInfo
-from ginenv.tables.players import BasePlayer, make_player
+from tests.support.players import Asked
 from tests.support.vector_scenes import MODES, assert_same
 
 ALL_KEYS = [
     flag + key
-    for key in (
-        "action_mask",
-        "seat",
-        "illegal_action",
-        "skipped_hands",
-        "skipped_wins",
-        "skipped_points",
-        "score",
-        "skipped_games",
-        "skipped_game_wins",
-        "skipped_totals",
-        "outcome",
-        "game",
-        "final_obs",
-        "final_info",
-    )
+    for key in [
+        *("action_mask", "seat", "illegal_action", "skipped_hands", "skipped_wins", "skipped_points", "score"),
+        *("skipped_games", "skipped_game_wins", "skipped_totals", "outcome", "game", "final_obs", "final_info"),
+    ]
     for flag in ("", "_")
 ]
 WAYS_TO_READ = {
@@ -127,18 +115,8 @@ def test_what_is_told_of_hands_adds_up_to_the_score(scene: str, native: bool, mo
 
 def test_every_hand_is_told_even_of_games_without_the_learner() -> None:
     """What an opponent hears of every hand is the oracle. To one point, every game is the one hand that somebody wins."""
-
-    class Hears(BasePlayer):
-        name, wins = "hears", 0
-
-        def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
-            return make_player("simple").act(views)
-
-        def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
-            self.wins += int((views["points"] != 0).sum())
-
     for kind, counted in ((ginenv.HandEnv, "skipped_wins"), (ginenv.GameEnv, "skipped_game_wins")):
-        opponent = Hears()
+        opponent = Asked("simple")
         env = kind(opponent, SHORT | {"target": 1})
         told = skipped = 0
         for seed in range(100):
@@ -150,7 +128,7 @@ def test_every_hand_is_told_even_of_games_without_the_learner() -> None:
                 if over:
                     break
                 _, _, over, _, info = env.step(106 - info["action_mask"][::-1].argmax())
-        assert skipped > 10 and told + skipped == opponent.wins
+        assert skipped > 10 and told + skipped == np.count_nonzero(np.concatenate(opponent.ended)["points"])
 
 
 def test_asking_whether_there_is_a_final_info_makes_nothing() -> None:
@@ -160,6 +138,8 @@ def test_asking_whether_there_is_a_final_info_makes_nothing() -> None:
     infos = LazyInfo({"action_mask": 0}, frozenset(["seat"]), make)
     assert "seat" in infos and "final_info" not in infos and infos.get("final_info") is None
     assert infos["action_mask"] == infos.get("action_mask") == 0
+    one, other = (LazyInfo({}, frozenset(["seat"]), lambda: {"seat": 1}) for _ in range(2))
+    assert one == other
 
 
 def test_infos_that_are_kept_keep_no_environment() -> None:
@@ -179,16 +159,11 @@ def test_what_a_wrapper_writes_into_infos_stands() -> None:
     assert infos["seat"] == "mine" and "skipped_hands" in infos and infos["more"] == 1
     del infos["skipped_hands"]
     assert "skipped_hands" not in infos and len(infos) == len(list(infos)) and infos["seat"] == "mine"
-    with pytest.raises(KeyError, match="nothing like it"):
+    with pytest.raises(KeyError):
         infos["nothing like it"]
     _, infos = envs.reset(seed=0)
     assert infos.get("outcome", "none") == "none" and infos.setdefault("seat", "mine") is not None
     assert infos != {} and repr(infos).startswith("{'action_mask'")
-
-
-def test_two_infos_are_compared_whole() -> None:
-    one, other = (LazyInfo({}, frozenset(["seat"]), lambda: {"seat": 1}) for _ in range(2))
-    assert one == other
 
 
 def test_an_interrupt_while_infos_are_made_loses_nothing() -> None:

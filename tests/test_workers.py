@@ -129,5 +129,5 @@ def test_the_latest_batch_that_all_have_kept_is_chosen(tmp_path: Path) -> None:
         assert ResumeFiles(tmp_path, Pair(other)).find() == tmp_path / expected
     (tmp_path / "resume.pt").write_bytes(b"half")
     assert ResumeFiles(tmp_path, Pair([3, 2, 1])).find() == tmp_path / "resume.pt.1"
-    with pytest.raises(GinError, match="no batch in common"):
+    with pytest.raises(GinError):
         ResumeFiles(tmp_path, Pair([NO_BATCHES] * 3)).find()

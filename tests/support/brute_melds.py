@@ -1,14 +1,11 @@
 """The arithmetic of melds against a slow and obvious brute force.
 
-`python -m tests.support.brute_melds --hands 100000` compares deadwood, knocks, spreads, arrangements and lay-offs on random and meld-rich
-hands of ten and eleven cards; `make test` does 5,000.
+Deadwood, knocks, spreads, arrangements and lay-offs are compared on random and meld-rich hands of ten and eleven cards.
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
-import sys
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -253,21 +250,3 @@ def check_melds(hands: int, seed: int = 0) -> list[str]:
         for difference in differences(eleven, other, number % 11):
             found.append(f"{format_cards(eleven)} against {format_cards(other)}: {difference}")
     return found
-
-
-def main() -> None:
-    """Parses the command line, compares and prints."""
-    parser = argparse.ArgumentParser(description="The arithmetic of melds against a brute force.")
-    parser.add_argument("--hands", type=int, default=100_000)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    found = check_melds(options.hands, options.seed)
-    print(f"{options.hands:,} hands of eleven, ten and a defender's ten compared; {len(found)} differences")
-    for line in found[:10]:
-        print(line)
-    if found:
-        sys.exit(1)
-
-
-if __name__ == "__main__":
-    main()

@@ -19,26 +19,9 @@ from agents.datasets.store import check_games, write_games
 from tests.support.mutations import NASTY, Report, changed_bytes, changed_values, check_reader
 
 TYPES = [
-    *(
-        pa.int8(),
-        pa.int16(),
-        pa.int64(),
-        pa.uint64(),
-        pa.float32(),
-        pa.float64(),
-        pa.bool_(),
-        pa.string(),
-        pa.large_string(),
-    ),
-    *(
-        pa.binary(),
-        pa.date32(),
-        pa.timestamp("ns"),
-        pa.decimal128(38, 5),
-        pa.list_(pa.int8()),
-        pa.dictionary(pa.int8(), pa.string()),
-    ),
-    pa.struct([("a", pa.int8())]),
+    *(pa.int8(), pa.int16(), pa.int64(), pa.uint64(), pa.float32(), pa.float64(), pa.bool_(), pa.string(), pa.binary()),
+    *(pa.large_string(), pa.date32(), pa.timestamp("ns"), pa.decimal128(38, 5), pa.list_(pa.int8())),
+    *(pa.dictionary(pa.int8(), pa.string()), pa.struct([("a", pa.int8())])),
 ]
 
 

@@ -117,6 +117,10 @@ VALUES: dict[str, Callable[[Any], None]] = {
 }
 
 
+def _node(kind: str, inputs: str, output: str) -> Any:
+    return helper.make_node(kind, inputs.split(), [output])
+
+
 def _blown_up(size: int) -> onnx.ModelProto:
     """A network that computes a table of so many numbers, and does not use it."""
     shape = helper.make_node("Constant", [], ["shape"], value=numpy_helper.from_array(np.array([size, size], np.int64)))
@@ -130,14 +134,9 @@ WHOLE: dict[str, Callable[[], Any]] = {
     "another width": lambda: network(width=520),
     "blown up": lambda: _blown_up(10**9),
     "squared rows": lambda: network(
-        extra=[
-            helper.make_node("Transpose", ["seen"], ["turned"]),
-            helper.make_node("MatMul", ["seen", "turned"], ["squared"]),
-        ]
+        extra=[_node("Transpose", "seen", "turned"), _node("MatMul", "seen turned", "squared")]
     ),
-    "many operators": lambda: network(
-        extra=[helper.make_node("Identity", ["seen"], [f"copy{k}"]) for k in range(2000)]
-    ),
+    "many operators": lambda: network(extra=[_node("Identity", "seen", f"copy{k}") for k in range(2000)]),
 }
 
 
@@ -150,13 +149,8 @@ def graphs(rng: np.random.Generator) -> Iterator[tuple[str, bytes]]:
         for changes in (TENSORS, NODES, VALUES):
             model = network()
             graph, name = model.graph, list(changes)[rng.integers(len(changes))]
-            parts = (
-                [*graph.initializer]
-                if changes is TENSORS
-                else [*graph.node]
-                if changes is NODES
-                else [*graph.input, *graph.output]
-            )
+            values = [*graph.input, *graph.output]
+            parts = {id(TENSORS): [*graph.initializer], id(NODES): [*graph.node], id(VALUES): values}[id(changes)]
             changes[name](parts[rng.integers(len(parts))])
             yield name, model.SerializeToString()
 

@@ -22,18 +22,8 @@ from ginenv.view.view import action_masks, make_views
 
 # The reduced game: runs of three alone, one draw from the stock, few upcards.
 REDUCED = Rules(
-    ranks=5,
-    suits=2,
-    hand_size=3,
-    knock_limit=5,
-    max_upcards=3,
-    undercut_on_tie=True,
-    target=0,
-    game_bonus=0,
-    box_bonus=0,
-    shutout="none",
-    net_score=False,
-    winner="target",
+    **{"ranks": 5, "suits": 2, "hand_size": 3, "knock_limit": 5, "max_upcards": 3, "undercut_on_tie": True},
+    **{"target": 0, "game_bonus": 0, "box_bonus": 0, "shutout": "none", "net_score": False, "winner": "target"},
 )
 _SEAT = 0
 
@@ -52,20 +42,7 @@ def _deal_all(states, starter):
 
 # What a seat knows and what it may do: the rest of a view follows from these, or is no part of a single hand (scores, the seat's
 # number, luck).
-_KNOWN = (
-    "hand",
-    "known",
-    "thrown",
-    "refused",
-    "legal",
-    "started",
-    "phase",
-    "upcard",
-    "taken",
-    "drawn",
-    "declined",
-    "stock",
-)
+_KNOWN = "hand known thrown refused legal started phase upcard taken drawn declined stock".split()
 
 
 def _information_sets(views: np.ndarray) -> np.ndarray:

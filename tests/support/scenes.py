@@ -71,6 +71,11 @@ def knocked(rules: Rules, knocker: str, defender: str, turned: str = "7C", actio
     return hand
 
 
+def at_ten(rules: Rules) -> Rules:
+    """The rules, with a knock limit of ten where knocks would be rare."""
+    return rules.replace(knock_limit=10, oklahoma=False) if rules.knock_limit == 0 or rules.oklahoma else rules
+
+
 def finish(hand: Hand) -> Outcome:
     """Takes the first arrangement, and lays nothing off by hand."""
     while not hand.is_over:
@@ -161,23 +166,25 @@ def first_discard_limit(rules: Rules) -> Any:
 
 def spade(rules: Rules) -> Any:
     """Points of one gin with a club turned and with a spade turned."""
-    scored = []
-    for turned in ("7C", "7S"):
-        scored.append(finish(knocked(rules, f"{MELDED} 4S", LOOSE, turned)).points)
-    return scored[1] / scored[0]
+    club, turned = (finish(knocked(rules, f"{MELDED} 4S", LOOSE, turned)).points for turned in ("7C", "7S"))
+    return turned / club
+
+
+def with_gin(rules: Rules) -> Hand:
+    """The second seat in its first turn, when it could go gin."""
+    hand = arranged(rules, LOOSE, f"{MELDED} 4S", "7C", "KH KC" if rules.deals_eleven else "KC KH")
+    to_second_turn(hand)
+    return hand
 
 
 def gin(rules: Rules) -> Any:
     """Whether a seat that could go gin may throw the card quietly, and whether it may throw another."""
-    hand = arranged(rules, LOOSE, f"{MELDED} 4S", "7C", "KH KC" if rules.deals_eleven else "KC KH")
-    to_second_turn(hand)
-    legal = hand.legal_actions()
+    legal = with_gin(rules).legal_actions()
     return parse_card("KH") in legal, parse_card("JC") in legal
 
 
 def illegal_knock(rules: Rules) -> Any:
-    hand = arranged(rules, LOOSE, f"{MELDED} 4S", "7C", "KH KC" if rules.deals_eleven else "KC KH")
-    to_second_turn(hand)
+    hand = with_gin(rules)
     masked = KNOCK + parse_card("JC") in hand.legal_actions()
     try:
         hand.push("knock JC")
@@ -262,8 +269,7 @@ DEFENDER = "6S 7S 8S 9S 8C 8D QD QC AH 4H"
 
 
 def lay_off(rules: Rules) -> Any:
-    if rules.knock_limit == 0 or rules.oklahoma:
-        rules = rules.replace(knock_limit=10, oklahoma=False)
+    rules = at_ten(rules)
     hand = knocked(rules, SPREAD, DEFENDER)
     if hand.phase == "spread":
         hand.push(0)
@@ -281,8 +287,7 @@ def lay_off(rules: Rules) -> Any:
 
 def spread(rules: Rules) -> Any:
     """Three sets or three runs of nine cards: whether the knocker is asked, and that its choice must stay within the limit."""
-    if rules.knock_limit == 0 or rules.oklahoma:
-        rules = rules.replace(knock_limit=10, oklahoma=False)
+    rules = at_ten(rules)
     hand = knocked(rules, "7S 8S 9S 7D 8D 9D 7H 8H 9H AD", "2S 4C 6C 8C TC 3D 5D JD QD KS")
     if hand.phase != "spread":
         return "automatic"
@@ -299,8 +304,7 @@ def no_layoff_against_gin(rules: Rules) -> Any:
 
 def undercut(rules: Rules) -> Any:
     """A knock with 7 against deadwood 8, 7 and 6: how it ends, and the points of each seat's lead."""
-    if rules.knock_limit == 0 or rules.oklahoma:
-        rules = rules.replace(knock_limit=10, oklahoma=False)
+    rules = at_ten(rules)
     found = []
     for rest in ("8D", "7D", "6D"):
         defender = f"4C 5C 6C QC QD QH TS TD TH {rest}"

@@ -22,7 +22,7 @@ def assert_same(one: Any, other: Any, where: str = "") -> None:
                 assert_same(a, b, where)
         else:
             assert np.array_equal(one, other), where
-    elif isinstance(one, tuple) and one and isinstance(one[0], np.ndarray):
+    elif isinstance(one, tuple):
         for a, b in zip(one, other, strict=True):
             assert_same(a, b, where)
     else:
