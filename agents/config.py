@@ -49,9 +49,9 @@ class Config(BaseModel):
 
 
 # Of a layer of a network, and layers of a network; checkpoints hold no wider and no more.
-WIDEST, MOST_LAYERS = 8192, 32
+WIDEST, MAX_LAYERS = 8192, 32
 _Width = Annotated[int, Field(gt=0, le=WIDEST)]
-_Widths = Annotated[tuple[_Width, ...], Field(min_length=1, max_length=MOST_LAYERS)]
+_Widths = Annotated[tuple[_Width, ...], Field(min_length=1, max_length=MAX_LAYERS)]
 
 
 class NetworkConfig(Config):
@@ -88,12 +88,12 @@ class Bounds(Config):
 
     Attributes:
         memory: how many of the discard pile's last cards are remembered (32: all).
-        notices: 0 none of the opponent's choices, 1 the cards it took and discarded, 2 also those it refused.
+        noticed_actions: 0 none of the opponent's choices, 1 the cards it took and discarded, 2 also those it refused.
         share: of the games.
     """
 
-    memory: int = Field(32, ge=0, le=32)
-    notices: int = Field(2, ge=0, le=2)
+    remembered_discards: int = Field(32, ge=0, le=32)
+    noticed_actions: int = Field(2, ge=0, le=2)
     share: float = Field(1.0, gt=0)
 
 
@@ -215,8 +215,8 @@ class TrainConfig(Config):
 
 
 # The longest shipped configuration has 1,375 bytes and 3 levels.
-MOST_BYTES = 1 << 16
-MOST_DEPTH = 16
+MAX_BYTES = 1 << 16
+MAX_DEPTH = 16
 
 
 class _Loader(yaml.SafeLoader):
@@ -233,8 +233,8 @@ class _Loader(yaml.SafeLoader):
         if getattr(event, "tag", None) is not None:
             raise ConfigError(f"line {line} has a tag, {quoted(event.tag)}; write the value alone")
         self.depth += 1
-        if self.depth > MOST_DEPTH:
-            raise ConfigError(f"line {line} is nested more than {MOST_DEPTH} deep")
+        if self.depth > MAX_DEPTH:
+            raise ConfigError(f"line {line} is nested more than {MAX_DEPTH} deep")
         node = super().compose_node(parent, index)
         self.depth -= 1
         return node
@@ -259,8 +259,8 @@ def _parse_yaml(text: str, what: str) -> Any:
         ConfigError: if it is not YAML, or exceeds the limits.
     """
     try:
-        if len(text) > MOST_BYTES:
-            raise ConfigError(f"longer than {MOST_BYTES:,} characters")
+        if len(text) > MAX_BYTES:
+            raise ConfigError(f"longer than {MAX_BYTES:,} characters")
         return yaml.load(text, _Loader)
     except ConfigError as error:
         raise ConfigError(f"{what}: {error}") from None
@@ -325,11 +325,11 @@ def load_config(path: str | Path, overrides: Sequence[str] = (), model: type[Con
     """
     try:
         with open(_find(Path(path)), "rb") as file:
-            text = file.read(MOST_BYTES + 1).decode()
+            text = file.read(MAX_BYTES + 1).decode()
     except OSError as error:
-        known = [f"configs/{file.name}" for file in sorted(SHIPPED.glob("*.yaml")) if _is_of(file, model)]
+        found = [f"configs/{file.name}" for file in sorted(SHIPPED.glob("*.yaml")) if _is_of(file, model)]
         raise ConfigError(
-            f"configuration {path} cannot be read ({error.strerror}); known: {', '.join(known)}"
+            f"configuration {path} cannot be read ({error.strerror}); known: {', '.join(found)}"
         ) from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"configuration {path} is not UTF-8 text: {error.reason} at byte {error.start}") from None

@@ -32,14 +32,14 @@ class JsonError(GinError):
 
 # The largest file of JSON that this project writes is some megabytes, its deepest value some ten lists and objects deep, and its
 # longest whole number has 20 digits.
-MOST_BYTES = 64 << 20
-MOST_DEPTH = 64
-MOST_DIGITS = 40
+MAX_BYTES = 64 << 20
+MAX_DEPTH = 64
+MAX_DIGITS = 40
 # No file takes this long to write.
 LEFT_OVER_SECONDS = 3600.0
 
 
-def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
+def read_bytes(path: str | Path, most: int = MAX_BYTES) -> bytes:
     """The content of a file of at most so many bytes. A pipe, which might never end, is refused, as is a file that is too large.
 
     Raises:
@@ -78,7 +78,7 @@ def parse_json(text: str | bytes) -> Any:
     # A lone surrogate comes from an escape, or from a text that was given as ``str``; UTF-8 bytes cannot hold one.
     escaped = "\\u" in text or not (text.isascii() or is_text(text))
     level = [value]
-    for _ in range(MOST_DEPTH):
+    for _ in range(MAX_DEPTH):
         if escaped:
             texts = [each for each in level if isinstance(each, str)]
             for each in level:
@@ -98,12 +98,12 @@ def parse_json(text: str | bytes) -> Any:
 
 
 _HOLDERS = (dict, list)
-_TOO_DEEP = f"nested more than {MOST_DEPTH} deep"
+_TOO_DEEP = f"nested more than {MAX_DEPTH} deep"
 
 
 def _parse_whole(digits: str) -> int:
-    if len(digits) > MOST_DIGITS:
-        raise JsonError(f"a number of {len(digits):,} digits; the longest allowed has {MOST_DIGITS}")
+    if len(digits) > MAX_DIGITS:
+        raise JsonError(f"a number of {len(digits):,} digits; the longest allowed has {MAX_DIGITS}")
     return int(digits)
 
 

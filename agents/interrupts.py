@@ -85,20 +85,20 @@ _RAISING = (signal.default_int_handler, interrupt)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class Held:
+class DeferredInterrupts:
     """The state of interrupts while they are held.
 
     Attributes:
-        asked: whether there was one that has not been raised yet.
+        requested: whether there was one that has not been raised yet.
     """
 
     def __init__(self) -> None:
-        self.asked = False
+        self.requested = False
         self.before: dict[int, Any] = {}
 
     def note(self, number: int, frame: FrameType | None) -> None:
         """The handler while interrupts are held."""
-        self.asked = True
+        self.requested = True
 
     def hold(self) -> None:
         """From now on interrupts are noted."""
@@ -107,7 +107,7 @@ class Held:
             if handler in _RAISING:
                 self.before[number] = handler
                 signal.signal(number, self.note)
-        self.asked = take_interrupt() or self.asked
+        self.requested = take_interrupt() or self.requested
 
     def release(self) -> None:
         """From now on interrupts are raised."""
@@ -115,46 +115,46 @@ class Held:
             signal.signal(number, handler)
 
 
-_held: Held | None = None
+_deferred: DeferredInterrupts | None = None
 
 
 @contextmanager
-def held() -> Iterator[Held]:
+def defer_interrupts() -> Iterator[DeferredInterrupts]:
     """Within this context an interrupt is noted, and raised where interrupts are ``released``; a nested context is part of the outer one.
 
     Signals reach the main thread alone, so in other threads this does nothing.
     """
-    global _held
-    if _held is not None or not _in_main_thread():
-        yield _held or Held()
+    global _deferred
+    if _deferred is not None or not _in_main_thread():
+        yield _deferred or DeferredInterrupts()
         return
-    _held = Held()
-    _held.hold()
+    _deferred = DeferredInterrupts()
+    _deferred.hold()
     try:
-        yield _held
+        yield _deferred
     finally:
-        _held.release()
-        _held = None
+        _deferred.release()
+        _deferred = None
 
 
 @contextmanager
-def released() -> Iterator[None]:
+def allow_interrupts() -> Iterator[None]:
     """Within this context an interrupt raises ``KeyboardInterrupt``, as does one that was noted before."""
-    if _held is None or not _in_main_thread():
+    if _deferred is None or not _in_main_thread():
         yield
         return
     try:
-        _held.release()
-        if _held.asked:
-            _held.asked = False
+        _deferred.release()
+        if _deferred.requested:
+            _deferred.requested = False
             raise KeyboardInterrupt
         yield
     finally:
-        _held.hold()
+        _deferred.hold()
 
 
 @contextmanager
-def born_deaf() -> Iterator[None]:
+def ignore_interrupts_in_child() -> Iterator[None]:
     """Processes started within this context get no Ctrl-C, which a terminal sends to all processes of a program, until they unblock it."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

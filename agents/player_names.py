@@ -10,37 +10,37 @@ from ginenv.errors import GinError
 _LONGEST = 20
 
 
-def folded(name: str) -> str:
+def casefolded(name: str) -> str:
     """A name without its letter case: the same for every way to write it."""
     return name.casefold()
 
 
-def tidied(name: str) -> str:
+def collapse_spaces(name: str) -> str:
     """A name without surrounding blanks, and with one blank between words."""
     return " ".join(name.split())
 
 
-def check_name(name: str, whose: str, error: type[GinError] = GinError) -> str:
+def check_name(name: str, owner: str, error: type[GinError] = GinError) -> str:
     """A new person's name, tidied.
 
     Args:
         name: as it was given.
-        whose: whose name it is, for the message.
+        owner: whose name it is, for the message.
         error: the exception to raise.
 
     Raises:
         GinError: (or the error given) if it is empty, too long or unprintable, or has a ``|``.
     """
-    name = tidied(name)
+    name = collapse_spaces(name)
     if not name or len(name) > _LONGEST or not name.isprintable() or "|" in name:
-        raise error(f"{name!r} cannot be {whose} name: a name has 1 to {_LONGEST} printable characters, and no '|'")
+        raise error(f"{name!r} cannot be {owner} name: a name has 1 to {_LONGEST} printable characters, and no '|'")
     return name
 
 
-def spelled(name: str, known: Iterable[str]) -> str:
+def canonical_name(name: str, names: Iterable[str]) -> str:
     """A name as it is spelled among those known, in any letter case; tidied if it is not among them."""
-    known = list(known)
-    if name in known:
+    names = list(names)
+    if name in names:
         return name
-    name = tidied(name)
-    return next((one for one in known if folded(one) == folded(name)), name)
+    name = collapse_spaces(name)
+    return next((one for one in names if casefolded(one) == casefolded(name)), name)

@@ -23,7 +23,7 @@ def _ladder(name: str, row: dict[str, Any]) -> list[str]:
     return [f"`{one}` against `{other}`", f"{row['games']:,}", share(row), interval(row["points"])]
 
 
-def _who(name: str) -> str:
+def _opponent_name(name: str) -> str:
     """The level of a row, and whether it chose by its search or by its network alone."""
     level = name.split()[1]
     return f"`{level}`" + (
@@ -49,7 +49,7 @@ def _adaptation(name: str, row: dict[str, Any]) -> list[str]:
     rules = "" if row["rules"] == "eaai" else f", `{row['rules']}`"
     series = f"{len(row['opponents'])} × {row['series']}, hands {last.replace('_', ' to ')}"
     return [
-        _who(name) + rules,
+        _opponent_name(name) + rules,
         series,
         interval(specific),
         interval(at_large),
@@ -61,13 +61,13 @@ def _adaptation(name: str, row: dict[str, Any]) -> list[str]:
 
 
 def _growth(name: str, row: dict[str, Any]) -> list[str]:
-    return [_who(name), str(row["histories"]), interval(row["mean"]), f"{row['lowest']:+.2f}"]
+    return [_opponent_name(name), str(row["histories"]), interval(row["mean"]), f"{row['lowest']:+.2f}"]
 
 
 def _variety(name: str, row: dict[str, Any]) -> list[str]:
     commonest = f"{100 * row['commonest']:.1f} %"
     return [
-        _who(name), str(row["deals"]), f"{row['different']:.0f}", commonest, f"{row['hands']:,}", interval(row["cost"]),
+        _opponent_name(name), str(row["deals"]), f"{row['different']:.0f}", commonest, f"{row['hands']:,}", interval(row["cost"]),
     ]  # fmt: skip
 
 
@@ -154,7 +154,7 @@ def histories_table() -> list[str]:
     measured = json.loads((RESULTS / "levels.json").read_text(encoding="utf-8"))["rows"]
     rows = [row for name in LEVEL_NAMES if (row := measured.get(f"adaptation {name}")) is not None]
     windows = _windows(rows[0])
-    told = {
+    gain_words = {
         "specific_gain": "its opponent's own history less the better of none and a mixture",
         "mixed_less_frozen": "a mixture of the other opponents' less none",
         "wrong_less_mixed": "one wrong opponent's less a mixture",
@@ -169,11 +169,11 @@ def histories_table() -> list[str]:
         headings,
         (
             [
-                f"{_who('adaptation ' + row['level'])}, {row['series']}",
+                f"{_opponent_name('adaptation ' + row['level'])}, {row['series']}",
                 words,
                 *(interval(row[gain][window]) for window in windows),
             ]
             for row in rows
-            for gain, words in told.items()
+            for gain, words in gain_words.items()
         ),
     )

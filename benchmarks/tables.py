@@ -357,11 +357,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; fail where a page says something else")
     parser.add_argument("--picture", action="store_true", help="draw docs/hand.png instead")
-    asked = parser.parse_args()
-    if asked.picture:
+    arguments = parser.parse_args()
+    if arguments.picture:
         return write_picture(PICTURE)
     for path, text in pages().items():
-        if not asked.check:
+        if not arguments.check:
             write_text(path, text)
         elif path.read_text(encoding="utf-8") != text:
             sys.exit(f"{path.name} differs from the results files or the code; python -m benchmarks.tables writes it")

@@ -39,7 +39,7 @@ def mistakes_table() -> list[str]:
         marks = [f"{100 * each['marks'][mark]:.2f}" for mark in MARKS]
         loss = f"{100 * each['loss']:.3f} ± {100 * each['half']:.3f}"
         # If a level or a network has changed since, an earlier one was measured.
-        earlier = "" if found["asked"]["weights"].get(name) == now.get(name) else ", an earlier one"
+        earlier = "" if found["arguments"]["weights"].get(name) == now.get(name) else ", an earlier one"
         rows.append(
             [f"`{name}`{earlier}", f"{found['ratings'][name]['rating']:+.0f}", str(each["hands"]), loss, *marks]
         )

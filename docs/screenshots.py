@@ -44,8 +44,8 @@ def _play(person: Person, until: Callable[[Any], bool]) -> None:
 
 
 def _may_knock(live: Any) -> bool:
-    asked = len(live.match.outcomes) >= HAND - 1 and not live.hand.is_over and live.hand.phase == "discard"
-    return asked and bool(live.view["legal"][1])
+    ready = len(live.match.outcomes) >= HAND - 1 and not live.hand.is_over and live.hand.phase == "discard"
+    return ready and bool(live.view["legal"][1])
 
 
 def take(person: Person) -> None:

@@ -112,15 +112,15 @@ def gradient(envs: HandVectorEnv, weights: np.ndarray, seen: tuple[np.ndarray, n
         seen = (observations, infos["action_mask"])
         rewards.append(paid)
         ends.append(done)
-    returns, known = np.zeros((TICKS, TABLES)), np.zeros((TICKS, TABLES), bool)
+    returns, is_finished = np.zeros((TICKS, TABLES)), np.zeros((TICKS, TABLES), bool)
     later, finished = np.zeros(TABLES), np.zeros(TABLES, bool)
     for tick in reversed(range(TICKS)):
         finished |= ends[tick]
         later = np.where(ends[tick], rewards[tick], later)
-        returns[tick], known[tick] = later, finished
+        returns[tick], is_finished[tick] = later, finished
     # Decisions of unfinished hands have no return yet and are left out.
-    gain = (returns - returns[known].mean()) / returns[known].std() * known
-    slope = np.einsum("tn,tnf->f", gain, np.stack(scores)) / known.sum()
+    gain = (returns - returns[is_finished].mean()) / returns[is_finished].std() * is_finished
+    slope = np.einsum("tn,tnf->f", gain, np.stack(scores)) / is_finished.sum()
     return slope, seen, np.sum(rewards) / max(1, np.sum(ends))
 
 

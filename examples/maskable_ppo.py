@@ -47,10 +47,10 @@ class GinVecEnv(VecEnv):
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Plays the actions; where a hand ended, the table's info holds its last observation."""
         observations, rewards, done, _, infos = self.envs.step(self.actions)
-        told: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        infos_by_table: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         for table in np.flatnonzero(done):
-            told[table] = {"terminal_observation": infos["final_obs"][table]}
-        return observations, rewards.astype(np.float32), done, told
+            infos_by_table[table] = {"terminal_observation": infos["final_obs"][table]}
+        return observations, rewards.astype(np.float32), done, infos_by_table
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
         """One result for each table; MaskablePPO calls `action_masks`."""

@@ -137,9 +137,9 @@ class Trainer:
                 else:
                     gain = (advantages[rows] - advantages[rows].mean()) / (advantages[rows].std() + 1e-8)
                     ratio = (chosen - before[rows]).exp()
-                    kept = ratio.clamp(1 - settings.clip, 1 + settings.clip)
+                    clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
                     entropy = -(logps.exp() * logps).sum(1).mean()
-                    loss = loss - torch.minimum(ratio * gain, kept * gain).mean() - settings.entropy * entropy
+                    loss = loss - torch.minimum(ratio * gain, clipped * gain).mean() - settings.entropy * entropy
                 self.optimizer.zero_grad()
                 loss.backward()
                 nn.utils.clip_grad_norm_(net.parameters(), 0.5)

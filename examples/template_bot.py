@@ -26,10 +26,10 @@ def melds(hand):
         if len(same) >= 3:
             found.append(same)
     for suit in "SCDH":
-        held = [i for i, rank in enumerate(RANKS) if rank + suit in hand]
-        for low in held:
+        ranks = [i for i, rank in enumerate(RANKS) if rank + suit in hand]
+        for low in ranks:
             for length in (3, 4, 5):
-                if all(low + k in held for k in range(length)):
+                if all(low + k in ranks for k in range(length)):
                     found.append([RANKS[low + k] + suit for k in range(length)])
     return found
 

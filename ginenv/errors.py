@@ -53,16 +53,16 @@ def is_text(value: str) -> bool:
     return True
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, names: Iterable[str]) -> str:
     """`` (did you mean 'x'?)`` for the nearest known name, or an empty text if none is near."""
-    near = difflib.get_close_matches(name[:_SHOWN], list(known), n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name[:_SHOWN], list(names), n=1, cutoff=0.5)
     return f" (did you mean {quoted(near[0])}?)" if near else ""
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
+def unknown_name(kind: str, name: str, names: Iterable[str]) -> str:
     """One sentence for an unknown name: what it is, the nearest known name, and all known names."""
-    known = sorted(known)
-    return f"unknown {kind} {quoted(name)}{did_you_mean(name, known)}; known: {_listed(known) or 'none'}"
+    names = sorted(names)
+    return f"unknown {kind} {quoted(name)}{did_you_mean(name, names)}; known: {_listed(names) or 'none'}"
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -97,7 +97,7 @@ def check_choice(name: str, value: Any, allowed: Sequence[Any], error: type[GinE
     raise error(must_be(name, f"one of {names}", value) + hint)
 
 
-def check_whole(name: str, value: Any, least: int, most: int | None = None, error: type[GinError] = GinError) -> int:
+def check_integer(name: str, value: Any, least: int, most: int | None = None, error: type[GinError] = GinError) -> int:
     """A whole number in a range, as an ``int``.
 
     Raises:

@@ -32,7 +32,7 @@ from ginenv.hands.hand import Hand, Match
 from ginenv.hands.records import format_record
 from ginenv.hands.text import format_position
 from ginenv.tables.players import make_player
-from tests.support.hidden import deal_hidden_anew
+from tests.support.hidden import redeal_hidden
 from tests.support.session_scenes import FITS, KNOCKS, MANY_WAYS, NO_MELD, deck
 
 
@@ -92,8 +92,8 @@ def test_the_belief_stands_beside_the_true_hand(hand: Hand, found: HandAnalysis)
         assert belief.sum() == pytest.approx(10, abs=0.01) and np.array(each.belief).shape == (4, 13)
         view = before.view()[0]
         assert not belief[cards_of(int(view["hand"]) | int(view["pile_cards"]))].any()
-        held = cards_of(int(before.state["hands"][0, 1 - before.turn]))
-        assert each.opponent is not None and parse_cards(each.opponent) == held
+        hand_cards = cards_of(int(before.state["hands"][0, 1 - before.turn]))
+        assert each.opponent is not None and parse_cards(each.opponent) == hand_cards
 
 
 def test_a_game_thrown_away_is_a_blunder_and_good_play_is_not(analyst: Analyst) -> None:
@@ -205,7 +205,7 @@ def test_an_analysis_is_plain_values_and_always_the_same(analyst: Analyst, hand:
 def test_hidden_cards_change_no_judgement(analyst: Analyst, hand: Hand) -> None:
     rng = np.random.default_rng(2)
     for before in [*moments(hand)[2:12], lay_off_hand("ht1,target=100")]:
-        changed = Hand(deal_hidden_anew(before.state, before.turn, rng))
+        changed = Hand(redeal_hidden(before.state, before.turn, rng))
         assert (changed.state["deck"] != before.state["deck"]).any()
         action = before.legal_actions()[-1]
         assert analyst.decision(before.view(), action) == analyst.decision(changed.view(), action)
@@ -215,7 +215,9 @@ def test_of_a_hand_in_play_nothing_hidden_is_told(analyst: Analyst, hand: Hand) 
     now = hand.after(9)
     seat = now.turn
     # Another deal of which the seat has seen the same: cards that it never saw change places.
-    seen = int(now.view()["hand"][0]) | mask_of(a for a in now.history if a < KNOCK) | int(now.view()["known"][0, 1])
+    seen = (
+        int(now.view()["hand"][0]) | mask_of(a for a in now.history if a < KNOCK) | int(now.view()["known_cards"][0, 1])
+    )
     cards = now.state["deck"][0].tolist()
     seen |= 1 << cards[20] | int(hand.after(0).view(seat)["hand"][0])
     hidden = [place for place, card in enumerate(cards) if not seen >> card & 1]

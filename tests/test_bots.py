@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from agents.arena import MatchSettings, play_match
-from agents.arena.conform import check
+from agents.arena.conformance import check
 from tests.support.compilers import BOTS, PATIENT, build_bot
 
 SALT = f"{5:032x}"

@@ -63,9 +63,9 @@ def start(root: Path, code: str, cache: Path | None = None) -> subprocess.Popen[
 def run(root: Path, code: str, cache: Path | None = None) -> str:
     """What such a program prints."""
     process = start(root, code, cache)
-    said, errors = process.communicate()
+    message, errors = process.communicate()
     assert process.returncode == 0 and "Traceback" not in errors, errors
-    return said.strip()
+    return message.strip()
 
 
 @pytest.fixture
@@ -115,8 +115,8 @@ def test_a_damaged_cache_is_written_anew(copied):
 def test_two_first_processes_at_once(copied):
     both = [start(copied, HELPED) for _ in range(2)]
     for process in both:
-        said, errors = process.communicate()
-        assert process.returncode == 0 and said.splitlines()[0] == "1106", errors
+        message, errors = process.communicate()
+        assert process.returncode == 0 and message.splitlines()[0] == "1106", errors
     assert run(copied, HELPED).splitlines() == HIT
 
 
@@ -134,8 +134,8 @@ def test_a_full_disk_costs_a_compilation(copied, small_disk):
     cache.mkdir()
     small_disk.fill()
     process = start(copied, HELPED, cache)
-    said, errors = process.communicate()
-    assert said.splitlines() == MISSED and errors.count("compiled code cannot be kept") == 1, errors
+    message, errors = process.communicate()
+    assert message.splitlines() == MISSED and errors.count("compiled code cannot be kept") == 1, errors
 
 
 def test_a_cache_that_cannot_be_written_is_another_one(copied, small_disk):
@@ -226,9 +226,9 @@ OTHER_NUMBAS = {
 def test_other_numba_compiles_plainly_with_one_warning(change, copied):
     def started() -> list[str]:
         process = start(copied, f"{change}\n{HELPED}")
-        said, errors = process.communicate()
+        message, errors = process.communicate()
         assert process.returncode == 0 and errors.count(f"numba {numba.__version__}") == 1, errors
-        return said.splitlines()
+        return message.splitlines()
 
     assert [started(), started()] == [MISSED, HIT]
     (copied / "ginenv" / "helper.py").write_text(HELPER.replace("x + 1", "x + 2"))

@@ -190,7 +190,7 @@ agents.cli.levels.levels = fails
 
 @pytest.mark.parametrize("buffered", [True, False])
 @pytest.mark.parametrize(
-    ("words", "before", "status", "said"),
+    ("words", "before", "status", "message"),
     [
         (["levels", "show"], "", UNREAD, ""),
         (["levels", "show", "--help"], "", UNREAD, ""),
@@ -199,13 +199,13 @@ agents.cli.levels.levels = fails
     ],
 )
 def test_output_that_nobody_reads_ends_a_command_without_a_word(
-    words: list[str], before: str, status: int, said: str, buffered: bool
+    words: list[str], before: str, status: int, message: str, buffered: bool
 ) -> None:
     """As ``| head`` does; whether what is printed waits in a buffer makes no difference, but for an error after it."""
-    if said and not buffered:
-        status, said = UNREAD, ""
+    if message and not buffered:
+        status, message = UNREAD, ""
     done = gin_unread(*words, before=before, buffered=buffered)
-    assert (done.returncode, done.stderr.strip()) == (status, said)
+    assert (done.returncode, done.stderr.strip()) == (status, message)
 
 
 def test_a_broken_pipe_that_is_not_the_output_is_no_quiet_end() -> None:
@@ -214,7 +214,7 @@ def test_a_broken_pipe_that_is_not_the_output_is_no_quiet_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["levels", "variety", "level-3", "--deals", "0"], "deals must be a whole number of at least 1, got 0"),
         (["levels", "variety", "level-3", "--plays", "-3"], "plays must be a whole number of at least 1, got -3"),
@@ -232,17 +232,17 @@ def test_a_broken_pipe_that_is_not_the_output_is_no_quiet_end() -> None:
     ],
 )
 def test_what_cannot_be_played_is_said_before_anything_is_played_or_made(
-    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["gin", *words])
-    with pytest.raises(SystemExit, match=said):
+    with pytest.raises(SystemExit, match=message):
         main()
     assert not [path for path in tmp_path.rglob("*") if path.is_file()] and not capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["levels", "variety", "level-3", "--deals", "x"], "--deals: 'x' is not a whole number"),
         (["evaluate", "simple", "easy", "--games", "1.5"], "--games: '1.5' is not a whole number"),
@@ -251,11 +251,11 @@ def test_what_cannot_be_played_is_said_before_anything_is_played_or_made(
     ],
 )
 def test_what_is_no_number_is_said_in_plain_words(
-    words: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str], message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["gin", *words])
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
     shown = " ".join(capsys.readouterr().err.replace("│", " ").split())
-    assert f"Error parsing {said}" in shown and "got errors" not in shown.lower()
+    assert f"Error parsing {message}" in shown and "got errors" not in shown.lower()

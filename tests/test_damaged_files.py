@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from agents.training.continued import parent_of, read_held
 
-from agents.config import MOST_BYTES, SHIPPED, ConfigError, TrainConfig, load_config, parse_config
+from agents.config import MAX_BYTES, SHIPPED, ConfigError, TrainConfig, load_config, parse_config
 from agents.files import read_json
 from agents.network.checkpoint import (
     METADATA,
@@ -72,14 +72,14 @@ BOMB = "a: &a [x, x]\n" + "".join(
         ("seed: 1\npanel: *a", ["line 2"]),
         ("seed: !!int 1", ["line 1"]),
         ("panel: " + "[" * 99, ["line 1", 16]),
-        ("#" * (MOST_BYTES + 1), [f"{MOST_BYTES:,}"]),
+        ("#" * (MAX_BYTES + 1), [f"{MAX_BYTES:,}"]),
     ],
 )
 def test_what_a_configuration_needs_not_is_refused(text: str, facts: list[Any], tmp_path: Path) -> None:
     (tmp_path / "c.yaml").write_text(text)
     with refuses(ConfigError, *facts):
         load_config(tmp_path / "c.yaml")
-    if len(text) < MOST_BYTES:
+    if len(text) < MAX_BYTES:
         value = text.partition(": ")[2]
         with pytest.raises(ConfigError):
             load_config(SHIPPED / "smoke.yaml", [f"panel={value}"])
@@ -126,7 +126,7 @@ def test_damaged_checkpoints_are_refused_soon(sound: Path) -> None:
 
     def cases() -> Iterator[tuple[str, Callable[[], object]]]:
         for case in range(CASES):
-            said, about = ("", metadata) if case % 2 else changed_values(metadata, rng)
+            message, about = ("", metadata) if case % 2 else changed_values(metadata, rng)
             (sound / METADATA).write_text(json.dumps(about))
             (sound / WEIGHTS).write_bytes(weights)
             if case % 4 == 1:
@@ -137,7 +137,7 @@ def test_damaged_checkpoints_are_refused_soon(sound: Path) -> None:
                 (sound / WEIGHTS).write_bytes(changed_bytes(weights[:end], rng) + weights[end:])
             if case % 2:
                 describe(sound)
-            yield from ((f"case {case}: {said}", read) for read in readers)
+            yield from ((f"case {case}: {message}", read) for read in readers)
 
     report = check_reader(cases(), lambda read: read())
     assert not report.failures and CASES // 2 < report.refused < 4 * CASES, report.failures[:5]

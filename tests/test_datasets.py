@@ -18,7 +18,7 @@ from agents.arena.matches import MatchSettings
 from agents.cli.games import games as gin_games
 from agents.datasets.load import Games
 from agents.datasets.schema import COLUMNS
-from agents.datasets.source import Played
+from agents.datasets.source import PlayedGames
 from agents.datasets.store import DatasetError, Expert, check_games, write_games
 from ginenv.errors import GinError
 from ginenv.hands.hand import Hand
@@ -113,7 +113,7 @@ def test_reading_back_finds_a_changed_row(file: Path, tmp_path: Path, capsys: py
 
 
 def test_the_same_command_writes_the_same_rows(file: Path, tmp_path: Path) -> None:
-    source = Played(("formula", "simple"), 12, MatchSettings(seed=5))
+    source = PlayedGames(("formula", "simple"), 12, MatchSettings(seed=5))
     write_games(tmp_path / "again.parquet", source, {"players": []}, Expert("knocker", 5))
     assert pq.read_table(tmp_path / "again.parquet").equals(pq.read_table(file))
 
@@ -187,7 +187,7 @@ def test_the_card_says_how_it_was_made(file: Path) -> None:
 
 def test_what_was_played_before_an_error_is_kept(tmp_path: Path) -> None:
     def groups():
-        yield from Played(("simple", "simple"), 2, MatchSettings())
+        yield from PlayedGames(("simple", "simple"), 2, MatchSettings())
         raise GinError("player 'simple' cannot go on")
 
     written = write_games(tmp_path / "games.parquet", groups(), {"players": []})

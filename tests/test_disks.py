@@ -10,7 +10,7 @@ import pytest
 
 from agents import cli
 from agents.levels.level import Level, LevelError
-from agents.levels.opponent_memory import Acquaintances
+from agents.levels.opponent_memory import OpponentMemory
 from agents.levels.profile import Profile
 from agents.play.store import Home
 from ginenv.bots.heuristics import make_formula, make_simple
@@ -81,10 +81,13 @@ def test_a_disk_that_takes_nothing_is_one_sentence(
         words = [word.replace(place, path) for word in words]
     with pytest.raises(SystemExit) as ended:
         cli.run("gin", words[0], words[1:])
-    said = str(ended.value.code)
-    assert said.startswith(f"gin {words[0]}: ") and "\n" not in said
+    message = str(ended.value.code)
+    assert message.startswith(f"gin {words[0]}: ") and "\n" not in message
     assert (
-        "No space left" in said or "Read-only file system" in said or "disk is full" in said or "unable to open" in said
+        "No space left" in message
+        or "Read-only file system" in message
+        or "disk is full" in message
+        or "unable to open" in message
     )
     assert not [path for path in small_disk.path.rglob(".*") if path.is_file()]
     if name == "evaluate" and state == "full":
@@ -98,14 +101,14 @@ def test_what_was_written_before_survives_a_full_disk(given: Path, level: Level,
     home = Home(small_disk.path / "home")
     file = home.create("Ann")
     profile = Profile(small_disk.path / "home", level, "Ann")
-    known, hands = Acquaintances(), np.array(hands_of(make_simple(1), make_formula(2), 1), VIEW)
-    profile.learn(hands, known)
+    memory, hands = OpponentMemory(), np.array(hands_of(make_simple(1), make_formula(2), 1), VIEW)
+    profile.learn(hands, memory)
     before, learned = out.read_bytes(), profile.path.read_bytes()
     small_disk.fill()
     with refuses(SystemExit, "No space left"):
         cli.run("gin", "evaluate", ["simple", "easy", "--games", "2", "--seed", "1", "--out", str(out)])
     with refuses(LevelError, "No space left"):
-        profile.learn(hands, known)
+        profile.learn(hands, memory)
     assert out.read_bytes() == before and profile.path.read_bytes() == learned
     file.game = {"name": "x" * 1_000_000}
     file.save()

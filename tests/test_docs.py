@@ -138,7 +138,7 @@ def test_mistakes_of_a_level_that_has_changed_since_are_an_earlier_ones(monkeypa
 
     def rows(sha256: str) -> list[str]:
         found = json.loads((web_tables.RESULTS / "mistakes.json").read_text(encoding="utf-8"))
-        found["asked"]["weights"]["level-2"] = sha256
+        found["arguments"]["weights"]["level-2"] = sha256
         monkeypatch.setattr(web_tables, "_read", lambda name: found)
         return [line for line in web_tables.mistakes_table() if "an earlier one" in line and "`level-2`" in line]
 

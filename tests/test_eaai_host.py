@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from agents.arena import MatchSettings, play_match
-from agents.arena.conform import check
+from agents.arena.conformance import check
 from tests.support.compilers import JAVA, PATIENT, STAND_INS, build_host, build_players
 
 SALT = f"{5:032x}"
@@ -82,8 +82,8 @@ def test_a_player_is_told_what_the_challenge_tells(opponent, play, tmp_path):
 def check_hand(hand):
     """One hand's calls against the challenge's order: own cards, pile and turns follow from them."""
     (_, me, starter, dealt), *rest, last = hand
-    held, pile, drew, knocked = cards(dealt), None, False, False
-    assert len(held) == 10 and starter in "01" and last[0] == "reportScores"
+    hand_cards, pile, drew, knocked = cards(dealt), None, False, False
+    assert len(hand_cards) == 10 and starter in "01" and last[0] == "reportScores"
     for before, (name, *words), after in zip(hand, rest, [*rest[1:], last], strict=False):
         mine = bool(words) and words[0] == me
         if name == "willDrawFaceUpCard":
@@ -94,22 +94,22 @@ def check_hand(hand):
         elif name == "reportDraw":
             drew = mine
             if mine:
-                assert words[1] != "null" and len(held) == 10
-                held.add(words[1])
+                assert words[1] != "null" and len(hand_cards) == 10
+                hand_cards.add(words[1])
                 assert after[0] == "getDiscard"
             else:
                 # The first upcard is not told but in a question; who was not asked hears of it when it is taken.
                 assert words[1] in ("null", pile) or pile is None
         elif name == "getDiscard":
-            assert before[0] == "reportDraw" and words[0] in held and after == ["reportDiscard", me, words[0]]
+            assert before[0] == "reportDraw" and words[0] in hand_cards and after == ["reportDiscard", me, words[0]]
         elif name == "reportDiscard":
             pile = words[1]
             if mine:
                 assert drew
-                held.remove(pile)
+                hand_cards.remove(pile)
                 assert after[0] == "getFinalMelds"
         elif name == "getFinalMelds" and words[0] != "null":
-            assert cards(words[0]) <= held and after[0] == "reportFinalMelds"
+            assert cards(words[0]) <= hand_cards and after[0] == "reportFinalMelds"
             knocked = knocked or before[0] == "reportDiscard"
         elif name == "reportLayoff":
             # Told to both, of the one who did not knock.
@@ -117,10 +117,10 @@ def check_hand(hand):
             assert len(cards(words[2])) >= 3 and words[1] not in cards(words[2])
         elif name == "reportFinalHand":
             assert len(cards(words[1])) == 10
-            assert not mine or cards(words[1]) == held
-    told = [words[0] for name, *words in hand if name == "reportFinalMelds"]
+            assert not mine or cards(words[1]) == hand_cards
+    reports = [words[0] for name, *words in hand if name == "reportFinalMelds"]
     # The knocker's melds, then the defender's; none where the stock ran out.
-    assert told in ([], [me, str(1 - int(me))] if knocked else [str(1 - int(me)), me])
+    assert reports in ([], [me, str(1 - int(me))] if knocked else [str(1 - int(me)), me])
     assert {words[0] for name, *words in hand if name == "reportFinalHand"} >= {me}
 
 

@@ -19,7 +19,7 @@ from ginenv.engine.state import same_records
 from ginenv.errors import GinError, IllegalActionError
 from ginenv.hands.hand import Hand, Match
 from ginenv.view.view import action_masks, make_views
-from tests.support.hidden import deal_hidden_anew
+from tests.support.hidden import redeal_hidden
 from tests.support.positions import ALL_RULES, eager, play_on, positions
 from tests.support.refusals import refuses
 from tests.support.scenes import fiftieth_card
@@ -56,7 +56,7 @@ def check_cards(hand: Hand) -> None:
     assert sum(1 << card for card in pile) == int(state["pile_cards"]) and len(set(pile)) == len(pile)
     assert len(pile) <= MAX_PILE and state["num_history"] <= MAX_HISTORY
     for seat in (0, 1):
-        assert int(state["known"][seat]) & ~int(state["hands"][seat]) == 0
+        assert int(state["known_cards"][seat]) & ~int(state["hands"][seat]) == 0
         holds_eleven = hand.phase == "discard" and hand.turn == seat
         laid = bits(state["laid"]) if state["knocker"] == 1 - seat else 0
         assert bits(state["hands"][seat]) + laid == hand.rules.hand_size + holds_eleven
@@ -79,9 +79,9 @@ def test_cards_are_conserved_and_masks_agree(rules):
             assert masks[hand.turn] == legal
             assert [bool(view["to_move"][0]) for view in views] == [hand.turn == 0, hand.turn == 1]
             if rng.random() < 0.15:
-                judged = {action for action in range(-2, NUM_ACTIONS + 3) if _is_legal(hand.state, action)}
+                accepted = {action for action in range(-2, NUM_ACTIONS + 3) if _is_legal(hand.state, action)}
                 lenient = hand.rules.illegal_knock == "discard" and hand.phase == "discard"
-                assert judged == {*legal, *(KNOCK + card for card in legal if lenient and card < KNOCK)}
+                assert accepted == {*legal, *(KNOCK + card for card in legal if lenient and card < KNOCK)}
             play_on(hand, rng)
 
 
@@ -149,7 +149,7 @@ def test_what_is_hidden_changes_no_view(rules):
         for seat in (0, 1):
             seen = make_views(hand.state, seat).tobytes()
             for _ in range(3):
-                assert make_views(deal_hidden_anew(hand.state, seat, rng), seat).tobytes() == seen, (hand.phase, seat)
+                assert make_views(redeal_hidden(hand.state, seat, rng), seat).tobytes() == seen, (hand.phase, seat)
 
 
 def test_the_permutations_reach_every_phase():
@@ -167,7 +167,7 @@ def test_the_layoff_phase_shows_the_spread_to_the_defender_and_no_hand_to_the_kn
         assert hand.view(hand.turn)["shown"][0] == hand.state["hands"][0, knocker]
         assert hand.view(knocker)["shown"][0] == 0
         # The knocker cannot tell the defender's cards from the stock, except for those that it saw taken.
-        hidden = int(hand.state["hands"][0, hand.turn]) & ~int(hand.state["known"][0, hand.turn])
+        hidden = int(hand.state["hands"][0, hand.turn]) & ~int(hand.state["known_cards"][0, hand.turn])
         unseen = int(hand.view(knocker)["unseen"][0])
         assert hidden & ~unseen == 0 and bits(unseen) == bits(hidden) + len(stock(hand))
     assert seen > 10
@@ -179,7 +179,7 @@ def test_unseen_cards_are_the_stock_and_the_hidden_hand():
             for seat in (0, 1):
                 other = 1 - seat
                 view = hand.view(seat)
-                hidden = int(hand.state["hands"][0, other] & ~hand.state["known"][0, other] & ~view["shown"][0])
+                hidden = int(hand.state["hands"][0, other] & ~hand.state["known_cards"][0, other] & ~view["shown"][0])
                 assert int(view["unseen"][0]) == sum(1 << card for card in stock(hand)) | hidden
 
 

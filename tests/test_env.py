@@ -25,8 +25,8 @@ from ginenv.errors import CardError, GinError, IllegalActionError, UnknownNameEr
 from ginenv.hands.hand import Hand
 from ginenv.tables.players import make_player
 from ginenv.view.encoding import FLAT_SCALE, PLANES_SHAPE, encode_views
-from tests.support.hidden import deal_hidden_anew
-from tests.support.players import Asked
+from tests.support.hidden import redeal_hidden
+from tests.support.players import CountingPlayer
 from tests.support.refusals import refuses
 
 IDS = ("Gin/Hand-v0", "Gin/Game-v0")
@@ -74,7 +74,7 @@ def test_public_names_are_there() -> None:
 @pytest.mark.parametrize("kind", [HandEnv, GameEnv])
 def test_the_same_seed_plays_the_same(kind: type[TableEnv]) -> None:
     """Against a player that Python asks too."""
-    one, two = kind("formula"), kind(Asked("formula"))
+    one, two = kind("formula"), kind(CountingPlayer("formula"))
     a, total, info = play_episode(one, np.random.default_rng(1), seed=11)
     b, other_total, other_info = play_episode(two, np.random.default_rng(1), seed=11)
     c, *_ = play_episode(two, np.random.default_rng(1), seed=12)
@@ -213,7 +213,7 @@ class Nameless:
 @pytest.mark.parametrize(
     ("opponent", "facts"),
     [
-        (Asked, ["Asked"]),
+        (CountingPlayer, ["CountingPlayer"]),
         (Nameless(), ["Nameless", "name", "reset", "act", "observe_hands"]),
         (None, [None]),
         (5, [5]),
@@ -286,23 +286,23 @@ def test_observations_and_masks_are_those_of_the_view() -> None:
         assert np.array_equal(b, a.reshape(-1) * FLAT_SCALE) and b.dtype == np.float32 and b.shape == (520,)
         assert np.array_equal(planes.action_masks(), info["action_mask"].astype(bool))
         assert np.array_equal(ginenv.action_masks(planes.view)[0], info["action_mask"])
-        kept, mask, before = a.copy(), info["action_mask"].copy(), (a, info)
+        stored, mask, before = a.copy(), info["action_mask"].copy(), (a, info)
         action = rng.choice(np.nonzero(mask)[0])
         a, _, over, _, info = planes.step(action)
         b = flat.step(action)[0]
-        assert np.array_equal(before[0], kept) and np.array_equal(before[1]["action_mask"], mask)
+        assert np.array_equal(before[0], stored) and np.array_equal(before[1]["action_mask"], mask)
     assert planes.action_masks().all()
 
 
 def test_an_opponents_illegal_action_is_named() -> None:
-    env = HandEnv(Asked(lambda views, slots: np.full(len(views), 104), "cheat"), rules="eaai", seat=0)
+    env = HandEnv(CountingPlayer(lambda views, slots: np.full(len(views), 104), "cheat"), rules="eaai", seat=0)
     with refuses(IllegalActionError, "cheat", 104, "draw stock"):
         env.reset(seed=0, options={"starter": 1})
 
 
 def test_the_opponent_hears_and_forgets() -> None:
     for memory, expected in (("env", 1), ("profile", 0)):
-        player = Asked()
+        player = CountingPlayer()
         env = HandEnv(player, opponent_memory=memory)
         rng = np.random.default_rng(0)
         points = [play_episode(env, rng, **({"seed": 1} if k == 0 else {}))[1] for k in range(4)]
@@ -330,11 +330,11 @@ def test_an_opponent_is_called_what_it_was_given_as(options: str, directory: Pat
 
 
 def test_former_opponents_are_forgotten() -> None:
-    envs = ginenv.HandVectorEnv(2, Asked())
+    envs = ginenv.HandVectorEnv(2, CountingPlayer())
     envs.reset(seed=0)
-    former: list[weakref.ref[Asked]] = []
+    former: list[weakref.ref[CountingPlayer]] = []
     for _ in range(10):
-        another = Asked()
+        another = CountingPlayer()
         former.append(weakref.ref(another))
         envs.set_opponent(another, envs=[1])
         envs.reset()
@@ -394,7 +394,7 @@ def test_what_is_hidden_changes_no_observation() -> None:
         _, info = env.reset(seed=seed)
         over = False
         while not over:
-            views = ginenv.make_views(deal_hidden_anew(env.hand.state, info["seat"], rng), info["seat"])
+            views = ginenv.make_views(redeal_hidden(env.hand.state, info["seat"], rng), info["seat"])
             assert np.array_equal(encode_views(views), encode_views(env.view))
             assert np.array_equal(ginenv.action_masks(views)[0], info["action_mask"])
             checked += 1

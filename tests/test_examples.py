@@ -35,9 +35,9 @@ def test_an_example_learns(name: str, monkeypatch: pytest.MonkeyPatch, capsys: p
     assert list(won) == list(bots)
     # A player that chooses among legal actions at random wins half.
     assert won["random"] > 0.75
-    said = capsys.readouterr().out
-    assert "a second" in said
-    assert all(f"against {bot}: games won" in said for bot in bots)
+    message = capsys.readouterr().out
+    assert "a second" in message
+    assert all(f"against {bot}: games won" in message for bot in bots)
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -61,5 +61,5 @@ def test_the_notebook_runs(capsys: pytest.CaptureFixture[str]) -> None:
     for cell in cells:
         if cell["cell_type"] == "code":
             exec(compile("".join(cell["source"]), str(NOTEBOOK), "exec"), scope)
-    said = capsys.readouterr().out
-    assert "the other seat holds" in said and "searched:" in said
+    message = capsys.readouterr().out
+    assert "the other seat holds" in message and "searched:" in message

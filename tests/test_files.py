@@ -93,8 +93,8 @@ def test_a_wrong_path_is_named_once(words: str, path: str, tmp_path: Path, monke
     command, *rest = words.split()
     with pytest.raises(SystemExit) as ended:
         cli.run("gin", command, rest)
-    said = str(ended.value.code).replace(f"{os.path.realpath(tmp_path)}/", "")
-    assert said.startswith(f"gin {command}: ") and len(re.findall(rf"(?<!\S){path}(?![\w/])", said)) == 1
+    message = str(ended.value.code).replace(f"{os.path.realpath(tmp_path)}/", "")
+    assert message.startswith(f"gin {command}: ") and len(re.findall(rf"(?<!\S){path}(?![\w/])", message)) == 1
     assert Path("taken").read_text() == "kept"
 
 
@@ -133,6 +133,6 @@ def test_an_empty_path_is_not_the_current_directory(
     command, *rest = shlex.split(words)
     with pytest.raises(SystemExit) as ended:
         cli.run("gin", command, rest)
-    said = " ".join((capsys.readouterr().err + str(ended.value.code)).replace("│", " ").split())
-    assert ended.value.code and "empty" in said and option in said and "NoneType" not in said
+    message = " ".join((capsys.readouterr().err + str(ended.value.code)).replace("│", " ").split())
+    assert ended.value.code and "empty" in message and option in message and "NoneType" not in message
     assert [path.name for path in tmp_path.iterdir()] == ["tournament.yaml"]

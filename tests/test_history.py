@@ -38,7 +38,7 @@ def top_of(hand: Hand) -> int:
 def play(rules: str, seed: int) -> list[tuple[Hand, list[Move]]]:
     """Hands after each action, with the moves so far as seat 0 would tell them, from the words and the pile of the hand itself."""
     rng = np.random.default_rng(seed)
-    hand, told, played = Hand.deal(rules, seed=seed), [], []
+    hand, expected_moves, played = Hand.deal(rules, seed=seed), [], []
     while not hand.is_over:
         legal = hand.legal_actions()
         action = int(rng.choice([action for action in legal if KNOCK <= action < 2 * KNOCK] or legal))
@@ -54,10 +54,10 @@ def play(rules: str, seed: int) -> list[tuple[Hand, list[Move]]]:
         card = {M_TAKE: upcard, M_DISCARD: action, M_LAY_OFF: action, M_SPREAD: action, M_KNOCK: action - KNOCK}.get(
             kind, NO_CARD
         )
-        told.append(Move(turn, kind, card, upcard if kind in (M_TAKE, M_DRAW, M_PASS) else NO_CARD))
+        expected_moves.append(Move(turn, kind, card, upcard if kind in (M_TAKE, M_DRAW, M_PASS) else NO_CARD))
         if phase == "upcard" and hand.phase == "discard" and kind == M_PASS:
-            told.append(Move(hand.turn, M_FORCED_DRAW, NO_CARD, upcard))
-        played.append((hand.copy(), list(told)))
+            expected_moves.append(Move(hand.turn, M_FORCED_DRAW, NO_CARD, upcard))
+        played.append((hand.copy(), list(expected_moves)))
     return played
 
 
@@ -65,11 +65,11 @@ def play(rules: str, seed: int) -> list[tuple[Hand, list[Move]]]:
 def test_both_seats_read_what_was_played(rules: str) -> None:
     seen = set()
     for seed in range(100 if rules == "ht1" else 20):
-        for hand, told in play(rules, seed):
+        for hand, expected_moves in play(rules, seed):
             for seat in range(2):
-                mine = [move._replace(seat=move.seat ^ seat) for move in told]
+                mine = [move._replace(seat=move.seat ^ seat) for move in expected_moves]
                 assert read_moves(hand.view(seat)) == [mine]
-            seen |= {move.kind for move in told}
+            seen |= {move.kind for move in expected_moves}
     if rules == "ht1":
         assert seen == set(KINDS.values()) | {M_FORCED_DRAW}
 
@@ -98,7 +98,7 @@ def _discards(view, cards):
 
 
 def test_compiled_code_walks_the_same_record() -> None:
-    hand, told = play("eaai", 1)[-1]
+    hand, expected_moves = play("eaai", 1)[-1]
     cards = np.zeros(192, np.int64)
     count = _discards(hand.view(0)[0], cards)
-    assert cards[:count].tolist() == [move.card for move in told if move.kind == M_DISCARD]
+    assert cards[:count].tolist() == [move.card for move in expected_moves if move.kind == M_DISCARD]

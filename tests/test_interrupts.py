@@ -29,7 +29,7 @@ import agents.levels.bench.adaptation as adaptation
 import agents.training.run as runs
 from agents import cli
 from agents.arena import play_match
-from agents.interrupts import born_deaf, held, interrupt, released, take_interrupt
+from agents.interrupts import allow_interrupts, defer_interrupts, ignore_interrupts_in_child, interrupt, take_interrupt
 from agents.network.checkpoint import load_checkpoint
 from agents.network.model_card import CARD
 
@@ -71,20 +71,20 @@ INTERRUPTED = "130"
 def test_an_interrupt_waits_until_it_is_released() -> None:
     signal.signal(signal.SIGTERM, interrupt)
     reached = []
-    with held() as interrupts:
-        with released():
+    with defer_interrupts() as interrupts:
+        with allow_interrupts():
             pass
         os.kill(os.getpid(), signal.SIGTERM)
-        assert interrupts.asked
+        assert interrupts.requested
         # One within another is part of it.
-        with pytest.raises(KeyboardInterrupt), held(), released():
+        with pytest.raises(KeyboardInterrupt), defer_interrupts(), allow_interrupts():
             reached.append("never")
-        with pytest.raises(KeyboardInterrupt), released():
+        with pytest.raises(KeyboardInterrupt), allow_interrupts():
             reached.append("begun")
             os.kill(os.getpid(), signal.SIGTERM)
             time.sleep(1)
             reached.append("never")
-        assert not interrupts.asked
+        assert not interrupts.requested
         os.kill(os.getpid(), signal.SIGTERM)
     assert reached == ["begun"] and signal.getsignal(signal.SIGTERM) is interrupt
     with pytest.raises(KeyboardInterrupt):
@@ -95,9 +95,9 @@ def test_an_interrupt_waits_until_it_is_released() -> None:
 def test_a_handler_of_somebodys_own_stays() -> None:
     heard: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, frame: heard.append(number))
-    with held() as interrupts:
+    with defer_interrupts() as interrupts:
         os.kill(os.getpid(), signal.SIGTERM)
-    assert heard == [signal.SIGTERM] and not interrupts.asked
+    assert heard == [signal.SIGTERM] and not interrupts.requested
 
 
 INTERRUPTED_MODULE = "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\ndone = True\n"
@@ -114,16 +114,16 @@ def test_an_interrupt_while_something_is_imported_waits_for_it(tmp_path: Path, m
     assert sys.modules["imported_slowly"].done
     # It was told, and is not told again when the next kernel is compiled.
     assert not take_interrupt()
-    with held() as interrupts:
-        with released():
+    with defer_interrupts() as interrupts:
+        with allow_interrupts():
             importlib.import_module("imported_while_released")
         time.sleep(0.3)
-        assert interrupts.asked
+        assert interrupts.requested
 
 
 def test_workers_hear_no_ctrl_c_before_they_are_ready() -> None:
     program = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
-    with born_deaf():
+    with ignore_interrupts_in_child():
         child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     assert child.communicate()[0] == "True\n"
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
@@ -150,8 +150,8 @@ def test_an_interrupted_match_holds_the_first_pairs_and_says_so(
     [match] = json.loads(out.read_text())["matches"]
     assert 0 < match["pairs"] < 500 and f"{match['pairs']:,} of 500 pairs" in capsys.readouterr().out
     monkeypatch.undo()
-    whole = play_match("simple", "easy", pairs=match["pairs"]).to_dict()
-    assert all(match[key] == whole[key] for key in ("jobs", "hands", "share", "points_per_hand"))
+    complete = play_match("simple", "easy", pairs=match["pairs"]).to_dict()
+    assert all(match[key] == complete[key] for key in ("jobs", "hands", "share", "points_per_hand"))
 
 
 def test_a_command_that_finished_nothing_says_so(
@@ -170,8 +170,8 @@ def test_interrupted_games_are_kept_as_far_as_they_were_written(
     monkeypatch.setattr(store, "table_of", signalling(store.table_of, at=2))
     out = tmp_path / "games.parquet"
     assert said_by("games", "play", "simple", "easy", "--hands", 3000, "--out", out) == INTERRUPTED
-    said = capsys.readouterr().err
-    assert f"gin games: {out}: " in said and "interrupted" in said
+    message = capsys.readouterr().err
+    assert f"gin games: {out}: " in message and "interrupted" in message
     monkeypatch.undo()
     assert said_by("games", "check", out) == ""
 
@@ -194,8 +194,8 @@ def test_an_interrupted_training_exports_nothing_until_the_same_command_ends_it(
         patched.setattr(runs, "play_match", signalling(runs.play_match))
         assert said_by(*words) == INTERRUPTED
     about = load_checkpoint(run / "last")[1]["about"]
-    said = capsys.readouterr().err
-    assert str(run / "last") in said and f"{about['decisions']:,}" in said
+    message = capsys.readouterr().err
+    assert str(run / "last") in message and f"{about['decisions']:,}" in message
     assert (run / "best" / CARD).exists() and not list(export.glob("*"))
     assert said_by(*words) == ""
     assert str(export) in capsys.readouterr().out and (export / CARD).exists()
@@ -217,9 +217,9 @@ def test_an_interrupted_tournament_shows_its_blocks_and_goes_on(
     assert json.loads(results.read_text())["blocks_missing"] == 1
     assert "1 block" in capsys.readouterr().out
     assert said_by(*words) == ""
-    assert said_by("tournament", tmp_path / "t.yaml", f"out={tmp_path / 'whole'}") == ""
-    resumed, whole = (json.loads((tmp_path / name / "results.json").read_text()) for name in ("out", "whole"))
-    assert resumed["blocks_missing"] == 0 and resumed["ratings"] == whole["ratings"]
+    assert said_by("tournament", tmp_path / "t.yaml", f"out={tmp_path / 'complete'}") == ""
+    resumed, complete = (json.loads((tmp_path / name / "results.json").read_text()) for name in ("out", "whole"))
+    assert resumed["blocks_missing"] == 0 and resumed["ratings"] == complete["ratings"]
 
 
 def test_an_interrupted_adaptation_goes_on_to_the_same_figures(
@@ -227,19 +227,19 @@ def test_an_interrupted_adaptation_goes_on_to_the_same_figures(
 ) -> None:
     sizes = ["--series", 2, "--hands", 60, "--harm-series", 2]
     words = ["adaptation", directory, *sizes, "--out"]
-    kept = tmp_path / "out" / "parts"
+    stored = tmp_path / "out" / "parts"
     assert said_by(*words, tmp_path / "whole") == ""
     with monkeypatch.context() as patched:
         patched.setattr(adaptation, "play_series", signalling(adaptation.play_series, at=2))
         assert said_by(*words, tmp_path / "out") == INTERRUPTED
-        assert str(kept) in capsys.readouterr().err
-    assert [path.name.partition("-")[2] for path in kept.iterdir()] == ["frozen.npz"]
+        assert str(stored) in capsys.readouterr().err
+    assert [path.name.partition("-")[2] for path in stored.iterdir()] == ["frozen.npz"]
     # Whatever is damaged is played again.
-    next(kept.iterdir()).write_bytes(b"half")
+    next(stored.iterdir()).write_bytes(b"half")
     with monkeypatch.context() as patched:
         patched.setattr(measure, "write_json", signalling(measure.write_json))
         assert said_by(*words, tmp_path / "out") == ""
-    assert not kept.exists()
+    assert not stored.exists()
     documents = []
     for name in ("out", "whole"):
         document = json.loads((tmp_path / name / "results.json").read_text())

@@ -29,8 +29,8 @@ def test_an_interval_by_few_clusters_holds_as_often_as_it_says():
     rng = np.random.default_rng(3)
     for count in (2, 3, 5, 6, 12, 30):
         found = [ratio(values, np.ones(count)) for values in rng.normal(2, 3, (20000, count))]
-        held = np.mean([estimate.low < 2 < estimate.high for estimate in found])
-        assert held == pytest.approx(0.95, abs=0.006), count
+        coverage = np.mean([estimate.low < 2 < estimate.high for estimate in found])
+        assert coverage == pytest.approx(0.95, abs=0.006), count
         # Clusters in which nothing could happen say nothing.
         one = rng.normal(2, 3, count)
         assert ratio(np.append(one, [0] * 9), np.append(np.ones(count), [0] * 9)) == ratio(one, np.ones(count))

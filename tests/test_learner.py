@@ -244,13 +244,13 @@ def test_the_commitment_to_gin_fades() -> None:
 def test_a_policy_is_held_to_what_it_began_from() -> None:
     """Of two runs with the same steps, the one that is held moves its policy less."""
     moved = []
-    for held in (0.0, 30.0):
+    for hand_cards in (0.0, 30.0):
         learner = Learner(
-            parse_config(TINY | {"kl_to_start_coef": held, "learning_rate": 0.003, "past_policy_share": 0.0})
+            parse_config(TINY | {"kl_to_start_coef": hand_cards, "learning_rate": 0.003, "past_policy_share": 0.0})
         )
         batches(learner, 6)
         rows = np.flatnonzero(learner.steps["learns"])
-        began = Learner(parse_config(TINY | {"kl_to_start_coef": held})).actor
+        began = Learner(parse_config(TINY | {"kl_to_start_coef": hand_cards})).actor
         inputs, legal = (
             learner.inputs.read(rows)[0],
             expand_legal(torch.from_numpy(learner.steps.reshape(-1)["legal"][rows])),

@@ -18,17 +18,17 @@ from agents.levels.bench import adaptation
 from agents.levels.bench.adaptation import (
     WAYS,
     AdaptationConfig,
-    Measured,
-    Supplied,
+    AdaptationResult,
+    MisinformedPlayer,
     hands_to_play,
-    joined,
+    join_results,
     measure,
     results,
 )
-from agents.levels.bench.growth import Experienced, measure_growth
+from agents.levels.bench.growth import ExperiencedPlayer, measure_growth
 from agents.levels.bench.opponents import PlayersBySeries, Switcher, held_out_names
 from agents.levels.level import Level, LevelError, LevelSettings
-from agents.levels.opponent_memory import Acquaintances
+from agents.levels.opponent_memory import OpponentMemory
 from agents.reports.adaptation import GAINS, report_adaptation
 from ginenv.bots.heuristics import make_simple, style
 from ginenv.engine.actions import STOCK, UPCARD
@@ -36,12 +36,12 @@ from ginenv.tables.players import Player
 from ginenv.view.view import VIEW
 
 
-def asked(**options: int) -> AdaptationConfig:
+def settings(**options: int) -> AdaptationConfig:
     return parse_config({"level": "small", "series": 2, "hands": 60} | options, AdaptationConfig)
 
 
 def test_the_benchmark_compares_on_the_same_deals_and_reports(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = asked(harm_series=3)
+    config = settings(harm_series=3)
     played = []
 
     def counted(*players: Player, **how: Any) -> np.ndarray:
@@ -70,9 +70,9 @@ def test_the_specific_gain_is_beyond_the_better_of_none_and_a_mixed_history() ->
     noise = np.random.default_rng(1).normal(size=(3, 60)) * 0.01
     parts = {way: [np.full((3, 60), value) + noise for value in values] for way, values in points.items()}
     harm = {"frozen": [np.zeros((3, 60))], "own": [np.full((3, 60), -0.2)]}
-    measured = Measured(names, parts, ["strong"], harm)
+    measured = AdaptationResult(names, parts, ["strong"], harm)
     document = results(
-        asked(series=3), SimpleNamespace(name="x", digest="0", settings=LevelSettings(title="x")), measured
+        settings(series=3), SimpleNamespace(name="x", digest="0", settings=LevelSettings(title="x")), measured
     )  # type: ignore[arg-type]
     window = "1_50"
     assert document["specific_gain"][window]["mean"] == pytest.approx((3 + 1) / 2)
@@ -84,13 +84,13 @@ def test_the_specific_gain_is_beyond_the_better_of_none_and_a_mixed_history() ->
 
 
 def test_benchmarks_of_other_seeds_are_one_of_all_their_series(level: Level) -> None:
-    one, other = (measure(asked(seed=seed), level) for seed in (3, 4))
-    both = joined([one, other])
+    one, other = (measure(settings(seed=seed), level) for seed in (3, 4))
+    both = join_results([one, other])
     assert (both.names, both.harmful, both.seconds) == (one.names, one.harmful, one.seconds + other.seconds)
-    for parts, whole in ((one.points, both.points), (one.harm, both.harm)):
-        assert parts.keys() == whole.keys()
-        assert all(part.shape == (4, 60) for played in whole.values() for part in played)
-    first, second, document = (results(asked(series=4), level, measured) for measured in (one, other, both))
+    for parts, complete in ((one.points, both.points), (one.harm, both.harm)):
+        assert parts.keys() == complete.keys()
+        assert all(part.shape == (4, 60) for played in complete.values() for part in played)
+    first, second, document = (results(settings(series=4), level, measured) for measured in (one, other, both))
     assert first["total_gain"] != second["total_gain"]
     for name, found in document["no_harm"].items():
         assert found["mean"] == pytest.approx((first["no_harm"][name]["mean"] + second["no_harm"][name]["mean"]) / 2)
@@ -105,9 +105,9 @@ def test_benchmarks_of_other_seeds_are_one_of_all_their_series(level: Level) -> 
 )
 def test_the_last_window_of_series_that_a_search_can_play_begins_earlier(hands: int, windows: list[str]) -> None:
     points = {way: [np.zeros((2, hands))] for way in WAYS}
-    measured = Measured(["one"], points, ["strong"], {way: [np.zeros((2, hands))] for way in WAYS[:2]})
+    measured = AdaptationResult(["one"], points, ["strong"], {way: [np.zeros((2, hands))] for way in WAYS[:2]})
     level = SimpleNamespace(name="x", digest="0", settings=LevelSettings(title="x"))
-    document = results(asked(hands=hands), level, measured)  # type: ignore[arg-type]
+    document = results(settings(hands=hands), level, measured)  # type: ignore[arg-type]
     assert list(document["specific_gain"]) == windows
 
 
@@ -117,16 +117,16 @@ def test_a_mixed_history_is_of_all_others_and_a_wrong_one_of_one(level: Level) -
     hands = np.zeros((4, 2, 9), VIEW)
     hands["score"][..., 0], hands["score"][..., 1] = np.arange(4)[:, None, None], np.arange(9)
 
-    class Watched(Supplied):
+    class Watched(MisinformedPlayer):
         def rows_of(self, slots, n):
             return np.zeros(n, np.int64)
 
-    for whose, expected in (
-        (adaptation._of_all_others, [2, 3, 0, 2, 3, 0]),
-        (adaptation._of_a_wrong_one, [0] * 6),
+    for chooses, expected in (
+        (adaptation._other_opponents, [2, 3, 0, 2, 3, 0]),
+        (adaptation._wrong_opponent, [0] * 6),
     ):
-        player = Watched(level, 1, hands, whose)
-        player.known.learn = lambda views, rows: shown.extend(map(tuple, views["score"].tolist()))  # type: ignore[method-assign]
+        player = Watched(level, 1, hands, chooses)
+        player.opponents.learn = lambda views, rows: shown.extend(map(tuple, views["score"].tolist()))  # type: ignore[method-assign]
         shown.clear()
         for _ in range(6):
             # Series 0 of opponent 1.
@@ -136,32 +136,34 @@ def test_a_mixed_history_is_of_all_others_and_a_wrong_one_of_one(level: Level) -
 
 def test_a_level_that_learns_nothing_is_not_measured(level: Level) -> None:
     with pytest.raises(LevelError, match="learns nothing"):
-        measure(asked(), replace(level, answers=None))
+        measure(settings(), replace(level, responses=None))
 
 
 def test_every_history_knows_its_own(level: Level) -> None:
-    minds = [Acquaintances(on_record=True) for _ in range(2)]
-    player = Experienced(level, minds, 3, 1)
+    minds = [OpponentMemory(pools_hands=True) for _ in range(2)]
+    player = ExperiencedPlayer(level, minds, 3, 1)
     play_series(player, make_simple(), series=6, hands=4, seed=1, domain=Domain.SELECT)
     assert [len(mind) for mind in minds] == [4, 4]
     assert [mind.counts["could"][:, 0].sum() for mind in minds] == [12, 12]
     assert not np.array_equal(minds[0].contexts, minds[1].contexts)
     # In the next block everybody is new, and nobody is forgotten.
-    again = Experienced(level, minds, 3, 2)
+    again = ExperiencedPlayer(level, minds, 3, 2)
     assert not again.contexts(np.arange(6), 6).any() and [len(mind) for mind in minds] == [7, 7]
     assert minds[0].counts["could"][:, 0].sum() == 12
 
 
 def test_growth_is_measured_on_the_same_deals(level: Level) -> None:
     # Where nothing holds against anybody, a level plays the same hands with and without the history.
-    answers = level.answers
+    answers = level.responses
     assert answers is not None
-    by_whom = replace(level, answers=replace(answers, matrix=np.vstack([0 * answers.matrix[:1], answers.matrix[1:]])))
-    assert (measure_growth(by_whom, histories=2, hands=500, fresh=100).gains == 0).all()
+    depends_on_opponent = replace(
+        level, responses=replace(answers, matrix=np.vstack([0 * answers.matrix[:1], answers.matrix[1:]]))
+    )
+    assert (measure_growth(depends_on_opponent, histories=2, hands=500, fresh=100).gains == 0).all()
     assert (measure_growth(level, histories=2, hands=500, fresh=100).gains != 0).all()
 
 
-class Told(Switcher):
+class Recorder(Switcher):
     """Writes down, by series and hand, what it does where it may take an upcard."""
 
     def __init__(self, first: np.ndarray, then: np.ndarray, at: int) -> None:
@@ -178,7 +180,7 @@ class Told(Switcher):
 
 
 def test_a_switcher_switches_at_its_hand_in_every_series() -> None:
-    player = Told(style("takes-none"), style("takes-all"), 3)
+    player = Recorder(style("takes-none"), style("takes-all"), 3)
     play_series(make_simple(1), PlayersBySeries([player], 4), series=4, hands=6, seed=1)
     assert player.hands == dict.fromkeys(range(4), 6)
     assert {series for series, hand in player.took if hand >= 3} == set(range(4))
@@ -188,12 +190,12 @@ def test_a_switcher_switches_at_its_hand_in_every_series() -> None:
 def test_rows_of_a_search_that_has_changed_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from benchmarks.adaptation import levels as levels_measured
 
-    document = levels_measured.kept()
+    document = levels_measured.stored_results()
     names = set(document["rows"])
     path = tmp_path / "levels.json"
     path.write_text(json.dumps(document | {"players": document["players"] | {"search": "another"}}), encoding="utf-8")
     monkeypatch.setattr(levels_measured, "RESULTS", path)
-    left = set(levels_measured.kept()["rows"])
+    left = set(levels_measured.stored_results()["rows"])
     searched = {name for name in names if name.startswith("ladder level-4 ") or name.endswith(" search")}
     assert names - left == searched and left
 
@@ -203,17 +205,17 @@ def test_rows_of_a_levels_network_stay_where_only_its_search_changes(
 ) -> None:
     from benchmarks.adaptation import levels as levels_measured
 
-    document = levels_measured.kept()
+    document = levels_measured.stored_results()
     assert {"adaptation level-4", "growth level-4"} <= set(document["rows"])
     document["rows"]["adaptation level-4 search"] = {}
     other = dict.fromkeys(("level-4", "level-4 as installed"), "another")
     path = tmp_path / "levels.json"
     path.write_text(json.dumps(document | {"players": document["players"] | other}), encoding="utf-8")
     monkeypatch.setattr(levels_measured, "RESULTS", path)
-    gone = set(document["rows"]) - set(levels_measured.kept()["rows"])
+    gone = set(document["rows"]) - set(levels_measured.stored_results()["rows"])
     assert "adaptation level-4 search" in gone and all("level-4" in name for name in gone)
     assert not any(name.startswith(("growth", "adaptation")) for name in gone - {"adaptation level-4 search"})
     # What it learns, or its network, is another: nothing of it stays.
     other["level-4 without search"] = "another"
     path.write_text(json.dumps(document | {"players": document["players"] | other}), encoding="utf-8")
-    assert not any("level-4" in name for name in levels_measured.kept()["rows"])
+    assert not any("level-4" in name for name in levels_measured.stored_results()["rows"])

@@ -49,13 +49,13 @@ def test_a_level_travels_as_a_directory(directory: Path, level: Level, tmp_path:
 def test_a_level_travels_as_one_file(directory: Path, level: Level, tmp_path: Path) -> None:
     export_level(str(directory), tmp_path / "a.zip")
     assert import_level(tmp_path / "a.zip", tmp_path / "in").digest == level.digest
-    said = (
+    message = (
         f"is a file, not a directory .*; gin levels import {tmp_path}/a.zip DIRECTORY makes a level's directory of it"
     )
     for name in (str(tmp_path / "a.zip"), f"{tmp_path}/a.zip:learn=false"):
-        with pytest.raises(UnknownNameError, match=said):
+        with pytest.raises(UnknownNameError, match=message):
             make_player(name)
-    with pytest.raises(LevelError, match=said):
+    with pytest.raises(LevelError, match=message):
         load_level(str(tmp_path / "a.zip"))
     export_level(str(tmp_path / "in"), tmp_path / "again.zip")
     assert (tmp_path / "again.zip").read_bytes() == (tmp_path / "a.zip").read_bytes()
@@ -96,8 +96,8 @@ def test_a_file_that_is_no_level_is_refused_in_one_sentence(tmp_path: Path, cont
         ({"format": 9}, "format"),
         ({"weights_sha256": "0"}, "other weights"),
         ({"settings": {"title": "x", "plans": [0, -1]}}, "unknown key 'plans'"),
-        ({"settings": {"title": "x", "memory": 99}}, "memory"),
-        ({"settings": {"title": "x", "memorie": 3}}, "did you mean"),
+        ({"settings": {"title": "x", "remembered_discards": 99}}, "remembered_discards"),
+        ({"settings": {"title": "x", "noticed_action": 3}}, "did you mean"),
         ({"secret": 1}, "unknown key"),
     ],
 )
@@ -158,7 +158,7 @@ def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(
         ]
     )
     built = load_level(str(tmp_path / "out" / "mine"))
-    assert built.answers is not None and built.learns
+    assert built.responses is not None and built.learns
     assert built.name == "mine" and built.settings == load_level("level-2").settings
     assert built.about["decisions"] == 5 and built.about["seed"] == 7
     assert "measured" not in json.loads((built.directory / METADATA).read_text(encoding="utf-8"))
@@ -166,7 +166,7 @@ def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(
     assert "gone" not in capsys.readouterr().out
     again = ["build", str(checkpoint), "--out", str(built.directory), "--like", "level-2", "--set", "worlds=0"]
     with pytest.raises(LevelError, match=r"mine holds a level already; name another directory, or .* \(--replace\)"):
-        levels([*again, "grabs=1"])
+        levels([*again, "upcard_bias=1"])
     assert load_level(str(built.directory)).digest == built.digest
     levels([*again, "--replace"])
     assert f"The level that was there (sha256 {built.digest}) is gone." in capsys.readouterr().out
@@ -184,13 +184,15 @@ def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(
     with pytest.raises(GinError, match="opponent must be a name, not empty"):
         levels(["learned", str(built.directory), "--opponent", "", "--home", str(tmp_path / "out")])
     # Built again it takes the place of the old one where that is asked for, and of nothing else.
-    other = built.settings.model_copy(update={"grabs": 1.0})
+    other = built.settings.model_copy(update={"upcard_bias": 1.0})
     with pytest.raises(LevelError, match="holds a level already"):
-        build_level(built.directory, other, checkpoint, built.answers)
+        build_level(built.directory, other, checkpoint, built.responses)
     assert load_level(str(built.directory)).digest == built.digest
-    replaced = build_level(built.directory, other, checkpoint, built.answers, replace=True)
+    replaced = build_level(built.directory, other, checkpoint, built.responses, replace=True)
     assert replaced.digest != built.digest and replaced.settings == other
-    assert build_level(built.directory, built.settings, checkpoint, built.answers, replace=True).digest == built.digest
+    assert (
+        build_level(built.directory, built.settings, checkpoint, built.responses, replace=True).digest == built.digest
+    )
     for place, words in ((tmp_path / "run", "not an empty directory"), (tmp_path / "new", "is not the directory of a")):
         source = checkpoint if place.exists() else tmp_path / "nowhere"
         with pytest.raises(LevelError, match=words):

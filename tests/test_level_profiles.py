@@ -20,11 +20,11 @@ import pytest
 from agents.arena.series import play_series
 from agents.cli.levels import levels
 from agents.levels import profile as profiles
-from agents.levels.describe import findings, what_did_you_learn
+from agents.levels.describe import describe_learning, findings
 from agents.levels.level import Level, LevelError, load_level
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import Profile, profile_path, read_learned, reset_level
-from agents.levels.responses import ANSWERS, Answers
+from agents.levels.responses import RESPONSES, Responses
 from agents.play.store import Home
 from ginenv.bots.heuristics import StylePlayer, make_formula, make_simple, make_style, style
 from ginenv.errors import GinError, UnknownNameError
@@ -35,8 +35,8 @@ from tests.support.level_scenes import checksum, hands_of
 
 def learned_hands(home: Path, level: Level, opponent: str = "anna") -> int:
     """How many hands of an opponent a level has on record."""
-    (known,) = read_learned(home, level, opponent).values()
-    return int(known.counts["could"][0, 0])
+    (memory,) = read_learned(home, level, opponent).values()
+    return int(memory.counts["could"][0, 0])
 
 
 def play_with_profile(level: Level, home: Path, hands: int, opponent: str = "anna", seed: int = 5) -> np.ndarray:
@@ -47,25 +47,25 @@ def play_with_profile(level: Level, home: Path, hands: int, opponent: str = "ann
 def test_what_was_learned_is_found_again_told_in_words_and_reset(level: Level, tmp_path: Path) -> None:
     before = play_with_profile(level, tmp_path / "a", 25)
     assert learned_hands(tmp_path / "a", level) == 25
-    told = what_did_you_learn(tmp_path / "a", level)
-    assert "anna: " in told and "hands shown" in told and "takes many upcards" in told
-    assert re.search(r"It [^(]* \(certainty \d+ %\)", told)
-    assert "takes the upcard: " in told and "Against it the level now: " in told
+    description = describe_learning(tmp_path / "a", level)
+    assert "anna: " in description and "hands shown" in description and "takes many upcards" in description
+    assert re.search(r"It [^(]* \(certainty \d+ %\)", description)
+    assert "takes the upcard: " in description and "Against it the level now: " in description
     (found,) = findings(tmp_path / "a", level, "anna")
     assert json.loads(json.dumps(found)) == found and 0 < found["hands_shown"] <= 25
     taken = next(habit for habit in found["habits"] if habit["habit"] == "takes the upcard")
     assert 0.8 * taken["could"] < taken["did"] <= taken["could"] and taken["others"] is None
-    assert "ben: no hand shown yet" in what_did_you_learn(tmp_path / "a", level, "ben")
+    assert "ben: no hand shown yet" in describe_learning(tmp_path / "a", level, "ben")
     # Where nothing depends on whom, the words say so.
-    assert level.answers is not None and found["by_whom"] and "plays everybody" not in told
-    alike = np.vstack([level.answers.matrix[:1], np.zeros_like(level.answers.matrix[1:])])
-    same = replace(level, answers=Answers(alike, {}))
-    assert not findings(tmp_path / "a", same, "anna")[0]["by_whom"]
-    assert "It plays everybody alike: " in what_did_you_learn(tmp_path / "a", same)
+    assert level.responses is not None and found["depends_on_opponent"] and "plays everybody" not in description
+    alike = np.vstack([level.responses.matrix[:1], np.zeros_like(level.responses.matrix[1:])])
+    same = replace(level, responses=Responses(alike, {}))
+    assert not findings(tmp_path / "a", same, "anna")[0]["depends_on_opponent"]
+    assert "It plays everybody alike: " in describe_learning(tmp_path / "a", same)
     # Somebody new is played by what holds against anybody, learned from the others' hands.
     assert (
         f"After {found['hands_shown']} hands of everybody it plays 100 % of the change that it was fitted to make against anybody"
-        in told
+        in description
     )
     (ben,) = findings(tmp_path / "a", level, "ben")
     assert (ben["hands_shown"], ben["hands_of_all"]) == (0, found["hands_shown"])
@@ -73,34 +73,34 @@ def test_what_was_learned_is_found_again_told_in_words_and_reset(level: Level, t
         name: play["stranger"] for name, play in found["plays"].items()
     }
     assert any(play["now"] != play["stranger"] for play in found["plays"].values())
-    stranger = LevelPlayer(level, 1, profile=Profile(tmp_path / "a", level, "ben")).leanings(None, 1)
+    stranger = LevelPlayer(level, 1, profile=Profile(tmp_path / "a", level, "ben")).logit_bias(None, 1)
     assert stranger is not None
-    np.testing.assert_allclose(stranger[0], level.answers.matrix[0])
+    np.testing.assert_allclose(stranger[0], level.responses.matrix[0])
     sentence = reset_level(tmp_path / "a", level)
     assert level.digest in sentence and load_level(str(level.directory)).digest == level.digest
-    assert "nothing yet" in what_did_you_learn(tmp_path / "a", level)
+    assert "nothing yet" in describe_learning(tmp_path / "a", level)
     assert (play_with_profile(level, tmp_path / "a", 25) == before).all()
     assert "nothing" in reset_level(tmp_path / "b", level)
 
 
 def test_hands_of_all_opponents_count_once_each_for_what_holds_against_anybody(level: Level, tmp_path: Path) -> None:
-    paced = level.with_settings(pace=45.0)
+    paced = level.with_settings(half_life_hands=45.0)
     sessions = {}
     for name, hands in (("anna", 25), ("ben", 12), ("cy", 6)):
         play_with_profile(paced, tmp_path, hands, name)
-    shown = {name: int(known.known["hands"][0]) for name, known in read_learned(tmp_path, paced).items()}
+    shown = {name: int(memory.records["hands"][0]) for name, memory in read_learned(tmp_path, paced).items()}
     assert list(shown) == ["anna", "ben", "cy"] and len({*shown.values()}) == 3
     for name in (*shown, "somebody new"):
         player = sessions[name] = LevelPlayer(paced, 1, profile=Profile(tmp_path, paced, name))
         own, general = player.hands_shown(None, 1)
         assert (own.tolist(), general.tolist()) == ([shown.get(name, 0)], [sum(shown.values())])
-    leanings = sessions["somebody new"].leanings(None, 1)
-    assert level.answers is not None and leanings is not None
-    np.testing.assert_allclose(leanings[0], level.answers.matrix[0] * general[0] / (general[0] + 45))
+    logit_bias = sessions["somebody new"].logit_bias(None, 1)
+    assert level.responses is not None and logit_bias is not None
+    np.testing.assert_allclose(logit_bias[0], level.responses.matrix[0] * general[0] / (general[0] + 45))
     # What others teach the level meanwhile is seen with the next hand of one's own.
     play_series(sessions["ben"], make_simple(2), series=1, hands=8, seed=7)
     play_series(sessions["anna"], make_simple(2), series=1, hands=8, seed=7)
-    now = {name: int(known.known["hands"][0]) for name, known in read_learned(tmp_path, paced).items()}
+    now = {name: int(memory.records["hands"][0]) for name, memory in read_learned(tmp_path, paced).items()}
     assert now["anna"] > shown["anna"] and now["ben"] > shown["ben"]
     assert [int(part[0]) for part in sessions["anna"].hands_shown(None, 1)] == [now["anna"], sum(now.values())]
 
@@ -134,7 +134,7 @@ def test_the_case_of_letters_tells_nobody_apart(
     play_with_profile(level, tmp_path, 3, "Anna")
     play_with_profile(level, tmp_path, 2, "anna", seed=6)
     assert list(read_learned(tmp_path, level)) == ["Anna"] and learned_hands(tmp_path, level, "ANNA") == 5
-    shown = int(read_learned(tmp_path, level, "Anna")["Anna"].known["hands"][0])
+    shown = int(read_learned(tmp_path, level, "Anna")["Anna"].records["hands"][0])
     player: Any = make_player(f"{level.directory}:profile={tmp_path},opponent=aNNA")
     assert player.hands_shown(None, 1)[0][0] == shown
     levels(["learned", str(level.directory), "--home", str(tmp_path), "--opponent", "anna"])
@@ -162,24 +162,24 @@ def test_an_opponents_name_is_one_that_the_tables_take(name: str, level: Level, 
 def test_a_file_in_the_place_of_a_directory_is_said_alike_everywhere(level: Level, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
-    said = f"{file} is a file; it must be a directory, which may be a new one$"
-    with pytest.raises(GinError, match=f"^profile {said}"):
+    message = f"{file} is a file; it must be a directory, which may be a new one$"
+    with pytest.raises(GinError, match=f"^profile {message}"):
         make_player(f"{level.directory}:profile={file}")
     for command in ("learned", "reset"):
-        with pytest.raises(GinError, match=f"^home {said}"):
+        with pytest.raises(GinError, match=f"^home {message}"):
             levels([command, str(level.directory), "--home", str(file)])
-    with pytest.raises(GinError, match=f"^home {said}"):
+    with pytest.raises(GinError, match=f"^home {message}"):
         Home(file)
 
 
 def test_a_profile_and_a_slot_learn_the_same(level: Level, tmp_path: Path) -> None:
     views = np.array(hands_of(make_simple(1), make_formula(2), 6), VIEW)
-    kept, slot = LevelPlayer(level, 1, profile=Profile(tmp_path, level, "anna")), LevelPlayer(level, 1)
+    stored, slot = LevelPlayer(level, 1, profile=Profile(tmp_path, level, "anna")), LevelPlayer(level, 1)
     for k in range(len(views)):
-        for player in (kept, slot):
+        for player in (stored, slot):
             player.observe_hands(views[k : k + 1], np.zeros(1, np.int64))
     again = LevelPlayer(level, 1, profile=Profile(tmp_path, level, "anna"))
-    contexts = [player.contexts(np.zeros(1, np.int64), 1)[0] for player in (kept, slot, again)]
+    contexts = [player.contexts(np.zeros(1, np.int64), 1)[0] for player in (stored, slot, again)]
     assert contexts[0].any()
     np.testing.assert_allclose(contexts[0], contexts[1], rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(contexts[0], contexts[2])
@@ -219,8 +219,8 @@ def test_levels_of_one_name_keep_what_they_learn_apart(level: Level, tmp_path: P
     same = tmp_path / "elsewhere" / level.directory.name
     shutil.copytree(level.directory, same)
     assert learned_hands(tmp_path / "home", load_level(str(same))) == 5
-    answers = json.loads((same / ANSWERS).read_text())
-    (same / ANSWERS).write_text(json.dumps(answers, indent=3))
+    answers = json.loads((same / RESPONSES).read_text())
+    (same / RESPONSES).write_text(json.dumps(answers, indent=3))
     other = load_level(str(same))
     assert other.name == level.name and learned_hands(tmp_path / "home", other) == 0
     reset_level(tmp_path / "home", other)
@@ -275,10 +275,10 @@ def test_a_full_disk_is_one_sentence_and_the_game_goes_on(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(profiles, "write_json", full)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as description:
         warnings.simplefilter("always")
         play_with_profile(level, tmp_path, 2, seed=6)
-    assert any("No space left on device" in str(warning.message) for warning in told)
+    assert any("No space left on device" in str(warning.message) for warning in description)
     assert profile_path(tmp_path, level).read_bytes() == before
 
 

@@ -122,9 +122,9 @@ def test_what_is_no_result_or_no_rating_is_named(installed: Path, tmp_path: Path
         with pytest.raises(GinError, match=r"b is 'level-1.*rated as installed, level-1:learn=false"):
             rate_levels(played(tmp_path, {"a": "simple", "b": other}))
     shutil.rmtree(tmp_path / "tournament")
-    whole = json.loads(played(tmp_path, PLAYERS).read_text())
-    for change in ({"blocks_missing": 1}, {"config": whole["config"] | {"unit": "hands"}}):
-        bad.write_text(json.dumps(whole | change))
+    complete = json.loads(played(tmp_path, PLAYERS).read_text())
+    for change in ({"blocks_missing": 1}, {"config": complete["config"] | {"unit": "hands"}}):
+        bad.write_text(json.dumps(complete | change))
         with pytest.raises(GinError, match="a whole tournament of games"):
             rate_levels(bad)
     assert not (installed / RATING).exists()

@@ -10,7 +10,7 @@ from test_search import JUDGED, mid_hand
 
 from agents.arena.series import play_series
 from agents.config import parse_config
-from agents.levels.bench.variety import Settled, measure_variety, without_variety
+from agents.levels.bench.variety import FixedLuckPlayer, measure_variety, without_variety
 from agents.levels.level import Level
 from agents.levels.player import LevelPlayer
 from agents.search import make_search
@@ -118,8 +118,8 @@ def test_a_search_that_varies_chooses_otherwise_with_other_luck_alone() -> None:
 
 def settled(level: Level) -> Player:
     """A level whose errors come again where it sees the same."""
-    calm = level.with_settings(leaning=0.0)
-    return Settled(LevelPlayer(calm, 1, learn=False))
+    calm = level.with_settings(hand_taste=0.0)
+    return FixedLuckPlayer(LevelPlayer(calm, 1, learn=False))
 
 
 def test_a_settled_level_plays_a_deal_the_same_way_every_time(level: Level) -> None:
@@ -190,7 +190,7 @@ def test_without_variety_a_search_takes_the_best_of_the_same_worlds(level: Level
     slots = np.arange(len(views))
     free, calm = (without_variety(searching(level, slack=slack), 3) for slack in (2.0, 0.0))
     assert (free.act(views, slots) == calm.act(views, slots)).all()
-    settled_but_free = Settled(LevelPlayer(searching(level, slack=2.0), 3, learn=False))
+    settled_but_free = FixedLuckPlayer(LevelPlayer(searching(level, slack=2.0), 3, learn=False))
     assert (settled_but_free.act(views, slots) != calm.act(views, slots)).any()
 
 
@@ -199,7 +199,7 @@ def test_variety_is_counted_by_deal_and_costs_what_errors_cost(level: Level) -> 
     assert len(found.different) == len(found.commonest) == 3
     assert (found.different > 5).all() and (found.commonest >= 1 / found.different).all()
     # Without errors it is the same player, hand for hand.
-    calm = level.with_settings(temperature=0.0, draw_temperature=0.0, leaning=0.0)
+    calm = level.with_settings(temperature=0.0, draw_temperature=0.0, hand_taste=0.0)
     same = measure_variety(calm, make_simple(3), deals=2, plays=20, cost_hands=4000, seed=2)
     assert (same.different == 1).all() and (same.commonest == 1).all()
     assert same.cost.mean == 0 != found.cost.mean
@@ -215,7 +215,13 @@ def scene(count: int = 60) -> np.ndarray:
 
 def chosen(level: Level, views: np.ndarray, tries: int = 40, /, **settings: float) -> np.ndarray:
     """What it chooses with other luck: ``[tries, n]``."""
-    calm = {"temperature": 0.0, "draw_temperature": 0.0, "leaning": 0.0, "reach": 60.0, "most_points": 99.0}
+    calm = {
+        "temperature": 0.0,
+        "draw_temperature": 0.0,
+        "hand_taste": 0.0,
+        "max_logit_gap": 60.0,
+        "max_extra_deadwood": 99.0,
+    }
     player = LevelPlayer(level.with_settings(**(calm | settings)), 3, learn=False)
     rows = []
     for word in range(tries):
@@ -236,10 +242,12 @@ def test_draws_and_discards_err_apart(level: Level) -> None:
 def test_leanings_to_keep_high_cards_and_to_take_upcards(level: Level) -> None:
     views = scene(200)
     discards = views["phase"] == PHASE_DISCARD
-    free, hoards, grabs = (chosen(level, views, 1, **{name: 4.0})[0] for name in ("temperature", "hoards", "grabs"))
+    free, high_card_bias, upcard_bias = (
+        chosen(level, views, 1, **{name: 4.0})[0] for name in ("temperature", "high_card_bias", "upcard_bias")
+    )
     calm = chosen(level, views, 1)[0]
-    points = [np.mean([card_points(int(a) % KNOCK) for a in actions[discards]]) for actions in (calm, hoards)]
-    assert points[1] < points[0] - 0.5 and (hoards[~discards] == calm[~discards]).all()
-    taken = [(actions[~discards] == UPCARD).mean() for actions in (calm, grabs)]
-    assert taken[1] > taken[0] + 0.1 and (grabs[discards] == calm[discards]).all()
+    points = [np.mean([card_points(int(a) % KNOCK) for a in actions[discards]]) for actions in (calm, high_card_bias)]
+    assert points[1] < points[0] - 0.5 and (high_card_bias[~discards] == calm[~discards]).all()
+    taken = [(actions[~discards] == UPCARD).mean() for actions in (calm, upcard_bias)]
+    assert taken[1] > taken[0] + 0.1 and (upcard_bias[discards] == calm[discards]).all()
     assert (free[discards] != calm[discards]).any()

@@ -17,7 +17,7 @@ from agents.arena.series import play_series
 from agents.config import parse_config
 from agents.levels.action_choice import TASTE, choose
 from agents.levels.level import NAMES, Level, LevelSettings, load_level
-from agents.levels.opponent_memory import Acquaintances
+from agents.levels.opponent_memory import OpponentMemory
 from agents.levels.package import check_plays
 from agents.levels.player import LevelPlayer
 from agents.network.bounds import EVERYTHING, NOTHING, blank
@@ -89,7 +89,7 @@ def chosen(views: np.ndarray, logits: np.ndarray, tries: int = 60, **changes: fl
 def test_errors_are_bounded_in_points_and_grow_as_choices_are_close() -> None:
     views = positions()
     logits = np.random.default_rng(2).normal(0, 0.3, (len(views), 107)).astype(np.float32)
-    actions = chosen(views, logits, temperature=3.0, reach=60, most_points=4)
+    actions = chosen(views, logits, temperature=3.0, max_logit_gap=60, max_extra_deadwood=4)
     for i, view in enumerate(views):
         allowed = [card for card in range(52) if int(view["legal"][0]) >> card & 1]
         left = {card: int(deadwood(int(view["hand"]) & ~(1 << card))) for card in allowed}
@@ -104,7 +104,9 @@ def test_errors_are_bounded_in_points_and_grow_as_choices_are_close() -> None:
         first = [min(c for c in range(52) if int(v["legal"][0]) >> c & 1) for v in views]
         second = [max(c for c in range(52) if int(v["legal"][0]) >> c & 1) for v in views]
         row[np.arange(len(views)), first], row[np.arange(len(views)), second] = 0, -gap
-        shares.append((chosen(views, row, temperature=1.0, reach=6, most_points=99) == np.array(second)).mean())
+        shares.append(
+            (chosen(views, row, temperature=1.0, max_logit_gap=6, max_extra_deadwood=99) == np.array(second)).mean()
+        )
     assert 0.45 > shares[0] > 0.3 > shares[1] > 0.05
 
 
@@ -124,23 +126,23 @@ def test_what_is_known_moves_a_level_and_strangers_meet_its_network_alone(level:
     assert (points[0] != points[1]).any()
     # The first hand is that of strangers.
     assert (points[0][:, 0] == points[1][:, 0]).all()
-    assert learns.known.known["hands"].max() > 0 and not frozen.known.known["hands"].any()
-    assert not frozen.known.contexts.any()
+    assert learns.opponents.records["hands"].max() > 0 and not frozen.opponents.records["hands"].any()
+    assert not frozen.opponents.contexts.any()
     views = positions()
     learns.forget(np.arange(6))
     np.testing.assert_array_equal(learns.act(views, np.arange(len(views))), frozen.act(views, np.arange(len(views))))
 
 
 def test_a_level_without_answers_learns_nothing(level: Level) -> None:
-    plain = replace(level, answers=None)
+    plain = replace(level, responses=None)
     assert not plain.learns
     player = LevelPlayer(plain, 1)
     play_series(player, make_simple(2), series=2, hands=4, seed=5)
-    assert not player.known.known["hands"].any()
+    assert not player.opponents.records["hands"].any()
 
 
 def test_a_level_with_a_pace_makes_more_of_what_it_knows_with_every_hand(level: Level) -> None:
-    slow = LevelPlayer(level.with_settings(pace=30.0), 1)
+    slow = LevelPlayer(level.with_settings(half_life_hands=30.0), 1)
     fast = LevelPlayer(level, 1)
     views = np.array(hands_of(make_formula(1), StylePlayer(style("takes-all", pairs=6.0)), 60), VIEW)
     slots = np.zeros(1, np.int64)
@@ -148,30 +150,30 @@ def test_a_level_with_a_pace_makes_more_of_what_it_knows_with_every_hand(level: 
         for player in (slow, fast):
             player.observe_hands(views[k : k + 1], slots)
         shown = int(fast.hands_shown(slots, 1)[0][0])
-        leanings = [player.leanings(slots, 1) for player in (slow, fast)]
-        assert leanings[0] is not None and leanings[1] is not None
-        np.testing.assert_allclose(leanings[0], leanings[1] * shown / (shown + 30))
-    assert shown > 30 and leanings[1].any()
+        logit_bias = [player.logit_bias(slots, 1) for player in (slow, fast)]
+        assert logit_bias[0] is not None and logit_bias[1] is not None
+        np.testing.assert_allclose(logit_bias[0], logit_bias[1] * shown / (shown + 30))
+    assert shown > 30 and logit_bias[1].any()
 
 
 # --- everybody -----------------------------------------------------------------------------------------------------------------
 
 
 def test_what_holds_against_anybody_is_learned_from_everybody(level: Level) -> None:
-    known = Acquaintances(on_record=True)
-    known.widen(3)
-    known.known["hands"] = [0, 30, 10]
-    known.hands_elsewhere = 5
+    memory = OpponentMemory(pools_hands=True)
+    memory.widen(3)
+    memory.records["hands"] = [0, 30, 10]
+    memory.other_hands = 5
     rows = np.array([0, 2])
-    assert known.general_hands(rows).tolist() == [45, 45]
-    leanings = level.with_settings(pace=45.0).leanings(
-        known.contexts[:1], known.known["hands"][:1], known.general_hands(rows[:1])
+    assert memory.general_hands(rows).tolist() == [45, 45]
+    logit_bias = level.with_settings(half_life_hands=45.0).logit_bias(
+        memory.contexts[:1], memory.records["hands"][:1], memory.general_hands(rows[:1])
     )
-    assert level.answers is not None and leanings is not None
-    np.testing.assert_allclose(leanings[0], level.answers.matrix[0] / 2)
+    assert level.responses is not None and logit_bias is not None
+    np.testing.assert_allclose(logit_bias[0], level.responses.matrix[0] / 2)
     # Opponents in an environment or a match say nothing of each other.
-    known.on_record = False
-    assert known.general_hands(rows).tolist() == [0, 10]
+    memory.pools_hands = False
+    assert memory.general_hands(rows).tolist() == [0, 10]
 
 
 # --- in play --------------------------------------------------------------------------------------------------------------------
@@ -180,7 +182,7 @@ def test_what_holds_against_anybody_is_learned_from_everybody(level: Level) -> N
 def test_what_is_forgotten_is_as_installed_bit_for_bit(level: Level) -> None:
     player = LevelPlayer(level, 1)
     first = play_series(player, make_simple(2), series=4, hands=12, seed=5)
-    assert player.known.known["hands"].max() > 0
+    assert player.opponents.records["hands"].max() > 0
     player.forget(np.arange(4))
     assert (play_series(player, make_simple(2), series=4, hands=12, seed=5) == first).all()
     player.reset(1)
@@ -211,10 +213,10 @@ def test_an_environment_remembers_until_it_is_seeded(directory: Path, tmp_path: 
                 action = int(np.flatnonzero(info["action_mask"])[0])
                 _, _, ended, _, info = env.step(action)
             _, info = env.reset()
-        assert int(player.known.counts["could"][:, 0].max()) >= 4
+        assert int(player.opponents.counts["could"][:, 0].max()) >= 4
         env.reset(seed=3)
-        assert int(player.known.counts["could"][:, 0].max()) >= expected
-        assert expected or int(player.known.counts["could"][:, 0].max()) <= 1
+        assert int(player.opponents.counts["could"][:, 0].max()) >= expected
+        assert expected or int(player.opponents.counts["could"][:, 0].max()) <= 1
 
 
 def test_a_level_learns_in_a_match_only_where_asked(directory: Path) -> None:

@@ -23,19 +23,19 @@ from ginenv.engine.jit import kernel
 from ginenv.engine.rules import PRESETS, get_rules
 from ginenv.errors import GinError, IllegalActionError
 from ginenv.tables.players import FORFEIT, make_player, player_names
-from tests.support.players import Asked
+from tests.support.players import CountingPlayer
 from tests.support.refusals import refuses
 
 
 def test_the_same_seed_gives_the_same_result_at_any_batch_size_and_number_of_processes():
-    whole = play_match("simple", "random", pairs=60, seed=3)
+    complete = play_match("simple", "random", pairs=60, seed=3)
     small = play_match("simple", "random", pairs=60, seed=3, settings=MatchSettings(batch=7))
     spread = play_match("simple", "random", pairs=60, seed=3, workers=2)
     other = play_match("simple", "random", pairs=60, seed=4)
     for result in (small, spread):
-        assert (result.games == whole.games).all()
-        assert (result.stats == whole.stats).all()
-    assert not (other.games == whole.games).all()
+        assert (result.games == complete.games).all()
+        assert (result.stats == complete.stats).all()
+    assert not (other.games == complete.games).all()
 
 
 def test_exchanging_the_players_mirrors_the_result():
@@ -76,7 +76,7 @@ def test_every_preset_can_be_played_by_games_and_by_hands(rules):
 
 
 def test_players_are_told_of_every_finished_hand_of_their_own_seat():
-    player = Asked("simple")
+    player = CountingPlayer("simple")
     result = play_match(player, "random", pairs=5)
     views = np.concatenate(player.ended)
     assert len(views) == result.games["hands"].sum()
@@ -92,14 +92,14 @@ def test_a_directory_may_be_a_path(tmp_path):
 
 
 def test_one_object_may_play_both_sides():
-    player = Asked("simple")
+    player = CountingPlayer("simple")
     play_match(player, player, pairs=5)
     assert len(player.slots) == 20
 
 
 def constant(answer, **attributes):
     """A player that answers every question alike."""
-    return Asked(lambda views, slots: np.full(len(views), answer), "stubborn", **attributes)
+    return CountingPlayer(lambda views, slots: np.full(len(views), answer), "stubborn", **attributes)
 
 
 @pytest.mark.parametrize("forfeit", ["game", "hand"])
@@ -234,8 +234,8 @@ def test_bad_arguments_end_the_program_before_anything_is_written(changes, facts
     options = {"players": ("simple", "random"), "--out": tmp_path / "x.json"} | changes
     with pytest.raises(SystemExit) as ended:
         run(monkeypatch, *options.pop("players"), *(word for option in options.items() for word in option))
-    said = " ".join((str(ended.value.code) + capsys.readouterr().err).replace("│", " ").split())
-    assert ended.value.code and all(str(fact) in said for fact in facts) and "pydantic" not in said
+    message = " ".join((str(ended.value.code) + capsys.readouterr().err).replace("│", " ").split())
+    assert ended.value.code and all(str(fact) in message for fact in facts) and "pydantic" not in message
     assert not list(tmp_path.iterdir())
 
 
@@ -247,7 +247,7 @@ def interrupting(batches=10**9, decisions=10**12):
             raise KeyboardInterrupt
         return simple.act(views, slots)
 
-    simple, player = make_player("simple"), Asked(act, "interrupting")
+    simple, player = make_player("simple"), CountingPlayer(act, "interrupting")
     return player
 
 
@@ -282,10 +282,10 @@ def test_an_interrupt_keeps_what_was_played_against_the_panel_and_stops(
     assert all(match["pairs"] for match in matches)
 
 
-@pytest.mark.parametrize(("unit", "asked", "played"), [("hands", 3, 4), ("games", 1, 2)])
-def test_an_odd_number_is_rounded_up_to_pairs_and_said(unit, asked, played, monkeypatch, tmp_path, capsys):
-    run(monkeypatch, "simple", "random", f"--{unit}", asked, "--out", tmp_path / "x.json")
-    assert f"{unit} are played in pairs, each deal from both seats: {played}, not {asked}" in capsys.readouterr().out
+@pytest.mark.parametrize(("unit", "wanted", "played"), [("hands", 3, 4), ("games", 1, 2)])
+def test_an_odd_number_is_rounded_up_to_pairs_and_said(unit, wanted, played, monkeypatch, tmp_path, capsys):
+    run(monkeypatch, "simple", "random", f"--{unit}", wanted, "--out", tmp_path / "x.json")
+    assert f"{unit} are played in pairs, each deal from both seats: {played}, not {wanted}" in capsys.readouterr().out
     run(monkeypatch, "simple", "random", f"--{unit}", played, "--out", tmp_path / "x.json")
     assert "in pairs" not in capsys.readouterr().out
 
@@ -315,8 +315,8 @@ def test_a_slow_match_finishes_some_games_first(monkeypatch):
     stopped = play_match(interrupting(decisions=20_000), "simple", pairs=1000, seed=3)
     assert stopped.interrupted and 5 < stopped.pairs < 200
     monkeypatch.undo()
-    whole = play_match(interrupting(), "simple", pairs=stopped.pairs, seed=3)
-    assert (whole.games == stopped.games).all()
+    complete = play_match(interrupting(), "simple", pairs=stopped.pairs, seed=3)
+    assert (complete.games == stopped.games).all()
 
 
 def test_points_are_told_by_the_kind_of_ending_and_by_turn_and_deadwood():
@@ -339,7 +339,7 @@ def test_points_are_told_by_the_kind_of_ending_and_by_turn_and_deadwood():
         assert earned == pytest.approx(stats["net_points"][side, :12, 1:].sum())
 
 
-class Pupil(Asked):
+class Pupil(CountingPlayer):
     """Plays ``simple`` until it has met an opponent in 20 hands, then like a gin hunter."""
 
     learns = True
@@ -358,7 +358,7 @@ class Pupil(Asked):
 
 
 def test_a_player_that_learns_remembers_through_a_series_and_no_further():
-    pupil, other = Pupil(), Asked("simple")
+    pupil, other = Pupil(), CountingPlayer("simple")
     result = play_match(pupil, other, unit="hands", pairs=1000, seed=2)
     # Twenty series of fifty pairs; its opponent learns nothing, and every game is another one to it.
     assert list(pupil.met.values()) == [100] * 20 and len(other.slots) == 2000

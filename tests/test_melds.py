@@ -23,8 +23,8 @@ def mask(text: str) -> int:
     return mask_of(parse_cards(text))
 
 
-def spread_of(text: str, unseen: int = 0, known: int = 0, hidden: int = 10) -> list[str]:
-    melds = best_spread(mask(text), unseen, known, hidden)
+def spread_of(text: str, unseen: int = 0, known_cards: int = 0, hidden: int = 10) -> list[str]:
+    melds = best_spread(mask(text), unseen, known_cards, hidden)
     return sorted(format_cards(int(meld)) for meld in melds if meld)
 
 
@@ -73,8 +73,8 @@ def test_of_equal_spreads_the_one_that_gives_least_is_taken():
     cards = "7S 8S 9S 7C 8C 9C 7D 8D 9D AH"
     sets, runs = ["7S 7C 7D", "8S 8C 8D", "9S 9C 9D"], ["7S 8S 9S", "7C 8C 9C", "7D 8D 9D"]
     runs.sort()
-    assert spread_of(cards, known=mask("6S TC")) == sets
-    assert spread_of(cards, known=mask("7H 8H")) == runs
+    assert spread_of(cards, known_cards=mask("6S TC")) == sets
+    assert spread_of(cards, known_cards=mask("7H 8H")) == runs
     # What is seen to be gone cannot be laid off.
     assert spread_of(cards, unseen=mask("6S TC 6D 7H")) == sets
     assert spread_of(cards, unseen=mask("7H 8H 9H 6S")) == runs

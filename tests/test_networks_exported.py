@@ -150,8 +150,14 @@ def test_a_copy_of_a_checkpoint_has_a_card(checkpoint: Path, tmp_path: Path) -> 
     export(str(checkpoint), tmp_path / "copy")
     text = (tmp_path / "copy" / CARD).read_text()
     assert text == model_card(tmp_path / "copy")
-    for said in ("1,234,567", "`python train.py`", "simple 62.5 ± 4.0 %", f"context of {CONTEXT} numbers", "## Limits"):
-        assert said in text
+    for message in (
+        "1,234,567",
+        "`python train.py`",
+        "simple 62.5 ± 4.0 %",
+        f"context of {CONTEXT} numbers",
+        "## Limits",
+    ):
+        assert message in text
     assert make_player(str(tmp_path / "copy")).name == str(tmp_path / "copy")
 
 

@@ -9,10 +9,10 @@ from ginenv.engine.cards import format_cards, mask_of, parse_cards
 from ginenv.engine.engine import End
 from ginenv.hands.hand import Hand
 from ginenv.hands.text import push_text
-from tests.support.openspiel_twin import PHASE_LETTERS, SAMPLE, Recorded, meld_ids
+from tests.support.openspiel_twin import PHASE_LETTERS, SAMPLE, RecordedHand, meld_ids
 from tests.support.scale import SCALE
 
-RECORDED = [Recorded.from_line(line) for line in SAMPLE.read_text(encoding="utf-8").splitlines()]
+RECORDED = [RecordedHand.from_line(line) for line in SAMPLE.read_text(encoding="utf-8").splitlines()]
 
 
 def legal_as_openspiel(hand: Hand, letter: str, knocks: set[int]) -> list[int]:
@@ -23,8 +23,8 @@ def legal_as_openspiel(hand: Hand, letter: str, knocks: set[int]) -> list[int]:
         return [STOCK, UPCARD]
     if letter == "W":
         return [UPCARD, PASS] if knocks else [PASS]
-    held = int(hand.state["hands"][0, hand.turn])
-    return [card for card in range(52) if held >> card & 1] + [KNOCK + card for card in sorted(knocks)]
+    hand_cards = int(hand.state["hands"][0, hand.turn])
+    return [card for card in range(52) if hand_cards >> card & 1] + [KNOCK + card for card in sorted(knocks)]
 
 
 @pytest.mark.parametrize("number", range(len(RECORDED)))
@@ -35,9 +35,9 @@ def test_recorded_hands_have_the_same_legal_actions_hands_and_returns(number):
     hand = Hand.deal("openspiel", deck=recorded.deck)
     knocks = iter(recorded.knocks)
     letters = iter(recorded.phases)
-    held = hand.state["hands"][0].copy()
+    hand_cards = hand.state["hands"][0].copy()
     for action in played.history:
-        held = hand.state["hands"][0].copy()
+        hand_cards = hand.state["hands"][0].copy()
         took_at_wall = hand.phase == "discard" and all(KNOCK <= a < STOCK for a in hand.legal_actions())
         if not took_at_wall:
             letter = next(letters)
@@ -47,8 +47,8 @@ def test_recorded_hands_have_the_same_legal_actions_hands_and_returns(number):
         hand.push(action)
     assert hand.is_over and next(letters, None) is None
     if hand.state["knocker"][0] == 2:
-        held = hand.state["hands"][0]
-    assert [format_cards(int(cards), separator="") for cards in held] == list(recorded.hands)
+        hand_cards = hand.state["hands"][0]
+    assert [format_cards(int(cards), separator="") for cards in hand_cards] == list(recorded.hands)
     points = int(hand.state["points"][0])
     winner = hand.state["winner"][0]
     assert recorded.returns == ((0, 0) if winner == 2 else (points, -points) if winner == 0 else (-points, points))
@@ -76,7 +76,7 @@ def test_hands_played_in_both():
     from tests.support.openspiel_twin import play_hands
 
     ends = 0
-    for twin, difference, whole in play_hands(18 * SCALE, seed=77):
+    for twin, difference, complete in play_hands(18 * SCALE, seed=77):
         assert difference is None, (str(difference), twin.record.deck)
-        ends += whole
+        ends += complete
     assert ends >= 15 * SCALE

@@ -13,7 +13,7 @@ from agents.network.checkpoint import CheckpointError, save_checkpoint
 from agents.training.learner import Learner
 from agents.training.opponents import style_contexts
 from agents.training.run import begin
-from ginenv.bots.population import TOLD_WIDTH, PopulationPlayer, draw_styles, style_vectors
+from ginenv.bots.population import OPPONENT_CONTEXT_WIDTH, PopulationPlayer, draw_styles, style_vectors
 from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.errors import GinError
 from tests.support.training_scenes import TINY
@@ -42,12 +42,14 @@ def test_a_run_that_is_told_begins_from_a_network_that_is_told_too(tmp_path: Pat
             value.add_(0.125)
     save_checkpoint(tmp_path, run.actor, run.config.network.actor, {"command": "a test"})
     begun = begin(run.config, None, str(tmp_path))
-    assert begun.actor.context == TOLD_WIDTH
+    assert begun.actor.context == OPPONENT_CONTEXT_WIDTH
     for one, other in zip(run.actor.parameters(), begun.actor.parameters(), strict=True):
         assert torch.allclose(one, other, rtol=0.01)
-    untold = run.config.model_copy(update={"opponent_context": "none"})
-    with pytest.raises(CheckpointError, match=f"context is {TOLD_WIDTH}; this configuration begins from 0$"):
-        begin(untold, None, str(tmp_path))
+    without_context = run.config.model_copy(update={"opponent_context": "none"})
+    with pytest.raises(
+        CheckpointError, match=f"context is {OPPONENT_CONTEXT_WIDTH}; this configuration begins from 0$"
+    ):
+        begin(without_context, None, str(tmp_path))
 
 
 class Noted(PopulationPlayer):
@@ -67,14 +69,14 @@ def test_every_game_meets_another_style_which_is_told_or_nothing() -> None:
     for rollout in run.rollouts:
         noted = Noted(count=STYLES, draw=1)
         rollout.players[0] = noted
-        told_as: dict[tuple[int, int], int] = {}
+        context_as: dict[tuple[int, int], int] = {}
         moved_as: dict[tuple[int, int], int] = {}
         for tick in range(TICKS):
             rollout.observe(tick)
             games, contexts = rollout.games["count"].tolist(), rollout.batch.context[tick]
             for place in np.flatnonzero(contexts.any(1)).tolist():
                 style = int(np.flatnonzero((truths == contexts[place]).all(1))[0])
-                assert told_as.setdefault((place, games[place]), style) == style
+                assert context_as.setdefault((place, games[place]), style) == style
             rows = rollout.choosing(tick)
             rollout.sample(tick, rows, np.zeros((len(rows), NUM_ACTIONS), np.float32))
             noted.moved = np.empty((0, 2), np.int64)
@@ -83,9 +85,9 @@ def test_every_game_meets_another_style_which_is_told_or_nothing() -> None:
                 assert not contexts[place].any(), "it is the style's own turn"
                 assert moved_as.setdefault((place, games[place]), style) == style
             rollout.advance(tick)
-        assert moved_as.items() >= told_as.items() and len(set(moved_as.values())) == STYLES > PLACES
+        assert moved_as.items() >= context_as.items() and len(set(moved_as.values())) == STYLES > PLACES
         # One game in four is silent.
-        assert 0.55 < len(told_as) / len(moved_as) < 0.95
+        assert 0.55 < len(context_as) / len(moved_as) < 0.95
         assert len(moved_as) > 2 * PLACES
 
 

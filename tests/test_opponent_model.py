@@ -12,7 +12,7 @@ from agents.arena.series import play_series
 from agents.opponent_model.features import FEATURES, NUM_WEIGHTS
 from agents.opponent_model.fit import drawn_cards
 from agents.opponent_model.learning import before_turn, shown_hand
-from agents.opponent_model.posterior import CONTEXT_WIDTH, Knowledge, ModelPrior, shipped_prior
+from agents.opponent_model.posterior import CONTEXT_WIDTH, ModelPrior, Posteriors, shipped_prior
 from agents.opponent_model.turns import MAX_TURNS, TURN, read_turns
 from ginenv.bots.heuristics import StylePlayer, make_simple, style
 from ginenv.engine.actions import KNOCK, PASS, STOCK, UPCARD
@@ -50,7 +50,11 @@ def test_the_true_cards_lead_back_through_every_choice_as_it_was_made(rules):
         count = read_turns(view, turns)
         drawn_cards(view, hand.state["deck"][0], int(hand.state["position"][0]), drawn)
         # Lay-offs and the choice of a spread come after the turns.
-        discards = [(held, action % KNOCK, action >= KNOCK) for held, _, _, action in seen if held.bit_count() == 11]
+        discards = [
+            (hand_cards, action % KNOCK, action >= KNOCK)
+            for hand_cards, _, _, action in seen
+            if hand_cards.bit_count() == 11
+        ]
         drawing = [one for one in seen if one[3] in (STOCK, UPCARD, PASS) and one[0].bit_count() == 10]
         offers = [(upcard, action == UPCARD) for _, upcard, _, action in drawing]
         read_discards, read_offers = [], []
@@ -85,15 +89,15 @@ def met(base: str) -> tuple[np.ndarray, ...]:
     return tuple(views[key] for key in sorted(views))
 
 
-def known_of(base: str) -> Knowledge:
+def known_of(base: str) -> Posteriors:
     views = np.array(met(base))
-    knowledge = Knowledge(1)
-    knowledge.learn(views, np.zeros(len(views), np.int64))
-    return knowledge
+    posteriors = Posteriors(1)
+    posteriors.learn(views, np.zeros(len(views), np.int64))
+    return posteriors
 
 
-def weight(knowledge: Knowledge, feature: str, row: int = 0) -> float:
-    return float(knowledge.known["mean"][row, FEATURES.index(feature)])
+def weight(posteriors: Posteriors, feature: str, row: int = 0) -> float:
+    return float(posteriors.records["mean"][row, FEATURES.index(feature)])
 
 
 def test_what_people_do_is_told_apart():
@@ -107,42 +111,42 @@ def test_what_people_do_is_told_apart():
 
 
 def test_a_stranger_is_all_zeros_and_certainty_grows():
-    knowledge, views = Knowledge(3), np.array(met("hoards-pairs"))
-    assert knowledge.context(np.arange(3)).shape == (3, CONTEXT_WIDTH) and not knowledge.context(np.arange(3)).any()
-    knowledge.learn(views[:5], np.ones(5, np.int64))
-    early = knowledge.context(np.array([0, 1]))
+    posteriors, views = Posteriors(3), np.array(met("hoards-pairs"))
+    assert posteriors.context(np.arange(3)).shape == (3, CONTEXT_WIDTH) and not posteriors.context(np.arange(3)).any()
+    posteriors.learn(views[:5], np.ones(5, np.int64))
+    early = posteriors.context(np.array([0, 1]))
     assert early.dtype == np.float32 and not early[0].any() and early[1].any()
-    knowledge.learn(views[5:], np.ones(len(views) - 5, np.int64))
-    late = knowledge.context(np.array([1]))[0]
+    posteriors.learn(views[5:], np.ones(len(views) - 5, np.int64))
+    late = posteriors.context(np.array([1]))[0]
     certain = slice(1 + NUM_WEIGHTS, None)
     assert (late[certain] >= early[1][certain] - 1e-6).all() and 0 < late[certain].mean() <= 1
-    knowledge.known[1] = knowledge.prior.stranger[0]
-    assert not knowledge.context(np.arange(3)).any()
+    posteriors.records[1] = posteriors.prior.stranger[0]
+    assert not posteriors.context(np.arange(3)).any()
 
 
 def test_hands_that_were_not_shown_teach_nothing():
     views = np.array(met("hoards-pairs")).copy()
     views["shown"], views["laid"] = 0, 0
-    knowledge = Knowledge(1)
-    knowledge.learn(views, np.zeros(len(views), np.int64))
-    assert knowledge.known["hands"][0] == 0 and not knowledge.context(np.array([0])).any()
+    posteriors = Posteriors(1)
+    posteriors.learn(views, np.zeros(len(views), np.int64))
+    assert posteriors.records["hands"][0] == 0 and not posteriors.context(np.array([0])).any()
 
 
 def test_a_batch_teaches_what_its_hands_teach_one_by_one():
     views = np.concatenate([np.array(met("hoards-pairs"))[:6], np.array(met("takes-all"))[:6]])
     rows = np.repeat([0, 1], 6)
     order = np.arange(12).reshape(2, 6).T.ravel()
-    together, alone = Knowledge(2), Knowledge(2)
+    together, alone = Posteriors(2), Posteriors(2)
     together.learn(views[order], rows[order])
     for view, row in zip(views, rows, strict=True):
         alone.learn(view.reshape(1), np.array([row]))
-    assert np.array_equal(together.known["mean"], alone.known["mean"])
+    assert np.array_equal(together.records["mean"], alone.records["mean"])
 
 
 def test_what_is_known_survives_json():
-    knowledge, other = known_of("hoards-pairs"), Knowledge(2)
-    other.load(1, json.loads(json.dumps(knowledge.to_dict(0))))
-    assert np.allclose(other.context(np.array([1])), knowledge.context(np.array([0])))
+    posteriors, other = known_of("hoards-pairs"), Posteriors(2)
+    other.load(1, json.loads(json.dumps(posteriors.to_dict(0))))
+    assert np.allclose(other.context(np.array([1])), posteriors.context(np.array([0])))
     assert not other.context(np.array([0])).any()
 
 
@@ -150,11 +154,11 @@ def test_what_is_known_survives_json():
     "damage", [{"mean": [1.0]}, {"mean": [float("nan")] * NUM_WEIGHTS}, {"precision": 3}, {"hands": "x"}]
 )
 def test_damaged_knowledge_is_refused_and_nothing_changes(damage):
-    knowledge = known_of("hoards-pairs")
-    before = knowledge.known.copy()
+    posteriors = known_of("hoards-pairs")
+    before = posteriors.records.copy()
     with pytest.raises(GinError):
-        knowledge.load(0, knowledge.to_dict(0) | damage)
-    assert (knowledge.known["mean"] == before["mean"]).all()
+        posteriors.load(0, posteriors.to_dict(0) | damage)
+    assert (posteriors.records["mean"] == before["mean"]).all()
 
 
 def test_a_prior_of_other_features_is_refused():

@@ -98,8 +98,8 @@ def test_words_and_keys(text, command):
 
 def test_every_word_leads_to_its_command_and_is_in_the_help():
     shown = "\n".join(help_lines())
-    spelled = [word for _, group in GROUPS for command in group for word in command.words]
-    assert len(spelled) == len(set(spelled))
+    words = [word for _, group in GROUPS for command in group for word in command.words]
+    assert len(words) == len(set(words))
     for _, group in GROUPS:
         for command in group:
             assert command.words[0] in shown and command.about in shown
@@ -151,7 +151,7 @@ def test_a_discard_asks_to_knock_and_play_to_gin_stops_that(talk):
     assert "knock with" not in shown.split("playing to gin")[0].splitlines()[-1]
     talk.prompts.clear()
     talk.resume(game, "p", "d KC", "g")
-    assert talk.kept["game"]["play_to_gin"] is True and not talk.match.hand.is_over
+    assert talk.stored["game"]["play_to_gin"] is True and not talk.match.hand.is_over
     shown = talk.resume(game, "p", "d KC", "y")
     assert "knock by Ann, deadwood 6 against" in shown
 
@@ -285,8 +285,8 @@ def test_easy_game_changes_discards_only(monkeypatch):
             view = hand.view()
             mine, theirs = int(easy.act(view)[0]), int(inner.act(view)[0])
             if view["phase"][0] == PHASE_DISCARD and theirs < KNOCK:
-                held = int(view["hand"][0])
-                loose = cards_of(held & ~int(melded_cards(held)) & int(view["legal"][0, 0]))
+                hand_cards = int(view["hand"][0])
+                loose = cards_of(hand_cards & ~int(melded_cards(hand_cards)) & int(view["legal"][0, 0]))
                 if loose and mine < KNOCK:
                     assert card_value(mine) == max(card_value(card) for card in loose)
                     seen += mine != theirs
@@ -311,7 +311,7 @@ def test_statistics_follow_the_games_and_can_be_reset(talk):
     row = [line for line in shown.splitlines() if "eaai, target=0" in line][-1]
     assert f"{points} | 0" in row and f"{points}.0 | 0.0" in row
     # They are on disk, by variation and opponent, and only those asked for are reset.
-    assert Statistics.model_validate(talk.kept["statistics"]).tally(one_hand, "formula") == tally
+    assert Statistics.model_validate(talk.stored["statistics"]).tally(one_hand, "formula") == tally
     for name in ("gr", "gr,target=50"):
         talk.session.file.statistics.tally(name, "easy").hands = 4
     talk.say("reset statistics gr, target=50", "yes")
@@ -321,7 +321,7 @@ def test_statistics_follow_the_games_and_can_be_reset(talk):
     talk.say("reset statistics formula", "yes")
     assert [tally.variation for tally in talk.session.file.statistics.root] == ["gr"]
     talk.say("reset stats", "yes")
-    assert talk.kept["statistics"] == []
+    assert talk.stored["statistics"] == []
 
 
 def test_players_have_their_own_options_games_and_statistics(talk):
@@ -356,12 +356,12 @@ def test_an_unfinished_game_waits_or_goes_on_by_itself(talk):
 
 def test_a_new_game_asks_before_it_drops_the_old_one(talk):
     talk.say("new")
-    before = talk.kept["game"]
+    before = talk.stored["game"]
     talk.say("new", "no")
-    assert talk.kept["game"] == before
+    assert talk.stored["game"] == before
     # From the table too.
     talk.say("resume", "new", "yes")
-    assert talk.kept["game"]["name"] != before["name"]
+    assert talk.stored["game"]["name"] != before["name"]
 
 
 def test_a_record_can_be_stepped_through(talk):

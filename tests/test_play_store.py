@@ -102,7 +102,7 @@ def test_a_damaged_game_is_kept_aside_and_the_rest_stays(talk):
     shown = talk.say("resume", "resume")
     assert "the unfinished game cannot go on (line" in shown and "there is no unfinished game" in shown
     assert json.loads((talk.home.path / "damaged" / "game.json-1").read_text()) == game
-    assert talk.kept["game"] is None and talk.kept["statistics"][0]["hands"] == 4
+    assert talk.stored["game"] is None and talk.stored["statistics"][0]["hands"] == 4
     for change in ({"seed": "x"}, {"record": None}, {"order": ["ZZ"]}, {"name": "../x"}):
         with pytest.raises(GinError):
             Game.read(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0).to_json() | change)
@@ -154,7 +154,7 @@ def test_a_player_sits_at_one_table_only(tmp_path):
 def test_a_full_disk_is_told_and_what_was_saved_stays(talk):
     game = prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0)
     talk.resume(game, "p")
-    before = talk.kept
+    before = talk.stored
     full = talk.home.database.rows("PRAGMA page_count")[0][0]
     talk.home.database.run(f"PRAGMA max_page_count = {full}")
     # Longer than any page that is free.
@@ -165,7 +165,7 @@ def test_a_full_disk_is_told_and_what_was_saved_stays(talk):
     talk.session.file.save()
     (notice,) = talk.session.notices()
     assert notice.endswith("cannot be used: database or disk is full; what was saved before is still there.")
-    assert talk.kept == before
+    assert talk.stored == before
     talk.home.database.run("PRAGMA max_page_count = 1000000")
     assert "knock by Ann" in talk.say("resume", "k KC") and talk.session.notices() == []
 

@@ -163,7 +163,7 @@ def test_the_upcard_just_taken_can_be_given_back_under_gr(talk, rules):
     assert "You give back the Q♣" in shown and "take the Q♣ or pass" in shown
     fresh = prepared(rules, cards, 0)
     assert same_records(talk.match.hand.state, fresh.match.hand.state)
-    assert talk.kept["game"]["record"] == fresh.to_json()["record"]
+    assert talk.stored["game"]["record"] == fresh.to_json()["record"]
     talk.say("resume", "p")
     hand = talk.match.hand
     fresh.match.hand.push("pass")

@@ -30,7 +30,7 @@ from ginenv.engine.rules import PRESETS, get_rules
 from ginenv.errors import GinError
 from ginenv.tables.players import make_player
 from ginenv.view.view import VIEW, action_masks, make_views
-from tests.support.hidden import deal_hidden_anew
+from tests.support.hidden import redeal_hidden
 from tests.support.refusals import refuses
 
 NOVICE = "style:base=formula,draw=always,memory=3,infer=0,pairs=4,runs=2,high=-1,noise=3,blunder=0.1"
@@ -42,7 +42,7 @@ def corpus() -> np.ndarray:
     """States in every phase of every preset, from hands that random, simple and camping players play by turns."""
     rng = np.random.default_rng(7)
     drivers = [make_player(name, 3) for name in ("random", "simple", "camper")]
-    kept = []
+    expected_cards = []
     for rules in PRESETS.values():
         states = np.zeros(24, STATE)
         states["rules"] = rules.block
@@ -55,12 +55,12 @@ def corpus() -> np.ndarray:
         while (live := np.flatnonzero(states["phase"] != PHASE_OVER)).size:
             views = make_views(states[live], states["turn"][live])
             rare = ~np.isin(views["phase"], (PHASE_DRAW, PHASE_DISCARD))
-            kept.append(states[live][rare | (rng.random(len(live)) < 0.25)])
+            expected_cards.append(states[live][rare | (rng.random(len(live)) < 0.25)])
             choices = np.stack([driver.act(views) for driver in drivers])
             chosen = np.where(live % 2, drives[live, views["seat"]], rng.integers(0, 3, len(live)))
             for lane, action in zip(live, choices[chosen, np.arange(len(live))], strict=True):
                 apply(states[lane], action)
-    return np.concatenate(kept)
+    return np.concatenate(expected_cards)
 
 
 @cache
@@ -148,7 +148,7 @@ def test_a_seed_changes_what_is_left_to_chance():
 @pytest.mark.parametrize("name", PLAYERS)
 def test_hidden_cards_change_no_decision(name):
     states = corpus()[::2]
-    permuted = deal_hidden_anew(states, states["turn"], np.random.default_rng(5))
+    permuted = redeal_hidden(states, states["turn"], np.random.default_rng(5))
     assert (permuted["hands"] != states["hands"]).any(axis=1).mean() > 0.5
     player = make_player(name, 1)
     before = player.act(make_views(states, states["turn"]))
@@ -256,7 +256,7 @@ def test_simple_does_not_repeat_a_draw_and_discard():
 def test_simple_ignores_its_opponent():
     view = table("2S 3S 4S 6D 6H 6C AD 8S TD QH KC")
     other = view.copy()
-    other["known"][0, 1], other["thrown"][0, 1] = (mask_of(parse_cards(cards)) for cards in ("TC TH", "KS KD"))
+    other["known_cards"][0, 1], other["thrown"][0, 1] = (mask_of(parse_cards(cards)) for cards in ("TC TH", "KS KD"))
     player = make_player("simple")
     assert (player.act(with_luck(view, 100)) == player.act(with_luck(other, 100))).all()
 
@@ -270,7 +270,7 @@ def test_easy_discards_its_largest_unused_card_and_draws_as_formula_does():
     seen = 0
     for v, action in zip(views, actions, strict=True):
         unused = [c for c in cards_of(int(v["hand"] & ~melded_cards(v["hand"]) & v["legal"][0])) if c != v["taken"]]
-        if action < KNOCK and unused and not v["thrown"][0] & v["known"][0]:
+        if action < KNOCK and unused and not v["thrown"][0] & v["known_cards"][0]:
             seen += 1
             assert action in unused
             assert card_value(int(action)) == max(card_value(c) for c in unused)
@@ -326,8 +326,8 @@ KNOWN_JACKS, KNOWN_QUEENS = ([[0, mask_of(parse_cards(cards))]] for cards in ("J
         ("9D TD QC KC AH", {}, "QC KC"),
         ("TD JD TC QC AH", {}, "QC"),
         # What the opponent collects is held back.
-        ("QC JH AD AH 9S", {"known": KNOWN_JACKS}, "QC AD AH 9S"),
-        ("QC JH AD AH 9S", {"known": KNOWN_QUEENS}, "JH AD AH 9S"),
+        ("QC JH AD AH 9S", {"known_cards": KNOWN_JACKS}, "QC AD AH 9S"),
+        ("QC JH AD AH 9S", {"known_cards": KNOWN_QUEENS}, "JH AD AH 9S"),
     ],
 )
 def test_formula_throws_what_is_worth_least(hand, seen, thrown):
@@ -376,17 +376,19 @@ def test_styles_that_always_or_never_take_the_upcard():
 
 
 @pytest.mark.parametrize(
-    ("options", "hand", "kept"),
+    ("options", "hand", "expected_cards"),
     [
         ("pairs=30", "2S 3S 4S 6D 6H 6C KS KD 8C 5H 2D", "KS KD"),
         ("runs=30", "2S 3S 4S 6D 6H 6C KS QS 8C 5H 2D", "KS QS"),
         ("high=3", "2S 3S 4S 6D 6H 6C KS JD 8C 5H 2D", "KS JD"),
     ],
 )
-def test_leanings_keep_what_they_lean_to(options, hand, kept):
+def test_leanings_keep_what_they_lean_to(options, hand, expected_cards):
     plain = make_player("style:base=formula,ways=0").act(table(hand, limit=0))[0]
-    assert plain in parse_cards(kept)
-    assert make_player(f"style:base=formula,ways=0,{options}").act(table(hand, limit=0))[0] not in parse_cards(kept)
+    assert plain in parse_cards(expected_cards)
+    assert make_player(f"style:base=formula,ways=0,{options}").act(table(hand, limit=0))[0] not in parse_cards(
+        expected_cards
+    )
 
 
 def test_shedding_high_cards_breaks_a_pair_of_kings():

@@ -65,9 +65,9 @@ def test_discards_that_are_not_looked_at_are_none_that_would_be_played():
         np.testing.assert_array_equal(StylePlayer(styles).act(views, rows), StylePlayer(everything).act(views, rows))
 
 
-def share(view, wanted, **leanings):
+def share(view, wanted, **logit_bias):
     """How often a style without other habits does something."""
-    actions = StylePlayer(style("simple", **leanings)).act(with_luck(view, 400))
+    actions = StylePlayer(style("simple", **logit_bias)).act(with_luck(view, 400))
     return np.isin(actions, wanted).mean()
 
 
@@ -88,17 +88,17 @@ def test_a_knocker_with_patience_waits_and_one_with_nerves_does_not():
     eleven = "2S 3S 4S 6D 6H 6C TS TD TC 2D 9C"
     knocks = [KNOCK + card("9C")]
     assert share(table(eleven), knocks) == 1 and 0.45 < share(table(eleven), knocks, patience=0.5) < 0.55
-    threatened = table(eleven, known=[[0, 1 << card("KH") | 1 << card("KD")]])
+    threatened = table(eleven, known_cards=[[0, 1 << card("KH") | 1 << card("KD")]])
     assert share(threatened, knocks, knock=0, late=0) == 0
     assert share(threatened, knocks, knock=0, late=0, nerve=3) == 0
     assert share(threatened, knocks, knock=0, late=0, nerve=2) == 1
 
 
-def discards(**leanings):
+def discards(**logit_bias):
     """What a style that goes by cost throws from a hand of loose cards, when the opponent threw the 9 of clubs."""
     view = table("AS 3H 5D 7C 9H JS QD KC 2C 4S 6H", thrown=[[0, 1 << card("9C")]], pile_cards=1 << card("9C"))
     view["pile"][0, 0], view["num_pile"] = card("9C"), 1
-    return int(StylePlayer(style("simple", discard="cost", memory=32, **leanings)).act(view)[0])
+    return int(StylePlayer(style("simple", discard="cost", memory=32, **logit_bias)).act(view)[0])
 
 
 def test_what_is_hoarded_or_thought_safe_decides_a_discard():
@@ -109,8 +109,8 @@ def test_what_is_hoarded_or_thought_safe_decides_a_discard():
 
 
 def test_what_was_taken_is_clung_to():
-    kept = dict(known=[[1 << card("KC"), 0]])
-    view = table("AS 3H 5D 7C 9H 8S TD KC 2C 4S 6H", **kept)
+    expected_cards = dict(known_cards=[[1 << card("KC"), 0]])
+    view = table("AS 3H 5D 7C 9H 8S TD KC 2C 4S 6H", **expected_cards)
     player = style("simple", discard="cost", high=-1.0)
     assert StylePlayer(player).act(view)[0] in (card("KC"), card("TD"))
     player["clings"] = 5.0
@@ -121,7 +121,7 @@ def test_who_fears_no_runs_feeds_them():
     # The opponent holds 8 and 9 of clubs: the 10 of clubs makes a run, the 10 of hearts nothing.
     view = table(
         "AS 2D 4H 5C TC TH QS QD QC 7S 7D",
-        known=[[0, 1 << card("8C") | 1 << card("9C")]],
+        known_cards=[[0, 1 << card("8C") | 1 << card("9C")]],
         legal=[1 << card("TC") | 1 << card("TH"), 0, 0],
     )
     afraid = style("simple", discard="cost", danger=9.0, infer=1, memory=32)

@@ -13,7 +13,7 @@ import pytest
 
 import ginenv
 from agents.arena import MatchSettings, play_match
-from agents.programs.protocol import Teller, legal_texts
+from agents.programs.protocol import EventEncoder, legal_texts
 from agents.programs.views import read_views
 from ginenv.engine.actions import PHASE_NAMES, parse_action
 from ginenv.engine.cards import mask_of, parse_card
@@ -43,21 +43,21 @@ def test_rules_are_written_and_read_back():
         assert Rules.from_block(rules.block).block.tobytes() == rules.block.tobytes()
 
 
-def check_protocol(hand: Hand, tellers: list[Teller | None], told: list[list[dict[str, Any]]]) -> None:
+def check_protocol(hand: Hand, encoders: list[EventEncoder | None], events: list[list[dict[str, Any]]]) -> None:
     """What programs are told: legal actions that are those of the hand, and events of moves as they happen."""
     for seat in range(2):
         if not hand.is_over and seat != hand.turn:
             continue
         view = read_views(hand.view(seat))[0]
-        teller = tellers[seat]
-        if teller is None:
-            teller = tellers[seat] = Teller(view)
-        assert teller.continues(view)
-        teller.update(view)
-        told[seat] += json.loads(teller.news())
-        [known] = rebuild(told[seat])
-        assert mask_of(map(parse_card, known["cards"])) == hand.state["hands"][0, seat]
-        assert (known["over"] is not None) == hand.is_over
+        encoder = encoders[seat]
+        if encoder is None:
+            encoder = encoders[seat] = EventEncoder(view)
+        assert encoder.continues(view)
+        encoder.update(view)
+        events[seat] += json.loads(encoder.events_message())
+        [rebuilt] = rebuild(events[seat])
+        assert mask_of(map(parse_card, rebuilt["cards"])) == hand.state["hands"][0, seat]
+        assert (rebuilt["over"] is not None) == hand.is_over
         assert [parse_action(text) for text in legal_texts(view)] == hand.legal_actions()
 
 
@@ -75,10 +75,10 @@ def test_a_hand_is_told_written_and_read_back_under_any_rules():
     rng = np.random.default_rng(2)
     phases = set()
     for rules in drawn(50, 3):
-        hand, tellers, told = Hand.deal(rules, seed=int(rng.integers(2**31))), [None, None], [[], []]
+        hand, encoders, events = Hand.deal(rules, seed=int(rng.integers(2**31))), [None, None], [[], []]
         while True:
             phases.add(hand.phase)
-            check_protocol(hand, tellers, told)
+            check_protocol(hand, encoders, events)
             if rng.random() < 0.1 or hand.is_over:
                 check_text(hand)
             if hand.is_over:

@@ -136,9 +136,9 @@ def test_a_name_with_brackets_is_printed_as_it_is() -> None:
 @pytest.mark.slow
 def test_adaptation_tells_how_far_it_is_and_ends_where_it_said() -> None:
     config = AdaptationConfig(level="level-1", series=2, hands=60, harm_series=3)
-    told: list[int] = []
-    with counting_hands(told.append):
+    counts: list[int] = []
+    with counting_hands(counts.append):
         adaptation(config)
-    assert told == sorted(told) and told[-1] == hands_to_play(config)
+    assert counts == sorted(counts) and counts[-1] == hands_to_play(config)
     play_series(make_player("random"), make_player("random"), series=1, hands=1, seed=0)
-    assert told[-1] == hands_to_play(config), "nothing is counted after the end"
+    assert counts[-1] == hands_to_play(config), "nothing is counted after the end"

@@ -28,7 +28,7 @@ from ginenv.engine.game import next_hand, score_hand, start_game
 from ginenv.engine.rules import PRESETS, get_rules
 from ginenv.errors import GinError
 from ginenv.view.view import VIEW, make_views
-from tests.support.hidden import deal_hidden_anew
+from tests.support.hidden import redeal_hidden
 
 JUDGED = {"worlds": 8, "particles": 16}
 
@@ -71,7 +71,7 @@ def test_permuting_the_hidden_cards_changes_no_world():
     rng = np.random.default_rng(0)
     for state in mid_hand(12):
         seat = int(state["turn"])
-        changed = deal_hidden_anew(np.array([state]), int(state["turn"]), rng)[0]
+        changed = redeal_hidden(np.array([state]), int(state["turn"]), rng)[0]
         assert (changed["hands"] != state["hands"]).any()
         one, two = (worlds_of(make_views(np.array([each]), seat)) for each in (state, changed))
         assert one[0].tobytes() == two[0].tobytes() and one[1].tobytes() == two[1].tobytes()
@@ -90,7 +90,7 @@ def test_the_seat_cannot_tell_a_world_from_the_truth(rules):
         for world in worlds[:4]:
             stock = world["deck"][world["position"] : get_rules(rules).num_cards]
             assert mask_of(stock.tolist()) | int(world["hands"][1 - seat]) == int(
-                view["unseen"][0] | view["known"][0, 1]
+                view["unseen"][0] | view["known_cards"][0, 1]
             )
             assert int(world["hands"][1 - seat]).bit_count() == 10
             assert world["echoed"] == state["echoed"]
@@ -132,10 +132,10 @@ def test_the_belief_knows_more_than_even_chances():
         chances = player.examine(view).belief
         assert np.isclose(chances.sum(), 10)
         unseen = int(view["unseen"][0])
-        even = (10 - int(view["known"][0, 1]).bit_count()) / unseen.bit_count()
-        held = np.array([int(state["hands"][1 - seat]) >> card & 1 for card in cards_of(unseen)])
+        even = (10 - int(view["known_cards"][0, 1]).bit_count()) / unseen.bit_count()
+        hand_cards = np.array([int(state["hands"][1 - seat]) >> card & 1 for card in cards_of(unseen)])
         guess = chances[cards_of(unseen)]
-        gain += np.sum((held - even) ** 2) - np.sum((held - guess) ** 2)
+        gain += np.sum((hand_cards - even) ** 2) - np.sum((hand_cards - guess) ** 2)
     assert gain / len(states) > 0.05
 
 
@@ -147,10 +147,10 @@ def views_of(count=24):
 def test_a_batch_changes_nothing_and_neither_do_threads():
     views = views_of()
     player = make_search(3, **JUDGED)
-    whole = player.act(views)
-    assert (whole == [player.act(views[i : i + 1])[0] for i in range(len(views))]).all()
-    assert (whole == make_search(3, threads=3, **JUDGED).act(views)).all()
-    assert (whole == make_search(3, **JUDGED).act(views)).all()
+    complete = player.act(views)
+    assert (complete == [player.act(views[i : i + 1])[0] for i in range(len(views))]).all()
+    assert (complete == make_search(3, threads=3, **JUDGED).act(views)).all()
+    assert (complete == make_search(3, **JUDGED).act(views)).all()
 
 
 def values_of(player, views):
@@ -225,7 +225,7 @@ def test_a_critic_judges_without_seeing_hidden_cards(trained):
     for state in mid_hand(8):
         seat = int(state["turn"])
         view = make_views(np.array([state]), seat)
-        changed = deal_hidden_anew(np.array([state]), int(state["turn"]), rng)[0]
+        changed = redeal_hidden(np.array([state]), int(state["turn"]), rng)[0]
         one, two = player.examine(view), player.examine(make_views(np.array([changed]), seat))
         assert one.candidates.tobytes() == two.candidates.tobytes()
         assert (one.weights == two.weights).all() and np.isclose(one.weights.sum(), 1)
@@ -234,8 +234,8 @@ def test_a_critic_judges_without_seeing_hidden_cards(trained):
 def test_a_judged_batch_decides_as_one_by_one(trained):
     views = views_of(10)
     player = make_search(5, network=trained, **JUDGED)
-    whole = player.act(views)
-    assert (whole == [player.act(views[i : i + 1])[0] for i in range(len(views))]).all()
+    complete = player.act(views)
+    assert (complete == [player.act(views[i : i + 1])[0] for i in range(len(views))]).all()
 
 
 def without_hand_model(path):

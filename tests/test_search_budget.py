@@ -11,7 +11,7 @@ from test_search import JUDGED, views_of
 from agents.config import ConfigError, parse_config
 from agents.search import SearchConfig, SearchPlayer, make_search
 from agents.search import player as search_player
-from agents.search.config import MOST_TIMED
+from agents.search.config import MAX_TIMED
 from agents.search.player import FIRST_WORLDS, rounds
 from agents.win_probability import EquityBank
 
@@ -45,33 +45,33 @@ def test_with_time_enough_rounds_double_until_all_worlds_are_seen(clock: Clock) 
 
 @pytest.mark.parametrize(("milliseconds", "seen"), [(1, 16), (16, 16), (40, 40), (100, 100), (1000, 500)])
 def test_a_decision_sees_as_many_worlds_as_its_time_allows(clock: Clock, milliseconds: float, seen: int) -> None:
-    judged = 0
+    evaluated = 0
     for worlds in rounds(500, milliseconds):
-        judged += worlds
+        evaluated += worlds
         clock.now += worlds / 1000  # a millisecond a world
     # Less what the clock's own arithmetic rounds off.
-    assert seen - 3 <= judged <= seen
+    assert seen - 3 <= evaluated <= seen
 
 
 def test_what_was_spent_before_the_first_world_counts(clock: Clock) -> None:
-    judged = 0
+    evaluated = 0
     for worlds in rounds(500, 100, began=clock.now - 0.05):
-        judged += worlds
+        evaluated += worlds
         clock.now += worlds / 1000
-    assert 47 <= judged <= 50
+    assert 47 <= evaluated <= 50
 
 
 def slow_search(clock: Clock, **options: float) -> SearchPlayer:
     """A search to whose clock every world takes a millisecond."""
     player = make_search(3, **options)
-    judge = player.judge
+    world_values = player.world_values
 
     def slow(branches: np.ndarray, bank: EquityBank) -> np.ndarray:
         # All candidates of a decision are judged in the same worlds.
         clock.now += np.unique(branches["state"]["deck"], axis=0).shape[0] / 1000
-        return judge(branches, bank)
+        return world_values(branches, bank)
 
-    player.judge = slow  # type: ignore[assignment]
+    player.world_values = slow  # type: ignore[assignment]
     return player
 
 
@@ -103,7 +103,7 @@ def test_time_that_suffices_for_all_worlds_decides_by_all_of_them(clock: Clock) 
 
 
 def test_a_limit_without_a_number_of_worlds_takes_what_there_is_time_for() -> None:
-    assert parse_config({"milliseconds": 50}, SearchConfig, "search").worlds == MOST_TIMED
+    assert parse_config({"milliseconds": 50}, SearchConfig, "search").worlds == MAX_TIMED
     assert parse_config({"milliseconds": 50, "worlds": 64}, SearchConfig, "search").worlds == 64
     assert parse_config({}, SearchConfig, "search").worlds == 128
     with pytest.raises(ConfigError, match="milliseconds"):

@@ -97,8 +97,8 @@ def test_a_tournament_holds_the_same_matches_as_played_alone(tmp_path):
 
 
 def test_a_stopped_tournament_goes_on_where_it_was(tmp_path, monkeypatch):
-    whole = Tournament(config(tmp_path / "whole"))
-    whole.play()
+    complete = Tournament(config(tmp_path / "whole"))
+    complete.play()
     stopped = Tournament(config(tmp_path / "stopped"))
     blocks = stopped.blocks()
 
@@ -116,17 +116,17 @@ def test_a_stopped_tournament_goes_on_where_it_was(tmp_path, monkeypatch):
     again = Tournament(config(tmp_path / "stopped", workers=1, batch=7))
     again.play(seen.append)
     assert seen == [3, 4, 5, 6]
-    assert again.standings().to_dict()["ratings"] == whole.standings().to_dict()["ratings"]
+    assert again.standings().to_dict()["ratings"] == complete.standings().to_dict()["ratings"]
 
 
 def test_shares_of_several_machines_add_up(tmp_path):
-    whole = Tournament(config(tmp_path / "whole"))
-    whole.play()
+    complete = Tournament(config(tmp_path / "whole"))
+    complete.play()
     for rank in range(3):
         Tournament(config(tmp_path / "shared"), rank, 3).play()
     shared = Tournament(config(tmp_path / "shared")).standings()
     assert shared.missing == 0
-    for key, result in whole.standings().matches.items():
+    for key, result in complete.standings().matches.items():
         assert (shared.matches[key].games == result.games).all()
 
 
@@ -192,8 +192,13 @@ def test_damaged_files_of_a_tournament_are_named(tmp_path):
     tournament = Tournament(config(tmp_path, pairs=2, block=2))
     tournament.play()
     block = sorted((tmp_path / "blocks").iterdir())[0]
-    whole = block.read_bytes()
-    for content in (whole[: len(whole) // 2], b"", b"something else", whole.replace(b"games.npy", b"gamez.npy")):
+    complete = block.read_bytes()
+    for content in (
+        complete[: len(complete) // 2],
+        b"",
+        b"something else",
+        complete.replace(b"games.npy", b"gamez.npy"),
+    ):
         block.write_bytes(content)
         with pytest.raises(GinError, match=f"{block.name} is damaged .* played again"):
             tournament.standings()

@@ -319,8 +319,8 @@ def test_a_run_is_refused_before_anything_is_written(tmp_path: Path) -> None:
 
 def least_of_ten(cards: int) -> int:
     """Least deadwood of ten of some cards, by trying all that may go."""
-    held = [card for card in range(52) if cards >> card & 1]
-    return min(int(deadwood(mask_of(kept))) for kept in itertools.combinations(held, 10))
+    hand_cards = [card for card in range(52) if cards >> card & 1]
+    return min(int(deadwood(mask_of(kept))) for kept in itertools.combinations(hand_cards, 10))
 
 
 def test_the_critic_is_told_what_the_stock_will_bring() -> None:
@@ -362,7 +362,10 @@ def test_where_there_is_no_game_points_are_the_reward():
 
 def test_tables_play_under_their_bounds() -> None:
     """What is beyond a table's bounds is blanked for its network; the others see everything."""
-    bounds = [{"memory": 2, "notices": 0, "share": 1}, {"memory": 32, "notices": 2, "share": 1}]
+    bounds = [
+        {"remembered_discards": 2, "noticed_actions": 0, "share": 1},
+        {"remembered_discards": 32, "noticed_actions": 2, "share": 1},
+    ]
     bounded, free = (rollout_of({"num_envs": 32, "num_steps": 40, "bounds": each}) for each in (bounds, []))
     player = make_simple()
     for tick in range(40):
@@ -371,7 +374,7 @@ def test_tables_play_under_their_bounds() -> None:
             rollout.steps["action"][tick] = player.act(rollout.views)
             rollout.advance(tick)
     assert bounded.bounds is not None
-    limited = bounded.bounds["memory"] == 2
+    limited = bounded.bounds["remembered_discards"] == 2
     assert 5 < limited.sum() < 27
     assert (bounded.batch.obs[:, ~limited] == free.batch.obs[:, ~limited]).all()
     pile = slice(156, 208)

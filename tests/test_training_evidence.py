@@ -67,10 +67,10 @@ def watched() -> list[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
 def test_the_witness_is_told_the_hand_that_the_view_hides(watched: list) -> None:
     for _, pairs, views, hidden in watched:
         assert pairs.min() >= 0 and pairs.max() < 20
-        held = card_rows(hidden)
-        assert (held.sum(1) == 10).all()
+        hand_cards = card_rows(hidden)
+        assert (hand_cards.sum(1) == 10).all()
         # Whatever is hidden is either unseen or was taken from the pile before everybody's eyes.
-        assert np.array_equal(hidden & ~views["unseen"], views["known"][:, 1])
+        assert np.array_equal(hidden & ~views["unseen"], views["known_cards"][:, 1])
         for seen in ("hand", "pile_cards"):
             assert not (hidden & views[seen]).any() and not (views["unseen"] & views[seen]).any()
 

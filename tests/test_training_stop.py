@@ -49,12 +49,12 @@ def test_a_directory_in_which_somebody_trains_is_refused(tmp_path: Path) -> None
 
 def test_a_signal_breaks_off_a_measurement_and_saves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A panel that would take minutes; the run goes on from where it was."""
-    told = []
+    counts = []
 
     def signalled(*players: Any, progress: Any, **options: Any) -> Any:
         def tick(done: int) -> None:
-            told.append(done)
-            if len(told) == 3:
+            counts.append(done)
+            if len(counts) == 3:
                 os.kill(os.getpid(), signal.SIGTERM)
             progress(done)
 
@@ -63,7 +63,7 @@ def test_a_signal_breaks_off_a_measurement_and_saves(tmp_path: Path, monkeypatch
     monkeypatch.setattr(runs, "play_match", signalled)
     stopped = begun(tmp_path, eval_games=200_000, decisions=10**9)
     stopped.train()
-    assert 3 <= len(told) < 10 and stopped.curve == []
+    assert 3 <= len(counts) < 10 and stopped.curve == []
     assert stopped.learner.batches == 1
     for name in ("last", "best"):
         assert load_checkpoint(tmp_path / name)[1]["about"]["decisions"] == stopped.learner.decisions
@@ -95,12 +95,12 @@ def test_a_run_that_goes_on_names_the_commands_before(tmp_path: Path) -> None:
 def test_what_a_run_learned_by_is_not_said_to_be_something_else(tmp_path: Path) -> None:
     begun(tmp_path, decisions=500).train()
     config = (tmp_path / "config.json").read_bytes()
-    for changes, said in (
+    for changes, message in (
         ({"learning_rate": 0.5}, r"learning_rate is 0\.001 there and 0\.5 here\); choose another --out, or --fresh"),
         ({"rules": {"gc": 1.0}}, r"rules is {'eaai': 1\.0} there and {'gc': 1\.0} here"),
         ({"decisions": 1}, r"holds a run of [56]\d\d decisions; decisions is 1, and must be more"),
     ):
-        with pytest.raises(GinError, match=said):
+        with pytest.raises(GinError, match=message):
             begun(tmp_path, **{"decisions": 500} | changes)
     with pytest.raises(GinError, match=r"began from nothing, and here it is .*last; choose another --out"):
         TrainingRun(parse_config(TINY | {"decisions": 500}), tmp_path, "", start=str(tmp_path / "last"))

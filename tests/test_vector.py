@@ -17,7 +17,7 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 import ginenv
 from ginenv.envs import vector
 from ginenv.errors import GinError, IllegalActionError
-from tests.support.players import Asked, first_legal
+from tests.support.players import CountingPlayer, first_legal
 from tests.support.refusals import refuses
 from tests.support.vector_scenes import MODES, assert_same
 
@@ -33,7 +33,7 @@ def test_it_is_a_list_of_single_environments(name: str, mode: Any, asked: bool) 
     With and without seeds and options; without autoreset, where episodes are over, otherwise anywhere.
     """
     options = {"rules": "ht1", "seat": "alternate", "reward": "points"}
-    opponent: Any = Asked("knocker", "knocker") if asked else "knocker"
+    opponent: Any = CountingPlayer("knocker", "knocker") if asked else "knocker"
     envs: Any = gym.make_vec(name, num_envs=5, autoreset_mode=mode, opponent=opponent, **options)
     mode = envs.metadata["autoreset_mode"]
     several = SyncVectorEnv([lambda: KINDS[name](opponent="knocker", **options)] * 5, autoreset_mode=mode)
@@ -107,7 +107,7 @@ def test_gymnasiums_own_processes_play_what_its_list_plays() -> None:
 
 
 def test_several_opponents_are_asked_in_batches() -> None:
-    a, b = Asked(name="a"), Asked(name="b")
+    a, b = CountingPlayer(name="a"), CountingPlayer(name="b")
     envs = ginenv.HandVectorEnv(30, [a, b, "simple"], "eaai", seat=0)
     _, infos = envs.reset(seed=0)
     assert envs.opponents == ["a", "b", "simple"] * 10
@@ -122,13 +122,13 @@ def test_several_opponents_are_asked_in_batches() -> None:
 
 
 def test_opponents_come_and_go_at_every_table() -> None:
-    def guest(name: str) -> Asked:
+    def guest(name: str) -> CountingPlayer:
         def act(views: np.ndarray, slots: np.ndarray) -> np.ndarray:
             # Whoever is asked in a step may have sat down in it.
             assert all(name in (seated[slot], following[slot]) for slot in slots)
             return first_legal(views)
 
-        return Asked(act, name)
+        return CountingPlayer(act, name)
 
     envs = ginenv.HandVectorEnv(6, "simple", seat="random")
     seated, following = ["simple"] * 6, ["simple"] * 6
@@ -154,13 +154,13 @@ def test_opponents_come_and_go_at_every_table() -> None:
 def test_a_step_that_is_broken_off_needs_a_reset(fault: BaseException) -> None:
     """Else the learner's next actions would be played for the opponent, at tables where it was still to move."""
 
-    def falters() -> Asked:
+    def falters() -> CountingPlayer:
         def act(views: np.ndarray, slots: np.ndarray) -> np.ndarray:
             if len(player.calls) == 7:
                 raise fault
             return first_legal(views)
 
-        player = Asked(act)
+        player = CountingPlayer(act)
         return player
 
     for envs in (ginenv.HandVectorEnv(4, falters(), seat=0), ginenv.HandEnv(falters(), seat=0)):
@@ -180,10 +180,10 @@ def test_arrays_are_fresh_unless_asked_otherwise() -> None:
         envs = ginenv.HandVectorEnv(4, "simple", copy=fresh)
         first, infos = envs.reset(seed=0)
         mask = infos["action_mask"]
-        kept, kept_mask = first.copy(), mask.copy()
+        expected, expected_mask = first.copy(), mask.copy()
         for _ in range(5):
             _, _, _, _, infos = envs.step(infos["action_mask"].argmax(axis=1))
-        assert np.array_equal(first, kept) == fresh and np.array_equal(mask, kept_mask) == fresh
+        assert np.array_equal(first, expected) == fresh and np.array_equal(mask, expected_mask) == fresh
 
 
 @pytest.mark.parametrize("difference", [-3, -2, -1, 0, 1])
@@ -196,17 +196,17 @@ def test_arrays_are_fresh_however_python_counts_references(monkeypatch: pytest.M
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     envs = module.HandVectorEnv(4, "simple")
-    held, infos = envs.reset(seed=0)
+    returned, infos = envs.reset(seed=0)
     mask = infos.pop("action_mask")
-    kept, kept_mask = held.copy(), mask.copy()
+    expected, expected_mask = returned.copy(), mask.copy()
     places = []
     for _ in range(5):
         rows = envs.step(envs.action_masks().argmax(axis=1))[0]
         places.append(rows.ctypes.data)
         del rows
-    assert np.array_equal(held, kept) and np.array_equal(mask, kept_mask)
+    assert np.array_equal(returned, expected) and np.array_equal(mask, expected_mask)
     # What nobody holds is written again.
-    assert len(set(places)) == 1 and places[0] != held.ctypes.data
+    assert len(set(places)) == 1 and places[0] != returned.ctypes.data
 
 
 def test_illegal_actions() -> None:
@@ -264,7 +264,7 @@ def test_tables_are_chosen_by_their_numbers_or_by_truth_values() -> None:
 
 
 def test_only_tables_with_a_seed_of_their_own_are_forgotten() -> None:
-    player = Asked("simple", learns=True)
+    player = CountingPlayer("simple", learns=True)
     env = ginenv.HandVectorEnv(3, player)
     env.reset(seed=1)
     player.forgotten.clear()

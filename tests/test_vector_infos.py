@@ -14,7 +14,7 @@ from gymnasium.vector import SyncVectorEnv
 
 import ginenv
 from ginenv.tables.info import LazyInfo
-from tests.support.players import Asked
+from tests.support.players import CountingPlayer
 from tests.support.vector_scenes import MODES, assert_same
 
 ALL_KEYS = [
@@ -50,17 +50,17 @@ def test_infos_can_be_read_later_and_in_every_way(way: str, mode: str) -> None:
     envs = ginenv.GameVectorEnv(5, names, autoreset_mode=mode, **options)
     singles = [functools.partial(ginenv.GameEnv, names[i % 3], **options) for i in range(5)]
     several: Any = SyncVectorEnv(singles, autoreset_mode=MODES[mode])
-    held = [(envs.reset(seed=5)[1], several.reset(seed=5)[1])]
+    infos_pairs = [(envs.reset(seed=5)[1], several.reset(seed=5)[1])]
     for step in range(160):
         if step in (50, 100):
             # At 100 the second newcomer takes the number of the first.
             newcomer = {50: "camper", 100: "easy"}[step]
             envs.set_opponent(newcomer, envs=[2])
             several.envs[2].set_opponent(newcomer)
-        actions = held[-1][1]["action_mask"].argmax(axis=1)
-        held.append((envs.step(actions)[-1], several.step(actions)[-1]))
-    assert sum("game" in eager.get("final_info", eager) for _, eager in held) > 2
-    for lazy, eager in held:
+        actions = infos_pairs[-1][1]["action_mask"].argmax(axis=1)
+        infos_pairs.append((envs.step(actions)[-1], several.step(actions)[-1]))
+    assert sum("game" in eager.get("final_info", eager) for _, eager in infos_pairs) > 2
+    for lazy, eager in infos_pairs:
         assert {key for key in ALL_KEYS if key in lazy} == set(eager)
         assert_same(WAYS_TO_READ[way](lazy), eager)
 
@@ -75,7 +75,7 @@ SCENES = {
 }
 
 
-def told_points(infos: dict[str, Any]) -> np.ndarray:
+def observed_points(infos: dict[str, Any]) -> np.ndarray:
     points = infos["outcome"]["points"] if "outcome" in infos else np.zeros(len(infos["score"]), int)
     return infos["skipped_points"] + np.maximum(np.stack([points, -points], axis=1), 0)
 
@@ -99,7 +99,7 @@ def test_what_is_told_of_hands_adds_up_to_the_score(scene: str, native: bool, mo
         # What an episode that ended in this step has to say, then what the one in play has.
         parts = [(infos["final_info"], infos["_final_info"])] if "final_info" in infos else []
         for part, here in [*parts, (infos, np.ones(count, bool))]:
-            assert np.array_equal((part["score"] - score)[here], told_points(part)[here])
+            assert np.array_equal((part["score"] - score)[here], observed_points(part)[here])
             score[here] = part["score"][here]
             hands[here] += (part["skipped_hands"] + part.get("_outcome", np.zeros(count, int)))[here]
             over = here & part.get("_game", np.zeros(count, bool))
@@ -116,19 +116,19 @@ def test_what_is_told_of_hands_adds_up_to_the_score(scene: str, native: bool, mo
 def test_every_hand_is_told_even_of_games_without_the_learner() -> None:
     """What an opponent hears of every hand is the oracle. To one point, every game is the one hand that somebody wins."""
     for kind, counted in ((ginenv.HandEnv, "skipped_wins"), (ginenv.GameEnv, "skipped_game_wins")):
-        opponent = Asked("simple")
+        opponent = CountingPlayer("simple")
         env = kind(opponent, SHORT | {"target": 1})
-        told = skipped = 0
+        observed = skipped = 0
         for seed in range(100):
             over, (_, info) = False, env.reset(seed=seed)
             while True:
                 skipped += info[counted].sum()
-                told += info["skipped_wins"].sum() if counted != "skipped_wins" else 0
-                told += abs(info["outcome"]["won"]) if "outcome" in info else 0
+                observed += info["skipped_wins"].sum() if counted != "skipped_wins" else 0
+                observed += abs(info["outcome"]["won"]) if "outcome" in info else 0
                 if over:
                     break
                 _, _, over, _, info = env.step(106 - info["action_mask"][::-1].argmax())
-        assert skipped > 10 and told + skipped == np.count_nonzero(np.concatenate(opponent.ended)["points"])
+        assert skipped > 10 and observed + skipped == np.count_nonzero(np.concatenate(opponent.ended)["points"])
 
 
 def test_asking_whether_there_is_a_final_info_makes_nothing() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from ginenv.engine.cards import parse_card, parse_cards
 from ginenv.engine.rules import PRESETS
-from tests.support.hidden import deal_hidden_anew
+from tests.support.hidden import redeal_hidden
 from tests.support.session_scenes import FITS, KNOCKS, LOOSE, MANY_WAYS, NO_MELD, deck, prepared
 from tests.support.web_scenes import attribute, plain
 
@@ -30,13 +30,13 @@ def test_whole_games_are_played_through_the_forms(guest, preset):
     for _ in range(600):
         shown = ann.move()
         assert 'class="say warning"' not in shown, plain(shown)
-        if ann.seat.live.match.is_over:
+        if ann.browser.live.match.is_over:
             break
-    match = ann.seat.live.match
+    match = ann.browser.live.match
     assert match.is_over and re.search(r"(You win|formula wins|Nobody wins) the game", shown)
-    (game,) = ann.seat.session.file.games()
-    kept = ann.house.home.record(game.id).match
-    assert kept is not None and kept.score == match.score and ann.seat.session.file.game is None
+    (game,) = ann.browser.session.file.games()
+    record = ann.sessions.home.record(game.id).match
+    assert record is not None and record.score == match.score and ann.browser.session.file.game is None
     for total in match.sheet().totals:
         assert f"<td>{total}</td>" in shown
     assert "points per hand" in ann.get("/statistics")
@@ -45,21 +45,21 @@ def test_whole_games_are_played_through_the_forms(guest, preset):
 def test_another_game_begins_at_the_table_where_one_has_ended(guest):
     ann = guest(rules="openspiel")
     ann.post("/new", sure="1")
-    first = ann.seat.live.game.name
+    first = ann.browser.live.game.name
     assert "this game is still in play" in plain(ann.do(do="another game"))
-    while not ann.seat.live.match.is_over:
+    while not ann.browser.live.match.is_over:
         shown = ann.move()
     (button,) = re.findall(r'<button[^>]*name="do" value="([^"]*)"[^>]*>Another game', shown)
-    ended = ann.seat.mark
-    assert 'data-phase="over"' not in ann.do(do=button) and ann.seat.live.game.name != first
-    second = ann.seat.live.game.name
-    assert "This window was behind" in ann.do(do=button, at=ended) and ann.seat.live.game.name == second
+    ended = ann.browser.mark
+    assert 'data-phase="over"' not in ann.do(do=button) and ann.browser.live.game.name != first
+    second = ann.browser.live.game.name
+    assert "This window was behind" in ann.do(do=button, at=ended) and ann.browser.live.game.name == second
 
 
 def test_no_two_elements_of_the_table_have_one_id(guest):
     ann = guest(rules="openspiel")
     ann.post("/new", sure="1")
-    while not ann.seat.live.match.is_over:
+    while not ann.browser.live.match.is_over:
         names = re.findall(r'\bid="([^"]+)"', ann.get("/table"))
         assert "table" in names and len(names) == len(set(names)), sorted(names)
         ann.move()
@@ -84,7 +84,7 @@ def test_a_refused_command_says_why_and_changes_nothing(guest):
         ({"do": "hint"}, "this is yours to decide"),
     ]:
         assert words in plain(ann.do(**fields)), fields
-        assert ann.seat.live.hand.history == []
+        assert ann.browser.live.hand.history == []
 
 
 def test_a_hand_laid_by_hand_is_sorted_again_and_the_page_says_how_it_lies(guest):
@@ -125,22 +125,22 @@ def test_an_illegal_knock_is_what_the_rules_say(guest):
     ann = guest(prepared("dg-standard", cards, 0))
     ann.get("/table")
     ann.do(do="pass")
-    before = ann.seat.mark
+    before = ann.browser.mark
     assert "With the K♣ that is no knock: 70 points would be left, the limit is 10" in plain(
         ann.do(do="knock", picked="KC")
     )
     assert "With the Q♦ that is no knock" in plain(ann.do(do="knock", picked="QD"))
-    assert ann.seat.mark == before, "nothing is played before it is asked for again"
+    assert ann.browser.mark == before, "nothing is played before it is asked for again"
     ann.do(do="knock", picked="KC")
     shown = plain(ann.do(do="knock", picked="KC"))
     assert "That was not a knock: it leaves 70 points, and the limit is 10" in shown
-    assert parse_card("KC") in ann.seat.live.hand.history
-    ann.seat.leave()
-    ann.seat.session.file.game = prepared("eaai", cards, 0).to_json()
+    assert parse_card("KC") in ann.browser.live.hand.history
+    ann.browser.leave()
+    ann.browser.session.file.game = prepared("eaai", cards, 0).to_json()
     ann.get("/table")
     ann.do(do="pass")
     assert "70 points would be left, the limit is 10" in plain(ann.do(do="knock", picked="KC"))
-    assert ann.seat.live.hand.phase == "discard"
+    assert ann.browser.live.hand.phase == "discard"
 
 
 def test_a_discard_asks_to_knock_and_playing_to_gin_stops_that(guest):
@@ -150,15 +150,15 @@ def test_a_discard_asks_to_knock_and_playing_to_gin_stops_that(guest):
     ann.do(do="pass")
     shown = plain(ann.do(card="KC"))
     assert "leaves 6 points: do you knock?" in shown and "Knock with 6 points" in shown
-    assert not ann.seat.live.hand.is_over
+    assert not ann.browser.live.hand.is_over
     # Another window shows the question too, and either answers it.
     assert "do you knock?" in plain(ann.get("/table"))
     assert "do you knock?" not in plain(ann.do(do="keep"))
     ann.do(card="KC")
     ann.do(do="gin later", picked="KC")
-    assert ann.seat.session.file.game["play_to_gin"] is True and not ann.seat.live.hand.is_over
-    ann.seat.leave()
-    ann.seat.session.file.game = game.to_json()
+    assert ann.browser.session.file.game["play_to_gin"] is True and not ann.browser.live.hand.is_over
+    ann.browser.leave()
+    ann.browser.session.file.game = game.to_json()
     ann.get("/table")
     ann.do(do="pass")
     ann.do(card="KC")
@@ -173,8 +173,8 @@ def test_spreads_are_chosen_and_cards_laid_off_by_hand(guest):
     assert {"deadwood 1", "deadwood 10"} <= set(re.findall(r"deadwood \d+", shown))
     assert "they are numbered 1 to" in plain(ann.do(number="9"))
     assert "knock by Ann" in plain(ann.do(number="1"))
-    ann.seat.leave()
-    ann.seat.session.file.game = prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1).to_json()
+    ann.browser.leave()
+    ann.browser.session.file.game = prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1).to_json()
     ann.get("/table")
     shown = ann.do(do="pass")
     assert "formula has knocked" in shown and shown.count(" fits") == 3
@@ -182,7 +182,7 @@ def test_spreads_are_chosen_and_cards_laid_off_by_hand(guest):
     assert "you cannot lay off that card now; you can lay off the 7♠ or J♠" in plain(ann.do(card="9H"))
     ann.do(card="JS")
     ann.do(do="done")
-    assert set(ann.seat.live.match.outcomes[0].laid_off) == set(parse_cards("3H JS"))
+    assert set(ann.browser.live.match.outcomes[0].laid_off) == set(parse_cards("3H JS"))
 
 
 def test_the_hand_is_sorted_moved_and_its_melds_are_marked(guest):
@@ -196,7 +196,7 @@ def test_the_hand_is_sorted_moved_and_its_melds_are_marked(guest):
     shown = ann.do(do="move", card="TS", place="1")
     assert order(shown).startswith("TS AD AC") and "Your hand stays as you lay it" in plain(shown)
     assert re.search(r'aria-label="8 of spades, in run"', shown) and "deadwood 6" in plain(shown)
-    ann.seat.session.set_option("mark_melds", "off")
+    ann.browser.session.set_option("mark_melds", "off")
     assert "in run" not in ann.get("/table") and "deadwood" not in plain(ann.get("/table"))
 
 
@@ -218,7 +218,7 @@ def test_the_pile_and_what_was_taken_are_shown_only_if_wished(guest):
     shown = plain(ann.do(card="3D"))
     assert "formula takes the 3♦ from the pile and discards" in shown and "last taken: 3♦ by formula" in shown
     assert "taken by the opponent" not in shown
-    ann.seat.session.set_option("memory", "on")
+    ann.browser.session.set_option("memory", "on")
     shown = ann.get("/table")
     assert "3 of diamonds, taken by the opponent" in shown and "refused by the opponent" in shown
 
@@ -230,9 +230,9 @@ def test_a_window_that_is_behind_plays_nothing(guest):
     ann = guest(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0))
     before = attribute(ann.get("/table"), "data-at")
     ann.do(do="pass")
-    history = ann.seat.live.hand.history
+    history = ann.browser.live.hand.history
     shown = ann.do(do="take", at=before)
-    assert "This window was behind" in shown and ann.seat.live.hand.history == history
+    assert "This window was behind" in shown and ann.browser.live.hand.history == history
     # A window learns that there is something new, and only then.
     now = attribute(shown, "data-at")
     asks = {"headers": {"HX-Request": "true"}}
@@ -245,8 +245,8 @@ def test_an_unfinished_game_goes_on_after_a_crash(guest, tmp_path):
     ann.get("/table")
     ann.do(do="pass")
     ann.do(card="KS")
-    history, cards = ann.seat.live.hand.history, re.findall(r"card-\w\w", ann.get("/table"))
-    ann.house.free("Ann")  # as a process that dies gives its lock back; nothing is written here
+    history, cards = ann.browser.live.hand.history, re.findall(r"card-\w\w", ann.get("/table"))
+    ann.sessions.free("Ann")  # as a process that dies gives its lock back; nothing is written here
     again = guest()
     assert re.findall(r"card-\w\w", again.get("/table")) == cards and again.seat.live.hand.history == history
 
@@ -255,9 +255,9 @@ def test_a_new_game_is_warned_of_while_another_is_unfinished(guest):
     ann = guest(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0))
     assert "There is an unfinished game: Ann 0, formula 0 after 0 hands." in plain(ann.get("/"))
     assert "its points are lost" in plain(ann.post("/new"))
-    assert ann.seat.session.file.game["name"] == "prepared"
+    assert ann.browser.session.file.game["name"] == "prepared"
     ann.post("/new", sure="1")
-    assert ann.seat.session.file.game["name"] != "prepared"
+    assert ann.browser.session.file.game["name"] != "prepared"
 
 
 # The last of them draw charts, which takes long, so they are asked once a game.
@@ -275,7 +275,7 @@ def test_no_answer_holds_what_the_person_may_not_see(guest, preset):
     asks = {"HX-Request": "true", "Origin": "http://127.0.0.1:8377"}
 
     def sent(pages: list[str]) -> list[bytes]:
-        ann.seat.hint = None
+        ann.browser.hint = None
         answers = [ann.client.get(path).content for path in pages]
         for fields in (
             {"do": "hint"},
@@ -290,25 +290,25 @@ def test_no_answer_holds_what_the_person_may_not_see(guest, preset):
 
     looked = 0
     for step in range(45):
-        live = ann.seat.live
+        live = ann.browser.live
         if step % 7 == 3 or live.hand.phase in ("layoff", "spread"):
-            told = list(ann.seat.told)
+            events = list(ann.browser.events)
             pages = PAGES[: None if looked == 2 else -CHARTS]
             sent(["/table"])  # sorts the hand, and says what there is to say once
-            ann.seat.told = told
+            ann.browser.events = events
             first = sent(pages)
             state = live.hand.state
-            live.hand.state = deal_hidden_anew(state, 0, rng)
+            live.hand.state = redeal_hidden(state, 0, rng)
             changed = int(live.hand.state["hands"][0, 1] != state["hands"][0, 1])
             # What lies on disk is never sent, but has to be able to be written.
             live.file.save, live.save = lambda: None, lambda: None
-            ann.seat.told = told
+            ann.browser.events = events
             assert sent(pages) == first
             live.hand.state = state
             del live.file.save, live.save
             looked += changed
         ann.move()
-        if ann.seat.live.match.is_over:
+        if ann.browser.live.match.is_over:
             break
     assert looked >= 3
 
@@ -317,13 +317,13 @@ def test_the_record_of_the_game_in_play_is_not_given_away(guest):
     """Its keys say what the next hands are dealt from."""
     ann = guest(rules="eaai")
     ann.post("/new", sure="1")
-    while not ann.seat.live.match.played:
+    while not ann.browser.live.match.played:
         ann.move()
-    assert "keys:" in ann.house.home.record_text(ann.seat.session.file.games()[0].id)
+    assert "keys:" in ann.sessions.home.record_text(ann.browser.session.file.games()[0].id)
     answer = ann.client.get("/records/1.gin")
     assert answer.status_code == 400 and "still in play" in answer.text and "keys:" not in answer.text
     assert "keys" not in ann.get("/replay?record=1")
-    while not ann.seat.live.match.is_over:
+    while not ann.browser.live.match.is_over:
         ann.move()
     assert "ginrecord 1 game" in ann.get("/records/1.gin")
 
@@ -345,16 +345,16 @@ def test_an_opponent_that_is_lost_gets_a_sentence_and_the_game_stays(guest, tmp_
 
             raise GinError("the program has ended")
 
-    sound, ann.seat.live.opponent = ann.seat.live.opponent, Lost()
+    sound, ann.browser.live.opponent = ann.browser.live.opponent, Lost()
     shown = plain(ann.do(do="pass"))
     assert "formula cannot play: the program has ended The game is kept." in shown and "Let it try again" in shown
     assert "it is formula's turn" in plain(ann.do(do="stock"))
-    ann.seat.live.opponent = sound
+    ann.browser.live.opponent = sound
     shown = plain(ann.do(do="again"))
     assert "cannot play" not in shown and "formula passes on the K♦" in shown
     # One that cannot even begin leaves the game that there was.
     command = f"cmd:{shlex.quote(sys.executable)} {program}"
-    ann.seat.session.allowed.add(command)
+    ann.browser.session.allowed.add(command)
     assert "Your opponent is" in plain(ann.post("/options", opponent=command))
     shown = plain(ann.post("/new", sure="1"))
     assert "Ann is at the table" in shown and "unfinished game: Ann 0, formula 0" in shown

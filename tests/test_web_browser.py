@@ -64,7 +64,7 @@ def test_whole_games_are_played(table, sit, rules, keys):
     assert person.faults == []
     shown = person.page.inner_text("#table")
     assert any(words in shown for words in ("You win the game", "formula wins the game", "Nobody wins"))
-    assert str(there.seat.live.match.sheet().totals[0]) in shown
+    assert str(there.browser.live.match.sheet().totals[0]) in shown
 
 
 @pytest.mark.parametrize("keys", [False, True], ids=["mouse", "keys"])
@@ -79,9 +79,9 @@ def test_melds_are_spread_and_cards_laid_off_by_hand(table, sit, keys):
     person.page.locator(".spreads").wait_for()
     person.press("2", "#spread-2")
     person.page.locator("#outcome").wait_for()
-    assert there.seat.live.match.outcomes[0].knocker == 0
-    there.seat.leave()
-    there.seat.session.file.game = prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1).to_json()
+    assert there.browser.live.match.outcomes[0].knocker == 0
+    there.browser.leave()
+    there.browser.session.file.game = prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1).to_json()
     person.begin()
     person.press("p", "#do-pass")
     person.page.locator("h2 >> text=formula has knocked").wait_for()
@@ -90,7 +90,7 @@ def test_melds_are_spread_and_cards_laid_off_by_hand(table, sit, keys):
         person.page.locator(f".group.laid [aria-label^='{'3' if card == '3H' else 'jack'}']").wait_for()
     person.press("n", "#do-done")
     person.page.locator("#outcome").wait_for()
-    assert set(there.seat.live.match.outcomes[0].laid_off) == set(parse_cards("3H JS"))
+    assert set(there.browser.live.match.outcomes[0].laid_off) == set(parse_cards("3H JS"))
     assert person.faults == []
 
 
@@ -114,7 +114,7 @@ def test_a_card_is_moved_by_dragging_and_by_keys(table, sit):
     assert page.locator(":focus").get_attribute("id") == first, "the focus stays on the card"
     page.keyboard.press("h")
     page.locator(".say.warning:visible").wait_for()
-    assert there.seat.live.hand.history == [] and person.faults == []
+    assert there.browser.live.hand.history == [] and person.faults == []
 
 
 def test_two_windows_on_one_game(table, sit):
@@ -132,14 +132,14 @@ def test_two_windows_on_one_game(table, sit):
 def test_nothing_hangs_over_on_a_phone_and_nothing_is_fetched_elsewhere(table, sit):
     there = table(prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1))
     person = sit(there, width=390, height=844)
-    asked: list[str] = []
-    person.page.on("request", lambda request: asked.append(request.url))
+    urls: list[str] = []
+    person.page.on("request", lambda request: urls.append(request.url))
     person.begin()
     for path in ("/table", "/", "/rules", "/options", "/players", "/watch", "/analysis", "/mistakes", "/records"):
         person.page.goto(there.address + path)
         width = person.page.evaluate("document.documentElement.scrollWidth")
         assert width <= 390, f"{path} is {width} wide"
-    assert all(url.startswith((there.address, "data:")) for url in asked) and len(asked) > 10
+    assert all(url.startswith((there.address, "data:")) for url in urls) and len(urls) > 10
 
 
 def test_no_page_scrolls_sideways_on_a_phone_once_a_hand_was_played(table, sit, monkeypatch):
@@ -149,7 +149,7 @@ def test_no_page_scrolls_sideways_on_a_phone_once_a_hand_was_played(table, sit, 
     page = person.page
     person.begin()
     # Whatever the level does.
-    while not there.seat.live.hand.is_over:
+    while not there.browser.live.hand.is_over:
         person.move()
     page.locator("#outcome").wait_for()
     page.goto(there.address + "/analysis?last=1")
@@ -168,7 +168,10 @@ def test_no_page_scrolls_sideways_on_a_phone_once_a_hand_was_played(table, sit, 
         )
         assert not cut, f"{cut} links or cells of {address} are cut off"
     page.goto(there.address + "/table")
-    assert " ".join(page.locator(".me .name").all_inner_texts()).split() == ["Ann", str(there.seat.live.match.score[0])]
+    assert " ".join(page.locator(".me .name").all_inner_texts()).split() == [
+        "Ann",
+        str(there.browser.live.match.score[0]),
+    ]
 
 
 def see_whole_belief(page, width):
@@ -218,7 +221,7 @@ def test_both_hands_of_a_picture_can_be_read_without_scrolling_sideways(table, s
     person = sit(there, width=width, height=height)
     person.begin()
     page = person.page
-    there.seat.session.file.import_record("shown", format_record(match, ("simple", "formula")))
+    there.browser.session.file.import_record("shown", format_record(match, ("simple", "formula")))
     for at in (3, 20, 9999):
         page.goto(f"{there.address}/replay?record=1&at={at}")
         pictures = page.locator(".pictures > svg:visible")

@@ -10,14 +10,14 @@ import pytest
 
 from agents.arena.results import Z95, weighted
 from agents.play.store import Home
-from agents.web.browser_session import House
+from agents.web.browser_session import Sessions
 from agents.web.pages import static_file, with_symbols
 from ginenv.engine.cards import card_name
 from ginenv.engine.rules import PRESETS
 from ginenv.hands.hand import Hand, Match
 from ginenv.hands.text import format_position
 from ginenv.tables.players import make_player
-from tests.support.hidden import deal_hidden_anew
+from tests.support.hidden import redeal_hidden
 from tests.support.session_scenes import LOOSE, NO_MELD, deck, prepared
 from tests.support.web_scenes import Guest, attribute, browser_of, plain
 
@@ -42,7 +42,7 @@ def test_rules_are_chosen_by_preset_and_rule_by_rule(guest):
         ({"preset": "gr", "ranks": "10", "suits": "2"}, "needs a deck of"),
     ]:
         assert words in plain(ann.post("/rules", **wrong)), wrong
-    assert ann.seat.session.options.rules == "gr-oklahoma,target=90"
+    assert ann.browser.session.options.rules == "gr-oklahoma,target=90"
     assert "unknown player 'formulla'" in plain(ann.post("/options", opponent="formulla"))
     assert "unknown option 'colour'" in plain(ann.post("/options", colour="red"))
 
@@ -60,9 +60,9 @@ def test_themes_are_kept_and_shown(guest):
     assert 'class="cloth green"' in ann.get("/table") and "#lattice" in ann.get("/table")
     ann.post("/options", cloth="wine", card_back="rings")
     assert 'class="cloth wine"' in ann.get("/table") and "#rings" in ann.get("/table")
-    assert Home(ann.house.home.path).names() == ["Ann"]
+    assert Home(ann.sessions.home.path).names() == ["Ann"]
     ann.post("/options", change_back="on")
-    ann.seat.live.match.played.append(ann.seat.live.hand.copy())
+    ann.browser.live.match.played.append(ann.browser.live.hand.copy())
     assert "#lattice" in ann.get("/table")
 
 
@@ -74,11 +74,11 @@ def test_players_come_go_and_sit_at_one_table_at_a_time(guest, tmp_path):
     ).text.replace("&#39;", "'")
     assert "Ann is at the table" in plain(ann.post("/players", do="switch", name="Ann"))
     # In another process (here: another lock) the player cannot sit down as well.
-    other = House(Home(tmp_path))
+    other = Sessions(Home(tmp_path))
     with pytest.raises(Exception, match="at another table already"):
-        other.seat("Ann")
+        other.browser_session("Ann")
     ann.post("/players", do="free", name="Bob")
-    other.seat("Bob")
+    other.browser_session("Bob")
     answer = ann.client.post("/players", data={"do": "switch", "name": "Bob"})
     assert answer.status_code == 400 and "playing at another table already" in answer.text
     other.close()
@@ -90,7 +90,7 @@ def test_statistics_are_reset_only_if_meant(guest):
     ann = guest(rules="openspiel")
     assert "has not played a hand yet" in ann.get("/statistics")
     ann.post("/new", sure="1")
-    while not ann.seat.live.match.is_over:
+    while not ann.browser.live.match.is_over:
         ann.move()
     assert "openspiel" in plain(ann.post("/statistics", which=""))
     assert "has not played a hand yet" in ann.post("/statistics", which="", sure="1")
@@ -105,7 +105,7 @@ def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_pat
     assert "not learned from any of your hands yet" in ann.get(f"/learned?level={level}")
     for _ in range(4):
         ann.post("/new", sure="1")
-        while not ann.seat.live.match.is_over:
+        while not ann.browser.live.match.is_over:
             ann.move()
     shown = plain(ann.get(f"/learned?level={level}").replace("<td", " <td"))
     (found,) = findings(tmp_path, load_level(level), "Ann")
@@ -121,7 +121,7 @@ def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_pat
     assert "Frozen: levels play as installed against you" in plain(
         ann.post("/options", learning="off", back=f"/learned?level={level}")
     )
-    assert ann.seat.session.options.learning is False
+    assert ann.browser.session.options.learning is False
     ann.post("/learned", level=level)
     assert seen in plain(ann.get(f"/learned?level={level}"))
     ann.post("/learned", level=level, sure="1")
@@ -134,10 +134,10 @@ def test_what_a_level_gained_is_the_later_half_of_its_hands_less_the_earlier_one
     ann = guest(rules="openspiel", opponent=level, allowed=[level])
     for _ in range(13):
         ann.post("/new", sure="1")
-        while not ann.seat.live.match.is_over:
+        while not ann.browser.live.match.is_over:
             ann.move()
-    (tally,) = ann.seat.session.file.statistics.root
-    won = [-points for points in ann.seat.session.file.margins(tally)]
+    (tally,) = ann.browser.session.file.statistics.root
+    won = [-points for points in ann.browser.session.file.margins(tally)]
     middle = len(won) // 2
     earlier, later = won[:middle], won[middle:]
     first, then = np.mean(earlier), np.mean(later)
@@ -178,12 +178,12 @@ def test_two_agents_are_watched_step_by_step(guest, monkeypatch):
 def test_records_are_stepped_through_and_a_bad_one_is_explained(guest):
     ann = guest(rules="openspiel")
     ann.post("/new", sure="1")
-    while not ann.seat.live.match.is_over:
+    while not ann.browser.live.match.is_over:
         ann.move()
-    history = ann.seat.live.match.played[0].history
+    history = ann.browser.live.match.played[0].history
     assert "step 1" in plain(ann.get("/replay?record=1"))
     shown = plain(ann.get(f"/replay?record=1&at={len(history)}"))
-    assert ann.seat.live.match.outcomes[0].describe(("Ann", "formula")).split(";")[0] in shown
+    assert ann.browser.live.match.outcomes[0].describe(("Ann", "formula")).split(";")[0] in shown
     text = ann.get("/records/1.gin")
     assert "Ann against formula" in plain(ann.post("/replay", text=text))
     for bad in ("", "ginrecord 1 game", text.replace("discard", "knock", 1), text[:200], "\0" * 50):
@@ -240,16 +240,16 @@ def analysed(ann: Guest, path: str) -> str:
 def test_a_hand_is_analysed_stepped_through_and_played_otherwise(guest, few_worlds):
     ann = guest(rules="openspiel")
     ann.post("/new", sure="1")
-    while not ann.seat.live.match.is_over:
+    while not ann.browser.live.match.is_over:
         ann.move()
-    (game,) = ann.seat.session.file.games()
-    hand, number = ann.seat.live.match.played[-1], len(ann.seat.live.match.played)
+    (game,) = ann.browser.session.file.games()
+    hand, number = ann.browser.live.match.played[-1], len(ann.browser.live.match.played)
     analysed(ann, "/analysis?last=1")
     shown = analysed(ann, f"/analysis?game={game.id}&hand={number}&move=3")
     assert f"move 3. {'Ann' if hand.after(2).turn == 0 else 'formula'}:" in plain(shown)
     # The true hand stands beside the belief: as many frames as cards that are hidden or known.
-    held = int(hand.after(2).state["hands"][0, 1 - hand.after(2).turn])
-    assert shown.count('class="held"') == held.bit_count()
+    hand_cards = int(hand.after(2).state["hands"][0, 1 - hand.after(2).turn])
+    assert shown.count('class="held"') == hand_cards.bit_count()
     assert "expert" in shown and "lost by decisions" in shown and "Luck, draw by draw" in shown
     assert len(re.findall(r'id="move-\d+"', shown)) == len(hand.history)
     address = attribute(shown.split('id="step-on"')[1], "hx-get").replace("&amp;", "&")
@@ -264,7 +264,7 @@ def test_a_hand_is_analysed_stepped_through_and_played_otherwise(guest, few_worl
     tried = ann.get(other)
     choices = [each.replace("&amp;", "&") for each in re.findall(r'class="button" href="(/try[^"]*)"', tried)]
     assert len(choices) == len(hand.after(2).legal_actions())
-    assert "formula" in plain(ann.get(choices[0])) and ann.seat.session.file.game is None
+    assert "formula" in plain(ann.get(choices[0])) and ann.browser.session.file.game is None
     for wrong in (
         f"{other}&tried=106.999",
         f"{other}&tried=x",
@@ -284,10 +284,10 @@ def test_mistakes_are_listed_and_lead_to_their_positions(guest, few_worlds):
     shown = ann.get("/mistakes")
     assert "None of your hands has been analysed yet" in shown and "No mistakes" not in shown
     ann.post("/new", sure="1")
-    while not ann.seat.live.match.is_over:
+    while not ann.browser.live.match.is_over:
         ann.move()
     ann.post("/mistakes")
-    job = ann.seat.jobs.known("all")
+    job = ann.browser.jobs.find("all")
     assert job.wait(120) and not job.error
     shown = ann.get("/mistakes")
     assert re.search(rf"\b{job.result} hands? analysed", plain(shown))
@@ -345,19 +345,19 @@ def test_unknown_pages_and_files_are_refused_in_words(guest):
 
 
 def test_the_first_visit_asks_for_a_name(tmp_path):
-    house = House(Home(tmp_path))
-    client = browser_of(house)
+    sessions = Sessions(Home(tmp_path))
+    client = browser_of(sessions)
     assert "Who plays?" in client.get("/table").text
     assert "Zoë is at the table" in client.post("/players", data={"do": "create", "name": "Zoë"}).text
     answer = client.post("/players", data={"do": "create", "name": "|"})
     assert answer.status_code == 400 and "cannot be a player" in answer.text
-    house.close()
+    sessions.close()
 
 
 def test_a_match_is_a_picture_in_a_notebook():
     match = Match("eaai", seed=3)
     picture = match._repr_svg_()
     assert picture.startswith("<svg") and "take" in picture
-    hidden = deal_hidden_anew(match.hand.state, match.hand.turn, np.random.default_rng(1))
+    hidden = redeal_hidden(match.hand.state, match.hand.turn, np.random.default_rng(1))
     match.hand.state = hidden
     assert match._repr_svg_() == picture

@@ -42,7 +42,7 @@ def test_no_form_or_address_names_a_program_or_a_path(guest, tmp_path):
         ]
         for answer in answers:
             assert 'class="say warning"' in answer.text, (name, answer.url)
-        assert ann.seat.session.options.opponent == "formula"
+        assert ann.browser.session.options.opponent == "formula"
     assert not (tmp_path / "trace").exists() and not (tmp_path / "absent").exists()
 
 
@@ -63,12 +63,12 @@ def test_a_store_names_no_program_and_no_path(guest, tmp_path):
     game = prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0)
     for name in names_of(tmp_path):
         ann: Guest = guest(game)
-        ann.seat.session.file.game |= {"opponent": name}
-        ann.seat.session.file.options = ann.seat.session.options.model_copy(update={"opponent": name})
-        ann.seat.session.file.save()
+        ann.browser.session.file.game |= {"opponent": name}
+        ann.browser.session.file.options = ann.browser.session.options.model_copy(update={"opponent": name})
+        ann.browser.session.file.save()
         ann.close()
         again: Guest = guest()
-        assert json.loads(json.dumps(again.seat.session.file.game))["opponent"] == name
+        assert json.loads(json.dumps(again.browser.session.file.game))["opponent"] == name
         for path in ("/", "/table", "/rules", "/learned", "/watch"):
             assert again.client.get(path).status_code in (200, 400), (name, path)
         assert "There is an unfinished game" in plain(again.post("/new", sure="1")), "nothing is lost"

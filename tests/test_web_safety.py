@@ -22,7 +22,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from agents.play.store import Home
-from agents.web.browser_session import House
+from agents.web.browser_session import Sessions
 from agents.web.safety import is_loopback
 from agents.web.server import make_app
 from ginenv.errors import GinError
@@ -34,19 +34,19 @@ OURS = "http://127.0.0.1:8377"
 
 
 @pytest.fixture
-def house(tmp_path):
-    house = House(Home(tmp_path))
-    house.create("Ann")
-    yield house
-    house.close()
+def sessions(tmp_path):
+    sessions = Sessions(Home(tmp_path))
+    sessions.create("Ann")
+    yield sessions
+    sessions.close()
 
 
 def status(client: TestClient, **headers: str) -> int:
     return client.post("/new", data={"sure": "1"}, headers=headers, follow_redirects=False).status_code
 
 
-def test_foreign_hosts_and_origins_are_refused(house):
-    client = browser_of(house)
+def test_foreign_hosts_and_origins_are_refused(sessions):
+    client = browser_of(sessions)
     for host in ("127.0.0.1:8377", "localhost:8377", "[::1]:8377", "LOCALHOST"):
         assert client.get("/", headers={"Host": host}).status_code == 200, host
     for host in (
@@ -64,14 +64,14 @@ def test_foreign_hosts_and_origins_are_refused(house):
         assert status(client, Origin=origin) == 403, origin
     assert status(client, **{"Sec-Fetch-Site": "cross-site"}) == 403
     assert status(client, **{"Sec-Fetch-Site": "same-site"}) == 403
-    seat = house.seat("Ann")
-    assert seat.session.file.game is None, "nothing that was refused had an effect"
-    assert status(client, Origin=OURS) == 303 and seat.session.file.game is not None
+    browser = sessions.browser_session("Ann")
+    assert browser.session.file.game is None, "nothing that was refused had an effect"
+    assert status(client, Origin=OURS) == 303 and browser.session.file.game is not None
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
-def test_a_token_is_asked_for_wherever_it_listens(house, host):
-    app = make_app(house, "secret-token", {"used-up"}, host)
+def test_a_token_is_asked_for_wherever_it_listens(sessions, host):
+    app = make_app(sessions, "secret-token", {"used-up"}, host)
     client = TestClient(app, base_url=OURS)
     for path in ("/", "/table", "/static/table.css", "/?token=wrong", "/?token=", "/?token=%FF"):
         answer = client.get(path)
@@ -85,13 +85,13 @@ def test_a_token_is_asked_for_wherever_it_listens(house, host):
     assert second.get("/?token=used-up").status_code == 200 and third.get("/?token=used-up").status_code == 403
 
 
-def test_a_cookie_that_this_server_did_not_sign_makes_nobody_anybody(house):
-    house.create("Bob")
-    client = browser_of(house)
+def test_a_cookie_that_this_server_did_not_sign_makes_nobody_anybody(sessions):
+    sessions.create("Bob")
+    client = browser_of(sessions)
     client.post("/players", data={"do": "switch", "name": "Bob"})
     assert "Bob is at the table" in client.get("/").text
     ((name, signed),) = client.cookies.items()
-    other = browser_of(house)
+    other = browser_of(sessions)
     other.post("/players", data={"do": "switch", "name": "Ann"})
     ((_, elsewhere),) = other.cookies.items()
     data = base64.b64encode(json.dumps({"admitted": True, "player": "Ann"}).encode()).decode()
@@ -103,8 +103,8 @@ def test_a_cookie_that_this_server_did_not_sign_makes_nobody_anybody(house):
     assert "Bob is at the table" in client.get("/").text
 
 
-def test_a_name_that_the_command_line_gave_is_no_foreign_host(house):
-    client = browser_of(house, names=["Cards.Example"])
+def test_a_name_that_the_command_line_gave_is_no_foreign_host(sessions):
+    client = browser_of(sessions, names=["Cards.Example"])
     for host in ("cards.example", "cards.example:443", "127.0.0.1:8377"):
         assert client.get("/", headers={"Host": host}).status_code == 200, host
     assert status(client, Host="cards.example", Origin="https://cards.example") == 303
@@ -113,8 +113,8 @@ def test_a_name_that_the_command_line_gave_is_no_foreign_host(house):
     assert answer.status_code == 421 and "'other.example'" in answer.text and "--allow-host" in answer.text
 
 
-def test_elsewhere_than_on_loopback_addresses_are_known_and_names_are_not(house):
-    client = browser_of(house, host="0.0.0.0")
+def test_elsewhere_than_on_loopback_addresses_are_known_and_names_are_not(sessions):
+    client = browser_of(sessions, host="0.0.0.0")
     assert client.get("/", headers={"Host": "192.168.1.7:8377"}).status_code == 200
     # A name that somebody had resolve to this machine is no address of it.
     assert client.get("/", headers={"Host": "evil.example:8377"}).status_code == 421
@@ -123,8 +123,8 @@ def test_elsewhere_than_on_loopback_addresses_are_known_and_names_are_not(house)
     assert not is_loopback("0.0.0.0") and not is_loopback("192.168.1.7") and not is_loopback("localhost.evil")
 
 
-def test_pages_keep_to_themselves(house):
-    client = browser_of(house)
+def test_pages_keep_to_themselves(sessions):
+    client = browser_of(sessions)
     headers = client.get("/").headers
     assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'")
     assert "frame-ancestors 'none'" in headers["content-security-policy"]
@@ -135,8 +135,8 @@ def test_pages_keep_to_themselves(house):
         assert "<script>" not in text and " onclick" not in text
 
 
-def test_bodies_are_bounded_and_checked(house):
-    client = browser_of(house)
+def test_bodies_are_bounded_and_checked(sessions):
+    client = browser_of(sessions)
     assert client.post("/replay", content=b"text=" + b"x" * 2_100_000).status_code == 413
 
     def stream():

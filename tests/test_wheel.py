@@ -36,9 +36,14 @@ class Built(NamedTuple):
 
 def run(*command: object, cwd: Path, check: bool = True, **variables: str) -> subprocess.CompletedProcess[str]:
     """A program that knows nothing of the checkout."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
     done = subprocess.run(
-        [str(word) for word in command], cwd=cwd, env=kept | variables, capture_output=True, text=True, timeout=1200
+        [str(word) for word in command],
+        cwd=cwd,
+        env=environment | variables,
+        capture_output=True,
+        text=True,
+        timeout=1200,
     )
     assert not check or done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     return done
@@ -50,10 +55,10 @@ def interpreter(version: str) -> Path | None:
     candidates = [path / "bin" / "python" for path in sorted(versions.glob(f"{version}.*"))]
     found = shutil.which(f"python{version}")
     for candidate in [*candidates, *([Path(found)] if found else [])]:
-        asked = subprocess.run(
+        done = subprocess.run(
             [candidate, "-c", "import sys, venv; print(sys.version_info[:2])"], capture_output=True, text=True
         )
-        if asked.stdout.strip() == str(tuple(map(int, version.split(".")))):
+        if done.stdout.strip() == str(tuple(map(int, version.split(".")))):
             return candidate
     return None
 
@@ -101,8 +106,8 @@ def test_an_empty_environment_plays_the_first_lines(version: str, built: Built, 
     """On the Pythons that the package names: those at hand; of the others, that everything it needs comes as wheels."""
     python = interpreter(version)
     if python is None:
-        asked = ["install", "--dry-run", "--ignore-installed", "--only-binary", ":all:", "--python-version", version]
-        run(sys.executable, *PIP, *asked, "--target", tmp_path, built.wheel, cwd=tmp_path)
+        options = ["install", "--dry-run", "--ignore-installed", "--only-binary", ":all:", "--python-version", version]
+        run(sys.executable, *PIP, *options, "--target", tmp_path, built.wheel, cwd=tmp_path)
         pytest.skip(f"Python {version} was not tried: no interpreter is found; its dependencies come as wheels")
     run(python, "-m", "venv", "venv", cwd=tmp_path)
     programs = tmp_path / "venv" / "bin"

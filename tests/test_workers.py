@@ -93,9 +93,9 @@ def test_a_worker_that_dies_is_restarted_from_the_last_common_batch(together: Pa
     """Bit for bit what comes out undisturbed, although the other process may have saved a batch more than the lost one."""
     torchrun(tmp_path, 3)
     assert (tmp_path / "died").exists()
-    for disturbed, whole in zip(ends(tmp_path), ends(together), strict=True):
-        assert disturbed["decisions"] == whole["decisions"]
-        assert torch.equal(flat(disturbed), flat(whole))
+    for disturbed, complete in zip(ends(tmp_path), ends(together), strict=True):
+        assert disturbed["decisions"] == complete["decisions"]
+        assert torch.equal(flat(disturbed), flat(complete))
 
 
 TINY = {

@@ -110,7 +110,7 @@ class Analyst:
                 hand.push(int(self._lay_offs.act(hand.view())[0]))
             end["state"] = hand.state[0]
         ends["seat"], ends["equity"] = v["seat"], self._search.equity.index(view)[0]
-        values = self._search.judge(ends, self._search.equity.bank)
+        values = self._search.world_values(ends, self._search.equity.bank)
         usual = int(self._lay_offs.act(view)[0])
         best = max(range(len(actions)), key=lambda i: (values[i], actions[i] == usual))
         order = sorted(range(len(actions)), key=lambda i: (i != best, -values[i]))
@@ -148,9 +148,9 @@ class Analyst:
         if seat is None and not hand.is_over:
             seat = hand.turn
         moments = _moments(hand)
-        asked = [k for k, each in enumerate(moments) if seat is None or each.turn == seat]
+        chosen = [k for k, each in enumerate(moments) if seat is None or each.turn == seat]
         decisions = []
-        for k in asked:
+        for k in chosen:
             before = moments[k]
             decision = self.decision(before.view(), hand.history[k], k + 1)
             if hand.is_over:
@@ -158,7 +158,7 @@ class Analyst:
                 decision = replace(decision, opponent=hidden)
             decisions.append(decision)
             if progress is not None:
-                progress(len(decisions), len(asked))
+                progress(len(decisions), len(chosen))
         if not hand.is_over and hand.turn == seat:
             decisions.append(self.decision(hand.view()))
         draws = _draws(hand, moments) if hand.is_over else []

@@ -29,7 +29,7 @@ def parse_rules(text: str) -> Rules:
     return get_rules(values)
 
 
-def how_many(games: int | None, hands: int | None, usual: int) -> int:
+def num_games(games: int | None, hands: int | None, usual: int) -> int:
     """How many games or single hands to play; the usual number of games if neither was given.
 
     Raises:

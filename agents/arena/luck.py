@@ -22,7 +22,7 @@ ValueFunction = Callable[[np.ndarray], np.ndarray]
 _AT_ONCE = 128
 # For the chance to win a game: standard deviation of a hand's points, and points that the leader gains in a hand.
 _HAND_SPREAD = 18.0
-_POINTS_A_HAND = 11.0
+_POINTS_PER_HAND = 11.0
 
 
 @kernel
@@ -113,7 +113,7 @@ def chance_per_point(score: np.ndarray, target: np.ndarray) -> np.ndarray:
         score: ``int[n, 2]``.
         target: ``int[n]``, points that end the game; 0 where a single hand is played.
     """
-    hands = 1 + np.maximum(target - score.max(axis=1), 0) / _POINTS_A_HAND
+    hands = 1 + np.maximum(target - score.max(axis=1), 0) / _POINTS_PER_HAND
     spread = _HAND_SPREAD * np.sqrt(hands)
     ahead = (score[:, 0].astype(np.float64) - score[:, 1]) / spread
     return np.exp(-ahead * ahead / 2) / (np.sqrt(2 * np.pi) * spread)

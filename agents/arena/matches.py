@@ -28,11 +28,11 @@ from agents.arena.results import MatchResult, add_stats
 from agents.arena.sequential import LOOK_EVERY, SequentialTest
 from agents.arena.statistics import Statistics
 from agents.deal_streams import Domain, new_salt, salted
-from agents.interrupts import born_deaf, held, released
+from agents.interrupts import allow_interrupts, defer_interrupts, ignore_interrupts_in_child
 from agents.programs.player import BotLimits, OutsidePlayer
 from agents.programs.process import adopt_orphans, split_command
 from ginenv.engine.rules import Rules, get_rules
-from ginenv.errors import GinError, check_choice, check_whole
+from ginenv.errors import GinError, check_choice, check_integer
 from ginenv.tables.kernels import GAME, HAND
 from ginenv.tables.players import Player, directory_name, make_player, parse_player
 
@@ -81,8 +81,8 @@ class MatchSettings:
         object.__setattr__(self, "rules", get_rules(self.rules))
         check_choice("unit", self.unit, ("games", "hands"))
         check_choice("forfeit", self.forfeit, ("game", "hand"))
-        check_whole("batch", self.batch, 1)
-        check_whole("seed", self.seed, 0)
+        check_integer("batch", self.batch, 1)
+        check_integer("seed", self.seed, 0)
         self.mixed_seed("deals", 64)
 
     def mixed_seed(self, purpose: str, bits: int) -> int:
@@ -168,7 +168,7 @@ def play_pairs(
     finished = len(jobs)
     try:
         while play.done < len(jobs):
-            with released():
+            with allow_interrupts():
                 ended = play.tick()
             if ended and progress is not None:
                 progress(play.done)
@@ -243,11 +243,11 @@ def _start_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     signal.signal(signal.SIGTERM, _leave)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     adopt_orphans()
 
 
-def _end_with_parent() -> None:
+def _exit_with_parent() -> None:
     """Ends this worker when its parent is gone: a killed parent ends no workers, and they would wait for jobs for ever."""
     parent = multiprocessing.parent_process()
     if parent is not None:
@@ -272,7 +272,7 @@ def workers_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_start_worker)
     is_done = False
     try:
-        with born_deaf():
+        with ignore_interrupts_in_child():
             # Each submission starts a worker, since none is ready yet.
             for _ in range(workers):
                 pool.submit(_begin)
@@ -316,7 +316,7 @@ def _parts_of_workers(
         waiting = [pool.submit(play_part, specs, settings, first, count) for first, count in _chunks(pairs, size)]
         done = 0
         for future in waiting:
-            with released():
+            with allow_interrupts():
                 part = future.result()
             done += len(part.games)
             tick(done)
@@ -356,14 +356,14 @@ def play_match(
         GinError: if a name or a program does not exist, or a value is out of range.
         KeyboardInterrupt: after an interrupt before anything was finished.
     """
-    check_whole("pairs", pairs, 1)
+    check_integer("pairs", pairs, 1)
     given = {"rules": rules, "unit": unit, "seed": seed}
     settings = replace(settings or MatchSettings(), **{key: value for key, value in given.items() if value is not None})
     a, b = directory_name(a), directory_name(b)
     _check_programs((a, b))
-    with held() as interrupts:
+    with defer_interrupts() as interrupts:
         result = _play_match(a, b, settings.guarded(a, b), pairs, workers, progress)
-        result.interrupted = result.interrupted or interrupts.asked
+        result.interrupted = result.interrupted or interrupts.requested
     return result
 
 

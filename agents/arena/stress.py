@@ -28,13 +28,13 @@ class StressResult:
     Attributes:
         faults: how often each fault was named, by kind of bot.
         unnamed: kinds of the bots for which no fault was named.
-        left_behind: number of processes that outlived their match.
+        remaining_processes: number of processes that outlived their match.
         seconds: duration of the whole test.
     """
 
     faults: dict[str, Counter[str]]
     unnamed: list[str]
-    left_behind: int
+    remaining_processes: int
     seconds: float
 
 

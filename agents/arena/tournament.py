@@ -27,7 +27,7 @@ from agents.arena.ratings import circles, ratings
 from agents.arena.results import MatchResult, add_stats, rates, versions
 from agents.arena.statistics import GAME_RESULT, PLAY_STATS
 from agents.files import check_own, parse_json, read_json, write_atomic, write_json, writing
-from agents.interrupts import held, released
+from agents.interrupts import allow_interrupts, defer_interrupts
 from agents.programs.player import BotLimits
 from ginenv.errors import GinError, quoted, reason_of
 from ginenv.tables.players import make_player, parse_player
@@ -51,7 +51,7 @@ class Block:
         return f"{self.a:03}-{self.b:03}-{self.first:07}.npz"
 
 
-def _made_of(spec: str) -> dict[str, str]:
+def _version_of(spec: str) -> dict[str, str]:
     """Hashes of the files in the directories that a player's name refers to: they may hold another player later."""
     parsed = parse_player(spec)
     if parsed.kind == "cmd":
@@ -129,23 +129,23 @@ class Tournament:
         """Claims the directory; raises if it holds another tournament, because the blocks of both would be mixed."""
         played = {key: value for key, value in self.config.model_dump(mode="json").items() if key not in _FREE}
         played["rules_hash"] = self.settings.rules.hash
-        self.made_of = {place: made for spec in self.specs for place, made in _made_of(spec).items()}
-        played["weights"] = self.made_of
+        self.versions_of = {place: made for spec in self.specs for place, made in _version_of(spec).items()}
+        played["weights"] = self.versions_of
         if self.searches:
             played["searches"] = self.searches
         digest = hashlib.sha256(json.dumps(played, sort_keys=True).encode()).hexdigest()[:12]
         path = self.directory / "tournament.json"
         if path.exists():
-            known = _read_claim(path)
-            if known["hash"] != digest:
-                held = known["config"]
+            claim = _read_claim(path)
+            if claim["hash"] != digest:
+                stored = claim["config"]
                 others = [
-                    f"{key} {quoted(held.get(key))}, not {quoted(played.get(key))}"
-                    for key in sorted({*held, *played})
-                    if held.get(key) != played.get(key)
+                    f"{key} {quoted(stored.get(key))}, not {quoted(played.get(key))}"
+                    for key in sorted({*stored, *played})
+                    if stored.get(key) != played.get(key)
                 ]
                 raise GinError(
-                    f"{self.directory} holds another tournament ({known['hash']}, not {digest}; "
+                    f"{self.directory} holds another tournament ({claim['hash']}, not {digest}; "
                     f"other: {'; '.join(others)}); choose another out"
                 )
         else:
@@ -173,7 +173,7 @@ class Tournament:
         mine = self.blocks()[self.rank :: self.world]
         waiting = [block for block in mine if not self._path(block).exists()]
         done = len(mine) - len(waiting)
-        with held(), contextlib.suppress(KeyboardInterrupt):
+        with defer_interrupts(), contextlib.suppress(KeyboardInterrupt):
             for block, part in self._parts(waiting):
                 if not part.complete:
                     return False
@@ -193,7 +193,7 @@ class Tournament:
             futures = {pool.submit(self._play, block): block for block in waiting}
             finished = as_completed(futures)
             for _ in futures:
-                with released():
+                with allow_interrupts():
                     future = next(finished)
                 yield futures[future], future.result()
 
@@ -216,11 +216,11 @@ class Tournament:
     def _load(self, block: Block) -> Part:
         path = self._path(block)
         try:
-            with np.load(path, allow_pickle=False) as held:
-                luck = held["luck"] if len(held["luck"]) else None
-                faults = parse_json(held["faults"].tobytes())
-                salt = held["salt"].tobytes().decode("ascii", "replace")
-                part = Part(held["games"], held["stats"], held["seconds"], faults, luck, salt=salt)
+            with np.load(path, allow_pickle=False) as stored:
+                luck = stored["luck"] if len(stored["luck"]) else None
+                faults = parse_json(stored["faults"].tobytes())
+                salt = stored["salt"].tobytes().decode("ascii", "replace")
+                part = Part(stored["games"], stored["stats"], stored["seconds"], faults, luck, salt=salt)
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             raise GinError(f"the block {path} is damaged ({error}); without this file it is played again") from None
         if part.games.dtype != GAME_RESULT or part.stats.dtype != PLAY_STATS or len(part.games) != 2 * block.pairs:
@@ -246,14 +246,14 @@ class Tournament:
             )
             for (a, b), found in parts.items()
         }
-        return Standings(self.names, self.specs, matches, missing, self.config, self.made_of, self.searches)
+        return Standings(self.names, self.specs, matches, missing, self.config, self.versions_of, self.searches)
 
 
 def _read_claim(path: Path) -> dict[str, Any]:
     try:
-        known = read_json(path)
-        if isinstance(known["hash"], str) and isinstance(known["config"], dict):
-            return known
+        claim = read_json(path)
+        if isinstance(claim["hash"], str) and isinstance(claim["config"], dict):
+            return claim
         reason = "its hash or its config is missing"
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = reason_of(error)
@@ -274,7 +274,7 @@ class Standings:
         matches: results by (a, b) with a < b.
         missing: number of blocks that have not been played.
         config: settings of the tournament.
-        made_of: hashes of the files that the players' names refer to.
+        versions_of: hashes of the files that the players' names refer to.
         searches: settings of the players that search, by ``specs``.
     """
 
@@ -283,7 +283,7 @@ class Standings:
     matches: dict[tuple[int, int], MatchResult]
     missing: int
     config: TournamentConfig
-    made_of: dict[str, str] = field(default_factory=dict)
+    versions_of: dict[str, str] = field(default_factory=dict)
     searches: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -326,7 +326,7 @@ class Standings:
         return {
             "versions": versions(),
             "config": self.config.model_dump(mode="json", exclude={"out"}),
-            "made_of": self.made_of,
+            "versions_of": self.versions_of,
             "searches": self.searches,
             "blocks_missing": self.missing,
             "ratings": {

@@ -123,22 +123,22 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         # File names need not be UTF-8, and a terminal may lack some characters.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    said = ""
+    message = ""
     try:
-        with _ends_with_its_reader():
+        with _exit_when_unread():
             status = _call(chosen, name, arguments)
     except GinError as error:
         sys.exit(f"{name}: {error}")
     except KeyboardInterrupt as stopped:
         # A command may say what became of its work.
-        status, said = INTERRUPTED, f"{name}: {str(stopped) or 'interrupted before anything was finished'}"
+        status, message = INTERRUPTED, f"{name}: {str(stopped) or 'interrupted before anything was finished'}"
     except OSError as error:
         # Disk errors are reported; any other is a bug of this program.
         if error.errno not in _DISK_ERRORS:
             raise
         sys.exit(f"{name}: {error.filename or 'a file'} cannot be written: {error.strerror}")
     except MemoryError as error:
-        sys.exit(f"{name}: there is not enough memory ({str(error).rstrip('.') or 'for all that was asked'})")
+        sys.exit(f"{name}: there is not enough memory ({str(error).rstrip('.') or 'for all that was info'})")
     except ModuleNotFoundError as error:
         missing = str(error.name).partition(".")[0]
         if missing in ("ginenv", "agents", "None"):
@@ -150,14 +150,14 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         for stop in STOPS:
             # Only the interpreter's shutdown is left, which shows an exception as a traceback.
             signal.signal(stop, signal.SIG_IGN)
-    if said:
-        print(said, file=sys.stderr)
+    if message:
+        print(message, file=sys.stderr)
     if status:
         sys.exit(status)
 
 
 @contextmanager
-def _ends_with_its_reader() -> Iterator[None]:
+def _exit_when_unread() -> Iterator[None]:
     """Ends the program silently when the reader of its output has gone, as ``head`` does; an error is still reported."""
     try:
         try:
@@ -199,7 +199,7 @@ def _function(command: Command, name: str, arguments: Sequence[str]) -> int | No
     function = getattr(importlib.import_module(module), attribute)
     import tyro
 
-    with _plain_words():
+    with _format_help():
         if command.reads_arguments:
             return function(arguments)
         return tyro.cli(
@@ -207,7 +207,7 @@ def _function(command: Command, name: str, arguments: Sequence[str]) -> int | No
         )
 
 
-def _plain_words() -> ConstructorRegistry:
+def _format_help() -> ConstructorRegistry:
     """A registry with which every command refuses an empty path, or a word that is not a number, in plain words."""
     from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec
 
@@ -217,26 +217,26 @@ def _plain_words() -> ConstructorRegistry:
     numbers = {int: "a whole number", float: "a number"}
 
     @registry.primitive_rule
-    def path(asked: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Path] | None:
-        if asked.type is not Path and set(get_args(asked.type)) != {Path, type(None)}:
+    def path(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Path] | None:
+        if info.type is not Path and set(get_args(info.type)) != {Path, type(None)}:
             return None
         return PrimitiveConstructorSpec(
             nargs=1,
             metavar="PATH",
             instance_from_str=lambda words: parse_path(words[0]),
-            is_instance=lambda value: isinstance(value, asked.type),
+            is_instance=lambda value: isinstance(value, info.type),
             str_from_instance=lambda value: [str(value)],
         )
 
     @registry.primitive_rule
-    def number(asked: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
-        kinds = set(get_args(asked.type) or [asked.type]) - {type(None)}
+    def number(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
+        kinds = set(get_args(info.type) or [info.type]) - {type(None)}
         if len(kinds) != 1 or not kinds <= numbers.keys():
             return None
         kind = kinds.pop()
 
         def parse(words: list[str]) -> Any:
-            if words[0] == "None" and kind is not asked.type:
+            if words[0] == "None" and kind is not info.type:
                 return None
             try:
                 return kind(words[0])
@@ -247,7 +247,7 @@ def _plain_words() -> ConstructorRegistry:
             nargs=1,
             metavar=kind.__name__.upper(),
             instance_from_str=parse,
-            is_instance=lambda value: isinstance(value, (asked.type, int)),
+            is_instance=lambda value: isinstance(value, (info.type, int)),
             str_from_instance=lambda value: [str(value)],
         )
 
@@ -266,7 +266,7 @@ def main() -> None:
     """The program ``gin``."""
     command, *rest = sys.argv[1:] or ["--help"]
     if command in ("-h", "--help"):
-        with _ends_with_its_reader():
+        with _exit_when_unread():
             print("usage: gin COMMAND ...\n")
             print("\n".join(f"  {name:15} {chosen.summary}" for name, chosen in COMMANDS.items()))
             print("\nEach has its own --help.")

@@ -123,13 +123,13 @@ def _home(config: AnalyseConfig) -> Home:
 def _player(home: Home, name: str | None) -> str:
     if name is None and home.last_player is None:
         raise GinError(f"nobody has played yet in {home.path}; name a record's file, a position or a --seed")
-    return home.known((home.last_player or "") if name is None else name)
+    return home.canonical_name((home.last_player or "") if name is None else name)
 
 
-def _numbers(asked: int | None, count: int) -> list[int]:
-    if asked is not None and asked > count:
-        raise GinError(f"there is no hand {asked}; the hands are 1 to {count}")
-    return list(range(1, count + 1)) if asked is None else [asked]
+def _numbers(number: int | None, count: int) -> list[int]:
+    if number is not None and number > count:
+        raise GinError(f"there is no hand {number}; the hands are 1 to {count}")
+    return list(range(1, count + 1)) if number is None else [number]
 
 
 def _ticking(numbers: list[int], tick: Any) -> Iterator[int]:

@@ -9,14 +9,14 @@ import tyro
 from pydantic import Field
 from rich.console import Console
 
-from agents.arena.configs import how_many, parse_rules
+from agents.arena.configs import num_games, parse_rules
 from agents.arena.matches import MatchSettings, check_names, play_match
 from agents.arena.results import MatchResult
 from agents.arena.sequential import SequentialTest
 from agents.cli import INTERRUPTED
 from agents.config import Config
 from agents.files import check_writable, write_json, writing
-from agents.interrupts import held
+from agents.interrupts import defer_interrupts
 from agents.programs.player import BotLimits
 from agents.reports.terminal import (
     check_forfeits,
@@ -114,18 +114,18 @@ def evaluate(config: MatchConfig, details: bool = False) -> int | None:
         details: also show how they play.
     """
     opponents = config.opponents
-    asked = how_many(config.games, config.hands, USUAL_GAMES)
-    pairs, settings = (asked + 1) // 2, config.settings
+    count = num_games(config.games, config.hands, USUAL_GAMES)
+    pairs, settings = (count + 1) // 2, config.settings
     check_writable(config.out)
     check_names(*config.players, *opponents)
     console = plain_console()
-    if asked % 2:
+    if count % 2:
         console.print(
-            f"{settings.unit} are played in pairs, each deal from both seats: {2 * pairs:,}, not {asked:,}",
+            f"{settings.unit} are played in pairs, each deal from both seats: {2 * pairs:,}, not {count:,}",
             highlight=False,
         )
-    with held():
-        results, is_whole = _play(config, opponents, settings, pairs, console)
+    with defer_interrupts():
+        results, is_complete = _play(config, opponents, settings, pairs, console)
         try:
             with writing(config.out):
                 write_json(config.out, results_document(results))
@@ -136,7 +136,7 @@ def evaluate(config: MatchConfig, details: bool = False) -> int | None:
             tables = match_tables(results[0]) if len(opponents) == 1 else opponents_tables(results)
             print_result(console, tables, details)
     check_forfeits(results)
-    return None if is_whole else INTERRUPTED
+    return None if is_complete else INTERRUPTED
 
 
 def _play(

@@ -10,12 +10,12 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 from tyro.extras import SubcommandApp
 
-from agents.arena.configs import how_many, parse_rules
+from agents.arena.configs import num_games, parse_rules
 from agents.arena.matches import MatchSettings, check_names
 from agents.datasets.data_card import card_path, is_card
 from agents.datasets.reader import open_games
-from agents.datasets.source import Played, Recorded
-from agents.datasets.store import INTERRUPTED, Expert, Written, check_games, write_games
+from agents.datasets.source import PlayedGames, RecordedGames
+from agents.datasets.store import INTERRUPTED, Expert, WriteResult, check_games, write_games
 from agents.files import check_writable
 from agents.reports.terminal import counted, plain_console, progress_bar, this_command
 from ginenv.errors import GinError, must_be
@@ -48,7 +48,7 @@ def play(
         expert: a player whose action is written beside every decision; a search (``search:worlds=64``) adds its values.
         out: file to write; its card is written beside it.
     """
-    count = how_many(games, hands, USUAL_GAMES)
+    count = num_games(games, hands, USUAL_GAMES)
     if count < 1:
         raise GinError(must_be("--games" if hands is None else "--hands", "1 or more", count))
     settings = MatchSettings(parse_rules(rules), "hands" if hands else "games", seed).guarded(player, other)
@@ -65,8 +65,8 @@ def play(
     began = time.perf_counter(), time.process_time()
     with progress_bar(plain_console(stderr=True), count, f"{player} – {other}") as tick:
         chosen = Expert(expert, seed) if expert else None
-        written = write_games(out, Played((player, other), count, settings), about, chosen, tick)
-    return _said(out, written, *began)
+        written = write_games(out, PlayedGames((player, other), count, settings), about, chosen, tick)
+    return _report(out, written, *began)
 
 
 @app.command
@@ -91,13 +91,13 @@ def read(
     _check_out(out)
     began = time.perf_counter(), time.process_time()
     about = {
-        "players": sorted({name for group in Recorded(records) for pair in group.players for name in pair}),
+        "players": sorted({name for group in RecordedGames(records) for pair in group.players for name in pair}),
         "expert": expert,
         "command": this_command(),
     }
     with progress_bar(plain_console(stderr=True), len(records), "records") as tick:
-        written = write_games(out, Recorded(records), about, Expert(expert, seed) if expert else None, tick)
-    return _said(out, written, *began)
+        written = write_games(out, RecordedGames(records), about, Expert(expert, seed) if expert else None, tick)
+    return _report(out, written, *began)
 
 
 @app.command
@@ -123,16 +123,16 @@ def _check_out(out: Path) -> None:
     check_writable(out)
 
 
-def _said(out: Path, written: Written, began: float, used: float) -> str:
+def _report(out: Path, written: WriteResult, began: float, used: float) -> str:
     seconds, processor = time.perf_counter() - began, time.process_time() - used
     ended = f"; ended early: {written.interrupted}" if written.interrupted else ""
-    said = (
+    parts = (
         f"{out}: {counted(written.games, 'game')}, {counted(written.hands, 'hand')}, {counted(written.rows, 'decision')}, "
         f"{out.stat().st_size / 1e6:.1f} MB in {seconds:.0f} s ({processor:.0f} s of processor time){ended}"
     )
     if not written.interrupted:
-        return said
-    raise (KeyboardInterrupt if written.interrupted == INTERRUPTED else GinError)(said)
+        return parts
+    raise (KeyboardInterrupt if written.interrupted == INTERRUPTED else GinError)(parts)
 
 
 def games(arguments: Sequence[str]) -> None:

@@ -16,19 +16,19 @@ from agents.config import override, parse_config
 from agents.files import check_directory, check_writable
 from agents.levels.bench.rating import rate_levels, read_rating
 from agents.levels.bench.variety import measure_variety
-from agents.levels.describe import findings, what_did_you_learn
-from agents.levels.fit_responses import FitConfig, fit_answers, hands_to_play
+from agents.levels.describe import describe_learning, findings
+from agents.levels.fit_responses import FitConfig, fit_responses, hands_to_play
 from agents.levels.level import LEVEL, NAMES, Level, load_level
 from agents.levels.package import build_level, export_level, import_level, read_settings
 from agents.levels.profile import read_learned, reset_level
-from agents.levels.responses import ANSWERS
+from agents.levels.responses import RESPONSES
 from agents.network.model_card import write_card
 from agents.network.player import network_directory
 from agents.play.store import default_home
-from agents.player_names import spelled
+from agents.player_names import canonical_name
 from agents.reports.terminal import plain_console, progress_bar
 from ginenv.bots.heuristics import make_formula
-from ginenv.errors import GinError, UnknownNameError, check_whole, quoted, unknown_name
+from ginenv.errors import GinError, UnknownNameError, check_integer, quoted, unknown_name
 
 app = SubcommandApp()
 
@@ -70,7 +70,7 @@ def learned(level: LevelName, home: Path | None = None, opponent: str | None = N
     if opponent is not None and found.learns:
         _check_known(opponent, home, found)
     if not as_json:
-        return what_did_you_learn(home, found, opponent)
+        return describe_learning(home, found, opponent)
     return json.dumps(findings(home, found, opponent), indent=2)
 
 
@@ -85,11 +85,11 @@ def _home(named: Path | None) -> Path:
 
 def _check_known(opponent: str, home: Path, level: Level) -> None:
     """Refuses an opponent whom the level has not met."""
-    known = read_learned(home, level)
-    if not known:
+    learned_opponents = read_learned(home, level)
+    if not learned_opponents:
         raise UnknownNameError(f"unknown opponent {quoted(opponent)}: {level.name} has learned of nobody yet")
-    if spelled(opponent, known) not in known:
-        raise UnknownNameError(unknown_name("opponent", opponent, known))
+    if canonical_name(opponent, learned_opponents) not in learned_opponents:
+        raise UnknownNameError(unknown_name("opponent", opponent, learned_opponents))
 
 
 @app.command
@@ -143,7 +143,7 @@ def variety(level: LevelName, deals: int = 100, plays: int = 1000, hands: int = 
         hands: number of hands that measure the cost, 20 or more.
     """
     for name, count, least in (("deals", deals, 1), ("plays", plays, 1), ("hands", hands, 20)):
-        check_whole(name, count, least)
+        check_integer(name, count, least)
     found = load_level(level)
     total = deals * plays + 20 * max(2, hands // 10)
     with progress_bar(plain_console(stderr=True), total, f"{found.name}, hands") as tick, counting_hands(tick):
@@ -180,7 +180,7 @@ def build(source: Network, out: Path, like: str = "", set: tuple[str, ...] = (),
     settings = read_settings(out.name, like, set)
     before = load_level(out).digest if (out / LEVEL).is_file() else ""
     level = build_level(
-        out, settings, Path(network_directory(source)), load_level(like).answers if like else None, replace
+        out, settings, Path(network_directory(source)), load_level(like).responses if like else None, replace
     )
     write_card(out)
     replaced = f" The level that was there (sha256 {before}) is gone." if before else ""
@@ -205,17 +205,17 @@ def fit(level: LevelName, set: tuple[str, ...] = ()) -> str:
             f"{level} is installed; gin levels export {level} DIRECTORY makes a copy whose answers can be fitted"
         )
     # Its present answers are not loaded: they may be what has to be made anew.
-    found, console = load_level(level, with_answers=False), plain_console(stderr=True)
-    check_writable(found.directory / ANSWERS)
+    found, console = load_level(level, with_responses=False), plain_console(stderr=True)
+    check_writable(found.directory / RESPONSES)
     config: FitConfig = parse_config(override({}, set), FitConfig, "--set")
-    gone = " The answers that it had before are gone." if (found.directory / ANSWERS).is_file() else ""
+    gone = " The answers that it had before are gone." if (found.directory / RESPONSES).is_file() else ""
     with progress_bar(console, hands_to_play(found, config), f"{found.name}, hands") as tick, counting_hands(tick):
-        fit_answers(found, config, console.print).write(found.directory / ANSWERS)
+        fit_responses(found, config, console.print).write(found.directory / RESPONSES)
     write_card(found.directory)
     fitted = load_level(found.directory)
     does = (
         "now answers what it knows of its opponents"
-        if fitted.answers and fitted.answers.by_whom
+        if fitted.responses and fitted.responses.depends_on_opponent
         else "plays everybody alike: nothing that depends on the opponent was kept"
     )
     return f"{found.name} {does} (sha256 {fitted.digest}).{gone}"

@@ -6,8 +6,8 @@ from agents.arena.configs import ExploitConfig
 from agents.arena.series import counting_hands
 from agents.cli import INTERRUPTED
 from agents.files import check_writable, write_json, write_text, writing
-from agents.interrupts import held
-from agents.levels.bench.adaptation import AdaptationConfig, hands_to_play, level_of, parts_of, run
+from agents.interrupts import defer_interrupts
+from agents.levels.bench.adaptation import AdaptationConfig, hands_to_play, level_of, partial_results, run
 from agents.reports.adaptation import adaptation_tables, report_adaptation
 from agents.reports.terminal import (
     counted,
@@ -67,8 +67,8 @@ def adaptation(config: AdaptationConfig, details: bool = False) -> None:
     """
     check_writable(config.out / "results.json")
     console = plain_console()
-    parts = parts_of(config, level_of(config))
-    with held():
+    parts = partial_results(config, level_of(config))
+    with defer_interrupts():
         try:
             with progress_bar(console, hands_to_play(config), f"{config.level}, hands") as tick, counting_hands(tick):
                 document = run(config, lambda words: console.print(f"{config.level}: {words}", markup=False), parts)

@@ -10,7 +10,7 @@ import tyro
 from pydantic import Field
 
 from agents.arena.configs import parse_rules
-from agents.arena.conform import check, stages
+from agents.arena.conformance import check, stages
 from agents.arena.stress import run
 from agents.config import Config
 from agents.programs.player import BotLimits
@@ -59,8 +59,8 @@ def conform(config: ConformConfig) -> None:
     rules = parse_rules(config.rules) if config.rules else None
     with progress_bar(console, len(stages(rules)), "playing through every phase") as tick:
         found = check(command, config.hands, limits, tick, rules)
-    asked = ", ".join(f"{phase} {count:,}" for phase, count in found.asked.items())
-    console.print(f"decisions asked: {asked}; {found.ms_per_decision:.3f} ms each")
+    decisions = ", ".join(f"{phase} {count:,}" for phase, count in found.decisions.items())
+    console.print(f"decisions asked: {decisions}; {found.ms_per_decision:.3f} ms each")
     for kind, sentences in (("note", found.notes), ("wrong", found.wrong)):
         for sentence in sentences:
             console.print(f"{kind}: {sentence}", highlight=False, markup=False)
@@ -80,8 +80,8 @@ def stress(config: StressConfig) -> None:
         console.print(f"{kind:16} {counts}", highlight=False)
     summary = (
         f"{config.bots:,} bad bots in {result.seconds:.0f} s: {len(result.unnamed)} without a fault named, "
-        f"{result.left_behind} processes left behind"
+        f"{result.remaining_processes} processes left behind"
     )
-    if result.unnamed or result.left_behind:
+    if result.unnamed or result.remaining_processes:
         raise GinError(f"{summary}; unnamed: {', '.join(sorted(set(result.unnamed)))}")
     console.print(summary)

@@ -16,7 +16,7 @@ from agents.arena.tournament import Standings, Tournament
 from agents.cli import INTERRUPTED
 from agents.config import load_config
 from agents.files import write_json, write_text, writing
-from agents.interrupts import held
+from agents.interrupts import defer_interrupts
 from agents.reports.terminal import (
     check_forfeits,
     counted,
@@ -68,19 +68,19 @@ def tournament(
     played = Tournament(settings, rank, world)
     share = len(played.blocks()[rank::world])
     console = plain_console()
-    with held():
+    with defer_interrupts():
         with progress_bar(console, share, f"{settings.title}, blocks") as tick:
-            is_whole = played.play(tick)
+            is_complete = played.play(tick)
         standings = played.standings()
         if standings.missing and world > 1:
-            whose = " of other ranks" if is_whole else ""
-            state = "is done" if is_whole else "was interrupted"
-            console.print(f"rank {rank} {state}; still missing: {counted(standings.missing, 'block')}{whose}")
-            return None if is_whole else INTERRUPTED
+            ranks = " of other ranks" if is_complete else ""
+            state = "is done" if is_complete else "was interrupted"
+            console.print(f"rank {rank} {state}; still missing: {counted(standings.missing, 'block')}{ranks}")
+            return None if is_complete else INTERRUPTED
         if not standings.matches:
             raise KeyboardInterrupt
         _publish(standings, settings.out, console, details)
-    return None if is_whole else INTERRUPTED
+    return None if is_complete else INTERRUPTED
 
 
 def _publish(standings: Standings, out: Path, console: Console, details: bool) -> None:

@@ -53,13 +53,13 @@ def train(
     if export:
         # The run's own directory, where this may be, is made now.
         check_writable(export / "checkpoint.json")
-    is_whole = run.train()
+    is_complete = run.train()
     if not run.main:
         return
     for checkpoint in (out / "best", out / "last"):
         if checkpoint.is_dir():
             write_card(checkpoint)
-    if not is_whole:
+    if not is_complete:
         exported = ", and nothing was exported" if export else ""
         how = "the same command without --fresh" if fresh else "the same command"
         about = read_metadata(out / "best")["about"]

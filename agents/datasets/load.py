@@ -12,7 +12,7 @@ import pyarrow as pa
 from agents.datasets.reader import DatasetError, column_names, open_games, read_group
 from agents.datasets.store import replayed
 from ginenv.engine.actions import KNOCK, NUM_ACTIONS, STOCK
-from ginenv.errors import GinError, check_whole, unknown_name
+from ginenv.errors import GinError, check_integer, unknown_name
 
 if TYPE_CHECKING:
     from torch.utils.data import IterableDataset
@@ -76,7 +76,7 @@ class Games:
         Raises:
             GinError: if a column or the player does not exist, or the file cannot be read.
         """
-        check_whole("size", size, 1)
+        check_integer("size", size, 1)
         for name in also:
             if name not in self.columns:
                 raise GinError(unknown_name("column", name, self.columns))

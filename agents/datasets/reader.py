@@ -17,10 +17,10 @@ from ginenv.errors import GinError, must_be, quoted
 # Its functions are made at run time, so type checkers know none of them.
 pc: Any = pyarrow.compute
 # Of one row group: what ``gin games`` writes has some ten thousand rows, at most some hundred thousand.
-MOST_ROWS = 1 << 20
-MOST_BYTES = 1 << 29
-MOST_NAMES = 1000
-MOST_NAME = 1000
+MAX_ROWS = 1 << 20
+MAX_BYTES = 1 << 29
+MAX_NAMES = 1000
+MAX_NAME = 1000
 _TEXTS = [name for name, column in COLUMNS.items() if column.type == pa.string() or pa.types.is_dictionary(column.type)]
 
 
@@ -61,8 +61,8 @@ def open_games(path: str | Path) -> tuple[pq.ParquetFile, dict[str, Any]]:
             f"{path} has format {quoted(found.get('format'))}; this version reads format {FORMAT_VERSION}"
         )
     players = found.setdefault("players", [])
-    if not isinstance(players, list) or not all(isinstance(name, str) and len(name) < MOST_NAME for name in players):
-        raise DatasetError(must_be(f"{path}: players", f"a list of names of fewer than {MOST_NAME:,} letters", players))
+    if not isinstance(players, list) or not all(isinstance(name, str) and len(name) < MAX_NAME for name in players):
+        raise DatasetError(must_be(f"{path}: players", f"a list of names of fewer than {MAX_NAME:,} letters", players))
     _check_columns(path, schema)
     return file, found
 
@@ -106,10 +106,10 @@ def read_group(path: str | Path, file: pq.ParquetFile, group: int) -> pa.Table:
     where = f"{path}: row group {group + 1} of {file.num_row_groups}"
     try:
         about = file.metadata.row_group(group)
-        if about.num_rows > MOST_ROWS or about.total_byte_size > MOST_BYTES:
+        if about.num_rows > MAX_ROWS or about.total_byte_size > MAX_BYTES:
             raise DatasetError(
-                f"{where} has {about.num_rows:,} rows in {about.total_byte_size:,} bytes; allowed are {MOST_ROWS:,} rows in "
-                f"{MOST_BYTES:,} bytes"
+                f"{where} has {about.num_rows:,} rows in {about.total_byte_size:,} bytes; allowed are {MAX_ROWS:,} rows in "
+                f"{MAX_BYTES:,} bytes"
             )
         table = file.read_row_group(group, columns=list(column_names(file))).unify_dictionaries()
         table.validate(full=True)
@@ -122,9 +122,9 @@ def read_group(path: str | Path, file: pq.ParquetFile, group: int) -> pa.Table:
         raise DatasetError(f"{where} cannot be read: {_line(error)}") from None
     if bad:
         raise DatasetError(f"{where}: column {bad!r} lacks values")
-    if size > MOST_BYTES or names > MOST_NAMES:
+    if size > MAX_BYTES or names > MAX_NAMES:
         raise DatasetError(
-            f"{where} has {size:,} bytes of text with {names:,} names; allowed are {MOST_BYTES:,} and {MOST_NAMES:,}"
+            f"{where} has {size:,} bytes of text with {names:,} names; allowed are {MAX_BYTES:,} and {MAX_NAMES:,}"
         )
     return table
 

@@ -35,7 +35,7 @@ class _Collector(Observer):
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayedGames:
     """Hands between two players, on deals of the stream for learning.
 
     Attributes:
@@ -89,7 +89,7 @@ def _jobs(settings: MatchSettings, first: int, count: int) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedGames:
     """Hands of records (``ginenv.hands.records``), one group for each file.
 
     Attributes:

@@ -31,7 +31,7 @@ INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True)
-class Written:
+class WriteResult:
     """What was written.
 
     Attributes:
@@ -89,7 +89,7 @@ def write_games(
     about: dict[str, Any],
     expert: Expert | None = None,
     progress: Progress | None = None,
-) -> Written:
+) -> WriteResult:
     """Writes a table of decisions, and its card beside it.
 
     Args:
@@ -111,7 +111,7 @@ def write_games(
     schema = schema_of(
         json.dumps(about).encode(), expert is not None, expert is not None and expert.examine is not None
     )
-    written = Written(0, 0, 0)
+    written = WriteResult(0, 0, 0)
 
     def write(temporary: str) -> None:
         nonlocal written
@@ -137,7 +137,7 @@ def write_games(
 
 def _write_groups(
     file: pq.ParquetWriter, groups: Iterable[Hands], expert: Expert | None, progress: Progress | None
-) -> Iterator[Written]:
+) -> Iterator[WriteResult]:
     """Writes groups, and yields after each what the file holds; if it ended early, yields the reason at the end."""
     games = hands = rows = 0
     try:
@@ -149,11 +149,11 @@ def _write_groups(
             games, hands, rows = int(group.games[-1]) + 1, hands + len(group.states), rows + len(table)
             if progress is not None:
                 progress(games)
-            yield Written(games, hands, rows)
+            yield WriteResult(games, hands, rows)
     except (GinError, KeyboardInterrupt) as error:
         if not rows:
             raise
-        yield Written(games, hands, rows, str(error) if isinstance(error, GinError) else INTERRUPTED)
+        yield WriteResult(games, hands, rows, str(error) if isinstance(error, GinError) else INTERRUPTED)
 
 
 def table_of(group: Hands, schema: pa.Schema, first: int, expert: Expert | None = None) -> pa.Table:
@@ -186,7 +186,7 @@ def replayed(table: pa.Table, observations: bool = False) -> tuple[np.ndarray, D
         raise DatasetError(f"its hands do not replay ({error})") from None
 
 
-def check_games(path: str | Path, progress: Progress | None = None) -> Written:
+def check_games(path: str | Path, progress: Progress | None = None) -> WriteResult:
     """Reads a file back, replays every hand, and compares all columns except the expert's with what is stored.
 
     Args:
@@ -206,7 +206,7 @@ def check_games(path: str | Path, progress: Progress | None = None) -> Written:
             games, hands = table["game"][-1].as_py() + 1, table["hand"][-1].as_py() + 1
         if progress is not None:
             progress(group + 1)
-    return Written(games, hands, rows)
+    return WriteResult(games, hands, rows)
 
 
 def _check_group(path: str | Path, table: pa.Table, first: int) -> None:

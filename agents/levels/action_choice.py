@@ -19,16 +19,16 @@ from ginenv.view.encoding import encode
 # How a level behaves, for compiled code; ``LevelSettings`` describes the fields.
 BEHAVIOUR = np.dtype(
     [
-        ("memory", np.uint8),
-        ("notices", np.uint8),
+        ("remembered_discards", np.uint8),
+        ("noticed_actions", np.uint8),
         ("temperature", np.float64),
         ("draw_temperature", np.float64),
-        ("reach", np.float64),
-        ("most_points", np.float64),
-        ("leaning", np.float64),
-        ("hoards", np.float64),
-        ("grabs", np.float64),
-        ("early_knock", np.float64),
+        ("max_logit_gap", np.float64),
+        ("max_extra_deadwood", np.float64),
+        ("hand_taste", np.float64),
+        ("high_card_bias", np.float64),
+        ("upcard_bias", np.float64),
+        ("knock_bias", np.float64),
     ],
     align=True,
 )
@@ -42,9 +42,9 @@ def draw_tastes(views, behaviour, seed, tastes):
     """Draws each hand's taste from its luck."""
     for i in range(views.shape[0]):
         word = mix(views[i].hand_luck ^ mix(np.uint64(seed)))
-        tastes[i].sets = behaviour.leaning * unit(mix(word + np.uint64(1)))
-        tastes[i].runs = behaviour.leaning * unit(mix(word + np.uint64(2)))
-        tastes[i].knock = behaviour.leaning * unit(mix(word + np.uint64(3)))
+        tastes[i].sets = behaviour.hand_taste * unit(mix(word + np.uint64(1)))
+        tastes[i].runs = behaviour.hand_taste * unit(mix(word + np.uint64(2)))
+        tastes[i].knock = behaviour.hand_taste * unit(mix(word + np.uint64(3)))
 
 
 @kernel
@@ -63,7 +63,7 @@ def prepare(views, behaviour, seed, rows, declined, legal, words):
     for i in range(views.shape[0]):
         v = views[i]
         encode(v, rows, i)
-        blank(v, behaviour.memory, behaviour.notices, rows[i])
+        blank(v, behaviour.remembered_discards, behaviour.noticed_actions, rows[i])
         declined[i] = 1 if v.declined > 0 else 0
         for k in range(3):
             legal[i, k] = v.legal[k]
@@ -87,10 +87,10 @@ def _prefer(v, behaviour, taste, legal0, legal1, row):
         card = ctz(rest)
         rest &= rest - 1
         others = v.hand & ~(np.int64(1) << card)
-        if card != first and deadwood(others) > least + behaviour.most_points:
+        if card != first and deadwood(others) > least + behaviour.max_extra_deadwood:
             row[card] = _NEVER
             continue
-        row[card] -= behaviour.hoards * card_points(card) / 10
+        row[card] -= behaviour.high_card_bias * card_points(card) / 10
         if others & (RANK_COLUMN << (card % 13)):
             row[card] -= taste.sets
         if has_neighbour(card, others):
@@ -99,12 +99,12 @@ def _prefer(v, behaviour, taste, legal0, legal1, row):
     while rest:
         card = ctz(rest)
         rest &= rest - 1
-        row[KNOCK + card] += taste.knock + behaviour.early_knock
+        row[KNOCK + card] += taste.knock + behaviour.knock_bias
 
 
 @kernel
-def _draw(row, legal, reach, temperature, word):
-    """Draws, at a temperature, a legal action whose logit is within ``reach`` of the best one."""
+def _draw(row, legal, max_logit_gap, temperature, word):
+    """Draws, at a temperature, a legal action whose logit is within ``max_logit_gap`` of the best one."""
     best = -1
     for action in range(NUM_ACTIONS):
         # Actions stand in three masks of 52: discards, knocks, the others.
@@ -117,7 +117,7 @@ def _draw(row, legal, reach, temperature, word):
     # One pass: an action replaces the one held with probability weight / (sum of weights so far).
     for action in range(NUM_ACTIONS):
         behind = np.float64(row[best]) - row[action]
-        if (legal[action // 52] >> (action % 52)) & 1 and behind <= reach:
+        if (legal[action // 52] >> (action % 52)) & 1 and behind <= max_logit_gap:
             weight = np.exp(-behind / temperature)
             total += weight
             word = mix(word)
@@ -151,6 +151,6 @@ def choose(views, behaviour, tastes, logits, legal, words, actions):
                 _prefer(v, behaviour, tastes[i], legal[i, 0], legal[i, 1], row)
                 temperature = behaviour.temperature
             else:
-                row[UPCARD] += behaviour.grabs
+                row[UPCARD] += behaviour.upcard_bias
                 temperature = behaviour.draw_temperature
-            actions[i] = _draw(row, legal[i], behaviour.reach, temperature, words[i])
+            actions[i] = _draw(row, legal[i], behaviour.max_logit_gap, temperature, words[i])

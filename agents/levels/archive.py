@@ -12,15 +12,15 @@ from pathlib import Path
 from agents.files import check_writable, write_atomic
 from agents.levels.bench.rating import RATING
 from agents.levels.level import FILES, Level, LevelError
-from agents.levels.responses import ANSWERS
+from agents.levels.responses import RESPONSES
 from ginenv.errors import GinError
 
 SUFFIX = ".zip"
 # More than any level holds; an archive that unpacks to more is refused.
-_MOST_BYTES = 64 << 20
+_MAX_BYTES = 64 << 20
 # The same level makes the same file, whenever it is packed.
 _DATE = (1980, 1, 1, 0, 0, 0)
-_ALLOWED = (*FILES, ANSWERS, RATING)
+_ALLOWED = (*FILES, RESPONSES, RATING)
 
 
 def pack(level: Level, file: Path) -> None:
@@ -80,11 +80,11 @@ def _unpack(archive: zipfile.ZipFile, directory: Path, file: Path) -> None:
     strange = [name for name in names if name not in _ALLOWED] or [name for name in names if names.count(name) > 1]
     if strange:
         raise LevelError(f"{file} holds {strange[0][:80]!r}; a level's file holds {', '.join(_ALLOWED)}, each once")
-    left = _MOST_BYTES
+    left = _MAX_BYTES
     for name in names:
         with archive.open(name) as member:
             content = member.read(left + 1)
         left -= len(content)
         if left < 0:
-            raise LevelError(f"{file} unpacks to more than {_MOST_BYTES >> 20} MiB, which no level does")
+            raise LevelError(f"{file} unpacks to more than {_MAX_BYTES >> 20} MiB, which no level does")
         (directory / name).write_bytes(content)

@@ -10,10 +10,10 @@ import numpy as np
 
 from agents.arena.series import play_series
 from agents.levels.level import Level
-from agents.levels.opponent_memory import Acquaintances
+from agents.levels.opponent_memory import OpponentMemory
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import read_learned
-from agents.levels.responses import READS
+from agents.levels.responses import INPUTS
 from agents.opponent_model.features import DRAWS, FEATURES
 from agents.opponent_model.habits import HABITS
 from agents.opponent_model.posterior import CONTEXT_WIDTH
@@ -111,12 +111,12 @@ def conduct(player: LevelPlayer, context: np.ndarray, hands: int, general_hands:
         general_hands: number of hands that count for the part of its answers that applies to every opponent.
     """
     views = _probes()
-    level, known, shown = player.level, context[None], np.array([hands])
-    leanings, told = (
+    level, memory, shown = player.level, context[None], np.array([hands])
+    logit_bias, opponent_context = (
         None if row is None else np.repeat(row, len(views), 0)
-        for row in (level.leanings(known, shown, np.array([general_hands])), level.told(known, shown))
+        for row in (level.logit_bias(memory, shown, np.array([general_hands])), level.opponent_context(memory, shown))
     )
-    actions = player.choose(views, leanings, told)
+    actions = player.choose(views, logit_bias, opponent_context)
     could_knock, could_draw = views["legal"][:, 1] != 0, views["legal"][:, 2] == 3
     knocked = (actions >= KNOCK) & (actions < STOCK)
     thrown = actions[(views["legal"][:, 0] != 0) & ~knocked] % KNOCK
@@ -143,23 +143,23 @@ def findings(home: Path, level: Level, opponent: str | None = None) -> list[dict
     # Somebody unknown, by an installed level and by this one: what is the same for all of what changed.
     before, stranger = (
         conduct(player, np.zeros(CONTEXT_WIDTH, np.float32), 0, hands)
-        for hands in (0, max((_hands_of_all(known) for known in learned.values()), default=0))
+        for hands in (0, max((_hands_of_all(memory) for memory in learned.values()), default=0))
     )
-    return [_findings(player, name, known, before, stranger) for name, known in learned.items()]
+    return [_findings(player, name, memory, before, stranger) for name, memory in learned.items()]
 
 
-def _hands_of_all(known: Acquaintances) -> int:
+def _hands_of_all(memory: OpponentMemory) -> int:
     """Hands that count for the part that applies to every opponent: the same for all opponents on record."""
-    return int(known.general_hands(np.zeros(1, np.int64))[0])
+    return int(memory.general_hands(np.zeros(1, np.int64))[0])
 
 
 def _findings(
-    player: LevelPlayer, opponent: str, known: Acquaintances, before: dict[str, float], stranger: dict[str, float]
+    player: LevelPlayer, opponent: str, memory: OpponentMemory, before: dict[str, float], stranger: dict[str, float]
 ) -> dict[str, Any]:
-    context = known.contexts[0]
-    far, certain = context[1 : len(READS)], context[len(READS) :]
+    context = memory.contexts[0]
+    far, certain = context[1 : len(INPUTS)], context[len(INPUTS) :]
     order = np.argsort(-np.abs(far) * certain)
-    did, could = (known.counts[name].astype(np.float64) for name in ("did", "could"))
+    did, could = (memory.counts[name].astype(np.float64) for name in ("did", "could"))
     beliefs = [
         {
             "words": _MEANING[FEATURES[k]][0 if far[k] > 0 else 1],
@@ -178,8 +178,8 @@ def _findings(
             elsewhere = float(could[1:, k].sum())
             others = float(did[1:, k].sum()) / elsewhere if elsewhere else None
             habits.append({"habit": name, "did": int(did[0, k]), "could": int(could[0, k]), "others": others})
-    hands = int(known.known["hands"][0])
-    general_hands = _hands_of_all(known)
+    hands = int(memory.records["hands"][0])
+    general_hands = _hands_of_all(memory)
     now = conduct(player, context, hands, general_hands)
     return {
         "level": player.level.name,
@@ -189,7 +189,7 @@ def _findings(
         "general_share": round(float(player.level.settings.general_share(np.array([general_hands]))[0]), 3),
         "beliefs": beliefs,
         "habits": habits,
-        "by_whom": player.level.answers is not None and player.level.answers.by_whom,
+        "depends_on_opponent": player.level.responses is not None and player.level.responses.depends_on_opponent,
         "plays": {
             name: {
                 "installed": round(before[name], 2),
@@ -220,24 +220,31 @@ def _of_opponent(found: dict[str, Any]) -> list[str]:
         of_others = "" if habit["others"] is None else f", others on record {100 * habit['others']:.0f} %"
         share = 100 * habit["did"] / habit["could"]
         lines.append(f"  {habit['habit']}: {share:.0f} % ({habit['did']} of {habit['could']}){of_others}")
-    changes = [_change(name, play, found["by_whom"]) for name, play in found["plays"].items() if _has_changed(play)]
+    changes = [
+        _change(name, play, found["depends_on_opponent"])
+        for name, play in found["plays"].items()
+        if _is_different(play)
+    ]
     if changes:
         lines.append(f"  Against it the level now: {'; '.join(changes)}.")
     return lines
 
 
-def _has_changed(play: dict[str, float]) -> bool:
+def _is_different(play: dict[str, float]) -> bool:
     return abs(play["now"] - play["installed"]) >= 0.05
 
 
-def _change(name: str, play: dict[str, float], by_whom: bool) -> str:
+def _change(name: str, play: dict[str, float], depends_on_opponent: bool) -> str:
     """What the level does differently in one respect, and how much of that is the same against somebody unknown."""
     what, _, percent = name.partition(", ")
-    unit, stranger = f" {percent}" if percent else "", f", against a stranger {play['stranger']:.1f}" if by_whom else ""
+    unit, stranger = (
+        f" {percent}" if percent else "",
+        f", against a stranger {play['stranger']:.1f}" if depends_on_opponent else "",
+    )
     return f"{what} {play['now']:.1f}{unit} (as installed {play['installed']:.1f}{stranger})"
 
 
-def what_did_you_learn(home: Path, level: Level, opponent: str | None = None) -> str:
+def describe_learning(home: Path, level: Level, opponent: str | None = None) -> str:
     """What a level has learned of an opponent (of all when left out), and how much it plays of what applies to every opponent.
 
     Raises:
@@ -245,18 +252,18 @@ def what_did_you_learn(home: Path, level: Level, opponent: str | None = None) ->
     """
     if not level.learns:
         return f"{level.name} learns nothing: it plays everybody as installed."
-    told = findings(home, level, opponent)
-    lines = [line for found in told for line in _of_opponent(found)]
-    if any(found["beliefs"] for found in told):
+    found_by_opponent = findings(home, level, opponent)
+    lines = [line for found in found_by_opponent for line in _of_opponent(found)]
+    if any(found["beliefs"] for found in found_by_opponent):
         lines.append("Certainty: 0 % knows no more than of a stranger, 100 % is sure.")
-    if told and not told[0]["by_whom"]:
+    if found_by_opponent and not found_by_opponent[0]["depends_on_opponent"]:
         lines.append("It plays everybody alike: no gain was found in playing one opponent differently from another.")
-    if any(_has_changed(play) for found in told for play in found["plays"].values()):
+    if any(_is_different(play) for found in found_by_opponent for play in found["plays"].values()):
         lines.append(f"How it plays was found in {_PROBES} hands that serve as a test.")
     if not lines:
         lines.append(f"{level.name} has learned nothing yet; it plays as installed.")
     general_hands = _hands_of_all(read_learned(home, level, "")[""])
-    if general_hands and level.answers is not None and level.answers.matrix[0].any():
+    if general_hands and level.responses is not None and level.responses.matrix[0].any():
         share, plural = (
             100 * level.settings.general_share(np.array([general_hands]))[0],
             "s" if general_hands > 1 else "",

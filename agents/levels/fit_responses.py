@@ -32,12 +32,12 @@ from agents.levels.action_choice import TASTE, choose, draw_tastes
 from agents.levels.level import Level
 from agents.levels.natural_gradient import PARTS, GradientSums
 from agents.levels.player import LevelPlayer
-from agents.levels.responses import READS, SPACE, Answers, features_of
+from agents.levels.responses import INPUTS, SPACE, Responses, features_of
 from agents.network.checkpoint import WEIGHTS
 from agents.opponent_model.features import NUM_WEIGHTS
-from agents.opponent_model.posterior import Knowledge
+from agents.opponent_model.posterior import Posteriors
 from ginenv.bots.heuristics import StylePlayer
-from ginenv.bots.population import TOLD_WIDTH, draw_styles, style_vectors
+from ginenv.bots.population import OPPONENT_CONTEXT_WIDTH, draw_styles, style_vectors
 from ginenv.engine.actions import NUM_ACTIONS, PHASE_DISCARD
 from ginenv.engine.jit import kernel
 from ginenv.tables.players import BasePlayer, Player, make_player
@@ -51,7 +51,7 @@ STRONG = ("network", "knocker", "camper")
 # does a policy that plays everything within its reach alike, so the temperature is at most this part of the reach.
 _DISCARDS_AT, _DRAWS_AT, _OF_REACH = 1.0, 0.5, 0.5
 # The judges' seed is higher by the first number, and they play the second number times the hands of a round.
-_JUDGES, _JUDGED = 1000, 4
+_VALIDATION_SEED, _VALIDATION_FACTOR = 1000, 4
 # Shares of the part that depends on the opponent that the judges try: a step along many directions at once is easily too long.
 _SHARES = (1.0, 0.5, 0.25)
 # A regression uses this many times the opponents, and its ridge penalty is this fraction of each number's variance.
@@ -88,7 +88,7 @@ class FitConfig(Config):
         return self.styles + round(self.styles * self.strong)
 
     @model_validator(mode="after")
-    def _everybody_is_met(self) -> FitConfig:
+    def _all_opponents_occur(self) -> FitConfig:
         least = len(HISTORIES) * self.opponents
         if self.series < least:
             raise ValueError(f"series must be {least} or more, so that all {self.opponents} opponents are met")
@@ -109,12 +109,12 @@ def _score(views, behaviour, logits, legal, actions, rows, space, scores):
         for action in range(NUM_ACTIONS):
             if (legal[i, action // 52] >> (action % 52)) & 1:
                 best = max(best, np.float64(logits[i, action]))
-        features_of(views[i], behaviour.memory, behaviour.notices, legal, i, space[0], features)
+        features_of(views[i], behaviour.remembered_discards, behaviour.noticed_actions, legal, i, space[0], features)
         total = 0.0
         mean[:] = 0.0
         for action in range(NUM_ACTIONS):
             behind = best - logits[i, action]
-            if (legal[i, action // 52] >> (action % 52)) & 1 and behind <= behaviour.reach:
+            if (legal[i, action // 52] >> (action % 52)) & 1 and behind <= behaviour.max_logit_gap:
                 weights[action] = np.exp(-behind / temperature)
                 total += weights[action]
                 for k in range(NUM_WEIGHTS):
@@ -123,39 +123,42 @@ def _score(views, behaviour, logits, legal, actions, rows, space, scores):
             scores[rows[i], k] += (features[actions[i], k] - mean[k] / total) / temperature
 
 
-class _Leaning(LevelPlayer):
+class _BiasedPlayer(LevelPlayer):
     """The level's network with given leanings in every series, ``float64[series, NUM_WEIGHTS]``, and told what is given."""
 
-    def __init__(self, level: Level, seed: int, moves: np.ndarray, told: np.ndarray | None = None) -> None:
+    def __init__(self, level: Level, seed: int, bias: np.ndarray, opponent_context: np.ndarray | None = None) -> None:
         super().__init__(level.with_settings(worlds=0), seed, learn=False)
-        self.moves, self.given = moves, told
+        self.bias, self.contexts_given = bias, opponent_context
 
-    def leanings(self, slots: np.ndarray | None, n: int) -> np.ndarray:
+    def logit_bias(self, slots: np.ndarray | None, n: int) -> np.ndarray:
         assert slots is not None
-        return self.moves[slots]
+        return self.bias[slots]
 
-    def told(self, slots: np.ndarray | None, n: int) -> np.ndarray | None:
+    def opponent_context(self, slots: np.ndarray | None, n: int) -> np.ndarray | None:
         assert slots is not None
-        return None if self.given is None else self.given[slots]
+        return None if self.contexts_given is None else self.contexts_given[slots]
 
 
-class _Tried(_Leaning):
+class _GradientPlayer(_BiasedPlayer):
     """The same at higher temperatures, with the gradients of its choices."""
 
-    def __init__(self, level: Level, seed: int, moves: np.ndarray, told: np.ndarray | None = None) -> None:
+    def __init__(self, level: Level, seed: int, bias: np.ndarray, opponent_context: np.ndarray | None = None) -> None:
         discards, draws = (
-            min(temperature, _OF_REACH * level.settings.reach)
+            min(temperature, _OF_REACH * level.settings.max_logit_gap)
             for temperature in (level.settings.temperature, level.settings.draw_temperature)
         )
         warm = {"temperature": max(_DISCARDS_AT, discards), "draw_temperature": max(_DRAWS_AT, draws)}
-        super().__init__(level.with_settings(**warm), seed, moves, told)
-        self.scores = np.zeros((len(moves), NUM_WEIGHTS))
+        super().__init__(level.with_settings(**warm), seed, bias, opponent_context)
+        self.scores = np.zeros((len(bias), NUM_WEIGHTS))
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         assert slots is not None
         n = len(views)
         seen = self._see(views)
-        logits, (_, _, legal, words) = self._logits(views, seen, self.leanings(slots, n), self.told(slots, n)), seen
+        logits, (_, _, legal, words) = (
+            self._logits(views, seen, self.logit_bias(slots, n), self.opponent_context(slots, n)),
+            seen,
+        )
         tastes, actions = np.zeros(n, TASTE), np.empty(n, np.int64)
         draw_tastes(views, self.behaviour, self.seed & 0xFFFFFFFF, tastes)
         choose(views, self.behaviour, tastes, logits, legal, words, actions)
@@ -167,10 +170,10 @@ class _Tried(_Leaning):
 
 def hands_to_play(level: Level, config: FitConfig) -> int:
     """How many hands are played in all, for a progress bar."""
-    judged, watched = 2 + len(_SHARES), 2 * config.opponents
+    validated, watched = 2 + len(_SHARES), 2 * config.opponents
     if level.actor.context:
-        judged, watched = judged + 2, watched + _many(config).opponents
-    return watched * HISTORIES[-1] + (2 * config.rounds + judged * _JUDGED) * config.series * config.hands
+        validated, watched = validated + 2, watched + _many(config).opponents
+    return watched * HISTORIES[-1] + (2 * config.rounds + validated * _VALIDATION_FACTOR) * config.series * config.hands
 
 
 def _many(config: FitConfig) -> FitConfig:
@@ -209,77 +212,79 @@ class _Opponents(BasePlayer):
         return actions
 
 
-def _known_of(level: Level, opponents: Player, count: int, seed: int) -> np.ndarray:
+def _inputs_after_hands(level: Level, opponents: Player, count: int, seed: int) -> np.ndarray:
     """What is known of opponents after some hands against the level: ``float64[histories, count, len(READS)]``."""
-    knowledge, hands = Knowledge(count), np.zeros(count, np.int64)
-    found = np.zeros((len(HISTORIES), count, len(READS)))
+    posteriors, hands = Posteriors(count), np.zeros(count, np.int64)
+    found = np.zeros((len(HISTORIES), count, len(INPUTS)))
 
     def learn(views: np.ndarray, rows: np.ndarray, numbers: np.ndarray) -> None:
-        knowledge.learn(views, rows)
+        posteriors.learn(views, rows)
         hands[rows] += 1
         for k, length in enumerate(HISTORIES):
             ready = rows[hands[rows] == length]
-            found[k, ready] = knowledge.context(ready)[:, : len(READS)]
+            found[k, ready] = posteriors.context(ready)[:, : len(INPUTS)]
 
     player = LevelPlayer(level.with_settings(worlds=0), seed, learn=False)
     play_series(player, opponents, series=count, hands=HISTORIES[-1], seed=seed, domain=Domain.TRAIN, after=learn)
     return found
 
 
-def _reads_of_series(level: Level, opponents: _Opponents, config: FitConfig) -> np.ndarray:
+def _inputs_of_series(level: Level, opponents: _Opponents, config: FitConfig) -> np.ndarray:
     """What is known of the opponent of each series, ``float64[series, len(READS)]``."""
-    known, series = _known_of(level, opponents, opponents.count, config.seed), np.arange(config.series)
-    return known[series // opponents.count % len(HISTORIES), series % opponents.count]
+    inputs, series = _inputs_after_hands(level, opponents, opponents.count, config.seed), np.arange(config.series)
+    return inputs[series // opponents.count % len(HISTORIES), series % opponents.count]
 
 
 def _play(
     level: Level,
     opponents: _Opponents,
-    moves: np.ndarray,
-    told: np.ndarray | None,
+    bias: np.ndarray,
+    opponent_context: np.ndarray | None,
     config: FitConfig,
     deals: int,
     seed: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Points ``float64[series, hands]`` and their gradients ``float64[series, hands, NUM_WEIGHTS]``."""
-    player = _Tried(level, seed, moves, told)
+    player = _GradientPlayer(level, seed, bias, opponent_context)
     gradients = np.zeros((config.series, config.hands, NUM_WEIGHTS))
 
     def after(views: np.ndarray, rows: np.ndarray, numbers: np.ndarray) -> None:
         gradients[rows, numbers] = player.scores[rows]
         player.scores[rows] = 0
 
-    asked = {"series": config.series, "hands": config.hands, "seed": deals, "domain": Domain.TRAIN}
-    return play_series(player, opponents, after=after, **asked).astype(np.float64), gradients
+    options = {"series": config.series, "hands": config.hands, "seed": deals, "domain": Domain.TRAIN}
+    return play_series(player, opponents, after=after, **options).astype(np.float64), gradients
 
 
 def _points(
-    level: Level, opponents: _Opponents, moves: np.ndarray, told: np.ndarray | None, config: FitConfig
+    level: Level, opponents: _Opponents, bias: np.ndarray, opponent_context: np.ndarray | None, config: FitConfig
 ) -> np.ndarray:
-    """Points a hand of the level's network (see ``_Leaning``) at its own temperatures, by opponent: ``float64[opponents]``."""
-    player, hands = _Leaning(level, config.seed, moves, told), _JUDGED * config.hands
+    """Points a hand of the level's network (see ``_BiasedPlayer``) at its own temperatures, by opponent: ``float64[opponents]``."""
+    player, hands = _BiasedPlayer(level, config.seed, bias, opponent_context), _VALIDATION_FACTOR * config.hands
     points = play_series(
         player, opponents, series=config.series, hands=hands, seed=config.seed + 1, domain=Domain.TRAIN
     ).mean(1)
     return np.array([points[k :: opponents.count].mean() for k in range(opponents.count)])
 
 
-def _told(expected: np.ndarray | None, reads: np.ndarray) -> np.ndarray | None:
+def _opponent_context(expected: np.ndarray | None, inputs: np.ndarray) -> np.ndarray | None:
     """What a network is told, in full, from what is known."""
-    return Answers(np.zeros((len(READS), NUM_WEIGHTS)), {}, expected).told(reads, np.ones(len(reads)))
+    return Responses(np.zeros((len(INPUTS), NUM_WEIGHTS)), {}, expected).opponent_context(inputs, np.ones(len(inputs)))
 
 
-class _Judges:
+class _Validation:
     """The opponents that decide which findings are kept: other styles, and the same strong players."""
 
     def __init__(self, level: Level, config: FitConfig) -> None:
-        self.level, self.config = level, config.model_copy(update={"seed": config.seed + _JUDGES})
+        self.level, self.config = level, config.model_copy(update={"seed": config.seed + _VALIDATION_SEED})
         self.opponents = _Opponents(level, self.config)
-        self.reads = _reads_of_series(level, self.opponents, self.config)
+        self.inputs = _inputs_of_series(level, self.opponents, self.config)
 
     def points(self, matrix: np.ndarray, expected: np.ndarray | None) -> np.ndarray:
         """Points a hand with such answers, ``float64[opponents]``."""
-        return _points(self.level, self.opponents, self.reads @ matrix, _told(expected, self.reads), self.config)
+        return _points(
+            self.level, self.opponents, self.inputs @ matrix, _opponent_context(expected, self.inputs), self.config
+        )
 
     def keep(
         self, found: np.ndarray, typical: np.ndarray, expected: np.ndarray | None, points: np.ndarray, say: Progress
@@ -287,31 +292,31 @@ class _Judges:
         """What is kept of the leanings found, and what each part won over ``points``, those without leanings."""
         anybody = np.zeros_like(found)
         anybody[0] = typical @ found
-        kept, won = np.zeros_like(found), {}
+        accepted, won = np.zeros_like(found), {}
         tried = (("what holds against anybody", anybody, (1.0,)), ("what depends on whom", found - anybody, _SHARES))
         for part, matrix, shares in tried:
             if not matrix.any():
-                count_hands(len(shares) * _JUDGED * self.config.series * self.config.hands)
+                count_hands(len(shares) * _VALIDATION_FACTOR * self.config.series * self.config.hands)
                 won[part] = {
                     **ratio(np.zeros(len(points)), np.ones(len(points))).to_dict(),
-                    "kept": False,
+                    "accepted": False,
                     "share": 0.0,
                 }
                 say(f"{part}: nothing was found, so there is nothing to judge")
                 continue
-            scored = {share: self.points(kept + share * matrix, expected) for share in shares}
+            scored = {share: self.points(accepted + share * matrix, expected) for share in shares}
             # What the best of several shares won flatters a little: the hands that the figure is of have chosen it.
             best = max(scored, key=lambda share: scored[share].mean())
             gain = ratio(scored[best] - points, np.ones(len(points)))
             good = gain.mean > 0
-            won[part] = {**gain.to_dict(), "kept": good, "share": best if good else 0.0}
+            won[part] = {**gain.to_dict(), "accepted": good, "share": best if good else 0.0}
             whole = part if len(shares) == 1 else f"{part}, {100 * best:.0f} % of it"
-            say(f"{whole}: {gain.text()} points a hand of those who judge, {'kept' if good else 'left out'}")
-            kept, points = (kept + best * matrix, scored[best]) if good else (kept, points)
-        return kept, won
+            say(f"{whole}: {gain.text()} points a hand of those who judge, {'accepted' if good else 'left out'}")
+            accepted, points = (accepted + best * matrix, scored[best]) if good else (accepted, points)
+        return accepted, won
 
 
-def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: None) -> Answers:
+def fit_responses(level: Level, config: FitConfig, say: Progress = lambda words: None) -> Responses:
     """Finds a level's answers.
 
     Args:
@@ -320,33 +325,36 @@ def fit_answers(level: Level, config: FitConfig, say: Progress = lambda words: N
         say: called with a sentence after every round.
     """
     began = time.perf_counter()
-    judges = _Judges(level, config)
-    matrix, steps = np.zeros((len(READS), NUM_WEIGHTS)), []
+    validation = _Validation(level, config)
+    matrix, steps = np.zeros((len(INPUTS), NUM_WEIGHTS)), []
     if level.actor.context:
-        expected, before, about = _fit_expected(level, judges, config, say)
+        expected, before, about = _fit_expected(level, validation, config, say)
     else:
-        expected, before, about = None, judges.points(matrix, None), {}
+        expected, before, about = None, validation.points(matrix, None), {}
     opponents = _Opponents(level, config)
-    reads = _reads_of_series(level, opponents, config)
-    told = _told(expected, reads)
+    inputs = _inputs_of_series(level, opponents, config)
+    opponent_context = _opponent_context(expected, inputs)
     sums: GradientSums | None = None
     for number in range(config.rounds):
         deals = config.seed + 1 + number
         played = [
-            _play(level, opponents, reads @ matrix, told, config, deals, config.seed + 1000 * k) for k in range(2)
+            _play(level, opponents, inputs @ matrix, opponent_context, config, deals, config.seed + 1000 * k)
+            for k in range(2)
         ]
         points, gradients = (np.stack(parts) for parts in zip(*played, strict=True))
-        sums = GradientSums(reads, gradients, opponents.count) if sums is None else sums
-        sums.add(points, gradients, config.rate, whom=2 * number >= config.rounds)
-        matrix = sums.answers()
+        sums = GradientSums(inputs, gradients, opponents.count) if sums is None else sums
+        sums.add(points, gradients, config.rate, specific=2 * number >= config.rounds)
+        matrix = sums.responses()
         patterns = sum(int(np.linalg.matrix_rank(matrix[1:, part], 1e-9)) for part in PARTS)
         steps.append({"points": round(float(points.mean()), 3), "patterns": patterns})
         say(
             f"round {number + 1} of {config.rounds}: {points.mean():+.2f} points a hand, patterns of opponents: {patterns}"
         )
-    matrix, won = judges.keep(matrix, reads.mean(0), expected, before, say)
-    won = about.pop("judged", {}) | won
-    return Answers(matrix, _about(level, config, began) | about | {"points_a_hand": steps, "judged": won}, expected)
+    matrix, won = validation.keep(matrix, inputs.mean(0), expected, before, say)
+    won = about.pop("validated", {}) | won
+    return Responses(
+        matrix, _about(level, config, began) | about | {"points_per_hand": steps, "validated": won}, expected
+    )
 
 
 def _about(level: Level, config: FitConfig, began: float) -> dict[str, Any]:
@@ -362,25 +370,28 @@ def _about(level: Level, config: FitConfig, began: float) -> dict[str, Any]:
 
 
 def _fit_expected(
-    level: Level, judges: _Judges, config: FitConfig, say: Progress
+    level: Level, validation: _Validation, config: FitConfig, say: Progress
 ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
     """What a level expects of an opponent: nothing, that it is of the population, or its style too; whichever wins most from the judges.
 
     Returns:
-        The table, ``float64[len(READS), TOLD_WIDTH]``; the points against the judges with it; and how it went.
+        The table, ``float64[len(READS), OPPONENT_CONTEXT_WIDTH]``; the points against the judges with it; and how it went.
     """
     many = _many(config)
     opponents = _Opponents(level, many)
-    known, is_style = _known_of(level, opponents, opponents.count, config.seed), np.arange(many.opponents) < many.styles
-    reads = known.reshape(-1, len(READS))
-    everything = np.zeros((len(READS), TOLD_WIDTH))
-    everything[:, 0] = _log_odds(reads, np.tile(is_style, len(HISTORIES)))
-    of_styles = known[:, is_style].reshape(-1, len(READS))
+    inputs, is_style = (
+        _inputs_after_hands(level, opponents, opponents.count, config.seed),
+        np.arange(many.opponents) < many.styles,
+    )
+    inputs = inputs.reshape(-1, len(INPUTS))
+    everything = np.zeros((len(INPUTS), OPPONENT_CONTEXT_WIDTH))
+    everything[:, 0] = _log_odds(inputs, np.tile(is_style, len(HISTORIES)))
+    of_styles = inputs[:, is_style].reshape(-1, len(INPUTS))
     numbers = np.tile(style_vectors(opponents.styles.styles), (len(HISTORIES), 1))
     everything[:, 1:] = np.linalg.lstsq(
         of_styles.T @ of_styles + _penalty(of_styles), of_styles.T @ numbers, rcond=None
     )[0]
-    about = _how_well(judges, everything, config)
+    about = _prediction_quality(validation, everything, config)
     say(
         f"after {', '.join(map(str, HISTORIES))} hands {100 * about['expected']:.0f} % of how other styles differ is expected, and "
         "the probability of being such a style is "
@@ -391,45 +402,48 @@ def _fit_expected(
     nothing, typical = np.zeros_like(everything), np.zeros_like(everything)
     nothing[0, 0], typical[:, 0] = _IMPOSSIBLE, everything[:, 0]
     tables = [nothing, typical, everything]
-    points = [judges.points(np.zeros((len(READS), NUM_WEIGHTS)), table) for table in tables]
+    points = [validation.points(np.zeros((len(INPUTS), NUM_WEIGHTS)), table) for table in tables]
     best = int(np.argmax([each.mean() for each in points]))
     won = {}
     for k, part in enumerate(("that it is of the population", "its style"), 1):
         gain = ratio(points[k] - points[k - 1], np.ones(len(points[k])))
-        won[part] = {**gain.to_dict(), "kept": best >= k}
-        say(f"told {part}: {gain.text()} points a hand of those who judge, {'kept' if best >= k else 'left out'}")
-    return tables[best], points[best], about | {"judged": won}
+        won[part] = {**gain.to_dict(), "accepted": best >= k}
+        say(f"told {part}: {gain.text()} points a hand of those who judge, {'accepted' if best >= k else 'left out'}")
+    return tables[best], points[best], about | {"validated": won}
 
 
-def _how_well(judges: _Judges, expected: np.ndarray, config: FitConfig) -> dict[str, float]:
+def _prediction_quality(validation: _Validation, expected: np.ndarray, config: FitConfig) -> dict[str, float]:
     """How well the judges are predicted: the share of what differs between styles, and the probability of being a style.
 
     The styles are others than the regressions saw; the strong players are the same, on other deals.
     """
     places = np.arange(config.series) % config.opponents
     is_style = places < config.styles
-    truths = style_vectors(judges.opponents.styles.styles)[places[is_style]]
-    missed = truths - judges.reads[is_style] @ expected[:, 1:]
-    told = _told(expected, judges.reads)
-    assert told is not None
-    shares = {"expected": 1 - (missed**2).sum() / (truths**2).sum(), "styles_likely": told[is_style, 0].mean()}
-    shares |= {} if is_style.all() else {"strong_likely": told[~is_style, 0].mean()}
+    truths = style_vectors(validation.opponents.styles.styles)[places[is_style]]
+    missed = truths - validation.inputs[is_style] @ expected[:, 1:]
+    opponent_context = _opponent_context(expected, validation.inputs)
+    assert opponent_context is not None
+    shares = {
+        "expected": 1 - (missed**2).sum() / (truths**2).sum(),
+        "styles_likely": opponent_context[is_style, 0].mean(),
+    }
+    shares |= {} if is_style.all() else {"strong_likely": opponent_context[~is_style, 0].mean()}
     return {name: round(float(share), 4) for name, share in shares.items()}
 
 
-def _penalty(known: np.ndarray) -> np.ndarray:
+def _penalty(inputs: np.ndarray) -> np.ndarray:
     """The ridge penalty of a regression, as a matrix."""
-    return _RIDGE * len(known) * np.diag(known.var(0))
+    return _RIDGE * len(inputs) * np.diag(inputs.var(0))
 
 
-def _log_odds(known: np.ndarray, is_style: np.ndarray) -> np.ndarray:
+def _log_odds(inputs: np.ndarray, is_style: np.ndarray) -> np.ndarray:
     """What each known number adds to the log-odds of being a style, ``float64[len(READS)]``: a logistic regression."""
-    weights, penalty = np.zeros(known.shape[1]), _penalty(known)
+    weights, penalty = np.zeros(inputs.shape[1]), _penalty(inputs)
     # What is the same for all, such as whether anything is known, has no variance: its weight would have no limit if all are styles.
-    np.fill_diagonal(penalty, np.where(known.var(0) > 0, np.diag(penalty), _RIDGE * len(known)))
+    np.fill_diagonal(penalty, np.where(inputs.var(0) > 0, np.diag(penalty), _RIDGE * len(inputs)))
     for _ in range(_NEWTON):
-        likely = np.exp(-np.logaddexp(0, -(known @ weights)))
-        gradient = known.T @ (is_style - likely) - penalty @ weights
-        curvature = (known * (likely * (1 - likely))[:, None]).T @ known + penalty
+        likely = np.exp(-np.logaddexp(0, -(inputs @ weights)))
+        gradient = inputs.T @ (is_style - likely) - penalty @ weights
+        curvature = (inputs * (likely * (1 - likely))[:, None]).T @ inputs + penalty
         weights += np.linalg.lstsq(curvature, gradient, rcond=None)[0]
     return weights

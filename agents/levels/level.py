@@ -1,7 +1,7 @@
 """A level on disk: a checkpoint's directory plus ``level.json``, which says what the level is and how it was made.
 
-A level that adapts also has ``answers.json``: how it responds to what it knows of an opponent. Until it has been shown a hand, it plays by
-its network alone.
+A level that adapts also has ``responses.json``: how it responds to what it knows of an opponent. Until it has been
+shown a hand, it plays by its network alone.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pydantic import Field
 from agents.config import Config, parse_config
 from agents.files import read_json_object, write_json
 from agents.levels.action_choice import BEHAVIOUR
-from agents.levels.responses import ANSWERS, Answers, read_answers
+from agents.levels.responses import RESPONSES, Responses, read_responses
 from agents.network.checkpoint import METADATA, WEIGHTS, load_checkpoint
 from agents.network.nets import Actor
-from ginenv.bots.population import TOLD_WIDTH
+from ginenv.bots.population import OPPONENT_CONTEXT_WIDTH
 from ginenv.errors import GinError, did_you_mean, quoted
 from ginenv.tables.players import not_a_directory, player_names
 
@@ -43,39 +43,40 @@ class LevelSettings(Config):
     Attributes:
         title: in one word.
         memory: how many of the discard pile's last cards it remembers (32: all).
-        notices: what it notices of the opponent's choices: 0 nothing, 1 what it took and discarded, 2 also what it refused.
+        noticed_actions: what it notices of the opponent's choices: 0 nothing, 1 what it took and discarded, 2 also what it refused.
         temperature: of its discards and knocks: 0 plays the most probable action, 1 the network's policy; a higher one errs more.
         draw_temperature: the same for its draws, where errors cost the most.
-        reach: actions whose logits, after all additions, are further than this below the best one are never played.
-        most_points: how much more deadwood than the best discard a discard may leave.
-        leaning: strength of the taste for sets, runs and early knocks that is drawn for each hand, in logits.
-        hoards: subtracted from the logit of a discard for every ten points of the card.
-        grabs: added to the logit of taking the upcard.
-        early_knock: added to the logit of a knock.
-        pace: number of shown hands after which it plays its answers at half strength; 0 plays them in full at once. The part that applies
+        max_logit_gap: actions whose logits, after all additions, are further than this below the best one are never played.
+        max_extra_deadwood: how much more deadwood than the best discard a discard may leave.
+        hand_taste: strength of the taste for sets, runs and early knocks that is drawn for each hand, in logits.
+        high_card_bias: subtracted from the logit of a discard for every ten points of the card.
+        upcard_bias: added to the logit of taking the upcard.
+        knock_bias: added to the logit of a knock.
+        half_life_hands: number of shown hands after which it plays its answers at half strength; 0 plays them in full
+        at once. The part that applies
             to every opponent counts the hands of everybody on record; the part that depends on the opponent counts that opponent's.
         worlds: worlds of the search that makes its choices; 0: no search, its network makes them.
         slack: of that search (see ``agents.search.SearchConfig``).
     """
 
     title: str = Field(min_length=1, max_length=40)
-    memory: int = Field(32, ge=0, le=32)
-    notices: int = Field(2, ge=0, le=2)
+    remembered_discards: int = Field(32, ge=0, le=32)
+    noticed_actions: int = Field(2, ge=0, le=2)
     temperature: float = Field(1.0, ge=0, le=20)
     draw_temperature: float = Field(1.0, ge=0, le=20)
-    reach: float = Field(6.0, ge=0, le=60)
-    most_points: float = Field(12.0, ge=0, le=100)
-    leaning: float = Field(0.0, ge=0, le=10)
-    hoards: float = Field(0.0, ge=-10, le=10)
-    grabs: float = Field(0.0, ge=-10, le=10)
-    early_knock: float = Field(0.0, ge=-10, le=10)
-    pace: float = Field(0.0, ge=0, le=1e6)
+    max_logit_gap: float = Field(6.0, ge=0, le=60)
+    max_extra_deadwood: float = Field(12.0, ge=0, le=100)
+    hand_taste: float = Field(0.0, ge=0, le=10)
+    high_card_bias: float = Field(0.0, ge=-10, le=10)
+    upcard_bias: float = Field(0.0, ge=-10, le=10)
+    knock_bias: float = Field(0.0, ge=-10, le=10)
+    half_life_hands: float = Field(0.0, ge=0, le=1e6)
     worlds: int = Field(0, ge=0, le=4096)
     slack: float = Field(0.0, ge=0, le=10)
 
     def share(self, hands: np.ndarray) -> np.ndarray:
         """The share of its answers that it plays after given numbers of shown hands: ``int[n]`` to ``float64[n]``."""
-        return hands / (hands + self.pace) if self.pace else np.ones(len(hands))
+        return hands / (hands + self.half_life_hands) if self.half_life_hands else np.ones(len(hands))
 
     def general_share(self, hands: np.ndarray) -> np.ndarray:
         """The share that it plays of the part that applies to every opponent: as ``share``, but 0 before the first hand."""
@@ -117,7 +118,7 @@ class Level:
         directory: holds its files.
         settings: what it is.
         actor: its network.
-        answers: how it responds to what it knows of its opponents; ``None`` for a level that learns nothing.
+        responses: how it responds to what it knows of its opponents; ``None`` for a level that learns nothing.
         about: how it was made.
         digest: SHA-256 over its files; levels with the same digest are the same.
     """
@@ -126,7 +127,7 @@ class Level:
     directory: Path
     settings: LevelSettings
     actor: Actor
-    answers: Answers | None
+    responses: Responses | None
     about: dict[str, Any]
     digest: str
 
@@ -136,9 +137,9 @@ class Level:
     @property
     def learns(self) -> bool:
         """Whether it can learn about its opponents."""
-        return self.answers is not None
+        return self.responses is not None
 
-    def leanings(self, contexts: np.ndarray, hands: np.ndarray, general_hands: np.ndarray) -> np.ndarray | None:
+    def logit_bias(self, contexts: np.ndarray, hands: np.ndarray, general_hands: np.ndarray) -> np.ndarray | None:
         """The leanings of its choices against some opponents.
 
         Args:
@@ -149,18 +150,20 @@ class Level:
         Returns:
             ``float64[n, NUM_WEIGHTS]``; ``None`` for a level that learns nothing.
         """
-        if self.answers is None:
+        if self.responses is None:
             return None
-        return self.answers.leanings(contexts, self.settings.general_share(general_hands), self.settings.share(hands))
+        return self.responses.logit_bias(
+            contexts, self.settings.general_share(general_hands), self.settings.share(hands)
+        )
 
-    def told(self, contexts: np.ndarray, hands: np.ndarray) -> np.ndarray | None:
-        """What its network is told of some opponents, ``float32[n, TOLD_WIDTH]``; arguments as in ``leanings``.
+    def opponent_context(self, contexts: np.ndarray, hands: np.ndarray) -> np.ndarray | None:
+        """What its network is told of some opponents, ``float32[n, OPPONENT_CONTEXT_WIDTH]``; arguments as in ``logit_bias``.
 
         ``None`` for a level that learns nothing, or whose network is told nothing.
         """
-        if self.answers is None:
+        if self.responses is None:
             return None
-        return self.answers.told(contexts, self.settings.share(hands))
+        return self.responses.opponent_context(contexts, self.settings.share(hands))
 
     def with_settings(self, **changes: Any) -> Level:
         """The same level with some settings changed.
@@ -174,7 +177,7 @@ class Level:
 
 def files_of(directory: Path) -> tuple[str, ...]:
     """The files of a level, in the order in which its digest reads them."""
-    return FILES + ((ANSWERS,) if (directory / ANSWERS).is_file() else ())
+    return FILES + ((RESPONSES,) if (directory / RESPONSES).is_file() else ())
 
 
 def digest_of(directory: Path, files: Sequence[str] = ()) -> str:
@@ -189,12 +192,12 @@ def digest_of(directory: Path, files: Sequence[str] = ()) -> str:
     return digest.hexdigest()
 
 
-def load_level(name: str | int | Path, with_answers: bool = True) -> Level:
+def load_level(name: str | int | Path, with_responses: bool = True) -> Level:
     """Loads a level by its name, its number or its directory, and checks it.
 
     Args:
         name: what to load; a ``Path`` is always a directory, even if an installed level has the same name.
-        with_answers: ``False`` ignores its answers: it then learns nothing, and they need not be sound.
+        with_responses: ``False`` ignores its answers: it then learns nothing, and they need not be sound.
 
     Raises:
         GinError: if there is no such level, or one of its files is missing, damaged or of another version.
@@ -224,17 +227,19 @@ def load_level(name: str | int | Path, with_answers: bool = True) -> Level:
     actor, metadata = load_checkpoint(directory)
     if metadata["weights_sha256"] != file.weights_sha256:
         raise LevelError(f"{source}: {LEVEL} belongs to other weights than those beside it")
-    if actor.context not in (0, TOLD_WIDTH):
+    if actor.context not in (0, OPPONENT_CONTEXT_WIDTH):
         raise LevelError(
             f"{source}: its network reads {actor.context} numbers about its opponent; a level's network reads a style or nothing"
         )
-    answers = read_answers(directory / ANSWERS, source) if with_answers and (directory / ANSWERS).is_file() else None
-    if answers is not None and (answers.expected is not None) != bool(actor.context):
-        reads = (
+    responses = (
+        read_responses(directory / RESPONSES, source) if with_responses and (directory / RESPONSES).is_file() else None
+    )
+    if responses is not None and (responses.expected is not None) != bool(actor.context):
+        inputs = (
             "reads its opponent's style, and they tell none" if actor.context else "reads no style, and they tell one"
         )
-        raise LevelError(f"{source}: {ANSWERS} is of another network: this one {reads}; gin levels fit makes it anew")
-    return Level(file.name, directory, settings, actor, answers, file.about, digest_of(directory))
+        raise LevelError(f"{source}: {RESPONSES} is of another network: this one {inputs}; run gin levels fit")
+    return Level(file.name, directory, settings, actor, responses, file.about, digest_of(directory))
 
 
 def write_level_json(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.levels.responses import READS
+from agents.levels.responses import INPUTS
 from agents.opponent_model.features import FIRST_DRAW, FIRST_KNOCK, NUM_WEIGHTS
 
 # Longest step of the part that applies to every opponent, in standard deviations of the policy's choices in a hand.
@@ -23,51 +23,51 @@ class GradientSums:
     noise does not make are kept.
 
     Args:
-        reads: what is known of the opponent of each series, ``float64[series, len(READS)]``.
+        inputs: what is known of the opponent of each series, ``float64[series, len(READS)]``.
         gradients: of the first round, ``float64[..., NUM_WEIGHTS]``.
         opponents: number of opponents, which the series go through in turn.
     """
 
-    def __init__(self, reads: np.ndarray, gradients: np.ndarray, opponents: int) -> None:
+    def __init__(self, inputs: np.ndarray, gradients: np.ndarray, opponents: int) -> None:
         self.opponents = opponents
-        self.leans = np.zeros((NUM_WEIGHTS, NUM_WEIGHTS))
+        self.whitening = np.zeros((NUM_WEIGHTS, NUM_WEIGHTS))
         for part in PARTS:
-            self.leans[part, part] = _whitening(gradients.reshape(-1, NUM_WEIGHTS)[:, part])
-        self.typical = reads[:, 1:].mean(0)
-        self.differs = _whitening(reads[:, 1:] - self.typical)
-        self.reads = np.concatenate([np.ones((len(reads), 1)), (reads[:, 1:] - self.typical) @ self.differs], 1)
-        self.gradient = np.zeros((len(READS), NUM_WEIGHTS))
-        self.variance = np.zeros((len(READS), NUM_WEIGHTS))
+            self.whitening[part, part] = _whitening(gradients.reshape(-1, NUM_WEIGHTS)[:, part])
+        self.typical = inputs[:, 1:].mean(0)
+        self.differs = _whitening(inputs[:, 1:] - self.typical)
+        self.inputs = np.concatenate([np.ones((len(inputs), 1)), (inputs[:, 1:] - self.typical) @ self.differs], 1)
+        self.gradient = np.zeros((len(INPUTS), NUM_WEIGHTS))
+        self.variance = np.zeros((len(INPUTS), NUM_WEIGHTS))
 
-    def add(self, points: np.ndarray, gradients: np.ndarray, rate: float, whom: bool) -> None:
+    def add(self, points: np.ndarray, gradients: np.ndarray, rate: float, specific: bool) -> None:
         """Adds a round.
 
         Args:
             points: of both plays of every deal, ``float64[2, series, hands]``.
             gradients: of the log-probability of the choices in them, ``float64[2, series, hands, NUM_WEIGHTS]``.
             rate: length of the step.
-            whom: whether the part that depends on the opponent is added too.
+            specific: whether the part that depends on the opponent is added too.
         """
-        better = (points[0] - points[1])[..., None] * ((gradients[0] - gradients[1]) @ self.leans) / 2
-        reads = self.reads if whom else self.reads * (np.arange(len(READS)) == 0)
-        each = reads[:, :, None] * better.mean(1)[:, None, :]
+        better = (points[0] - points[1])[..., None] * ((gradients[0] - gradients[1]) @ self.whitening) / 2
+        inputs = self.inputs if specific else self.inputs * (np.arange(len(INPUTS)) == 0)
+        each = inputs[:, :, None] * better.mean(1)[:, None, :]
         rate = min(rate, _LONGEST / max(1e-12, float(np.linalg.norm(each[:, 0].mean(0)))))
         self.gradient += rate * each.mean(0)
         # Series against the same opponent are alike.
         by_opponent = np.stack([each[k :: self.opponents].mean(0) for k in range(self.opponents)])
         self.variance += rate**2 * by_opponent.var(0) / self.opponents
 
-    def answers(self) -> np.ndarray:
+    def responses(self) -> np.ndarray:
         """The answers' matrix that follows from all rounds together, ``float64[len(READS), NUM_WEIGHTS]``."""
         found = np.zeros_like(self.gradient)
         for part in PARTS:
-            found[0, part] = _stand_out(self.gradient[0, part], self.variance[0, part])
+            found[0, part] = _shrink_noise(self.gradient[0, part], self.variance[0, part])
             found[1:, part] = _patterns(self.gradient[1:, part], float(self.variance[1:, part].mean()))
         by_weight = self.differs @ found[1:]
-        return np.concatenate([found[:1] - self.typical @ by_weight, by_weight]) @ self.leans.T
+        return np.concatenate([found[:1] - self.typical @ by_weight, by_weight]) @ self.whitening.T
 
 
-def _stand_out(found: np.ndarray, variance: np.ndarray) -> np.ndarray:
+def _shrink_noise(found: np.ndarray, variance: np.ndarray) -> np.ndarray:
     """Shrinks a vector towards zero as far as its numbers together do not stand out from their noise (James and Stein)."""
     return found * max(0.0, 1 - variance.sum() / max(1e-12, float((found**2).sum())))
 
@@ -82,10 +82,10 @@ def _patterns(found: np.ndarray, variance: float) -> np.ndarray:
     unit, share = np.sqrt(max(1e-12, variance * many)), few / many
     sizes = sizes / unit
     above = sizes > 1 + np.sqrt(share)
-    kept = np.where(
+    shrunk = np.where(
         above, np.sqrt(np.maximum(0, (sizes**2 - share - 1) ** 2 - 4 * share)) / np.maximum(1e-12, sizes), 0
     )
-    return (left * (kept * unit)) @ right
+    return (left * (shrunk * unit)) @ right
 
 
 def _whitening(rows: np.ndarray) -> np.ndarray:

@@ -5,48 +5,48 @@ from __future__ import annotations
 import numpy as np
 
 from agents.opponent_model.habits import COUNTS, count_hands
-from agents.opponent_model.posterior import CONTEXT_WIDTH, Knowledge
+from agents.opponent_model.posterior import CONTEXT_WIDTH, Posteriors
 
 
-class Acquaintances:
+class OpponentMemory:
     """What a level knows of opponents, one row each.
 
     Args:
-        on_record: whether all are on one record, so that everybody's hands count for the part that applies to every opponent.
+        pools_hands: whether all are on one record, so that everybody's hands count for the part that applies to every opponent.
 
     Attributes:
-        on_record: as above; opening a profile sets it.
+        pools_hands: as above; opening a profile sets it.
         contexts: what the level's answers are computed from, ``float32[rows, CONTEXT_WIDTH]`` (``Knowledge.context``).
-        hands_elsewhere: shown hands of opponents who have no row here.
+        other_hands: shown hands of opponents who have no row here.
         counts: habits, ``COUNTS[rows]``.
     """
 
-    def __init__(self, on_record: bool = False) -> None:
-        self.on_record = on_record
-        self.hands_elsewhere = 0
-        self.knowledge = Knowledge(1)
+    def __init__(self, pools_hands: bool = False) -> None:
+        self.pools_hands = pools_hands
+        self.other_hands = 0
+        self.posteriors = Posteriors(1)
         self.contexts = np.zeros((1, CONTEXT_WIDTH), np.float32)
         self.counts = np.zeros(1, COUNTS)
 
     @property
-    def known(self) -> np.ndarray:
-        """What is known, ``KNOWN[rows]``."""
-        return self.knowledge.known
+    def records(self) -> np.ndarray:
+        """What is known, ``POSTERIOR[rows]``."""
+        return self.posteriors.records
 
     def __len__(self) -> int:
-        return len(self.known)
+        return len(self.records)
 
     def widen(self, rows: int) -> None:
         """Makes room for ``rows`` opponents in all; the new ones are strangers."""
         more = rows - len(self)
         if more > 0:
-            self.knowledge.known = np.concatenate([self.known, np.repeat(self.knowledge.prior.stranger, more)])
+            self.posteriors.records = np.concatenate([self.records, np.repeat(self.posteriors.prior.stranger, more)])
             self.contexts = np.concatenate([self.contexts, np.zeros((more, CONTEXT_WIDTH), np.float32)])
             self.counts = np.concatenate([self.counts, np.zeros(more, COUNTS)])
 
     def forget(self, rows: np.ndarray) -> None:
         """Turns some opponents into strangers again."""
-        self.known[rows] = self.knowledge.prior.stranger[0]
+        self.records[rows] = self.posteriors.prior.stranger[0]
         self.counts[rows] = np.zeros(1, COUNTS)[0]
         self.read(rows)
 
@@ -57,15 +57,15 @@ class Acquaintances:
             views: ``VIEW[n]``, final views of the seat that watches.
             rows: ``int64[n]``, the opponent of each.
         """
-        self.knowledge.learn(views, rows)
+        self.posteriors.learn(views, rows)
         count_hands(views, rows, self.counts)
         self.read(np.unique(rows))
 
     def general_hands(self, rows: np.ndarray) -> np.ndarray:
         """Hands that count for the part that applies to every opponent, ``int64[n]``: everybody's, or each one's own without a record."""
-        hands = self.known["hands"]
-        return np.full(len(rows), self.hands_elsewhere + hands.sum()) if self.on_record else hands[rows]
+        hands = self.records["hands"]
+        return np.full(len(rows), self.other_hands + hands.sum()) if self.pools_hands else hands[rows]
 
     def read(self, rows: np.ndarray) -> None:
         """Writes the contexts of some opponents."""
-        self.contexts[rows] = self.knowledge.context(rows)
+        self.contexts[rows] = self.posteriors.context(rows)

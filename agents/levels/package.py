@@ -27,7 +27,7 @@ from agents.levels.level import (
     write_level_json,
 )
 from agents.levels.player import LevelPlayer
-from agents.levels.responses import ANSWERS, Answers
+from agents.levels.responses import RESPONSES, Responses
 from agents.network.checkpoint import METADATA, WEIGHTS, read_metadata
 from ginenv.bots.heuristics import make_formula
 from ginenv.engine.rules import PRESETS
@@ -53,7 +53,7 @@ def read_settings(title: str, like: str = "", changes: Sequence[str] = ()) -> Le
 
 
 def build_level(
-    directory: Path, settings: LevelSettings, source: Path, answers: Answers | None = None, replace: bool = False
+    directory: Path, settings: LevelSettings, source: Path, responses: Responses | None = None, replace: bool = False
 ) -> Level:
     """Makes a level from a checkpoint, preferably one that was trained under the level's bounds.
 
@@ -61,7 +61,7 @@ def build_level(
         directory: of the level, which is named after it.
         settings: what it is.
         source: directory of the network, or of a training run, whose best checkpoint is taken.
-        answers: how it responds to what it knows of its opponents; without them it learns nothing. Answers for a network that is told
+        responses: how it responds to what it knows of its opponents; without them it learns nothing. Answers for a network that is told
             styles do not suit one that is not, nor the other way round; such answers are left out.
         replace: whether it may replace a level that is there already.
 
@@ -76,8 +76,8 @@ def build_level(
     with _replacing(directory) as made:
         _take_checkpoint(source, made)
         metadata = read_metadata(made)
-        if answers is not None and (answers.expected is not None) == bool(metadata["context"]):
-            answers.write(made / ANSWERS)
+        if responses is not None and (responses.expected is not None) == bool(metadata["context"]):
+            responses.write(made / RESPONSES)
         trained = metadata["about"]
         about = {key: trained.get(key) for key in ("decisions", "minutes", "command", "parent", "versions")}
         config = trained.get("config")

@@ -13,9 +13,9 @@ from agents.config import parse_config
 from agents.files import check_directory
 from agents.levels.action_choice import TASTE, choose, draw_tastes, prepare
 from agents.levels.level import Level, LevelError, load_level
-from agents.levels.opponent_memory import Acquaintances
+from agents.levels.opponent_memory import OpponentMemory
 from agents.levels.profile import Profile
-from agents.levels.responses import SPACE, lean
+from agents.levels.responses import SPACE, add_logit_bias
 from agents.network.inputs import HeuristicFeatures, actor_inputs
 from agents.network.nets import FrozenActor, has_bfloat16_units
 from agents.player_names import check_name
@@ -46,7 +46,7 @@ class LevelPlayer(BasePlayer):
         profile: where it keeps what it learns.
 
     Attributes:
-        known: the opponents that it knows, one row each; row 0 is the profile's opponent; without a profile it is for callers
+        opponents: the opponents that it knows, one row each; row 0 is the profile's opponent; without a profile it is for callers
             without slots, of whom nothing is learned.
     """
 
@@ -56,15 +56,15 @@ class LevelPlayer(BasePlayer):
         self.learns = learn and level.learns
         self.behaviour = level.settings.behaviour[0]
         self.actor = FrozenActor(level.actor, has_bfloat16_units())
-        self.features = HeuristicFeatures([(level.settings.memory, level.settings.notices)])
+        self.features = HeuristicFeatures([(level.settings.remembered_discards, level.settings.noticed_actions)])
         self.search = _search(level, self.policy) if level.settings.worlds else None
         if self.search is not None:
             self.search.reset(seed)
-        self.known = Acquaintances()
+        self.opponents = OpponentMemory()
         self._rows: dict[int, int] = {}
         self._space = np.zeros(1, SPACE)
         if profile is not None:
-            profile.show(self.known)
+            profile.show(self.opponents)
 
     @property
     def search_settings(self) -> dict[str, Any] | None:
@@ -80,8 +80,8 @@ class LevelPlayer(BasePlayer):
             row = self._rows.get(slot)
             if row is None:
                 row = self._rows[slot] = len(self._rows) + 1
-                if row >= len(self.known):
-                    self.known.widen(2 * row)
+                if row >= len(self.opponents):
+                    self.opponents.widen(2 * row)
             rows[i] = row
         return rows
 
@@ -92,36 +92,36 @@ class LevelPlayer(BasePlayer):
             self.search.reset(seed)
         if self.profile is None:
             self._rows.clear()
-            self.known.forget(np.arange(len(self.known)))
+            self.opponents.forget(np.arange(len(self.opponents)))
 
     def forget(self, slots: np.ndarray) -> None:
         """Forgets the opponents in some slots, unless a profile keeps them."""
         if self.profile is None:
             rows = [row for slot in np.asarray(slots).tolist() if (row := self._rows.get(slot)) is not None]
-            self.known.forget(np.array(rows, np.int64))
+            self.opponents.forget(np.array(rows, np.int64))
 
     def contexts(self, slots: np.ndarray | None, n: int) -> np.ndarray:
         """What is known of each opponent, ``float32[n, CONTEXT_WIDTH]``; zeros where nothing is."""
         # The rows first: making room for a new opponent replaces the array.
         rows = self.rows_of(slots, n)
-        return self.known.contexts[rows]
+        return self.opponents.contexts[rows]
 
     def hands_shown(self, slots: np.ndarray | None, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Shown hands of each opponent, and hands that count for the part that applies to every opponent: ``int64[n]`` each."""
         rows = self.rows_of(slots, n)
-        return self.known.known["hands"][rows], self.known.general_hands(rows)
+        return self.opponents.records["hands"][rows], self.opponents.general_hands(rows)
 
-    def leanings(self, slots: np.ndarray | None, n: int) -> np.ndarray | None:
+    def logit_bias(self, slots: np.ndarray | None, n: int) -> np.ndarray | None:
         """The leanings of its choices against each opponent, ``float64[n, NUM_WEIGHTS]``; ``None`` if it learns nothing."""
         if not self.learns:
             return None
-        return self.level.leanings(self.contexts(slots, n), *self.hands_shown(slots, n))
+        return self.level.logit_bias(self.contexts(slots, n), *self.hands_shown(slots, n))
 
-    def told(self, slots: np.ndarray | None, n: int) -> np.ndarray | None:
-        """What its network is told of each opponent, ``float32[n, TOLD_WIDTH]``; ``None`` for nothing."""
+    def opponent_context(self, slots: np.ndarray | None, n: int) -> np.ndarray | None:
+        """What its network is told of each opponent, ``float32[n, OPPONENT_CONTEXT_WIDTH]``; ``None`` for nothing."""
         if not (self.learns and self.actor.context):
             return None
-        return self.level.told(self.contexts(slots, n), self.hands_shown(slots, n)[0])
+        return self.level.opponent_context(self.contexts(slots, n), self.hands_shown(slots, n)[0])
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Chooses for every view (see ``ginenv.tables.players.Player``).
@@ -133,18 +133,20 @@ class LevelPlayer(BasePlayer):
         n = len(views)
         if self.search is not None:
             return self.search.act(views, slots)
-        return self.choose(views, self.leanings(slots, n), self.told(slots, n))
+        return self.choose(views, self.logit_bias(slots, n), self.opponent_context(slots, n))
 
-    def choose(self, views: np.ndarray, leanings: np.ndarray | None, told: np.ndarray | None = None) -> np.ndarray:
+    def choose(
+        self, views: np.ndarray, logit_bias: np.ndarray | None, opponent_context: np.ndarray | None = None
+    ) -> np.ndarray:
         """Chooses by its network for every view, whoever the opponents are: ``VIEW[n]`` to ``int64[n]``.
 
         Args:
             views: ``VIEW[n]``.
-            leanings: of its choices, ``float64[n, NUM_WEIGHTS]``; ``None`` for none.
-            told: to its network, ``float32[n, TOLD_WIDTH]``; ``None`` for nothing.
+            logit_bias: of its choices, ``float64[n, NUM_WEIGHTS]``; ``None`` for none.
+            opponent_context: to its network, ``float32[n, OPPONENT_CONTEXT_WIDTH]``; ``None`` for nothing.
         """
         seen = self._see(views)
-        logits = self._logits(views, seen, leanings, told)
+        logits = self._logits(views, seen, logit_bias, opponent_context)
         tastes = np.zeros(len(views), TASTE)
         draw_tastes(views, self.behaviour, self.seed & 0xFFFFFFFF, tastes)
         actions = np.empty(len(views), np.int64)
@@ -162,15 +164,17 @@ class LevelPlayer(BasePlayer):
     def policy(self, views: np.ndarray, slots: np.ndarray | None) -> np.ndarray:
         """The logits that this level's search uses as its policy, ``float32[n, 107]``."""
         n = len(views)
-        return self._logits(views, self._see(views), self.leanings(slots, n), self.told(slots, n))
+        return self._logits(views, self._see(views), self.logit_bias(slots, n), self.opponent_context(slots, n))
 
     def _logits(
-        self, views: np.ndarray, seen: _Seen, leanings: np.ndarray | None, told: np.ndarray | None
+        self, views: np.ndarray, seen: _Seen, logit_bias: np.ndarray | None, opponent_context: np.ndarray | None
     ) -> np.ndarray:
         observations, declined, legal, _ = seen
-        logits = self.actor(actor_inputs(self.actor, views, observations, declined, told, self.features)).numpy()
-        if leanings is not None:
-            lean(views, self.behaviour, legal, leanings, self._space, logits)
+        logits = self.actor(
+            actor_inputs(self.actor, views, observations, declined, opponent_context, self.features)
+        ).numpy()
+        if logit_bias is not None:
+            add_logit_bias(views, self.behaviour, legal, logit_bias, self._space, logits)
         return logits
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
@@ -179,10 +183,10 @@ class LevelPlayer(BasePlayer):
             return
         views = as_batch(views, VIEW, "VIEW")
         if self.profile is None:
-            self.known.learn(views, self.rows_of(slots, len(views)))
+            self.opponents.learn(views, self.rows_of(slots, len(views)))
             return
         try:
-            self.profile.learn(views, self.known)
+            self.profile.learn(views, self.opponents)
         except LevelError as error:
             # A full disk must not end a game: what was learned before is kept, on disk and in memory.
             warnings.warn(str(error), stacklevel=2)
@@ -195,8 +199,8 @@ def search_config(level: Level) -> SearchConfig:
 
     # With few worlds, more particles than this bring nothing (docs/log/levels.md).
     worlds = level.settings.worlds
-    asked = {"worlds": worlds, "particles": min(1024, 16 * worlds), "slack": level.settings.slack}
-    return parse_config(asked, SearchConfig, level.name)
+    settings = {"worlds": worlds, "particles": min(1024, 16 * worlds), "slack": level.settings.slack}
+    return parse_config(settings, SearchConfig, level.name)
 
 
 def _search(level: Level, policy: Callable[[np.ndarray, np.ndarray | None], np.ndarray]) -> SearchPlayer:
@@ -237,10 +241,10 @@ def make_level(
         raise GinError(
             "profile is what a level learns into, but with learn=false it learns nothing; leave one of them out"
         )
-    kept = None
+    stored_profile = None
     if profile is not None:
         check_directory("profile", Path(profile))
         if opponent is not None:
             opponent = check_name(opponent, "an opponent's")
-        kept = Profile(Path(profile), found, opponent or "anybody")
-    return LevelPlayer(found, seed, learn, kept)
+        stored_profile = Profile(Path(profile), found, opponent or "anybody")
+    return LevelPlayer(found, seed, learn, stored_profile)

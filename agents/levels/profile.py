@@ -19,11 +19,11 @@ from pydantic import Field
 from agents.config import Config, ConfigError, parse_config
 from agents.files import parse_json, read_bytes, write_json
 from agents.levels.level import INSTALLED, Level, LevelError
-from agents.levels.opponent_memory import Acquaintances
+from agents.levels.opponent_memory import OpponentMemory
 from agents.opponent_model.features import NUM_WEIGHTS
 from agents.opponent_model.habits import COUNTS, NUM_HABITS
 from agents.opponent_model.posterior import square
-from agents.player_names import spelled
+from agents.player_names import canonical_name
 
 FORMAT_VERSION = 3
 DIRECTORY = "levels"
@@ -35,8 +35,8 @@ _Hands = Annotated[float, Field(ge=0, le=2**31)]
 _Number = Annotated[float, Field(ge=-1e12, le=1e12)]
 
 
-class _Known(Config):
-    """What is known of an opponent: ``KNOWN`` (``Knowledge.to_dict``) and ``COUNTS`` as lists of numbers."""
+class _Opponent(Config):
+    """What is known of an opponent: ``POSTERIOR`` (``Knowledge.to_dict``) and ``COUNTS`` as lists of numbers."""
 
     hands: int = Field(ge=0, le=2**31)
     mean: list[_Number] = Field(min_length=NUM_WEIGHTS, max_length=NUM_WEIGHTS)
@@ -50,7 +50,7 @@ class _File(Config):
 
     format: Literal[3]
     level: str
-    opponents: dict[str, _Known]
+    opponents: dict[str, _Opponent]
     checksum: str = ""
 
 
@@ -60,8 +60,8 @@ def profile_path(home: Path, level: Level) -> Path:
     A user's own level may have any name, even that of an installed one, and may be rebuilt. Its digest tells such levels apart.
     """
     name = re.sub(r"[^\w.-]", "_", level.name)[:_NAME]
-    of_its_own = "" if level.directory == INSTALLED / level.name else f"-{level.digest[:_DIGEST]}"
-    return home / DIRECTORY / f"{name}{of_its_own}.json"
+    suffix = "" if level.directory == INSTALLED / level.name else f"-{level.digest[:_DIGEST]}"
+    return home / DIRECTORY / f"{name}{suffix}.json"
 
 
 def _checksum(values: dict[str, Any]) -> str:
@@ -88,32 +88,32 @@ def _read(path: Path, level: Level) -> _File:
         if values.get("checksum") != _checksum(values):
             raise ConfigError("its checksum does not match")
         file: _File = parse_config(values, _File, path.name)
-        for known in file.opponents.values():
+        for opponent_record in file.opponents.values():
             # Raises if it is not a precision matrix.
-            np.linalg.cholesky(square(known.precision))
+            np.linalg.cholesky(square(opponent_record.precision))
     except ValueError as error:
         remedy = f"reset the level ({path.stem}) to begin anew, or put an older copy of {path} in its place"
         raise LevelError(f"{path.name} is damaged or of another version ({error}); {remedy}") from None
     return file
 
 
-def _acquaintances(file: _File, opponent: str) -> Acquaintances:
+def _opponent_memory(file: _File, opponent: str) -> OpponentMemory:
     """The opponent in row 0, then the others, of whom only hands and habits are read."""
-    opponent = spelled(opponent, file.opponents)
-    found = Acquaintances(on_record=True)
+    opponent = canonical_name(opponent, file.opponents)
+    found = OpponentMemory(pools_hands=True)
     names = [opponent, *(name for name in file.opponents if name != opponent)]
     found.widen(len(names))
     for row, name in enumerate(names):
-        if (known := file.opponents.get(name)) is not None:
-            found.counts["did"][row], found.counts["could"][row] = known.did, known.could
-            found.known["hands"][row] = known.hands
-    if (known := file.opponents.get(opponent)) is not None:
-        found.knowledge.load(0, known.model_dump())
+        if (opponent_record := file.opponents.get(name)) is not None:
+            found.counts["did"][row], found.counts["could"][row] = opponent_record.did, opponent_record.could
+            found.records["hands"][row] = opponent_record.hands
+    if (opponent_record := file.opponents.get(opponent)) is not None:
+        found.posteriors.load(0, opponent_record.model_dump())
     found.read(np.zeros(1, np.int64))
     return found
 
 
-def read_learned(home: Path, level: Level, opponent: str | None = None) -> dict[str, Acquaintances]:
+def read_learned(home: Path, level: Level, opponent: str | None = None) -> dict[str, OpponentMemory]:
     """What a level has learned, from its file under a home directory.
 
     Args:
@@ -128,8 +128,8 @@ def read_learned(home: Path, level: Level, opponent: str | None = None) -> dict[
         LevelError: if the file is damaged.
     """
     file = _read(profile_path(home, level), level)
-    names = file.opponents if opponent is None else [spelled(opponent, file.opponents)]
-    return {name: _acquaintances(file, name) for name in names}
+    names = file.opponents if opponent is None else [canonical_name(opponent, file.opponents)]
+    return {name: _opponent_memory(file, name) for name in names}
 
 
 def read_names(home: Path, level: Level) -> list[str]:
@@ -164,11 +164,11 @@ class Profile:
             raise LevelError(f"{self.path.parent} cannot be made ({error.strerror})") from None
         self._file = _read(self.path, level)
 
-    def show(self, known: Acquaintances) -> None:
+    def show(self, memory: OpponentMemory) -> None:
         """Puts what is known of the opponent into row 0."""
-        _copy(_acquaintances(self._file, self.opponent), known)
+        _copy(_opponent_memory(self._file, self.opponent), memory)
 
-    def learn(self, views: np.ndarray, known: Acquaintances) -> None:
+    def learn(self, views: np.ndarray, memory: OpponentMemory) -> None:
         """Adds finished hands to what the file on disk knows of the opponent, writes the file, and puts the result into row 0.
 
         Raises:
@@ -177,24 +177,24 @@ class Profile:
         try:
             with FileLock(self.path.with_suffix(".lock")):
                 file = _read(self.path, self.level)
-                found = _acquaintances(file, self.opponent)
+                found = _opponent_memory(file, self.opponent)
                 found.learn(views, np.zeros(len(views), np.int64))
                 counts = {name: found.counts[name][0].tolist() for name in COUNTS.names or ()}
-                known_now = _Known(**found.knowledge.to_dict(0), **counts)
-                known_as = spelled(self.opponent, file.opponents)
-                file = file.model_copy(update={"opponents": file.opponents | {known_as: known_now}})
+                record = _Opponent(**found.posteriors.to_dict(0), **counts)
+                canonical = canonical_name(self.opponent, file.opponents)
+                file = file.model_copy(update={"opponents": file.opponents | {canonical: record}})
                 values = file.model_dump()
                 write_json(self.path, values | {"checksum": _checksum(values)})
         except OSError as error:
             reason = f"cannot be written to {self.path}: {error.strerror or error}"
             raise LevelError(f"what {self.level.name} learned of this hand {reason}") from None
         self._file = file
-        _copy(found, known)
+        _copy(found, memory)
 
 
-def _copy(found: Acquaintances, known: Acquaintances) -> None:
-    known.known[0], known.counts[0], known.contexts[0] = found.known[0], found.counts[0], found.contexts[0]
-    known.on_record, known.hands_elsewhere = True, int(found.known["hands"][1:].sum())
+def _copy(found: OpponentMemory, memory: OpponentMemory) -> None:
+    memory.records[0], memory.counts[0], memory.contexts[0] = found.records[0], found.counts[0], found.contexts[0]
+    memory.pools_hands, memory.other_hands = True, int(found.records["hands"][1:].sum())
 
 
 def reset_level(home: Path, level: Level) -> str:

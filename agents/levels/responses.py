@@ -27,7 +27,7 @@ from agents.opponent_model.features import (
     FEATURES,
     FIRST_DRAW,
     FIRST_KNOCK,
-    MOST_CARDS,
+    MAX_CARDS,
     NUM_DISCARDS,
     NUM_DRAWS,
     NUM_KNOCKS,
@@ -38,21 +38,21 @@ from agents.opponent_model.features import (
 )
 from agents.opponent_model.turns import TURN
 from ginenv.bots.hand_kernels import remembered
-from ginenv.bots.population import TOLD_WIDTH
+from ginenv.bots.population import OPPONENT_CONTEXT_WIDTH
 from ginenv.engine.actions import KNOCK, NUM_ACTIONS, PHASE_DISCARD, STOCK, UPCARD
 from ginenv.engine.jit import ctz, kernel, popcount
 from ginenv.engine.melds import deadwood
 from ginenv.engine.state import NO_CARD
 from ginenv.errors import GinError
 
-ANSWERS = "answers.json"
+RESPONSES = "responses.json"
 # What is read from ``Knowledge.context``: whether anything is known, and how far each weight is from other people's.
-READS = ("known", *FEATURES)
+INPUTS = ("has_shown_hands", *FEATURES)
 # A kernel's scratch memory: the turn that it describes, and the features of each choice in that turn.
 SPACE = np.dtype(
     [
         ("turn", TURN),
-        ("discards", np.float64, (MOST_CARDS, NUM_DISCARDS)),
+        ("discards", np.float64, (MAX_CARDS, NUM_DISCARDS)),
         ("draw", np.float64, (NUM_DRAWS,)),
         ("knock", np.float64, (NUM_KNOCKS,)),
     ],
@@ -61,34 +61,35 @@ SPACE = np.dtype(
 
 
 class _File(Config):
-    """What ``answers.json`` holds.
+    """What ``responses.json`` holds.
 
     Attributes:
         format: of the file.
-        reads: names of the matrix's rows.
-        leans: names of its columns.
+        inputs: names of the matrix's rows.
+        columns: names of its columns.
         matrix: the leanings that each known number adds.
-        expected: if the level's network is told styles, what each known number adds to what is expected (see ``Answers``); else empty.
+        expected: if the level's network is told styles, what each known number adds to what is expected (see ``Responses``); else empty.
         about: how it was made.
     """
 
     format: Literal[1] = 1
-    reads: list[str]
-    leans: list[str]
+    inputs: list[str]
+    columns: list[str]
     matrix: list[list[float]] = Field(min_length=1)
     expected: list[list[float]] = Field(default_factory=list)
     about: dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Answers:
+class Responses:
     """How a level's choices lean, given what is known of the opponent.
 
     Attributes:
         matrix: ``float64[len(READS), NUM_WEIGHTS]``.
         about: how it was made.
         expected: for a network that is told styles, what each known number adds to the log-odds that an opponent belongs to the population
-            that the network met, and to the style expected if it does: ``float64[len(READS), TOLD_WIDTH]``. ``None`` for other networks.
+            that the network met, and to the style expected if it does: ``float64[len(READS), OPPONENT_CONTEXT_WIDTH]``.
+            ``None`` for other networks.
     """
 
     matrix: np.ndarray
@@ -96,25 +97,25 @@ class Answers:
     expected: np.ndarray | None = None
 
     @property
-    def by_whom(self) -> bool:
+    def depends_on_opponent(self) -> bool:
         """Whether any part depends on the opponent."""
         return bool(self.matrix[1:].any()) or (self.expected is not None and bool(self.expected[1:].any()))
 
-    def leanings(self, contexts: np.ndarray, general: np.ndarray, whom: np.ndarray) -> np.ndarray:
+    def logit_bias(self, contexts: np.ndarray, general: np.ndarray, specific: np.ndarray) -> np.ndarray:
         """The leanings against some opponents.
 
         Args:
             contexts: what is known of each, ``float32[n, CONTEXT_WIDTH]``.
             general: the share that is played of the part that applies to every opponent, ``float64[n]``.
-            whom: the share that is played of the part that depends on the opponent, ``float64[n]``.
+            specific: the share that is played of the part that depends on the opponent, ``float64[n]``.
 
         Returns:
             ``float64[n, NUM_WEIGHTS]``.
         """
-        depending = contexts[:, 1 : len(READS)].astype(np.float64) @ self.matrix[1:]
-        return general[:, None] * self.matrix[0] + whom[:, None] * depending
+        depending = contexts[:, 1 : len(INPUTS)].astype(np.float64) @ self.matrix[1:]
+        return general[:, None] * self.matrix[0] + specific[:, None] * depending
 
-    def told(self, contexts: np.ndarray, whom: np.ndarray) -> np.ndarray | None:
+    def opponent_context(self, contexts: np.ndarray, specific: np.ndarray) -> np.ndarray | None:
         """What its network is told of some opponents: the probability that each is of its population, and its style times that.
 
         In training the network was told 1 and a style, or 0 and nothing. What it makes of numbers in between only play can show; the
@@ -122,19 +123,19 @@ class Answers:
 
         Args:
             contexts: what is known of each, ``float32[n, CONTEXT_WIDTH]``.
-            whom: the share that is told of how a style differs from a typical one, ``float64[n]``.
+            specific: the share that is told of how a style differs from a typical one, ``float64[n]``.
 
         Returns:
-            ``float32[n, TOLD_WIDTH]``; ``None`` for a network that is told nothing.
+            ``float32[n, OPPONENT_CONTEXT_WIDTH]``; ``None`` for a network that is told nothing.
         """
         if self.expected is None:
             return None
-        known = contexts[:, : len(READS)].astype(np.float64)
-        found = known @ self.expected
+        inputs = contexts[:, : len(INPUTS)].astype(np.float64)
+        found = inputs @ self.expected
         # Nothing is told of an opponent of whom nothing is known.
-        likely = known[:, 0] * np.exp(-np.logaddexp(0, -found[:, 0]))
+        likely = inputs[:, 0] * np.exp(-np.logaddexp(0, -found[:, 0]))
         found[:, 0] = 1
-        found[:, 1:] *= whom[:, None]
+        found[:, 1:] *= specific[:, None]
         return (likely[:, None] * found).astype(np.float32)
 
     def write(self, path: Path) -> None:
@@ -143,11 +144,11 @@ class Answers:
         rounded = {
             name: [[round(number, 6) for number in row] for row in rows.tolist()] for name, rows in tables.items()
         }
-        file = {"format": 1, "reads": list(READS), "leans": list(FEATURES)} | rounded | {"about": self.about}
+        file = {"format": 1, "inputs": list(INPUTS), "columns": list(FEATURES)} | rounded | {"about": self.about}
         write_json(path, file)
 
 
-def read_answers(path: Path, source: str) -> Answers:
+def read_responses(path: Path, source: str) -> Responses:
     """Reads what ``write`` wrote.
 
     Args:
@@ -158,31 +159,31 @@ def read_answers(path: Path, source: str) -> Answers:
         GinError: if it cannot be read or was made for other features.
     """
     file: _File = parse_config(read_json_object(path, source), _File, f"{source}: {path.name}")
-    matrix, expected = _table(file.matrix, NUM_WEIGHTS), _table(file.expected, TOLD_WIDTH)
-    if file.reads != list(READS) or file.leans != list(FEATURES) or matrix is None:
-        raise GinError(f"{source}: {path.name} is of other features than this version's; gin levels fit makes it anew")
+    matrix, expected = _table(file.matrix, NUM_WEIGHTS), _table(file.expected, OPPONENT_CONTEXT_WIDTH)
+    if file.inputs != list(INPUTS) or file.columns != list(FEATURES) or matrix is None:
+        raise GinError(f"{source}: {path.name} is of other features than this version's; run gin levels fit")
     if file.expected and expected is None:
         raise GinError(
-            f"{source}: expected in {path.name} must be {len(READS)} lists of {TOLD_WIDTH} numbers; gin levels fit makes it anew"
+            f"{source}: expected in {path.name} must be {len(INPUTS)} lists of {OPPONENT_CONTEXT_WIDTH} numbers; run gin levels fit"
         )
-    return Answers(matrix, file.about, expected)
+    return Responses(matrix, file.about, expected)
 
 
 def _table(rows: list[list[float]], width: int) -> np.ndarray | None:
     """Rows as ``float64[len(READS), width]``; ``None`` if their number or width is wrong."""
-    if len(rows) != len(READS) or any(len(row) != width for row in rows):
+    if len(rows) != len(INPUTS) or any(len(row) != width for row in rows):
         return None
     return np.array(rows, np.float64)
 
 
 @kernel
-def _describe_turn(v, memory, notices, t):
+def _describe_turn(v, remembered_discards, noticed_actions, t):
     """Describes the mover's turn as the opponent model describes an opponent's, within what the mover remembers and notices."""
-    t.before = v.known[0]
-    t.pile = remembered(v, memory)
-    t.mine = v.known[1] if notices > NOTHING else np.int64(0)
-    t.cold = t.pile & v.thrown[1] if notices > NOTHING else np.int64(0)
-    if notices == EVERYTHING:
+    t.before = v.known_cards[0]
+    t.pile = remembered(v, remembered_discards)
+    t.mine = v.known_cards[1] if noticed_actions > NOTHING else np.int64(0)
+    t.cold = t.pile & v.thrown[1] if noticed_actions > NOTHING else np.int64(0)
+    if noticed_actions == EVERYTHING:
         t.cold |= v.refused[1]
     t.top = -1 if v.upcard == NO_CARD else v.upcard
     t.discarded = -1
@@ -191,20 +192,20 @@ def _describe_turn(v, memory, notices, t):
 
 
 @kernel
-def features_of(v, memory, notices, legal, i, space, features):
+def features_of(v, remembered_discards, noticed_actions, legal, i, space, features):
     """Writes the features of a view's legal draws, discards and knocks; zeros where an action has none.
 
     Args:
         v: the view.
-        memory: how many of the last cards of the pile are remembered.
-        notices: which of the opponent's choices are noticed (``agents.network.bounds``).
+        remembered_discards: how many of the last cards of the pile are remembered.
+        noticed_actions: which of the opponent's choices are noticed (``agents.network.bounds``).
         legal: ``int64[n, 3]``, legal actions.
         i: the view's row in ``legal``.
         space: a ``SPACE`` record.
         features: ``float64[107, NUM_WEIGHTS]``, written where an action is legal.
     """
     t = space.turn
-    _describe_turn(v, memory, notices, t)
+    _describe_turn(v, remembered_discards, noticed_actions, t)
     if v.phase != PHASE_DISCARD:
         for action in range(STOCK, NUM_ACTIONS):
             features[action, :] = 0.0
@@ -234,25 +235,25 @@ def features_of(v, memory, notices, legal, i, space, features):
 
 
 @kernel
-def lean(views, behaviour, legal, leanings, space, logits):
+def add_logit_bias(views, behaviour, legal, logit_bias, space, logits):
     """Adds leanings to the logits of draws, discards and knocks.
 
     Args:
         views: ``VIEW[n]``.
-        behaviour: a record with ``memory`` and ``notices``.
+        behaviour: a record with ``remembered_discards`` and ``noticed_actions``.
         legal: ``int64[n, 3]``, legal actions.
-        leanings: ``float64[n, NUM_WEIGHTS]``.
+        logit_bias: ``float64[n, NUM_WEIGHTS]``.
         space: ``SPACE[1]``, scratch.
         logits: ``float32[n, 107]``, added to.
     """
     features = np.zeros((NUM_ACTIONS, NUM_WEIGHTS))
     for i in range(views.shape[0]):
-        if views[i].phase > PHASE_DISCARD or not np.any(leanings[i] != 0):
+        if views[i].phase > PHASE_DISCARD or not np.any(logit_bias[i] != 0):
             continue
-        features_of(views[i], behaviour.memory, behaviour.notices, legal, i, space[0], features)
+        features_of(views[i], behaviour.remembered_discards, behaviour.noticed_actions, legal, i, space[0], features)
         for action in range(NUM_ACTIONS):
             if (legal[i, action // 52] >> (action % 52)) & 1:
                 moved = 0.0
                 for k in range(NUM_WEIGHTS):
-                    moved += features[action, k] * leanings[i, k]
+                    moved += features[action, k] * logit_bias[i, k]
                 logits[i, action] += moved

@@ -15,7 +15,7 @@ from ginenv.view.encoding import FACTS, PLANES
 # Which of the opponent's choices are noticed.
 NOTHING, WHAT_IT_TOOK, EVERYTHING = range(3)
 
-BOUNDS = np.dtype([("memory", np.uint8), ("notices", np.uint8)], align=True)
+BOUNDS = np.dtype([("remembered_discards", np.uint8), ("noticed_actions", np.uint8)], align=True)
 
 _PILE = 52 * PLANES.index("the discard pile, upcard included")
 _TOOK = 52 * PLANES.index("cards the opponent took from the pile and still holds")
@@ -27,18 +27,18 @@ _HAS_TAKEN = 52 * len(PLANES) + _NAMES.index("the opponent holds an upcard that 
 
 
 @kernel
-def blank(v, memory, notices, row):
+def blank(v, remembered_discards, noticed_actions, row):
     """Blanks what is not remembered or noticed in a view's observation ``row`` (``uint8[520]``)."""
-    cards = remembered(v, memory)
+    cards = remembered(v, remembered_discards)
     if cards != v.pile_cards:
         store_cards(row, _PILE, cards)
         store_cards(row, _THREW, cards & v.thrown[1])
-    if notices == NOTHING:
+    if noticed_actions == NOTHING:
         store_cards(row, _TOOK, np.int64(0))
         store_cards(row, _THREW, np.int64(0))
         row[_KNOWN_COUNT] = 0
         row[_HAS_TAKEN] = 0
-    if notices < EVERYTHING:
+    if noticed_actions < EVERYTHING:
         store_cards(row, _REFUSED, np.int64(0))
 
 
@@ -46,4 +46,4 @@ def blank(v, memory, notices, row):
 def blank_all(views, bounds, rows):
     """``blank`` for a batch: ``VIEW[n]``, ``BOUNDS[n]``, ``uint8[n, 520]``, of which the rows are blanked."""
     for i in range(views.shape[0]):
-        blank(views[i], bounds[i].memory, bounds[i].notices, rows[i])
+        blank(views[i], bounds[i].remembered_discards, bounds[i].noticed_actions, rows[i])

@@ -21,7 +21,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 from torch import nn
 
-from agents.config import MOST_LAYERS, WIDEST
+from agents.config import MAX_LAYERS, WIDEST
 from agents.files import JsonError, read_json, replacing, write_bytes, write_json
 from agents.network.features import NUM_HEURISTIC_FEATURES
 from agents.network.nets import NUM_CONDITIONS, Actor, Critic, Network
@@ -35,7 +35,7 @@ WEIGHTS = "weights.safetensors"
 CRITIC = "critic.safetensors"
 METADATA = "checkpoint.json"
 # Of a file of weights: twice what the largest network that a configuration allows takes.
-_MOST_BYTES = 8 << 30
+_MAX_BYTES = 8 << 30
 
 
 _VERSION = {
@@ -142,10 +142,10 @@ def read_metadata(directory: str | Path) -> dict[str, Any]:
 def _check_widths(directory: str | Path, name: str, widths: Any) -> None:
     if (
         not isinstance(widths, list)
-        or not 0 < len(widths) <= MOST_LAYERS
+        or not 0 < len(widths) <= MAX_LAYERS
         or not all(type(width) is int and 0 < width <= WIDEST for width in widths)
     ):
-        expected = f"a list of 1 to {MOST_LAYERS} widths from 1 to {WIDEST}"
+        expected = f"a list of 1 to {MAX_LAYERS} widths from 1 to {WIDEST}"
         raise CheckpointError(must_be(f"checkpoint {directory}: {name}", expected, widths))
 
 
@@ -206,9 +206,9 @@ def load_weights(path: Path, described: str, about: dict[str, Any], make: Callab
     """
     name = f"checkpoint {path.parent}: {path.name}"
     try:
-        held = os.stat(path)
-        if not stat.S_ISREG(held.st_mode) or held.st_size > _MOST_BYTES:
-            raise OSError(errno.EINVAL, f"Not a regular file of at most {_MOST_BYTES >> 30} GiB")
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_BYTES:
+            raise OSError(errno.EINVAL, f"Not a regular file of at most {_MAX_BYTES >> 30} GiB")
         found = _digest(path)
     except OSError as error:
         raise CheckpointError(f"{name} cannot be read ({error.strerror})") from None

@@ -34,7 +34,10 @@ class HeuristicFeatures:
     """
 
     def __init__(self, bounds: Sequence[tuple[int, int]] = (), kinds: np.ndarray | None = None) -> None:
-        styles = [style(_BOT, memory=memory, infer=int(notices > 0)) for memory, notices in bounds]
+        styles = [
+            style(_BOT, memory=remembered_discards, infer=int(noticed_actions > 0))
+            for remembered_discards, noticed_actions in bounds
+        ]
         self.styles = np.concatenate(styles or [style(_BOT)])
         self.kinds = np.zeros(0, np.int64) if kinds is None else np.asarray(kinds, np.int64)
 

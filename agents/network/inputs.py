@@ -12,7 +12,7 @@ from torch import Tensor
 from agents.network.commitment import bind_to_gin
 from agents.network.features import NUM_HEURISTIC_FEATURES, HeuristicFeatures, unbounded
 from agents.network.nets import NUM_CONDITIONS, NUM_FUTURE, FrozenActor
-from ginenv.bots.hand_kernels import most_points, of_points
+from ginenv.bots.hand_kernels import highest_cards, of_points
 from ginenv.engine.actions import PHASE_DISCARD
 from ginenv.engine.engine import STOCK_LEFT
 from ginenv.engine.jit import kernel, popcount
@@ -40,7 +40,7 @@ def _deadwood_of_best(cards, size):
     spare = popcount(cards) - size
     left = points_of(loose)
     while spare > 0 and loose:
-        points = most_points(loose)
+        points = highest_cards(loose)
         highest = loose & of_points(points)
         loose &= ~(highest & -highest)
         left -= points

@@ -53,17 +53,17 @@ class _Figures(Config):
     seed: _Count
 
 
-class _Measured(_Figures):
+class _MeasuredOpponent(_Figures):
     """The figures of a match as a checkpoint keeps them."""
 
     against: str
     rules: str
 
 
-class _Kept(Config):
+class _SavedResults(Config):
     """All that a checkpoint keeps."""
 
-    each: list[_Measured]
+    each: list[_MeasuredOpponent]
 
 
 class _Match(_Figures):
@@ -135,15 +135,15 @@ def model_card(directory: str | Path, onnx: Description | None = None) -> str:
 
 def _what(metadata: dict[str, Any], level: dict[str, Any]) -> list[str]:
     features, context = metadata["heuristic_features"], metadata["context"]
-    reads = [
+    inputs = [
         f"an observation of {OBSERVATION_SIZE} bytes (version {metadata['observation_version']})",
         "whether it plays for gin only",
     ]
-    reads += [f"{features} numbers of a bot's evaluation of the hand"] if features else []
-    reads += [f"a context of {context} numbers"] if context else []
+    inputs += [f"{features} numbers of a bot's evaluation of the hand"] if features else []
+    inputs += [f"a context of {context} numbers"] if context else []
     lines = [
         f"A gin rummy policy: a network with hidden layers of {', '.join(map(str, metadata['widths']))} units that reads "
-        f"{'; '.join(reads)}. "
+        f"{'; '.join(inputs)}. "
         f"It gives logits of {metadata['actions']} actions, of the opponent's cards and of its next action.",
         "",
         f"Weights: sha256 `{metadata['weights_sha256']}`.",
@@ -212,7 +212,7 @@ def _strength(metadata: dict[str, Any], rating: dict[str, Any], is_level: bool) 
         ]
         lines += [
             "| --- | --- | --- | --- | --- |",
-            *map(_measured_row, parse_config({"each": measured}, _Kept, "measured").each),
+            *map(_measured_row, parse_config({"each": measured}, _SavedResults, "measured").each),
             "",
         ]
     if rating:
@@ -245,7 +245,7 @@ def _strength(metadata: dict[str, Any], rating: dict[str, Any], is_level: bool) 
     )
 
 
-def _measured_row(match: _Measured) -> str:
+def _measured_row(match: _MeasuredOpponent) -> str:
     return (
         f"| `{match.against}` | {match.rules} | {match.jobs:,} {match.unit} | {match.share.text(percent=True)} "
         f"| {match.points_per_hand.text(percent=False)} |"

@@ -79,29 +79,29 @@ class _Reader(nn.Module):
 
     Args:
         widths: of the hidden layers.
-        known: number of inputs before the context.
+        width: number of inputs before the context.
         context: size of the context.
         heuristic_features: number of heuristic features, the last inputs.
         share_suits: whether the layers treat suits alike (``agents.network.suits``).
     """
 
     def __init__(
-        self, widths: Sequence[int], known: int, context: int, heuristic_features: int, share_suits: bool
+        self, widths: Sequence[int], width: int, context: int, heuristic_features: int, share_suits: bool
     ) -> None:
         super().__init__()
         self.widths, self.context, self.heuristic_features = tuple(widths), context, heuristic_features
         self.share_suits = share_suits
-        features = known + context
+        features = width + context
         scale = torch.ones(features + heuristic_features)
         scale[:OBSERVATION_SIZE] = torch.from_numpy(FLAT_SCALE)
         scale[features:] = FEATURES_SCALE
         seen = OBSERVATION_SIZE + NUM_CONDITIONS
-        hidden = seen + NUM_CONDITIONS if known > seen else None
-        single = [*range(OBSERVATION_SIZE, seen), *range(known, features)]
+        hidden = seen + NUM_CONDITIONS if width > seen else None
+        single = [*range(OBSERVATION_SIZE, seen), *range(width, features)]
         self.after_context = 0
         if hidden is not None:
-            scale[hidden + 52 : known] = FUTURE_SCALE
-            for_critic = [*range(seen, hidden), *range(hidden + 52, known)]
+            scale[hidden + 52 : width] = FUTURE_SCALE
+            for_critic = [*range(seen, hidden), *range(hidden + 52, width)]
             single += for_critic
             self.after_context = len(for_critic)
         self.trunk: Trunk | SuitTrunk
@@ -166,8 +166,8 @@ class Critic(_Reader):
     def __init__(
         self, widths: Sequence[int], context: int = 0, heuristic_features: int = 0, share_suits: bool = False
     ) -> None:
-        known = OBSERVATION_SIZE + 2 * NUM_CONDITIONS + 52 + NUM_FUTURE
-        super().__init__(widths, known, context, heuristic_features, share_suits)
+        width = OBSERVATION_SIZE + 2 * NUM_CONDITIONS + 52 + NUM_FUTURE
+        super().__init__(widths, width, context, heuristic_features, share_suits)
         self.value = self.head(0, 1, 0.1)
 
     def forward(self, inputs: Inputs) -> Tensor:

@@ -23,10 +23,10 @@ OPERATORS = frozenset(
     "Add Cast Concat Constant Expand Flatten Gather GatherND Gemm Identity MatMul Mul ReduceSum Relu Reshape Shape Slice Split "
     "Squeeze Sub Transpose Unsqueeze".split()
 )
-MOST_BYTES = 256 << 20
-MOST_NODES = 1000
+MAX_BYTES = 256 << 20
+MAX_NODES = 1000
 # Numbers that a row may need, and numbers that all rows share.
-MOST_PER_ROW, MOST_SHARED = 1 << 20, 1 << 27
+MAX_PER_ROW, MAX_SHARED = 1 << 20, 1 << 27
 # What the format calls the place of data beside the graph, which no hash covers: the key of a text, so the file holds these letters.
 _PLACE_OF_DATA = b"location"
 
@@ -42,7 +42,7 @@ def read_graph(path: Path) -> bytes:
         OnnxError: if they cannot be read, or are too many.
     """
     try:
-        return read_bytes(path, MOST_BYTES)
+        return read_bytes(path, MAX_BYTES)
     except OSError as error:
         raise OnnxError(f"network {path.parent}: {path.name} cannot be read ({reason_of(error)})") from None
 
@@ -70,8 +70,8 @@ def check_graph(graph: bytes, inputs: dict[str, int]) -> None:
     used = {f"{node.domain}.{node.op_type}".removeprefix("ai.onnx.").removeprefix(".") for node in nodes}
     if foreign := sorted(used - OPERATORS):
         raise OnnxError(f"operator {foreign[0][:80]!r} is none of {', '.join(sorted(OPERATORS))}")
-    if len(nodes) > MOST_NODES or len(model.functions) or len(model.graph.sparse_initializer):
-        raise OnnxError(f"it must be at most {MOST_NODES} operators, without functions and sparse weights")
+    if len(nodes) > MAX_NODES or len(model.functions) or len(model.graph.sparse_initializer):
+        raise OnnxError(f"it must be at most {MAX_NODES} operators, without functions and sparse weights")
     constants = [attribute.t for node in nodes for attribute in node.attribute if attribute.HasField("t")]
     for tensor in [*model.graph.initializer, *constants]:
         if min(tensor.dims, default=1) < 0 or math.prod(tensor.dims) > len(graph):
@@ -105,16 +105,16 @@ def _check_shapes(graph: Any, rows: str) -> None:
     per_row = shared = 0
     for name in {name for node in graph.node for name in node.output if name}:
         shape = shapes.get(name)
-        known = [size for size in shape or () if isinstance(size, int)]
-        if shape is None or len(shape) - len(known) > 1 or not {*shape} - {*known} <= {rows}:
+        sizes = [size for size in shape or () if isinstance(size, int)]
+        if shape is None or len(shape) - len(sizes) > 1 or not {*shape} - {*sizes} <= {rows}:
             raise OnnxError(f"the shape of its value {name[:80]!r} must follow from the number of rows")
-        if len(known) < len(shape):
-            per_row += math.prod(known)
+        if len(sizes) < len(shape):
+            per_row += math.prod(sizes)
         else:
-            shared += math.prod(known)
-    if per_row > MOST_PER_ROW or shared > MOST_SHARED:
+            shared += math.prod(sizes)
+    if per_row > MAX_PER_ROW or shared > MAX_SHARED:
         raise OnnxError(
-            f"it computes {per_row:,} numbers a row and {shared:,} for all; allowed are {MOST_PER_ROW:,} and {MOST_SHARED:,}"
+            f"it computes {per_row:,} numbers a row and {shared:,} for all; allowed are {MAX_PER_ROW:,} and {MAX_SHARED:,}"
         )
 
 

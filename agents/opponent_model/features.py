@@ -58,7 +58,7 @@ FEATURES = DISCARDS + DRAWS + KNOCKS
 NUM_DISCARDS, NUM_DRAWS, NUM_KNOCKS = len(DISCARDS), len(DRAWS), len(KNOCKS)
 NUM_WEIGHTS = len(FEATURES)
 FIRST_DRAW, FIRST_KNOCK = NUM_DISCARDS, NUM_DISCARDS + NUM_DRAWS
-MOST_CARDS = 11
+MAX_CARDS = 11
 _QUEEN = 11
 
 
@@ -84,7 +84,7 @@ def discard_rows(cards, allowed, t, hand_size, rows):
         The number of rows, and which of them is the card that was discarded (-1: none).
     """
     melded = melded_cards(cards)
-    whole = points_of(cards & ~melded)
+    total = points_of(cards & ~melded)
     best = least_deadwood(cards, allowed)[1]
     live = ALL_CARDS & ~(cards | t.pile | t.mine)
     chance = (hand_size - popcount(t.mine)) / max(1, popcount(live))
@@ -98,7 +98,7 @@ def discard_rows(cards, allowed, t, hand_size, rows):
         bit = rest & -rest
         rest ^= bit
         points = card_points(card)
-        left = deadwood(cards & ~bit) if melded & bit else whole - points
+        left = deadwood(cards & ~bit) if melded & bit else total - points
         row = rows[n]
         others = cards & ~bit
         row[0] = (left - best) / 10

@@ -11,7 +11,7 @@ import numpy as np
 from agents.opponent_model.features import (
     FIRST_DRAW,
     FIRST_KNOCK,
-    MOST_CARDS,
+    MAX_CARDS,
     NUM_DISCARDS,
     NUM_DRAWS,
     NUM_KNOCKS,
@@ -21,7 +21,7 @@ from agents.opponent_model.features import (
     knock_row,
 )
 from agents.opponent_model.learning import (
-    LEAST_LOG,
+    MIN_LOG,
     WORKSPACE,
     add_discard,
     add_draw,
@@ -150,12 +150,12 @@ CHOICE = np.dtype(
         ("kind", np.uint8),  # position in KINDS
         ("count", np.uint8),  # number of discards to choose among
         ("chosen", np.uint8),  # which of them; for draws and knocks, 1 for yes
-        ("rows", np.float32, (MOST_CARDS, NUM_DISCARDS)),  # draws and knocks use the first row alone
+        ("rows", np.float32, (MAX_CARDS, NUM_DISCARDS)),  # draws and knocks use the first row alone
     ],
     align=True,
 )
 KINDS = ("discard", "draw", "knock")
-_MOST_CHOICES = 40
+_MAX_CHOICES = 40
 
 
 @kernel
@@ -232,7 +232,7 @@ class Choices:
         """
         rows = self.records["rows"].astype(np.float64)
         scores = np.einsum("nif,nf->ni", rows, weights[:, :NUM_DISCARDS])
-        scores = np.where(np.arange(MOST_CARDS) < self.records["count"][:, None], scores, -np.inf)
+        scores = np.where(np.arange(MAX_CARDS) < self.records["count"][:, None], scores, -np.inf)
         discards = self.records["kind"] == 0
         scores[~discards] = 0.0
         many = np.exp(scores - scores.max(1, keepdims=True))
@@ -246,7 +246,7 @@ class Choices:
         chosen = self.records["chosen"].astype(np.int64)
         of_many = many[np.arange(len(chosen)), chosen]
         chance = np.where(self.records["kind"] == 0, of_many, np.where(chosen == 1, yes, 1 - yes))
-        return -np.maximum(np.log(np.maximum(chance, 1e-300)), LEAST_LOG)
+        return -np.maximum(np.log(np.maximum(chance, 1e-300)), MIN_LOG)
 
     def losses(self, weights: np.ndarray) -> np.ndarray:
         """Log-loss of every choice under weights ``float64[n, NUM_WEIGHTS]``."""
@@ -256,6 +256,6 @@ class Choices:
 def true_choices(views: np.ndarray, decks: np.ndarray, positions: np.ndarray) -> Choices:
     """The choices of hands that were shown, with the cards truly held; arguments as in ``fit_prior``."""
     space, drawn = np.zeros(1, WORKSPACE), np.zeros(MAX_TURNS, np.int64)
-    out = np.zeros(len(views) * _MOST_CHOICES, CHOICE)
+    out = np.zeros(len(views) * _MAX_CHOICES, CHOICE)
     count = _all_choices(views, decks, positions, space, drawn, np.zeros(3 * MAX_TURNS, CHOICE), out)
     return Choices(out[:count])

@@ -13,7 +13,7 @@ import numpy as np
 from agents.opponent_model.features import (
     FIRST_DRAW,
     FIRST_KNOCK,
-    MOST_CARDS,
+    MAX_CARDS,
     NUM_DISCARDS,
     NUM_DRAWS,
     NUM_KNOCKS,
@@ -29,7 +29,7 @@ from ginenv.engine.melds import deadwood
 
 SAMPLES = 8
 # Least log-probability: a choice that the model rules out tells no more than a rare one.
-LEAST_LOG = -12.0
+MIN_LOG = -12.0
 # Points of deadwood.
 _NEVER = 15
 # Longest step of a weight: further away, the curvature says nothing.
@@ -38,12 +38,12 @@ _LONGEST_STEP = 3.0
 WORKSPACE = np.dtype(
     [
         ("turns", TURN, (MAX_TURNS,)),
-        ("rows", np.float64, (MOST_CARDS, NUM_DISCARDS)),
+        ("rows", np.float64, (MAX_CARDS, NUM_DISCARDS)),
         ("row", np.float64, (max(NUM_DRAWS, NUM_KNOCKS),)),
-        ("chances", np.float64, (MOST_CARDS,)),
+        ("chances", np.float64, (MAX_CARDS,)),
         ("cards", np.int64, (SAMPLES,)),
-        ("ways", np.int64, (SAMPLES * MOST_CARDS,)),
-        ("logs", np.float64, (SAMPLES * MOST_CARDS,)),
+        ("ways", np.int64, (SAMPLES * MAX_CARDS,)),
+        ("logs", np.float64, (SAMPLES * MAX_CARDS,)),
         ("gradient", np.float64, (NUM_WEIGHTS,)),
         ("curve", np.float64, (NUM_WEIGHTS, NUM_WEIGHTS)),
         ("factor", np.float64, (NUM_WEIGHTS, NUM_WEIGHTS)),
@@ -57,7 +57,7 @@ def _log_chance_of_one(score, yes):
     """Logarithm of the probability of yes (or no) at a logit, and the probability of yes."""
     chance = 1 / (1 + np.exp(-score))
     log = -np.log1p(np.exp(-score)) if yes else -np.log1p(np.exp(score))
-    return max(log, LEAST_LOG), chance
+    return max(log, MIN_LOG), chance
 
 
 @kernel
@@ -95,7 +95,7 @@ def _many_way(w, rows, n, chosen, chances, gradient, curve, tempered):
         total += chances[i]
     for i in range(n):
         chances[i] /= total
-    log = max(LEAST_LOG, np.log(chances[chosen] + 1e-300))
+    log = max(MIN_LOG, np.log(chances[chosen] + 1e-300))
     if tempered > 0:
         for a in range(NUM_DISCARDS):
             mean = 0.0
@@ -198,7 +198,7 @@ def _log_of_way(w, cards, count, k, v, size, space):
         before = space.turns[k - 1]
         if before.discarded >= 0 and _regret(cards, before) > _NEVER:
             # A discard that costs much is hardly ever made; how much exactly does not matter.
-            return LEAST_LOG
+            return MIN_LOG
     return _add_turns(w, cards, k, v, size, space, space.gradient, space.curve, 0.0)
 
 

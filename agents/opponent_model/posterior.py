@@ -20,7 +20,7 @@ PRIOR = Path(__file__).resolve().parents[1] / "data" / "opponent_model.json"
 CONTEXT_WIDTH = 1 + 2 * NUM_WEIGHTS
 
 # What is known of one opponent.
-KNOWN = np.dtype(
+POSTERIOR = np.dtype(
     [
         ("mean", np.float64, (NUM_WEIGHTS,)),
         ("precision", np.float64, (NUM_WEIGHTS, NUM_WEIGHTS)),
@@ -46,10 +46,10 @@ class ModelPrior:
 
     @cached_property
     def stranger(self) -> np.ndarray:
-        """What is known of somebody never met: ``KNOWN[1]``."""
-        known = np.zeros(1, KNOWN)
-        known["mean"], known["precision"] = self.mean, np.linalg.inv(self.covariance)
-        return known
+        """What is known of somebody never met: ``POSTERIOR[1]``."""
+        records = np.zeros(1, POSTERIOR)
+        records["mean"], records["precision"] = self.mean, np.linalg.inv(self.covariance)
+        return records
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -93,9 +93,9 @@ def shipped_prior() -> ModelPrior:
 
 
 @kernel
-def _learn(views, rows, known, space, tempered):
+def _learn(views, rows, records, space, tempered):
     for i in range(views.shape[0]):
-        k = known[rows[i]]
+        k = records[rows[i]]
         if learn_hand(views[i], k.mean, k.precision, space[0], tempered):
             k.hands += 1
 
@@ -112,10 +112,10 @@ def _spread(precision, space, out):
 
 
 @kernel
-def _contexts(known, mean, deviation, space, out):
+def _contexts(records, mean, deviation, space, out):
     spread = np.empty(NUM_WEIGHTS)
-    for i in range(known.shape[0]):
-        k = known[i]
+    for i in range(records.shape[0]):
+        k = records[i]
         if k.hands == 0:
             out[i, :] = 0
             continue
@@ -126,7 +126,7 @@ def _contexts(known, mean, deviation, space, out):
             out[i, 1 + NUM_WEIGHTS + a] = 1 - spread[a] / deviation[a]
 
 
-class Knowledge:
+class Posteriors:
     """What is known of many opponents, one row each.
 
     Args:
@@ -134,12 +134,12 @@ class Knowledge:
         prior: what strangers are like; the shipped one when left out.
 
     Attributes:
-        known: ``KNOWN[count]``.
+        records: ``POSTERIOR[count]``.
     """
 
     def __init__(self, count: int, prior: ModelPrior | None = None) -> None:
         self.prior = shipped_prior() if prior is None else prior
-        self.known = np.repeat(self.prior.stranger, count)
+        self.records = np.repeat(self.prior.stranger, count)
         self._space = np.zeros(1, WORKSPACE)
         self._deviation = np.sqrt(np.diag(self.prior.covariance))
 
@@ -151,7 +151,7 @@ class Knowledge:
             rows: ``int[n]``, the opponent of each.
             weight: how much a hand counts; less than 1 learns more slowly.
         """
-        _learn(views, np.asarray(rows, np.int64), self.known, self._space, weight * self.prior.tempered)
+        _learn(views, np.asarray(rows, np.int64), self.records, self._space, weight * self.prior.tempered)
 
     def context(self, rows: np.ndarray) -> np.ndarray:
         """What is known, as numbers, ``float32[n, CONTEXT_WIDTH]``: all 0 for a stranger.
@@ -163,14 +163,14 @@ class Knowledge:
             rows: ``int[n]``, the opponents.
         """
         out = np.empty((len(rows), CONTEXT_WIDTH), np.float32)
-        _contexts(self.known[rows], self.prior.mean, self._deviation, self._space, out)
+        _contexts(self.records[rows], self.prior.mean, self._deviation, self._space, out)
         return out
 
     def to_dict(self, row: int) -> dict[str, Any]:
         """What is known of one opponent as plain values for JSON."""
-        known = self.known[row]
-        lower = known["precision"][np.tril_indices(NUM_WEIGHTS)]
-        return {"hands": int(known["hands"]), "mean": known["mean"].tolist(), "precision": lower.tolist()}
+        records = self.records[row]
+        lower = records["precision"][np.tril_indices(NUM_WEIGHTS)]
+        return {"hands": int(records["hands"]), "mean": records["mean"].tolist(), "precision": lower.tolist()}
 
     def load(self, row: int, values: dict[str, Any]) -> None:
         """Restores what ``to_dict`` gave.
@@ -189,4 +189,4 @@ class Knowledge:
             raise GinError(
                 f"what is known of an opponent must be the number of hands and {NUM_WEIGHTS} weights with their precision"
             )
-        self.known[row] = (mean, precision, hands)
+        self.records[row] = (mean, precision, hands)

@@ -39,7 +39,7 @@ def read_turns(v, turns):
     """Writes the opponent's turns in a view's record of the hand to ``TURN[MAX_TURNS]`` and returns their number."""
     count = 0
     number = 1
-    known = np.int64(0)
+    known_cards = np.int64(0)
     mine = np.int64(0)
     cold = np.int64(0)
     pile = np.int64(0) if v.first_upcard == NO_CARD else np.int64(1) << v.first_upcard
@@ -71,17 +71,17 @@ def read_turns(v, turns):
             t.knocked = 1 if move.kind == M_KNOCK else 0
             # The pile as the opponent saw it before its discard.
             t.pile, t.mine, t.cold = pile & ~bit, mine, cold
-            known &= ~bit
+            known_cards &= ~bit
             number += 1
         else:
-            t.before, t.pile, t.mine, t.cold = known, pile, mine, cold
+            t.before, t.pile, t.mine, t.cold = known_cards, pile, mine, cold
             t.drew = 1 if move.kind == M_DRAW or move.kind == M_FORCED_DRAW else 0
             if move.kind != M_FORCED_DRAW and move.upcard != NO_CARD:
                 t.top = move.upcard
                 t.first = 1 if top == opening and cold & ~opening == 0 and number == 1 and pile & ~opening == 0 else 0
             if move.kind == M_TAKE:
                 t.took = 1
-                known |= top
+                known_cards |= top
         if move.kind == M_DISCARD or move.kind == M_KNOCK or move.kind == M_PASS:
             count += 1
             _begin(turns[count], number)

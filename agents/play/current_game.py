@@ -24,7 +24,7 @@ from ginenv.view.wording import last_draw
 _SLOTS = np.zeros(1, np.int64)
 
 
-class News(NamedTuple):
+class Event(NamedTuple):
     """A sentence for the person, with cards written in letters (7C).
 
     Attributes:
@@ -36,7 +36,7 @@ class News(NamedTuple):
     kind: str = "plain"
 
 
-class LiveGame:
+class CurrentGame:
     """A game in play; every action is on disk before the next can be made.
 
     Problems during play (a full disk, a level that cannot learn) become sentences in ``file.notices``. A method that refuses
@@ -58,7 +58,7 @@ class LiveGame:
         self.opponent = opponent
         self.match = game.match
         self.names = file.name, game.opponent_name
-        self._news: list[News] = []
+        self._events: list[Event] = []
         self._begin(dealt=not game.order)
 
     @property
@@ -86,10 +86,10 @@ class LiveGame:
         what = "stock" if card == NO_CARD else card_name(card)
         return f"{what} by {'you' if seat == PERSON else self.names[1]}"
 
-    def news(self) -> list[News]:
+    def events(self) -> list[Event]:
         """Returns what the person has not been told yet; the opponent's actions of a turn form one sentence."""
-        news, self._news = self._news, []
-        return news
+        events, self._events = self._events, []
+        return events
 
     def opponent_plays(self) -> None:
         """Plays the opponent's next action; raises ``GinError`` if the opponent fails or its action is not legal."""
@@ -118,11 +118,11 @@ class LiveGame:
         hand, theirs = self.hand, self.names[1]
         if before["seat"] == OPPONENT:
             words, kind = f"{action_words(action, before)}.", "take" if action == UPCARD else "opponent"
-            if self._news and self._news[-1].kind in ("take", "opponent"):
-                start, kind = self._news.pop()
-                self._news.append(News(f"{start[:-1]} and {words}", kind))
+            if self._events and self._events[-1].kind in ("take", "opponent"):
+                start, kind = self._events.pop()
+                self._events.append(Event(f"{start[:-1]} and {words}", kind))
             else:
-                self._news.append(News(f"{theirs} {words}", kind))
+                self._events.append(Event(f"{theirs} {words}", kind))
         elif hand.warned:
             card = action - KNOCK
             left = count(int(deadwood(int(before["hand"]) & ~(1 << card))))
@@ -130,15 +130,15 @@ class LiveGame:
                 f"That was not a knock: it leaves {left}, and the limit is {int(before['limit'])}. "
                 f"The {card_name(card)} is a plain discard, and play goes on."
             )
-            self._news.append(News(words, "warning"))
+            self._events.append(Event(words, "warning"))
         elif action == STOCK and not hand.is_over:
-            self._news.append(News(f"You draw the {card_name(int(self.view['drawn']))}."))
+            self._events.append(Event(f"You draw the {card_name(int(self.view['drawn']))}."))
         if before["phase"] == PHASE_UPCARD and action == PASS and hand.phase == "discard":
             who = "you draw" if hand.turn == PERSON else f"{theirs} draws"
-            self._news.append(News(f"Both have passed: {who} from the stock."))
+            self._events.append(Event(f"Both have passed: {who} from the stock."))
 
-    def give_back(self) -> None:
-        """Undoes that the person took the upcard, as if it had never happened (see ``Turn.gives_back``)."""
+    def put_back(self) -> None:
+        """Undoes that the person took the upcard, as if it had never happened (see ``Turn.returns_upcard``)."""
         self.match.hand = self.hand.after(len(self.hand.history) - 1)
         self._lay_out()
         self.save()
@@ -154,7 +154,7 @@ class LiveGame:
         self.save()
         if not (self.hand.is_over or self.hand.history):
             starter = int(self.hand.state["starter"][0])
-            self._news.append(News("You begin." if starter == PERSON else f"{self.names[1]} begins."))
+            self._events.append(Event("You begin." if starter == PERSON else f"{self.names[1]} begins."))
 
     def _count_hand(self) -> None:
         outcome = self.match.outcomes[-1]

@@ -143,7 +143,7 @@ class Database:
         opening = path.with_name(f"{path.name}.lock")
         if path.exists() and not path.is_file():
             raise FileError(f"{path} cannot be used: it is no file")
-        with writing(opening), FileLock(opening, timeout=_PATIENCE), self._told():
+        with writing(opening), FileLock(opening, timeout=_PATIENCE), self._store_errors():
             self._file = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
             self._file.row_factory = sqlite3.Row
             self._file.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
@@ -200,7 +200,7 @@ class Database:
                 self.run("INSERT INTO migration (version) VALUES (?)", number)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _store_errors(self) -> Iterator[None]:
         try:
             yield
         # A text that is not UTF-8 may be in the error's own message.
@@ -214,17 +214,17 @@ class Database:
 
     def rows(self, statement: str, *values: Any) -> list[sqlite3.Row]:
         """The rows that a statement finds."""
-        with self._lock, self._told():
+        with self._lock, self._store_errors():
             return self._file.execute(statement, values).fetchall()
 
     def run(self, statement: str, *values: Any) -> int:
         """Runs a statement that changes something; returns the id of the row that an INSERT added."""
-        with self._lock, self._told():
+        with self._lock, self._store_errors():
             return self._file.execute(statement, values).lastrowid or 0
 
     def run_all(self, statement: str, rows: list[tuple[Any, ...]]) -> None:
         """Runs a statement for each row of values."""
-        with self._lock, self._told():
+        with self._lock, self._store_errors():
             self._file.executemany(statement, rows)
 
     @contextmanager
@@ -235,7 +235,7 @@ class Database:
             FileError: if it cannot be written; then nothing has changed.
         """
         with self._lock:
-            with self._told():
+            with self._store_errors():
                 nested = self._file.in_transaction
             if nested:
                 yield

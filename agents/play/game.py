@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer
 
 from agents.play.options import opponent_name
-from agents.play.stored_model import Kept
+from agents.play.stored_model import StoredModel
 from ginenv.engine.cards import card_name, parse_card
 from ginenv.engine.rules import Rules
 from ginenv.errors import GinError
@@ -42,7 +42,7 @@ _Record = Annotated[
 _Cards = Annotated[list[int], BeforeValidator(_read_cards), PlainSerializer(lambda cards: list(map(card_name, cards)))]
 
 
-class Game(Kept):
+class Game(StoredModel):
     """A game in play.
 
     Attributes:

@@ -74,7 +74,7 @@ class Turn:
         """The deadwood that is left after a card is discarded."""
         return int(deadwood(self.hand & ~(1 << card)))
 
-    def gives_back(self, card: int) -> bool:
+    def returns_upcard(self, card: int) -> bool:
         """Whether discarding a card means giving back the upcard just taken, which undoes the draw.
 
         Tables allow this as a courtesy under the ``gr`` presets; the engine, and so actions and records, know nothing of it.
@@ -104,7 +104,7 @@ class Turn:
         elif self._knocks and not self.to_gin:
             ways.append(f"knock with the {_either(self._knocks)}")
         taken = int(self.view["taken"])
-        if taken != NO_CARD and self.gives_back(taken):
+        if taken != NO_CARD and self.returns_upcard(taken):
             ways.append(f"give back the {card_name(taken)}")
         return ", or ".join(ways) if len(ways) > 1 else "discard a card" if ways == ["discard"] else ways[0]
 

@@ -129,14 +129,14 @@ def checked_level(level: str) -> str:
     return spec.argument or spec.kind
 
 
-def what_level_learned(level: str, person: str | None, home: Path) -> str:
+def describe_level_learning(level: str, person: str | None, home: Path) -> str:
     """What a level has learned, from a person (everybody when left out) and as a whole, in words and numbers.
 
     Raises:
         GinError: if there is no such level, or what it has learned cannot be read.
     """
     name, levels = checked_level(level), _levels()
-    return levels.describe.what_did_you_learn(home, levels.level.load_level(name), person)
+    return levels.describe.describe_learning(home, levels.level.load_level(name), person)
 
 
 def reset_level(level: str, home: Path) -> str:

@@ -7,14 +7,14 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, ConfigDict, Field
 
-from agents.play.stored_model import Kept, Shown
+from agents.play.stored_model import Shown, StoredModel
 from ginenv.engine.rules import Rules
 from ginenv.errors import GinError, check_choice, must_be, unknown_name
 from ginenv.hands.text import parse_rules, rules_text
 
 _SWITCH = ("on", "off")
 _SAME = {"yes": "on", "true": "on", "no": "off", "false": "off"}
-# Presets, changed or not, under which tables have rules of their own (see ``Turn.gives_back`` and ``Session.set_option``).
+# Presets, changed or not, under which tables have rules of their own (see ``Turn.returns_upcard`` and ``Session.set_option``).
 GR = ("gr", "gr-oklahoma")
 
 
@@ -32,7 +32,7 @@ def _variation(text: str) -> str:
     return variation(parse_rules("".join(text.split())))
 
 
-class Options(Kept):
+class Options(StoredModel):
     """What one player has chosen; it takes effect at once, but rules, opponent, ``easy_game`` and ``learning`` with the next game."""
 
     model_config = ConfigDict(frozen=True)

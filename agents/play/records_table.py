@@ -11,7 +11,7 @@ from typing import Any
 from agents.play.database import Database
 from agents.play.options import Options, variation
 from agents.play.statistics import Statistics
-from agents.player_names import folded
+from agents.player_names import casefolded
 from ginenv.errors import GinError, must_be
 from ginenv.hands.hand import Hand, Match
 from ginenv.hands.records import format_record
@@ -59,7 +59,7 @@ def add_player(
     """Adds a player; returns the id of the row."""
     return database.run(
         "INSERT INTO player (name, folded, options, statistics, game) VALUES (?, ?, ?, ?, ?)",
-        *(name, folded(name), options.model_dump_json(), statistics.model_dump_json(), as_json(game)),
+        *(name, casefolded(name), options.model_dump_json(), statistics.model_dump_json(), as_json(game)),
     )
 
 
@@ -154,8 +154,8 @@ def write_game(
     record = text or format_record(played, players)
     with database.transaction():
         now = (record, over, winner, *score)
-        if known := database.rows("SELECT id FROM game WHERE player = ? AND name = ?", player, name):
-            game = known[0]["id"]
+        if existing := database.rows("SELECT id FROM game WHERE player = ? AND name = ?", player, name):
+            game = existing[0]["id"]
             update = "UPDATE game SET record = ?, over = ?, winner = ?, score_0 = ?, score_1 = ? WHERE id = ?"
             database.run(update, *now, game)
         else:

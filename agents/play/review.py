@@ -119,7 +119,7 @@ def analyse_games(home: Home, player: str, analyst: Analyst, progress: Progress 
         "SELECT hand.game, hand.number FROM hand JOIN game ON game.id = hand.game JOIN player ON player.id = game.player "
         "WHERE player.name = ? AND game.seat IS NOT NULL AND NOT EXISTS (SELECT 1 FROM analysis "
         "WHERE analysis.game = hand.game AND analysis.hand = hand.number AND analyst = ?) ORDER BY game.begun, game.id, hand.number",
-        *(home.known(player), analyst.name),
+        *(home.canonical_name(player), analyst.name),
     )
     for done, row in enumerate(missing, 1):
         analysed(home, row["game"], row["number"], analyst)
@@ -133,7 +133,7 @@ def num_analysed(home: Home, player: str) -> int:
     rows = home.database.rows(
         "SELECT count(DISTINCT analysis.game || '.' || analysis.hand) AS hands FROM analysis JOIN game ON game.id = analysis.game "
         "JOIN player ON player.id = game.player WHERE player.name = ? AND game.seat IS NOT NULL",
-        home.known(player),
+        home.canonical_name(player),
     )
     return rows[0]["hands"]
 
@@ -156,7 +156,7 @@ def mistakes(home: Home, player: str, kind: str = "") -> list[Mistake]:
         "FROM mistake JOIN decision USING (game, hand, move) JOIN game ON game.id = mistake.game JOIN player ON player.id = game.player "
         "WHERE player.name = ?1 AND decision.seat = game.seat AND (mistake.kind = ?2 OR ?2 = '') "
         "ORDER BY game.begun DESC, game.id DESC, mistake.hand, mistake.move",
-        *(home.known(player), kind),
+        *(home.canonical_name(player), kind),
     )
     names = [field.name for field in dataclasses.fields(Mistake)]
     return [Mistake(**{name: row[name] for name in names}) for row in rows]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agents.files import write_text, writing
 from agents.play.allowed import check_allowed
-from agents.play.current_game import LiveGame
+from agents.play.current_game import CurrentGame
 from agents.play.game import Game
 from agents.play.moves import count
 from agents.play.opponents import make_opponent, start_opponent
@@ -57,7 +57,7 @@ class Session:
         self.file = file
         self.freeze = freeze
         self.allowed = set(allowed)
-        self.game: LiveGame | None = None
+        self.game: CurrentGame | None = None
         self._seed = seed
 
     @property
@@ -83,7 +83,7 @@ class Session:
         score = f"{self.file.name} {game.match.score[0]}, {game.opponent_name} {game.match.score[1]}"
         return f"{score} after {count(len(game.match.played), 'hand')}"
 
-    def new_game(self) -> LiveGame:
+    def new_game(self) -> CurrentGame:
         """Begins a game with the chosen rules and opponent; an unfinished one is lost, unless the opponent cannot play."""
         options = self.options
         if self._seed is not None and options.opponent.startswith("cmd:"):
@@ -92,7 +92,7 @@ class Session:
         self._seed = None
         return live
 
-    def resume(self) -> LiveGame:
+    def resume(self) -> CurrentGame:
         """Continues the unfinished game; a damaged one is set aside, as the error says."""
         if self.file.game is None:
             raise GinError("there is no unfinished game; 'new' begins one")
@@ -108,14 +108,14 @@ class Session:
         try:
             return Game.read(self.file.game)
         except GinError as error:
-            raise GinError(self.file.set_game_aside(str(error))) from None
+            raise GinError(self.file.quarantine_game(str(error))) from None
 
-    def _open(self, game: Game) -> LiveGame:
+    def _open(self, game: Game) -> CurrentGame:
         opponent = self._opponent(game.opponent, game.easy, game.seed)
         try:
             # Before anything of the game is saved: an opponent that cannot play leaves no unfinished game behind.
             start_opponent(opponent, game.match.rules)
-            self.game = LiveGame(self.file, game, opponent)
+            self.game = CurrentGame(self.file, game, opponent)
         except BaseException:
             close_players([opponent])
             raise
@@ -174,10 +174,10 @@ class Session:
         """The exact spelling of the name of a player who exists and is not the one who plays now."""
         if not name:
             raise GinError("which player? 'players' lists them")
-        known = self.home.known(name)
-        if known == self.file.name:
-            raise GinError(f"{known!r} is playing at this table; name another player")
-        return known
+        stored_name = self.home.canonical_name(name)
+        if stored_name == self.file.name:
+            raise GinError(f"{stored_name!r} is playing at this table; name another player")
+        return stored_name
 
     def switch(self, name: str, create: bool = False) -> None:
         """Lets another player play, known or created now; a game in play is left as saved."""
@@ -188,9 +188,9 @@ class Session:
 
     def remove(self, name: str) -> str:
         """Removes another player with options, statistics, records and unfinished game."""
-        known = self.other(name)
-        self.home.remove(known)
-        return f"{known} is removed."
+        stored_name = self.other(name)
+        self.home.remove(stored_name)
+        return f"{stored_name} is removed."
 
     def stored_game(self, which: str = "") -> StoredGame:
         """One of the player's games by its number, or the last one when left out."""

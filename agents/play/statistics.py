@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, RootModel
 
-from agents.play.stored_model import Kept, Shown
+from agents.play.stored_model import Shown, StoredModel
 from ginenv.engine.outcome import Outcome
 from ginenv.hands.hand import Match
 
@@ -15,7 +15,7 @@ _Count = Annotated[int, Field(ge=0, le=2**53)]
 _Pair = Annotated[list[_Count], Field(min_length=2, max_length=2)]
 
 
-class Tally(Kept):
+class Tally(StoredModel):
     """One variation against one opponent; in a pair the player's number comes first.
 
     Attributes:

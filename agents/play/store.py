@@ -16,7 +16,7 @@ A table uses it like this:
     file.close()
     home.close()
 
-``Session`` and ``LiveGame`` do all that; a table calls only them. Each ``save`` is one transaction: a process may be killed at any
+``Session`` and ``CurrentGame`` do all that; a table calls only them. Each ``save`` is one transaction: a process may be killed at any
 moment, and what was saved before is intact. Several processes may have the store open, each for a different player; threads may share a
 ``Home``. Notebooks may read the file with any SQLite library while games are played.
 """
@@ -41,7 +41,7 @@ from agents.play.database import Database
 from agents.play.options import Options
 from agents.play.records_table import StoredGame, add_player, as_json, read_games, read_margins, write_game
 from agents.play.statistics import Statistics, Tally
-from agents.player_names import check_name, folded
+from agents.player_names import casefolded, check_name
 from ginenv.errors import GinError, unknown_name
 from ginenv.hands.hand import Match
 from ginenv.hands.records import Record, parse_record
@@ -100,15 +100,15 @@ class Home:
 
     def find(self, name: str) -> str | None:
         """The exact spelling of a player's name given in any case; None if there is no such player."""
-        rows = self.database.rows("SELECT name FROM player WHERE folded = ?", folded(name))
+        rows = self.database.rows("SELECT name FROM player WHERE folded = ?", casefolded(name))
         return rows[0]["name"] if rows else None
 
-    def known(self, name: str) -> str:
+    def canonical_name(self, name: str) -> str:
         """Like ``find``, but the player has to exist."""
-        known = self.find(name)
-        if known is None:
+        stored_name = self.find(name)
+        if stored_name is None:
             raise StoreError(unknown_name("player", name, self.names()))
-        return known
+        return stored_name
 
     @property
     def last_player(self) -> str | None:
@@ -120,20 +120,20 @@ class Home:
         """Creates a player and opens its part of the store; the name must not be taken, empty, too long or unprintable."""
         name = check_name(name, "a player's", StoreError)
         with self.database.transaction():
-            if (known := self.find(name)) is not None:
-                raise StoreError(f"there is a player {known!r} already")
+            if (stored_name := self.find(name)) is not None:
+                raise StoreError(f"there is a player {stored_name!r} already")
             add_player(self.database, name, Options(), Statistics(), None)
         return self.open(name)
 
     def open(self, name: str) -> PlayerFile:
         """Opens a player's part of the store; until it is closed, no other process can."""
-        return PlayerFile(self, self.known(name))
+        return PlayerFile(self, self.canonical_name(name))
 
     def remove(self, name: str) -> None:
         """Removes a player, who must not be playing elsewhere, with statistics and games."""
-        known = self.known(name)
-        with self.locked(known):
-            self.database.run("DELETE FROM player WHERE name = ?", known)
+        stored_name = self.canonical_name(name)
+        with self.locked(stored_name):
+            self.database.run("DELETE FROM player WHERE name = ?", stored_name)
 
     @contextmanager
     def locked(self, name: str) -> Iterator[None]:
@@ -147,7 +147,7 @@ class Home:
     def lock(self, name: str) -> FileLock:
         """Acquires a player's lock, which is released when this process ends, however it ends."""
         # "." and ".." mean something else to a file system.
-        path = self.path / "locks" / quote(folded(name), safe=" ").replace(".", "%2E")
+        path = self.path / "locks" / quote(casefolded(name), safe=" ").replace(".", "%2E")
         # Shared by threads: the one that serves a table need not be the one that opened the file.
         lock = FileLock(path, blocking=False, thread_local=False)
         with writing(path):
@@ -159,7 +159,7 @@ class Home:
 
     def games(self, player: str) -> list[StoredGame]:
         """The games of a player, the oldest first."""
-        return read_games(self.database, player=self.known(player))
+        return read_games(self.database, player=self.canonical_name(player))
 
     def game(self, game: int) -> StoredGame:
         """A game by its id."""
@@ -179,7 +179,7 @@ class Home:
         """The record of a game by its id."""
         return parse_record(self.record_text(game))
 
-    def keep_aside(self, base: str, text: str) -> Path:
+    def quarantine(self, base: str, text: str) -> Path:
         """Writes what could not be read to a new file in ``damaged``."""
         directory = self.path / "damaged"
         path = next(path for n in itertools.count(1) if not (path := directory / f"{base}-{n}").exists())
@@ -230,10 +230,10 @@ class PlayerFile:
             self.game = _GAME.validate_json(row["game"] or "null")
         except (GinError, ValueError) as error:
             self.options, self.statistics, self.game = Options(), Statistics(), None
-            kept = self.home.keep_aside("player.json", json.dumps(dict(row), indent=2))
+            destination = self.home.quarantine("player.json", json.dumps(dict(row), indent=2))
             reason = str(error).splitlines()[0]
             self.notices.append(
-                f"what the store holds of {self.name} is damaged ({reason}). It is kept as {kept}; {self.name} starts with the "
+                f"what the store holds of {self.name} is damaged ({reason}). It is kept as {destination}; {self.name} starts with the "
                 "default options, empty statistics and no unfinished game."
             )
         with database.transaction():
@@ -266,12 +266,12 @@ class PlayerFile:
         except FileError as error:
             self.notices.append(f"{error}; what was saved before is still there.")
 
-    def set_game_aside(self, reason: str) -> str:
+    def quarantine_game(self, reason: str) -> str:
         """Moves an unfinished game that cannot be resumed to a file of its own; returns the sentence to show."""
-        kept = self.home.keep_aside("game.json", json.dumps(self.game, indent=2))
+        destination = self.home.quarantine("game.json", json.dumps(self.game, indent=2))
         self.game = None
         self.save()
-        return f"the unfinished game cannot go on ({reason}). It is kept as {kept}."
+        return f"the unfinished game cannot go on ({reason}). It is kept as {destination}."
 
     def import_record(self, name: str, text: str) -> StoredGame:
         """Adds a record to the player's games; the seat that bears the player's name is the player's.
@@ -284,8 +284,8 @@ class PlayerFile:
             GinError: if it is not a record, or is there already.
         """
         record = parse_record(text)
-        seats = [folded(seat) for seat in record.players]
-        seat = seats.index(folded(self.name)) if folded(self.name) in seats else None
+        seats = [casefolded(seat) for seat in record.players]
+        seat = seats.index(casefolded(self.name)) if casefolded(self.name) in seats else None
         names = record.players[0] or "seat 0", record.players[1] or "seat 1"
         database = self.home.database
         with database.transaction():

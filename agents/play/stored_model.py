@@ -13,7 +13,7 @@ from ginenv.errors import GinError
 Shown = Annotated[str, Field(pattern=r"\A\P{Cc}*\z")]
 
 
-class Kept(BaseModel):
+class StoredModel(BaseModel):
     """Base class of kept values; it accepts no unknown fields, and no values of another type."""
 
     model_config = ConfigDict(extra="forbid", strict=True)

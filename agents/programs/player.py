@@ -15,13 +15,13 @@ from agents.files import JsonError, parse_json
 from agents.programs.process import BotFault, LineProcess, excerpt
 from agents.programs.protocol import (
     VERSION,
-    Teller,
+    EventEncoder,
     arrangements,
     encode,
+    events_message,
     hello,
     legal_texts,
     may_play,
-    news,
     question,
 )
 from agents.programs.views import Seen, read_views
@@ -66,7 +66,7 @@ class OutsidePlayer:
     Attributes:
         forfeits: whether ``act`` returns ``FORFEIT`` where the program failed to answer; the arena sets this while it plays.
         split: whether the program wants to be asked about the discard first and about the knock after it.
-        asked: number of decisions by phase.
+        decisions: number of decisions by phase.
     """
 
     def __init__(self, command: str, seed: int = 0, limits: BotLimits | None = None, salt: str = ""):
@@ -81,42 +81,42 @@ class OutsidePlayer:
         self._batch = self.limits.batch
         self._starts = 0
         self._lines = 0
-        self._tellers: dict[int, Teller] = {}
-        self._known: dict[int, int] = {}
+        self._encoders: dict[int, EventEncoder] = {}
+        self._slot_numbers: dict[int, int] = {}
         self._closing: list[str] = []
         self._rules: Rules | None = None
         self._faults: dict[str, dict[str, Any]] = {}
         self._last_fault: BotFault | None = None
-        self.asked: Counter[str] = Counter()
+        self.decisions: Counter[str] = Counter()
 
     def reset(self, seed: int = 0) -> None:
         """Ends the program and forgets all games; the next decision starts it again with the new seed."""
         self.close()
         self.seed = seed
-        self._tellers.clear()
-        self._known.clear()
+        self._encoders.clear()
+        self._slot_numbers.clear()
 
     def forget(self, slots: np.ndarray) -> None:
         """Forgets the hands in these slots, which other hands now take."""
         for slot, number in zip(slots.tolist(), self._numbers(slots), strict=True):
-            self._tellers.pop(number, None)
-            del self._known[slot]
+            self._encoders.pop(number, None)
+            del self._slot_numbers[slot]
 
     def _numbers(self, slots: np.ndarray) -> list[int]:
         """The numbers by which the program knows the slots. The slots themselves would tell it which deals belong together."""
-        known = self._known
-        for slot in (asked := slots.tolist()):
-            if slot not in known:
-                known[slot] = salted(self._salt, "slot", slot, 52)
-        return [known[slot] for slot in asked]
+        numbers_by_slot = self._slot_numbers
+        for slot in (slot_list := slots.tolist()):
+            if slot not in numbers_by_slot:
+                numbers_by_slot[slot] = salted(self._salt, "slot", slot, 52)
+        return [numbers_by_slot[slot] for slot in slot_list]
 
     def close(self) -> None:
         """Ends the program and everything that it started; the next decision starts it again and sends it the hands in play."""
         self._starts = 0
         if self._process is not None:
             process, self._process = self._process, None
-            told, self._closing = self._closing, []
-            status = process.close(_games("bye", told), self.limits.end_seconds)
+            num_sent, self._closing = self._closing, []
+            status = process.close(_games("bye", num_sent), self.limits.end_seconds)
             if status is None:
                 self._blame(BotFault("ending", f"was still running {self.limits.end_seconds:g} s after a bye"), 0)
             elif status:
@@ -169,13 +169,13 @@ class OutsidePlayer:
         answer = _parsed(self._process.exchange(encode(greeting).encode(), self.limits.start_seconds), "handshake")
         if answer.get("type") != "ready":
             raise BotFault("handshake", f"answered hello with type {quoted(answer.get('type'))}; it must be 'ready'")
-        if not _is_whole(answer.get("protocol")) or answer["protocol"] != VERSION:
+        if not _is_usable(answer.get("protocol")) or answer["protocol"] != VERSION:
             raise BotFault("handshake", f"protocol is {quoted(answer.get('protocol'))}; it must be {VERSION}")
-        known = ("type", "protocol", "name", "split", "max_batch", "rules")
-        if unknown := [key for key in answer if key not in known]:
-            raise BotFault("handshake", unknown_name("key", unknown[0], known))
+        keys = ("type", "protocol", "name", "split", "max_batch", "rules")
+        if unknown := [key for key in answer if key not in keys]:
+            raise BotFault("handshake", unknown_name("key", unknown[0], keys))
         batch = answer.get("max_batch", self.limits.batch)
-        if not _is_whole(batch) or batch < 1:
+        if not _is_usable(batch) or batch < 1:
             raise BotFault("handshake", f"max_batch is {quoted(batch)}; it must be a whole number from 1")
         for key, kind, allowed in (("split", bool, "true or false"), ("name", str, "a text")):
             if not isinstance(answer.get(key, kind()), kind):
@@ -185,16 +185,16 @@ class OutsidePlayer:
         self.split = answer.get("split", False)
         self._rules = rules
         # A new process is sent everything that happened in the hands in play.
-        for teller in self._tellers.values():
-            teller.told = 0
+        for encoder in self._encoders.values():
+            encoder.num_sent = 0
         self._closing.clear()
 
-    def _teller(self, slot: int, view: Seen) -> Teller:
-        teller = self._tellers.get(slot)
-        if teller is None or not teller.continues(view):
-            teller = self._tellers[slot] = Teller(view)
-        teller.update(view)
-        return teller
+    def _encoder(self, slot: int, view: Seen) -> EventEncoder:
+        encoder = self._encoders.get(slot)
+        if encoder is None or not encoder.continues(view):
+            encoder = self._encoders[slot] = EventEncoder(view)
+        encoder.update(view)
+        return encoder
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Asks the program.
@@ -211,9 +211,9 @@ class OutsidePlayer:
         numbers = [numbers[i] for i in order]
         actions = np.full(len(views), FORFEIT, np.int64)
         seen = read_views(views)
-        asked = [seen[i] for i in order]
-        for slot, view in zip(numbers, asked, strict=True):
-            self._teller(slot, view)
+        ordered_views = [seen[i] for i in order]
+        for slot, view in zip(numbers, ordered_views, strict=True):
+            self._encoder(slot, view)
         start = 0
         while start < len(views):
             if self._process is None and self._starts > self.limits.restarts:
@@ -226,7 +226,7 @@ class OutsidePlayer:
                 if self._process is None:
                     self._start(Rules.from_block(views["rules"][start]))
                     continue
-                actions[start:end] = self._ask(numbers[start:end], asked[start:end])
+                actions[start:end] = self._ask(numbers[start:end], ordered_views[start:end])
             except BotFault as fault:
                 dropped = self._drop()
                 # A program that never got ready has failed at no decision yet; after its last start the branch above forfeits the rest.
@@ -241,11 +241,14 @@ class OutsidePlayer:
 
     def _ask(self, slots: list[int], views: list[Seen]) -> list[int]:
         """Asks about some games in one line; programs that split get a second line about knocking."""
-        split, tellers = self.split, self._tellers
-        games = [question(slot, tellers[slot].news(), view, split) for slot, view in zip(slots, views, strict=True)]
-        self.asked.update([PHASE_NAMES[view.phase] for view in views])
-        told, self._closing = self._closing, []
-        replies = self._answers(told + games, slots)
+        split, encoders = self.split, self._encoders
+        games = [
+            question(slot, encoders[slot].events_message(), view, split)
+            for slot, view in zip(slots, views, strict=True)
+        ]
+        self.decisions.update([PHASE_NAMES[view.phase] for view in views])
+        num_sent, self._closing = self._closing, []
+        replies = self._answers(num_sent + games, slots)
         answers = [self._read_action(*each) for each in zip(slots, views, replies, strict=True)]
         if self.split:
             self._ask_knocks(slots, views, answers)
@@ -263,7 +266,7 @@ class OutsidePlayer:
             places.append(i)
         if not games:
             return
-        self.asked["knock"] += len(games)
+        self.decisions["knock"] += len(games)
         replies = self._answers(games, [slots[i] for i in places])
         for i, legal, reply in zip(places, choices, replies, strict=True):
             answers[i] = self._read_action(slots[i], views[i], reply, legal)
@@ -275,7 +278,7 @@ class OutsidePlayer:
         request = _games("act", games, f'"id":{self._lines},')
         message = _parsed(self._process.exchange(request, self.limits.seconds), "rubbish")
         number = message.get("id")
-        if message.get("type") != "answers" or not _is_whole(number) or number != self._lines:
+        if message.get("type") != "answers" or not _is_usable(number) or number != self._lines:
             got = f"type {quoted(message.get('type'))} and id {quoted(number)}"
             raise BotFault("rubbish", f"answered with {got}; they must be 'answers' and {self._lines}")
         answers = message.get("answers")
@@ -284,7 +287,7 @@ class OutsidePlayer:
         by_slot: dict[int, dict[str, Any]] = {}
         for answer in answers:
             slot = answer.get("slot")
-            if _is_whole(slot) and by_slot.setdefault(slot, answer) is not answer:
+            if _is_usable(slot) and by_slot.setdefault(slot, answer) is not answer:
                 raise BotFault("rubbish", f"slot {slot} was answered twice")
         missing = [slot for slot in slots if slot not in by_slot]
         if missing:
@@ -318,14 +321,14 @@ class OutsidePlayer:
         """Tells the program how hands ended; the events go out with the next question."""
         numbers = self._numbers(np.arange(len(views)) if slots is None else slots)
         for slot, view in sorted(zip(numbers, read_views(views), strict=True)):
-            told = self._teller(slot, view).news()
-            del self._tellers[slot]
+            num_sent = self._encoder(slot, view).events_message()
+            del self._encoders[slot]
             if self._process is not None:
-                self._closing.append(news(slot, told))
+                self._closing.append(events_message(slot, num_sent))
         if slots is not None:
             # Numbers are kept only while a hand is played, since nothing tells when a game ends.
             for slot in slots.tolist():
-                del self._known[slot]
+                del self._slot_numbers[slot]
 
 
 # Cached: the same hundred texts come over and over.
@@ -351,7 +354,7 @@ def _check_plays(named: Any, rules: Rules) -> None:
         raise BotFault("rules", f"the program plays {' and '.join(named) or 'no rules'}; these are others")
 
 
-def _is_whole(value: Any) -> bool:
+def _is_usable(value: Any) -> bool:
     """Whether a JSON value is a whole number; in Python, true and false are numbers too."""
     return isinstance(value, int) and not isinstance(value, bool)
 

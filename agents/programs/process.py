@@ -160,8 +160,8 @@ class LineProcess:
             while self._read_errors():
                 pass
         words = last_words(self._errors.decode("utf-8", "replace"))
-        said = f"; its last words: {words[:200]}" if words else ""
-        return BotFault("crash", f"the program {how} while an answer was due{said}")
+        last_output = f"; its last words: {words[:200]}" if words else ""
+        return BotFault("crash", f"the program {how} while an answer was due{last_output}")
 
     def exchange(self, line: bytes, seconds: float) -> bytes:
         """Sends a line and waits for one line of answer.
@@ -217,8 +217,10 @@ class LineProcess:
     def _late(self, seconds: float, writing: bool) -> BotFault:
         if len(self._buffer) > _LONG_LINE:
             return BotFault("flood", f"{len(self._buffer):,} bytes without an end of the line in {seconds:g} s")
-        said = f"; said {excerpt(self._buffer)} without ending the line" if self._buffer else ""
-        return BotFault("timeout", f"no answer in {seconds:g} s{'; did not read its input' if writing else said}")
+        last_output = f"; said {excerpt(self._buffer)} without ending the line" if self._buffer else ""
+        return BotFault(
+            "timeout", f"no answer in {seconds:g} s{'; did not read its input' if writing else last_output}"
+        )
 
     def _receive(self) -> None:
         try:

@@ -122,24 +122,24 @@ def hello(rules: Rules, seed: int, seconds: float, decisions: int) -> dict[str, 
     }
 
 
-class Teller:
+class EventEncoder:
     """Turns the views of one seat in one hand into events, each sent once.
 
     Attributes:
         events: all events of the hand so far, as JSON.
-        told: how many of them have been sent.
+        num_sent: how many of them have been sent.
     """
 
     def __init__(self, view: Seen):
         self.hand_no = view.hand_no
         self.events: list[str] = []
-        self.told = 0
+        self.num_sent = 0
         self.history = b""
         self.seat = (view.seat, view.started)
         self.hand = _own_cards(view)
         self.first_upcard = view.first_upcard
-        self.moves_told = 0
-        self.spread_told = False
+        self.num_sent_moves = 0
+        self.spread_sent = False
         self.by_hand = 0
         self._deal(view)
 
@@ -169,18 +169,18 @@ class Teller:
     def update(self, view: Seen) -> None:
         """Adds what has happened since the last view of this hand."""
         count = len(view.moves)
-        if count > self.moves_told:
-            for place in range(self.moves_told, count, MOVE_BYTES):
-                self._tell(view.moves[place : place + MOVE_BYTES], place + MOVE_BYTES == count, view)
-            self.moves_told = count
+        if count > self.num_sent_moves:
+            for place in range(self.num_sent_moves, count, MOVE_BYTES):
+                self._add(view.moves[place : place + MOVE_BYTES], place + MOVE_BYTES == count, view)
+            self.num_sent_moves = count
         self.history = view.history[: view.num_history]
         self.hand = _own_cards(view)
         if view.phase == PHASE_OVER:
             self._finish(view)
         elif view.phase == PHASE_LAYOFF:
-            self._tell_spread(view)
+            self._add_spread(view)
 
-    def _tell(self, move: bytes, last: bool, view: Seen) -> None:
+    def _add(self, move: bytes, last: bool, view: Seen) -> None:
         """Adds one move (the fields of ``Move``). A draw that reaches a limit ends the hand before a card moves."""
         who, kind, card, _ = move
         if kind == M_TAKE:
@@ -196,20 +196,20 @@ class Teller:
         elif kind == M_DISCARD or kind == M_KNOCK:
             self.events.append(_event("knock" if kind == M_KNOCK else "discard", who, card))
         else:
-            self._tell_spread(view)
+            self._add_spread(view)
             if kind == M_DONE:
                 self.events.append(_event("done", who))
             elif kind == M_LAY_OFF:
-                self._tell_laid_off(who, 1 << card)
+                self._add_lay_offs(who, 1 << card)
                 self.by_hand |= 1 << card
 
-    def _tell_laid_off(self, who: int, cards: int) -> None:
+    def _add_lay_offs(self, who: int, cards: int) -> None:
         self.events.append(f'{{"event":"lay off","who":"{_WHO[who]}","cards":[{_card_texts(cards)}]}}')
 
-    def _tell_spread(self, view: Seen) -> None:
-        if self.spread_told:
+    def _add_spread(self, view: Seen) -> None:
+        if self.spread_sent:
             return
-        self.spread_told = True
+        self.spread_sent = True
         spread = (view.spread_0, view.spread_1, view.spread_2, view.spread_3)
         melds = [meld & ~view.laid for meld in spread if meld]
         loose = view.hand if view.knocker == 0 else view.shown
@@ -222,10 +222,10 @@ class Teller:
 
     def _finish(self, view: Seen) -> None:
         if view.knocker != NOBODY:
-            self._tell_spread(view)
+            self._add_spread(view)
             laid = view.laid & ~self.by_hand
             if laid:
-                self._tell_laid_off(1 - view.knocker, laid)
+                self._add_lay_offs(1 - view.knocker, laid)
             for who, cards, deadwood in ((1, view.shown, view.other_deadwood), (0, view.hand, view.deadwood)):
                 self.events.append(
                     f'{{"event":"shown","who":"{_WHO[who]}","cards":[{_card_texts(cards)}],"deadwood":{deadwood}}}'
@@ -240,10 +240,10 @@ class Teller:
             f'"score":[{score[0]},{score[1]}],"target_reached":{_truth(reached)}}}'
         )
 
-    def news(self) -> str:
+    def events_message(self) -> str:
         """Returns the events that have not been sent yet, as a JSON array, and counts them as sent."""
-        events = self.events[self.told :]
-        self.told += len(events)
+        events = self.events[self.num_sent :]
+        self.num_sent += len(events)
         return "[" + ",".join(events) + "]"
 
 
@@ -294,7 +294,7 @@ def question(slot: int, events: str, view: Seen, split: bool = False) -> str:
 
     Args:
         slot: the number by which the program knows the slot.
-        events: the unsent events (``Teller.news``).
+        events: the unsent events (``Teller.events_message``).
         view: the view of the seat that is asked.
         split: whether it is asked for a discard first, and about a knock after it.
     """
@@ -306,6 +306,6 @@ def question(slot: int, events: str, view: Seen, split: bool = False) -> str:
     )
 
 
-def news(slot: int, events: str) -> str:
+def events_message(slot: int, events: str) -> str:
     """One game's part of a message that asks for nothing, as JSON."""
     return f'{{"slot":{slot},"events":{events}}}'

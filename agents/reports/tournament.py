@@ -97,5 +97,5 @@ def report(standings: Standings, command: str) -> str:
         adjusted=", luck with the stock subtracted" if config.luck else "",
         command=command,
         versions=json.dumps(versions()),
-        asked=json.dumps(config.model_dump(mode="json", exclude={"out"}), indent=1, ensure_ascii=False),
+        settings=json.dumps(config.model_dump(mode="json", exclude={"out"}), indent=1, ensure_ascii=False),
     )

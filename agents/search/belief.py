@@ -19,7 +19,7 @@ from torch.nn import functional
 from agents.files import read_json, replacing, write_json
 from agents.network.checkpoint import CheckpointError, load_weights, read_metadata, save_weights
 from agents.network.nets import has_bfloat16_units
-from agents.search.hand_features import MOST_DISCARDS, NUM_FEATURES
+from agents.search.hand_features import MAX_DISCARDS, NUM_FEATURES
 from ginenv.errors import reason_of
 from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE, OBSERVATION_VERSION
 
@@ -40,7 +40,7 @@ class HandModel(nn.Module):
         self.hand = nn.Linear(52 + NUM_FEATURES, _HAND, bias=False)
         self.last = nn.Linear(_HAND, _LAST)
         self.out = nn.Linear(_LAST, 1)
-        self.by_turn = nn.Embedding(MOST_DISCARDS + 1, NUM_FEATURES)
+        self.by_turn = nn.Embedding(MAX_DISCARDS + 1, NUM_FEATURES)
         for layer in (self.out, self.single, self.by_turn):
             nn.init.zeros_(layer.weight)
         self.register_buffer("scale", torch.from_numpy(FLAT_SCALE.astype(np.float32)), persistent=False)

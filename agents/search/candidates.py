@@ -14,9 +14,9 @@ MAX_CANDIDATES = 16
 # How many of the policy's most probable draws or discards are searched.
 _SEARCHED = 8
 # Candidates less probable than this fraction of the policy's choice are left out.
-_LEAST_PROBABLE = 0.002
+_MIN_PROBABLE = 0.002
 # The same when chance decides among discards: a well-trained policy is sure of one discard even where others are as good.
-_LEAST_PROBABLE_VARIED = 1e-9
+_MIN_PROBABLE_VARIED = 1e-9
 
 CANDIDATE = np.dtype(
     [
@@ -82,7 +82,7 @@ def _list(v, logits, found, varied):
                 knocks &= ~(np.int64(1) << card)
                 count = _add(found, count, KNOCK + card, logits)
         _sort(found, count)
-    least = _LEAST_PROBABLE_VARIED if varied and v.legal[0] else _LEAST_PROBABLE
+    least = _MIN_PROBABLE_VARIED if varied and v.legal[0] else _MIN_PROBABLE
     while count > 1 and found[count - 1].cost - found[0].cost > -np.log(least):
         count -= 1
     return count

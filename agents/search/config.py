@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from agents.config import Config
 
 # Default number of worlds for a decision with a time limit.
-MOST_TIMED = 8192
+MAX_TIMED = 8192
 
 
 class SearchConfig(Config):
@@ -63,5 +63,5 @@ class SearchConfig(Config):
     @classmethod
     def _as_many_as_time_allows(cls, values: Any) -> Any:
         if isinstance(values, dict) and values.get("milliseconds") and "worlds" not in values:
-            return values | {"worlds": MOST_TIMED}
+            return values | {"worlds": MAX_TIMED}
         return values

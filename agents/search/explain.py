@@ -156,14 +156,14 @@ def explain(view: np.ndarray, player: SearchPlayer, also: Sequence[int] = ()) ->
 def _about_discard(v: Any, action: int) -> dict[str, Any]:
     card = action - KNOCK if KNOCK <= action < STOCK else action
     rest = int(v["hand"]) & ~(1 << card)
-    unseen, known = int(v["unseen"]), int(v["known"][1])
-    chance = (int(v["rules"]["hand_size"]) - known.bit_count()) / max(1, unseen.bit_count())
+    unseen, known_cards = int(v["unseen"]), int(v["known_cards"][1])
+    chance = (int(v["rules"]["hand_size"]) - known_cards.bit_count()) / max(1, unseen.bit_count())
     cold = int(v["thrown"][1]) | int(v["refused"][1])
     return {
         "deadwood": int(deadwood(rest)),
         "ways": (int(fillers(rest)) & unseen).bit_count(),
         "lost_ways": int(live_ways(card, int(v["hand"]), unseen)),
-        "danger": round(float(danger_of(card, unseen, known, cold, chance)), 3),
+        "danger": round(float(danger_of(card, unseen, known_cards, cold, chance)), 3),
     }
 
 

@@ -34,7 +34,7 @@ FEATURES = (
 )
 NUM_FEATURES = len(FEATURES)
 # The opponent's discards are counted up to this number.
-MOST_DISCARDS = 11
+MAX_DISCARDS = 11
 
 # The model of the opponent's choices. Hand models were trained with these numbers.
 _REFUSES_MELD = 0.1  # probability of refusing an upcard that would lower its deadwood by a meld
@@ -51,8 +51,8 @@ def _paired(cards):
     """Cards of a mask that have another card of their rank, or one at most two ranks away in their suit."""
     found = pairs(cards) * RANK_COLUMN
     for suit in range(4):
-        held = (cards >> (13 * suit)) & SUIT_BITS
-        found |= ((held << 1 | held << 2 | held >> 1 | held >> 2) & SUIT_BITS) << (13 * suit)
+        suit_cards = (cards >> (13 * suit)) & SUIT_BITS
+        found |= ((suit_cards << 1 | suit_cards << 2 | suit_cards >> 1 | suit_cards >> 2) & SUIT_BITS) << (13 * suit)
     return found & cards
 
 
@@ -129,7 +129,7 @@ def _write_features(cards, v, belief, fit, out):
     melded = melded_cards(cards)
     loose = cards & ~melded
     total = 0.0
-    rest = cards & ~v.known[1]
+    rest = cards & ~v.known_cards[1]
     while rest:
         total += belief[ctz(rest)]
         rest &= rest - 1
@@ -154,7 +154,7 @@ def _write_features(cards, v, belief, fit, out):
     out[7] = near / 2
     out[8] = 1.0 if points <= 5 else 0.0
     out[9] = 1.0 if points <= 20 else 0.0
-    out[10] = popcount(v.known[1] & melded)
+    out[10] = popcount(v.known_cards[1] & melded)
     out[11] = np.log(fit + 1e-12) / 4
 
 
@@ -183,4 +183,4 @@ def write_features(v, belief, turns, hands, features, stream):
 @kernel
 def num_discards(v):
     """The number of the opponent's discards, at most ``MOST_DISCARDS``."""
-    return min(popcount(v.thrown[1]), MOST_DISCARDS)
+    return min(popcount(v.thrown[1]), MAX_DISCARDS)

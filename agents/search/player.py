@@ -16,7 +16,7 @@ from agents.search.candidates import CANDIDATE, MAX_CANDIDATES, choose, list_can
 from agents.search.config import SearchConfig
 from agents.search.hand_features import NUM_FEATURES, write_features
 from agents.search.hand_prior import NetworkPrior
-from agents.search.world_values import BRANCH, EquityTables, Judge, branch
+from agents.search.world_values import BRANCH, EquityTables, WorldValues, branch
 from agents.search.worlds import draw_hands, draw_worlds
 from ginenv.engine.engine import STATE
 from ginenv.engine.jit import kernel, mix
@@ -96,7 +96,7 @@ class SearchPlayer(BasePlayer):
         self.policy = policy
         self.config = SearchConfig() if config is None else config  # pyright: ignore[reportCallIssue]
         path = self.config.checkpoint
-        self.prior, self.judge, self.equity = NetworkPrior(path), Judge(path), EquityTables()
+        self.prior, self.world_values, self.equity = NetworkPrior(path), WorldValues(path), EquityTables()
         self.workspaces = [Workspace(self.config) for _ in range(self.config.threads)]
         self.pool = ThreadPoolExecutor(self.config.threads) if self.config.threads > 1 else None
 
@@ -167,7 +167,7 @@ class _Batch:
 
     def __init__(self, player: SearchPlayer, views: np.ndarray, slots: np.ndarray | None) -> None:
         began = time.perf_counter()
-        self.config, self.judge, self.seed = player.config, player.judge, player.seed % 2**64
+        self.config, self.world_values, self.seed = player.config, player.world_values, player.seed % 2**64
         self.views = views
         self.decisions, self.reading = player.prior(views)
         if player.policy is not None:
@@ -205,7 +205,7 @@ class _Batch:
             for n, part in zip(group, np.split(branches, ends[:-1]), strict=True):
                 self.draw_hands(n, workspace)
                 self._draw_branches(n, workspace, part)
-            values = self.judge(branches, self.bank)
+            values = self.world_values(branches, self.bank)
             for n, part in zip(group, np.split(values, ends[:-1]), strict=True):
                 self._choose(n, part)
 
@@ -229,7 +229,7 @@ class _Batch:
         for worlds in rounds(config.worlds, config.milliseconds, began):
             branches = np.empty(count * worlds, BRANCH)
             self._draw_branches(n, workspace, branches)
-            parts.append(self.judge(branches, self.bank).reshape(count, -1))
+            parts.append(self.world_values(branches, self.bank).reshape(count, -1))
         values = np.concatenate(parts, 1)
         return values, self._choose(n, values.reshape(-1))
 

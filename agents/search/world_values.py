@@ -43,17 +43,17 @@ class EquityTables:
     """The equity tables of all rules seen so far, indexed by the rules' blocks."""
 
     def __init__(self) -> None:
-        self.known: dict[bytes, int] = {}
+        self.indices: dict[bytes, int] = {}
         self.bank = EquityBank(np.zeros(1, np.float32), np.zeros((1, 3), np.int64))
 
     def index(self, views: np.ndarray) -> np.ndarray:
         """Index of the bank's table that prices each view: ``int64[n]``."""
         blocks = [block.tobytes() for block in views["rules"]]
         for block in blocks:
-            if block not in self.known:
-                self.known[block] = len(self.known)
-                self.bank = _bank(tuple(self.known))
-        return np.array([self.known[block] for block in blocks], np.int64)
+            if block not in self.indices:
+                self.indices[block] = len(self.indices)
+                self.bank = _bank(tuple(self.indices))
+        return np.array([self.indices[block] for block in blocks], np.int64)
 
 
 @lru_cache(maxsize=4)
@@ -117,7 +117,7 @@ def _price_all(branches, bank, values, in_play):
     return count
 
 
-class Judge:
+class WorldValues:
     """Values worlds by a checkpoint's critic; threads may share a judge.
 
     Args:
@@ -153,13 +153,13 @@ class Judge:
         in_play = in_play[: _price_all(branches, bank, values, in_play)]
         for start in range(0, len(in_play), _PASS):
             part = in_play[start : start + _PASS]
-            worth = self._judge(branches, part)
+            worth = self._evaluate(branches, part)
             values[part] = np.where(
                 np.isnan(values[part]), worth / POINT_REWARD / 100, values[part] + worth / GAME_REWARD
             )
         return values
 
-    def _judge(self, branches: np.ndarray, index: np.ndarray) -> np.ndarray:
+    def _evaluate(self, branches: np.ndarray, index: np.ndarray) -> np.ndarray:
         """The critic's values, for their seats, of the worlds at ``index``, whose hands are in play."""
         n = len(index)
         views = np.zeros(n, VIEW)

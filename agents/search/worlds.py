@@ -33,10 +33,10 @@ def draw_hands(v, belief, hands, stream):
     Returns:
         The stream's new state.
     """
-    hidden = np.int64(v.rules.hand_size) - popcount(v.known[1])
+    hidden = np.int64(v.rules.hand_size) - popcount(v.known_cards[1])
     keys = np.empty(52)
     for i in range(hands.shape[0]):
-        cards = v.known[1]
+        cards = v.known_cards[1]
         rest = v.unseen
         while rest:
             card = ctz(rest)
@@ -70,10 +70,10 @@ def base_world(v, s):
     if s.rules.layoff == LAYOFF_BY_HAND and v.phase != PHASE_LAYOFF:
         s.rules.layoff = LAYOFF_BEST
     s.hands[me] = v.hand
-    s.hands[other] = v.known[1]
+    s.hands[other] = v.known_cards[1]
     for side in range(2):
         seat = me if side == 0 else other
-        s.known[seat] = v.known[side]
+        s.known_cards[seat] = v.known_cards[side]
         s.thrown[seat] = v.thrown[side]
         s.refused[seat] = v.refused[side]
         s.score[seat] = v.score[side]

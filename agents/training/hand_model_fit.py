@@ -31,7 +31,7 @@ from agents.search.worlds import draw_hands
 from ginenv.engine.actions import PHASE_DISCARD
 from ginenv.engine.jit import kernel
 from ginenv.engine.rules import get_rules
-from ginenv.errors import check_whole
+from ginenv.errors import check_integer
 from ginenv.tables.players import Player, make_player
 
 DRAWN = 32
@@ -146,7 +146,7 @@ def fit_and_save(checkpoint: str, rounds: int, seed: int) -> None:
     Raises:
         GinError: if ``rounds`` is below 1, or the checkpoint cannot be used or written to.
     """
-    check_whole("rounds", rounds, 1)
+    check_integer("rounds", rounds, 1)
     metadata = read_metadata(checkpoint)
     model, curve = fit(checkpoint, rounds, seed, plain_console())
     about = {

@@ -12,7 +12,7 @@ from agents.config import TrainConfig
 from agents.network.nets import Actor, FrozenActor
 from agents.network.player import NetworkPlayer
 from agents.training.rollout import Rollout
-from ginenv.bots.population import TOLD_WIDTH, PopulationPlayer, style_vectors
+from ginenv.bots.population import OPPONENT_CONTEXT_WIDTH, PopulationPlayer, style_vectors
 from ginenv.errors import GinError
 from ginenv.tables.players import Player, ask_player, make_player
 
@@ -106,7 +106,7 @@ class OpponentContext:
         GinError: if the pool has no population.
     """
 
-    width = TOLD_WIDTH
+    width = OPPONENT_CONTEXT_WIDTH
 
     def __init__(self, opponents: Opponents) -> None:
         found = [(k, player) for k, player in enumerate(opponents.pool[0]) if isinstance(player, PopulationPlayer)]

@@ -429,5 +429,5 @@ def _bounded(config: TrainConfig, games: int) -> tuple[np.ndarray, HeuristicFeat
     """Every game's bounds, and heuristic features within them."""
     shares = np.array([each.share for each in config.bounds])
     kinds = np.random.default_rng(config.seed).choice(len(shares), games, p=shares / shares.sum())
-    bounds = [(each.memory, each.notices) for each in config.bounds]
+    bounds = [(each.remembered_discards, each.noticed_actions) for each in config.bounds]
     return np.array(bounds, BOUNDS)[kinds], HeuristicFeatures(bounds, kinds)

@@ -27,7 +27,7 @@ from agents.training.diagnostics import write_diagnostics
 from agents.training.learner import Learner
 from agents.training.ppo import train
 from agents.training.resume import CONFIG, Held, parent_of, read_held
-from ginenv.bots.population import TOLD_WIDTH
+from ginenv.bots.population import OPPONENT_CONTEXT_WIDTH
 from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError, reason_of
 
@@ -68,7 +68,7 @@ def check_start(config: TrainConfig, start: str) -> None:
     allowed = {
         "widths": [list(config.network.actor)],
         "share_suits": [config.network.share_suits],
-        "context": [0] if config.opponent_context == "none" else [0, TOLD_WIDTH],
+        "context": [0] if config.opponent_context == "none" else [0, OPPONENT_CONTEXT_WIDTH],
         "heuristic_features": _readable_features(config),
     }
     for name, choices in allowed.items():
@@ -171,7 +171,7 @@ class TrainingRun:
             return self._end()
         train(self.learner, self._after_batch)
         self.learner.save()
-        is_whole = not self.stopping
+        is_complete = not self.stopping
         if self.main:
             if self.config.minutes and self.learner.imitating and not self.stopping:
                 self.console.print(
@@ -179,7 +179,7 @@ class TrainingRun:
                     "imitate another player: this network can hardly play; give it more minutes"
                 )
             self._panel()
-            is_whole = not self.stopping
+            is_complete = not self.stopping
             if self.stopping:
                 # Whoever asks it to stop does not wait for a measurement.
                 about = self._about({"panel": {}})
@@ -188,7 +188,7 @@ class TrainingRun:
             self.writer.close()
             self.lock.release()
         self.learner.workers.close()
-        return is_whole
+        return is_complete
 
     def _end(self) -> bool:
         """Ends a run that has nothing left to learn; its measurements and exports stay as they are."""

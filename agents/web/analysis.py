@@ -20,7 +20,7 @@ from agents.web.form_fields import seed_of
 from agents.web.jobs import Job
 from agents.web.lobby import opponents
 from agents.web.pages import page, table_picture
-from agents.web.request import Asked
+from agents.web.request import Request
 from ginenv.bots.heuristics import make_formula
 from ginenv.engine.actions import action_name
 from ginenv.engine.cards import mask_of, parse_cards
@@ -59,20 +59,20 @@ class _Hand:
         seat: the seat of the person, or None where it is not known.
     """
 
-    def __init__(self, asked: Asked) -> None:
-        self.number = asked.number("hand", 1)
-        self.game = asked.number("game")
+    def __init__(self, request: Request) -> None:
+        self.number = request.number("hand", 1)
+        self.game = request.number("game")
         self.seat: int | None = None
         if self.game:
-            stored = asked.house.home.game(self.game)
-            if stored.id not in [each.id for each in asked.seat.session.file.games()]:
+            stored = request.sessions.home.game(self.game)
+            if stored.id not in [each.id for each in request.browser_session.session.file.games()]:
                 raise GinError(f"there is no game {self.game} among yours")
-            hands = [hand for hand in asked.house.home.record(self.game).hands if hand.is_over]
+            hands = [hand for hand in request.sessions.home.record(self.game).hands if hand.is_over]
             self.names, self.seat = stored.names, stored.seat
             self.page = f"/analysis?game={self.game}"
         else:
-            number = asked.number("subject")
-            subject = asked.seat.subjects.get(number)
+            number = request.number("subject")
+            subject = request.browser_session.subjects.get(number)
             hands, self.names = subject.hands, subject.names
             self.page = f"/analysis?subject={number}"
         self.hands = len(hands)
@@ -81,59 +81,61 @@ class _Hand:
         self.hand = hands[self.number - 1]
         self.address = f"{self.page}&hand={self.number}"
 
-    def job(self, asked: Asked) -> Job:
+    def job(self, request: Request) -> Job:
         """The job that analyses it."""
-        home, jobs = asked.house.home, asked.seat.jobs
+        home, jobs = request.sessions.home, request.browser_session.jobs
         if self.game:
             return jobs.job(self.address, lambda tell: analysed(home, self.game, self.number, analyst(), tell))
         return jobs.job(self.address, lambda tell: analyst().hand(self.hand, self.number, progress=tell))
 
 
-def analysis(asked: Asked) -> Response:
+def analysis(request: Request) -> Response:
     """A hand's analysis, its progress, or the form that asks for one."""
-    if asked.query.get("last"):
-        name = asked.seat.live.game.name if asked.seat.enter() else None
-        games = [game for game in asked.seat.session.file.games() if name in (None, game.name)]
+    if request.query.get("last"):
+        name = request.browser_session.live.game.name if request.browser_session.enter() else None
+        games = [game for game in request.browser_session.session.file.games() if name in (None, game.name)]
         stored = games[-1] if games else None
         if stored is None:
-            asked.seat.say("No hand of this game has ended yet." if name else "You have not finished a hand yet.")
-            return asked.go("/analysis")
-        return asked.go(f"/analysis?game={stored.id}&hand={max(1, stored.hands)}")
-    if not (asked.query.get("game") or asked.query.get("subject")):
-        return _form(asked)
-    looked = _Hand(asked)
-    job = looked.job(asked)
+            request.browser_session.say(
+                "No hand of this game has ended yet." if name else "You have not finished a hand yet."
+            )
+            return request.go("/analysis")
+        return request.go(f"/analysis?game={stored.id}&hand={max(1, stored.hands)}")
+    if not (request.query.get("game") or request.query.get("subject")):
+        return _form(request)
+    looked = _Hand(request)
+    job = looked.job(request)
     if not job.wait(_PATIENCE):
         heading = f"{' against '.join(looked.names)}, hand {looked.number}"
         words = f"Every decision is played out in many worlds: {job.done} of {job.total or '…'}."
-        return _progress(asked, job, f"{looked.address}&move={asked.number('move')}", heading, words)
+        return _progress(request, job, f"{looked.address}&move={request.number('move')}", heading, words)
     if job.error:
-        asked.seat.jobs.forget(looked.address)
+        request.browser_session.jobs.forget(looked.address)
         raise GinError(f"this hand cannot be analysed: {job.error}")
-    values = {"looked": looked, "here": "/analysis"} | _found(looked, job.result, asked.number("move"))
-    return _shown(asked, "analysis_part.html", "analysis.html", values)
+    values = {"looked": looked, "here": "/analysis"} | _found(looked, job.result, request.number("move"))
+    return _shown(request, "analysis_part.html", "analysis.html", values)
 
 
-def _progress(asked: Asked, job: Job, address: str, heading: str, words: str) -> Response:
+def _progress(request: Request, job: Job, address: str, heading: str, words: str) -> Response:
     """How far a job has come; the page asks for the address again."""
     values = {"job": job, "address": address, "heading": heading, "words": words, "here": "/analysis"}
-    return _shown(asked, "progress_part.html", "progress.html", values)
+    return _shown(request, "progress_part.html", "progress.html", values)
 
 
-def _shown(asked: Asked, part: str, whole: str, values: dict[str, Any]) -> Response:
-    return HTMLResponse(page(part, **values)) if asked.htmx else asked.page(whole, **values)
+def _shown(request: Request, part: str, full_page: str, values: dict[str, Any]) -> Response:
+    return HTMLResponse(page(part, **values)) if request.htmx else request.page(full_page, **values)
 
 
-def _form(asked: Asked, status: int = 200) -> Response:
+def _form(request: Request, status: int = 200) -> Response:
     usual = {
         "text": "",
         "seed": "1",
-        "rules": asked.seat.session.options.rules,
+        "rules": request.browser_session.session.options.rules,
         "first": "level-2",
         "second": "formula",
     }
-    fields = {name: asked.form.get(name, value) for name, value in usual.items()}
-    return asked.page("analysis_form.html", status, opponents=opponents(asked), here="/analysis", **fields)
+    fields = {name: request.form.get(name, value) for name, value in usual.items()}
+    return request.page("analysis_form.html", status, opponents=opponents(request), here="/analysis", **fields)
 
 
 def _value(value: float | None, unit_is_points: bool, sign: bool = False) -> str:
@@ -230,8 +232,8 @@ def _picture(looked: _Hand, decision: Decision) -> Markup:
 
 
 def _belief(looked: _Hand, decision: Decision) -> Markup:
-    held = None if decision.opponent is None else mask_of(parse_cards(decision.opponent))
-    return belief_map(_before(looked, decision.move).view(decision.seat)[0], np.ravel(decision.belief), held)
+    opponent_hand = None if decision.opponent is None else mask_of(parse_cards(decision.opponent))
+    return belief_map(_before(looked, decision.move).view(decision.seat)[0], np.ravel(decision.belief), opponent_hand)
 
 
 def _luck_chart(found: HandAnalysis, points: bool) -> Markup:
@@ -256,33 +258,33 @@ def _luck_chart(found: HandAnalysis, points: bool) -> Markup:
     )
 
 
-def _subject(asked: Asked, subject: Subject) -> Response:
-    return asked.go(f"/analysis?subject={asked.seat.subjects.add(subject)}")
+def _subject(request: Request, subject: Subject) -> Response:
+    return request.go(f"/analysis?subject={request.browser_session.subjects.add(subject)}")
 
 
-def analyse_text(asked: Asked) -> Response:
+def analyse_text(request: Request) -> Response:
     """Analyses a record or a position sent as text; an error is explained beside the text."""
-    text = asked.form.get("text", "").replace("\r\n", "\n").strip()[:_LONGEST_TEXT]
+    text = request.form.get("text", "").replace("\r\n", "\n").strip()[:_LONGEST_TEXT]
     try:
         if not text.startswith(("gin1 ", "ginrecord ")):
             raise TextError("a position begins with gin1, a record with ginrecord")
         subject = read_hands(text)
     except GinError as error:
-        asked.seat.say(f"This cannot be analysed: {error}", "warning")
-        return _form(asked, 400)
-    return _subject(asked, subject)
+        request.browser_session.say(f"This cannot be analysed: {error}", "warning")
+        return _form(request, 400)
+    return _subject(request, subject)
 
 
-def analyse_seed(asked: Asked) -> Response:
+def analyse_seed(request: Request) -> Response:
     """Analyses the hand that two agents play with the cards of a seed; an error is explained beside the choices."""
-    form = {name: value.strip() for name, value in (asked.form or asked.query).items()}
+    form = {name: value.strip() for name, value in (request.form or request.query).items()}
     players, rules = (form.get("first", ""), form.get("second", "")), "".join(form.get("rules", "").split())
-    jobs = asked.seat.jobs
+    jobs = request.browser_session.jobs
     try:
         if (seed := seed_of(form)) is None:
             raise GinError("it needs a seed")
         for name in players:
-            asked.seat.session.check_player(name)
+            request.browser_session.session.check_player(name)
         if any(name.startswith("cmd:") for name in players):
             raise GinError("a program could find out which cards a seed deals; choose agents")
         job = jobs.job(key := (rules, seed, players), lambda tell: deal_and_play(rules, seed, players, tell))
@@ -291,38 +293,38 @@ def analyse_seed(asked: Asked) -> Response:
                 f"/analysis/seed?{urlencode({'first': players[0], 'second': players[1], 'rules': rules, 'seed': seed})}"
             )
             words = f"The hand is played: {count(job.done, 'action')} so far."
-            return _progress(asked, job, address, f"{players[0]} against {players[1]}", words)
+            return _progress(request, job, address, f"{players[0]} against {players[1]}", words)
         jobs.forget(key)
         if job.error:
             raise GinError(job.error)
     except (GinError, OSError) as error:
-        asked.seat.say(f"This hand cannot be played: {error}", "warning")
-        return asked.go("/analysis") if asked.htmx else _form(asked, 400)
-    return _subject(asked, job.result)
+        request.browser_session.say(f"This hand cannot be played: {error}", "warning")
+        return request.go("/analysis") if request.htmx else _form(request, 400)
+    return _subject(request, job.result)
 
 
-def other_move(asked: Asked) -> Response:
+def other_move(request: Request) -> Response:
     """Tries another move from a position and plays on from there against ``formula``, with both hands open."""
-    looked = _Hand(asked)
+    looked = _Hand(request)
     if not looked.hand.is_over:
         raise GinError("moves can be tried once the hand is over")
-    move = asked.number("move", 1)
+    move = request.number("move", 1)
     position = _before(looked, move)
     seat = position.turn
-    tried = asked.query.get("tried", "")[:_LONGEST_TRY]
-    told, formula = [], make_formula()
+    tried = request.query.get("tried", "")[:_LONGEST_TRY]
+    moves_made, formula = [], make_formula()
     for text in filter(None, tried.split(".")):
         if position.is_over or not (text.isdecimal() and len(text) <= 3):
             raise GinError(f"{text!r} cannot be tried here")
-        told.append(_pushed(position, int(text), looked.names))
+        moves_made.append(_pushed(position, int(text), looked.names))
         while not position.is_over and position.turn != seat:
-            told.append(_pushed(position, int(formula.act(position.view())[0]), looked.names))
+            moves_made.append(_pushed(position, int(formula.act(position.view())[0]), looked.names))
     address = f"/try?{looked.page.partition('?')[2]}&hand={looked.number}&move={move}"
     choices = [] if position.is_over else position.legal_actions()
     values = {
         "looked": looked,
         "back": f"{looked.address}&move={move}",
-        "told": told,
+        "events": moves_made,
         "result": position.outcome.describe(looked.names) if position.outcome else "",
         "choices": [
             {
@@ -335,7 +337,7 @@ def other_move(asked: Asked) -> Response:
             position.view(seat)[0], looked.names[1 - seat], position.view(1 - seat)[0], looked.names[seat]
         ),
     }
-    return asked.page("try.html", here="/analysis", **values)
+    return request.page("other_move.html", here="/analysis", **values)
 
 
 def _pushed(position: Hand, action: int, names: tuple[str, str]) -> str:
@@ -351,21 +353,23 @@ def _analysed(job: Job | None) -> str:
     return f"{count(job.result, 'hand')} analysed." if job.result else "All of your hands were analysed already."
 
 
-def mistakes_page(asked: Asked) -> Response:
+def mistakes_page(request: Request) -> Response:
     """The player's mistakes over all games, by kind."""
-    kind = asked.query.get("kind", "")
-    seat = asked.seat
-    job: Job | None = seat.jobs.known("all")
+    kind = request.query.get("kind", "")
+    seat = request.browser_session
+    job: Job | None = seat.jobs.find("all")
     progress = {
         "job": job,
         "analysed": _analysed(job),
     }
-    if asked.htmx:
+    if request.htmx:
         # The page asks for this part again and again while the job works; the list itself follows once it is done.
         return (
-            asked.go("/mistakes") if job is None or job.over else HTMLResponse(page("analysing_part.html", **progress))
+            request.go("/mistakes")
+            if job is None or job.over
+            else HTMLResponse(page("analysing_part.html", **progress))
         )
-    everything = mistakes(asked.house.home, seat.name)
+    everything = mistakes(request.sessions.home, seat.name)
     if kind and kind not in KINDS:
         raise GinError(f"there is no kind of mistakes {kind[:40]!r}; there are {', '.join(KINDS)}")
     kinds = [(each, sum(one.kind == each for one in everything)) for each in KINDS]
@@ -374,22 +378,22 @@ def mistakes_page(asked: Asked) -> Response:
         "kind": kind,
         "kinds": kinds,
         "all": len(everything),
-        "hands": num_analysed(asked.house.home, seat.name),
+        "hands": num_analysed(request.sessions.home, seat.name),
         "mistakes": [
             (each, _value(each.loss, each.unit == "points"), _value(each.error, each.unit == "points"))
             for each in chosen
         ],
         "here": "/mistakes",
     }
-    return asked.page("mistakes.html", **values, **progress)
+    return request.page("mistakes.html", **values, **progress)
 
 
-def analyse_all(asked: Asked) -> Response:
+def analyse_all(request: Request) -> Response:
     """Begins to analyse those of the player's hands that have not been analysed yet."""
-    home, name = asked.house.home, asked.seat.name
-    jobs = asked.seat.jobs
-    known = jobs.known("all")
-    if known is not None and known.over:
+    home, name = request.sessions.home, request.browser_session.name
+    jobs = request.browser_session.jobs
+    running = jobs.find("all")
+    if running is not None and running.over:
         jobs.forget("all")
     jobs.job("all", lambda tell: analyse_games(home, name, analyst(), tell), stays=True)
-    return asked.go("/mistakes")
+    return request.go("/mistakes")

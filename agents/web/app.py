@@ -16,11 +16,11 @@ import uvicorn
 
 from agents.files import check_directory
 from agents.play.store import Home, default_home
-from agents.web.browser_session import House
+from agents.web.browser_session import Sessions
 from agents.web.jobs import Job
 from agents.web.server import make_app
 from agents.web.warmup import make_ready
-from ginenv.errors import GinError, check_whole
+from ginenv.errors import GinError, check_integer
 from ginenv.tables.players import parse_player
 
 
@@ -72,17 +72,17 @@ def run(arguments: Sequence[str], program: str = "gin web") -> None:
         GinError: if an argument cannot be used.
     """
     chosen = tyro.cli(Arguments, prog=program, args=arguments)
-    check_whole("--port", chosen.port, 0, 65535)
+    check_integer("--port", chosen.port, 0, 65535)
     check_directory("runs", chosen.runs)
     for name in chosen.allow:
         parse_player(name)
     # The browser's command line can be seen by other users of this machine, so what it holds opens the table only once.
     token, once = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
     try:
-        house = House(Home(chosen.home), chosen.freeze, chosen.allow)
+        sessions = Sessions(Home(chosen.home), chosen.freeze, chosen.allow)
     except OSError as error:
         raise GinError(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}") from None
-    app = make_app(house, token, {once}, chosen.host, chosen.allow_host, chosen.runs)
+    app = make_app(sessions, token, {once}, chosen.host, chosen.allow_host, chosen.runs)
     listening = _listen(chosen.host, chosen.port)
     port = listening.getsockname()[1]
     shown = socket.gethostname() if chosen.host in ("0.0.0.0", "::") else chosen.host

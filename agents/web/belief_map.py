@@ -14,15 +14,15 @@ from ginenv.pictures.card_art import suit_svg
 _CELL_W, _CELL_H, _LEFT, _TOP = 25, 24, 19, 17
 
 
-def belief_map(view: Any, chances: np.ndarray, held: int | None = None) -> Markup:
+def belief_map(view: Any, chances: np.ndarray, hand: int | None = None) -> Markup:
     """The map as an SVG element: the chance in per cent in the cell of every card that it may hold, darker where it is likelier.
 
     Args:
         view: a ``VIEW`` record of the seat that believes.
         chances: the chance that the opponent holds each card, ``[52]``.
-        held: the opponent's true hand, whose cells are framed; None where it may not be shown.
+        hand: the opponent's true hand, whose cells are framed; None where it may not be shown.
     """
-    unseen, known = int(view["unseen"]), int(view["known"][1]) | int(view["shown"])
+    unseen, known_cards = int(view["unseen"]), int(view["known_cards"][1]) | int(view["shown"])
     parts = []
     for rank, name in enumerate(RANKS):
         x = _LEFT + (rank + 0.5) * _CELL_W
@@ -32,10 +32,10 @@ def belief_map(view: Any, chances: np.ndarray, held: int | None = None) -> Marku
         parts.append(suit_svg(suit, 9, y, 6, "#d9606a" if suit >= 2 else "currentColor"))
     for card in range(52):
         x, y = _LEFT + card % 13 * _CELL_W, _TOP + card // 13 * _CELL_H
-        framed = held is not None and held >> card & 1
-        chance = 1.0 if known >> card & 1 else float(chances[card]) if unseen >> card & 1 else None
+        framed = hand is not None and hand >> card & 1
+        chance = 1.0 if known_cards >> card & 1 else float(chances[card]) if unseen >> card & 1 else None
         words = "seen" if chance is None else f"{100 * chance:.0f} %"
-        title = f"{card_name(card, symbols=True)}: {words}{', held' if framed else ''}"
+        title = f"{card_name(card, symbols=True)}: {words}{', hand' if framed else ''}"
         frame = ' class="held"' if framed else ""
         inside = ""
         if chance is not None:

@@ -6,12 +6,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from agents.play.current_game import LiveGame, News
+from agents.play.current_game import CurrentGame, Event
 from agents.play.game import PERSON
 from agents.play.moves import count
 from agents.play.session import Session
 from agents.play.store import Home, PlayerFile
-from agents.web.form_fields import whole
+from agents.web.form_fields import integer_field
 from agents.web.jobs import Jobs
 from agents.web.replay_pages import Watched
 from ginenv.engine.actions import KNOCK, STOCK
@@ -40,7 +40,7 @@ _MAX_REQUESTS = 8
 _BEHIND = "This window was behind: the game has gone on meanwhile (in another window, perhaps). Nothing was played; here is the table."
 
 
-class Seat:
+class BrowserSession:
     """A player at the table.
 
     Args:
@@ -53,8 +53,8 @@ class Seat:
         subjects: hands to analyse that are not stored.
         jobs: work that the player waits for.
         told: what both sides did since the person's last move.
-        said: sentences to show once, as pairs of a kind (``warning`` or ``plain``) and words.
-        asked: the card about whose discard the person is asked whether to knock instead, or None.
+        messages: sentences to show once, as pairs of a kind (``warning`` or ``plain``) and words.
+        request: the card about whose discard the person is asked whether to knock instead, or None.
         hint: the action of a hint and its words, or None.
         trouble: why the opponent cannot play; empty if it can.
     """
@@ -65,12 +65,12 @@ class Seat:
         self.queue = threading.BoundedSemaphore(_MAX_REQUESTS)
         self.watched, self.subjects = Watched(), Watched()
         self.jobs = Jobs()
-        self.said: list[tuple[str, str]] = []
+        self.messages: list[tuple[str, str]] = []
         self._clear()
 
     def _clear(self) -> None:
-        self.told: list[News] = []
-        self.asked: int | None = None
+        self.events: list[Event] = []
+        self.pending_knock: int | None = None
         # The position and the card where the person was told that a knock would be a plain discard.
         self.no_knock: tuple[str, int] | None = None
         self.hint: tuple[int, str] | None = None
@@ -82,7 +82,7 @@ class Seat:
         return self.session.file.name
 
     @property
-    def live(self) -> LiveGame:
+    def live(self) -> CurrentGame:
         """The game in play.
 
         Raises:
@@ -101,17 +101,17 @@ class Seat:
     def say(self, words: str, kind: str = "plain") -> None:
         """Has a sentence shown once."""
         if words:
-            self.said.append((kind, words))
+            self.messages.append((kind, words))
 
-    def take_said(self) -> list[tuple[str, str]]:
+    def take_messages(self) -> list[tuple[str, str]]:
         """Returns what is to be shown once, including the session's notices."""
         for notice in self.session.notices():
             self.say(notice, "warning")
-        said, self.said = self.said, []
-        return said
+        messages, self.messages = self.messages, []
+        return messages
 
     @contextmanager
-    def explained(self) -> Iterator[None]:
+    def shows_errors(self) -> Iterator[None]:
         """Turns a refusal inside its block into a sentence to show."""
         try:
             yield
@@ -121,7 +121,7 @@ class Seat:
     def enter(self) -> bool:
         """Takes the seat and continues an unfinished game; returns whether there is a game to show."""
         if self.session.game is None and self.session.file.game is not None:
-            with self.explained():
+            with self.shows_errors():
                 self.session.resume()
                 self._clear()
                 self._go_on()
@@ -152,13 +152,13 @@ class Seat:
             except Exception as error:  # an agent of anybody's making may fail in any way; the game stays
                 self.trouble = f"it has failed ({type(error).__name__}: {error})."
                 break
-        self.told += live.news()
+        self.events += live.events()
 
     def _play(self, action: int) -> None:
         # The opponent's actions in its turn are shown until the person's turn ends.
-        still = [news for news in self.told if news.kind in ("opponent", "take")] if action >= STOCK else []
+        still = [events for events in self.events if events.kind in ("opponent", "take")] if action >= STOCK else []
         self._clear()
-        self.told = still
+        self.events = still
         self.live.play(action)
         self._go_on()
 
@@ -169,7 +169,7 @@ class Seat:
             do: the command, as in the terminal; ``card`` is what a card alone means now, ``gin later`` a discard, then play to gin.
             values: ``at`` (see ``mark``), and, depending on the command, ``card``, ``place``, ``number``, ``by``.
         """
-        with self.explained():
+        with self.shows_errors():
             live = self.live
             if do in _MOVES and values.get("at") != self.mark:
                 self.say(_BEHIND, "warning")
@@ -180,7 +180,7 @@ class Seat:
                 "move": lambda: self._move(values),
                 "play to gin": self._play_to_gin,
                 "again": self._again,
-                "keep": lambda: setattr(self, "asked", None),
+                "keep": lambda: setattr(self, "pending_knock", None),
                 "next": self._next_hand,
                 "another game": self._another_game,
             }
@@ -203,7 +203,7 @@ class Seat:
         if do == "card":
             do = "lay off" if turn.phase == "layoff" else "discard"
         if do == "spread":
-            return turn.action(do, whole(values, "number"))
+            return turn.action(do, integer_field(values, "number"))
         if do not in ("lay off", "discard", "just discard", "knock", "gin later"):
             return turn.action(do)
         if not values.get("card"):
@@ -213,14 +213,14 @@ class Seat:
             action = turn.action("discard", card)
             live.game.play_to_gin |= do == "gin later"
             return action
-        if do == "discard" and turn.gives_back(card):
+        if do == "discard" and turn.returns_upcard(card):
             self._clear()
-            live.give_back()
+            live.put_back()
             self.say("You give the card back: the draw is undone.")
             return None
         action = turn.action(do, card)
         if do == "discard" and self.session.options.ask_knock and turn.asks_to_knock(action):
-            self.asked = card
+            self.pending_knock = card
             return None
         if do == "discard" and action >= KNOCK:
             self.say("Gin: the hand ends by itself.")
@@ -242,13 +242,13 @@ class Seat:
         self.hint = live.turn.hint()
 
     def _move(self, values: Mapping[str, str]) -> None:
-        if self.live.move_card(parse_card(values.get("card", "")), whole(values, "place")):
+        if self.live.move_card(parse_card(values.get("card", "")), integer_field(values, "place")):
             self.say("Your hand stays as you lay it from now on; ‘By suit’ or ‘By value’ sorts it again.")
 
     def _play_to_gin(self) -> None:
         live = self.live
         live.game.play_to_gin = not live.game.play_to_gin
-        self.asked = None
+        self.pending_knock = None
         live.save()
 
     def _again(self) -> None:
@@ -270,7 +270,7 @@ class Seat:
         self._go_on()
 
 
-class House:
+class Sessions:
     """The seats of all players at this server.
 
     Args:
@@ -283,35 +283,35 @@ class House:
         self.home = home
         self.freeze = freeze
         self.allowed = tuple(allowed)
-        self._seats: dict[str, Seat] = {}
+        self._browser_sessions: dict[str, BrowserSession] = {}
         self._lock = threading.RLock()
 
-    def seat(self, name: str) -> Seat:
+    def browser_session(self, name: str) -> BrowserSession:
         """The seat of an existing player, opened at the first call.
 
         Raises:
             GinError: if there is no such player, or the player is at another table.
         """
         with self._lock:
-            known = self.home.known(name)
-            if known not in self._seats:
-                self._seats[known] = Seat(self._session(self.home.open(known)))
-            return self._seats[known]
+            stored_name = self.home.canonical_name(name)
+            if stored_name not in self._browser_sessions:
+                self._browser_sessions[stored_name] = BrowserSession(self._session(self.home.open(stored_name)))
+            return self._browser_sessions[stored_name]
 
     def _session(self, file: PlayerFile) -> Session:
         return Session(self.home, file, freeze=self.freeze, allowed=self.allowed)
 
-    def create(self, name: str) -> Seat:
+    def create(self, name: str) -> BrowserSession:
         """Creates a player and opens the player's seat."""
         with self._lock:
             file = self.home.create(name)
-            seat = self._seats[file.name] = Seat(self._session(file))
+            seat = self._browser_sessions[file.name] = BrowserSession(self._session(file))
             return seat
 
     def free(self, name: str) -> None:
         """Closes a player's seat, so that the player can play at another table."""
         with self._lock:
-            seat = self._seats.pop(name, None)
+            seat = self._browser_sessions.pop(name, None)
         if seat is not None:
             with seat.lock:
                 seat.session.close()
@@ -319,5 +319,5 @@ class House:
 
     def close(self) -> None:
         """Closes all seats."""
-        for name in list(self._seats):
+        for name in list(self._browser_sessions):
             self.free(name)

@@ -10,7 +10,7 @@ _LONGEST_NUMBER = 9
 _LONGEST_SEED = 18
 
 
-def whole(values: Mapping[str, str], name: str, default: int | None = None) -> int:
+def integer_field(values: Mapping[str, str], name: str, default: int | None = None) -> int:
     """A whole number among values that were sent.
 
     Raises:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ginenv.errors import GinError
 
-_MOST_KEPT = 64
+_MAX_JOBS = 64
 # How many of them work at the same time; the others wait.
 _AT_ONCE = 2
 # A job ends when nobody has asked for it for so many seconds: its page asks several times in that time.
@@ -31,7 +31,7 @@ class Job:
         error: why nothing came of it; empty if there was no error.
         over: whether it is over.
         abandoned: whether it ended because nobody waited for it.
-        asked: when somebody asked for it last.
+        last_poll: when somebody asked for it last.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Job:
         stays: bool = True,
     ) -> None:
         self.done, self.total, self.error, self.over, self.abandoned = 0, 0, "", False, False
-        self._began = self.asked = time.monotonic()
+        self._began = self.last_poll = time.monotonic()
         self.result: Any = None
         self._work, self._slot, self._stays = work, slot or threading.Semaphore(), stays
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -70,7 +70,7 @@ class Job:
         self._check()
 
     def _check(self) -> None:
-        if not self._stays and time.monotonic() - self.asked > _PATIENCE:
+        if not self._stays and time.monotonic() - self.last_poll > _PATIENCE:
             raise _AbandonedError
 
     @property
@@ -101,13 +101,13 @@ class Jobs:
         """
         if key not in self._jobs or self._jobs[key].abandoned:
             self._jobs[key] = Job(work, self._slot, stays)
-            while len(self._jobs) > _MOST_KEPT:
+            while len(self._jobs) > _MAX_JOBS:
                 self._jobs.popitem(last=False)
         self._jobs.move_to_end(key)
-        self._jobs[key].asked = time.monotonic()
+        self._jobs[key].last_poll = time.monotonic()
         return self._jobs[key]
 
-    def known(self, key: Hashable) -> Job | None:
+    def find(self, key: Hashable) -> Job | None:
         """The job of a key, if there is one."""
         return self._jobs.get(key)
 

@@ -13,7 +13,7 @@ from agents.levels.level import NAMES, load_level
 from agents.play.opponents import checked_level, reset_level
 from agents.play.options import opponent_name
 from agents.play.store import PlayerFile
-from agents.web.request import Asked
+from agents.web.request import Request
 
 # A gain is shown only with at least this many hands in each half.
 _FEWEST = 5
@@ -56,12 +56,12 @@ def _beliefs(beliefs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def learned(asked: Asked) -> Response:
+def learned(request: Request) -> Response:
     """The page about one level."""
-    session = asked.seat.session
-    chosen = asked.query.get("level") or session.options.opponent
+    session = request.browser_session.session
+    chosen = request.query.get("level") or session.options.opponent
     session.check_player(chosen)
-    name = checked_level(chosen) if asked.query.get("level") or chosen.startswith("level-") else NAMES[0]
+    name = checked_level(chosen) if request.query.get("level") or chosen.startswith("level-") else NAMES[0]
     level = load_level(name)
     values: dict[str, Any] = {
         "level": name,
@@ -77,14 +77,14 @@ def learned(asked: Asked) -> Response:
             "beliefs": _beliefs(found["beliefs"]),
             "gain": _gain(session.file, name),
         }
-    return asked.page("learned.html", **values)
+    return request.page("learned.html", **values)
 
 
-def reset(asked: Asked) -> Response:
+def reset(request: Request) -> Response:
     """Resets a level to how it was installed, if the form confirms it."""
-    asked.seat.session.check_player(asked.form.get("level", ""))
-    name = checked_level(asked.form["level"])
-    with asked.seat.explained():
-        if asked.form.get("sure"):
-            asked.seat.say(reset_level(name, asked.seat.session.home.path))
-    return asked.go(f"/learned?level={name}" if name in NAMES else "/learned")
+    request.browser_session.session.check_player(request.form.get("level", ""))
+    name = checked_level(request.form["level"])
+    with request.browser_session.shows_errors():
+        if request.form.get("sure"):
+            request.browser_session.say(reset_level(name, request.browser_session.session.home.path))
+    return request.go(f"/learned?level={name}" if name in NAMES else "/learned")

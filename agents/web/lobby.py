@@ -8,7 +8,7 @@ from starlette.responses import HTMLResponse, Response
 
 from agents.play.options import Options, choices, preset_of
 from agents.web.pages import page
-from agents.web.request import Asked
+from agents.web.request import Request
 from ginenv.engine.rule_texts import PRESET_TEXTS, RULE_TEXTS
 from ginenv.engine.rules import CHOICES, PRESETS, RANGES
 from ginenv.errors import GinError, RulesError, unknown_name
@@ -45,77 +45,77 @@ _OPPONENT_TEXTS = {
 }
 
 
-def opponents(asked: Asked) -> list[str]:
+def opponents(request: Request) -> list[str]:
     """Names that can be chosen without options: those with a description first, what the command line named last."""
     names = [name for name in player_names() if name != "style"]
-    known = [name for name in _OPPONENT_TEXTS if name in names]
-    return [*known, *(name for name in names if name not in known), *asked.house.allowed]
+    listed = [name for name in _OPPONENT_TEXTS if name in names]
+    return [*listed, *(name for name in names if name not in listed), *request.sessions.allowed]
 
 
-def lobby(asked: Asked) -> Response:
+def lobby(request: Request) -> Response:
     """Who plays, and the way to the table."""
-    seat = asked.seat
+    browser = request.browser_session
     unfinished = ""
-    with seat.explained():
-        unfinished = seat.session.unfinished()
-    if unfinished and seat.session.options.always_resume and seat.session.game is None:
-        return asked.go("/table")
-    options = seat.session.options
+    with browser.shows_errors():
+        unfinished = browser.session.unfinished()
+    if unfinished and browser.session.options.always_resume and browser.session.game is None:
+        return request.go("/table")
+    options = browser.session.options
     about = PRESET_TEXTS.get(options.rules, ""), _OPPONENT_TEXTS.get(options.opponent, "")
-    return asked.page(
-        "lobby.html", options=options, about=about, unfinished=unfinished, fan=_FAN, ready=asked.app.state.ready
+    return request.page(
+        "lobby.html", options=options, about=about, unfinished=unfinished, fan=_FAN, ready=request.app.state.ready
     )
 
 
-def ready(asked: Asked) -> Response:
+def ready(request: Request) -> Response:
     """The part of the lobby that says whether a first game has to wait."""
-    return HTMLResponse(page("ready_part.html", ready=asked.app.state.ready))
+    return HTMLResponse(page("warmup_part.html", ready=request.app.state.ready))
 
 
-def new(asked: Asked) -> Response:
+def new(request: Request) -> Response:
     """Begins a game; an unfinished one is lost, if the form confirms it."""
-    seat = asked.seat
-    if seat.session.file.game is not None and not asked.form.get("sure"):
-        seat.say(
+    browser = request.browser_session
+    if browser.session.file.game is not None and not request.form.get("sure"):
+        browser.say(
             "There is an unfinished game, and its points are lost when you begin another: tick the box to confirm.",
             "warning",
         )
-        return asked.go("/")
-    with seat.explained():
-        seat.begin()
-        return asked.go("/table")
-    return asked.go("/")
+        return request.go("/")
+    with browser.shows_errors():
+        browser.begin()
+        return request.go("/table")
+    return request.go("/")
 
 
-def players(asked: Asked) -> Response:
+def players(request: Request) -> Response:
     """All players."""
-    return asked.page("players.html", names=asked.house.home.names(), player=asked.who)
+    return request.page("players.html", names=request.sessions.home.names(), player=request.who)
 
 
-def change_player(asked: Asked) -> Response:
+def change_player(request: Request) -> Response:
     """Takes another seat, creates or removes a player, or frees a player's seat for the terminal."""
-    house, name, do = asked.house, asked.form.get("name", ""), asked.form.get("do", "")
+    sessions, name, do = request.sessions, request.form.get("name", ""), request.form.get("do", "")
     if do == "create":
-        return asked.go_as(house.create(name))
+        return request.redirect_as(sessions.create(name))
     if do == "switch":
-        return asked.go_as(house.seat(name))
+        return request.redirect_as(sessions.browser_session(name))
     if do == "free":
-        house.free(house.home.known(name))
+        sessions.free(sessions.home.canonical_name(name))
     elif do == "remove":
-        if not asked.form.get("sure"):
+        if not request.form.get("sure"):
             raise GinError(
                 f"{name!r} would be removed with options, statistics, records and unfinished game; say that you mean it"
             )
-        house.free(house.home.known(name))
-        house.home.remove(name)
+        sessions.free(sessions.home.canonical_name(name))
+        sessions.home.remove(name)
     else:
         raise GinError(unknown_name("command", do, ("create", "switch", "free", "remove")))
-    return asked.go("/players")
+    return request.go("/players")
 
 
-def rules(asked: Asked) -> Response:
+def rules(request: Request) -> Response:
     """Opponents, presets and every rule."""
-    options = asked.seat.session.options
+    options = request.browser_session.session.options
     preset = preset_of(options.rules)
     base = dataclasses.asdict(PRESETS[preset])
     shown = []
@@ -131,54 +131,54 @@ def rules(asked: Asked) -> Response:
                 "changed": value != base[name],
             }
         )
-    return asked.page(
+    return request.page(
         "rules.html",
         options=options,
         preset=preset,
         presets=PRESET_TEXTS,
         rules=shown,
-        opponents={name: _OPPONENT_TEXTS.get(name, "") for name in opponents(asked)},
+        opponents={name: _OPPONENT_TEXTS.get(name, "") for name in opponents(request)},
     )
 
 
-def change_rules(asked: Asked) -> Response:
+def change_rules(request: Request) -> Response:
     """Takes the rules from a form: a preset, and a value for each rule."""
-    with asked.seat.explained():
-        preset = asked.form.get("preset", "")
+    with request.browser_session.shows_errors():
+        preset = request.form.get("preset", "")
         if preset not in PRESETS:
             raise RulesError(unknown_name("preset", preset, PRESETS))
         # Changes alone: the form also holds rules that others, when changed, leave without effect.
         base = dataclasses.asdict(PRESETS[preset])
-        values = {name: value.strip() for name, value in asked.form.items() if name != "preset"}
+        values = {name: value.strip() for name, value in request.form.items() if name != "preset"}
         changes = [f"{name}={value}" for name, value in values.items() if str(base.get(name)).lower() != value]
-        asked.seat.say(asked.seat.session.set_option("rules", ",".join([preset, *changes])))
-    return asked.go("/rules")
+        request.browser_session.say(request.browser_session.session.set_option("rules", ",".join([preset, *changes])))
+    return request.go("/rules")
 
 
-def options(asked: Asked) -> Response:
+def options(request: Request) -> Response:
     """The player's options, each with a line about it."""
-    chosen = asked.seat.session.options
+    chosen = request.browser_session.session.options
     shown = [
         {"name": name, "value": chosen.text(name), "choices": choices(name), "about": field.description}
         for name, field in Options.model_fields.items()
         if choices(name) and name not in _SWATCHES
     ]
-    return asked.page("options.html", options=chosen, settings=shown, cloths=choices("cloth"), backs=BACKS)
+    return request.page("options.html", options=chosen, settings=shown, cloths=choices("cloth"), backs=BACKS)
 
 
-def change_options(asked: Asked) -> Response:
+def change_options(request: Request) -> Response:
     """Takes options from a form; if one is refused, none of them changes."""
-    seat = asked.seat
-    back = asked.form.get("back", "/options")
-    with seat.explained():
-        session = seat.session
+    browser = request.browser_session
+    back = request.form.get("back", "/options")
+    with browser.shows_errors():
+        session = browser.session
         changed = {
             name: value
-            for name, value in asked.form.items()
+            for name, value in request.form.items()
             if name != "back" and (name not in Options.model_fields or session.options.text(name) != value)
         }
         for name, value in changed.items():
             session.options.changed(name, value)
         for name, value in changed.items():
-            seat.say(session.set_option(name, value))
-    return asked.go(back if back.partition("?")[0] in (*_BACK, "/learned") else "/options")
+            browser.say(session.set_option(name, value))
+    return request.go(back if back.partition("?")[0] in (*_BACK, "/learned") else "/options")

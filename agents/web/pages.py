@@ -50,9 +50,9 @@ def card_words(card: int) -> str:
 def card_image(card: int | str, label: str = "", extra: str = "") -> Markup:
     """A card, by number, or a back, by name, as a picture; without a label it is hidden from screen readers."""
     name = card if isinstance(card, str) else card_name(card)
-    said = Markup('role="img" aria-label="{}"').format(label) if label else Markup('aria-hidden="true"')
+    accessible_name = Markup('role="img" aria-label="{}"').format(label) if label else Markup('aria-hidden="true"')
     return Markup('<svg class="face {}" viewBox="0 0 100 140" {}><use href="{}#{}"/></svg>').format(
-        extra, said, static_link("cards.svg"), name
+        extra, accessible_name, static_link("cards.svg"), name
     )
 
 

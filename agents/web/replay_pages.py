@@ -18,7 +18,7 @@ from ginenv.tables.players import Player, close_players, make_player
 
 _SLOTS = np.zeros(1, np.int64)
 # The number of games kept while they are watched; the one viewed longest ago is dropped first.
-_MOST_WATCHED = 8
+_MAX_WATCHED = 8
 # How long agents play on for one request, in seconds; the page then shows how far they have come.
 MAX_SECONDS = 2.0
 
@@ -166,7 +166,7 @@ class Watched:
         """Keeps a game; returns its number."""
         self._number += 1
         self._games[self._number] = game
-        while len(self._games) > _MOST_WATCHED:
+        while len(self._games) > _MAX_WATCHED:
             _, old = self._games.popitem(last=False)
             if isinstance(old, WatchedGame):
                 old.close()

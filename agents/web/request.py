@@ -9,13 +9,13 @@ from starlette.applications import Starlette
 from starlette.datastructures import QueryParams
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
-from agents.web.browser_session import House, Seat
-from agents.web.form_fields import whole
+from agents.web.browser_session import BrowserSession, Sessions
+from agents.web.form_fields import integer_field
 from agents.web.pages import page
 from ginenv.errors import GinError
 
 
-class Asked:
+class Request:
     """A request.
 
     Args:
@@ -28,7 +28,7 @@ class Asked:
         session: what the browser's signed cookie holds.
 
     Attributes:
-        seat: seat of the player who asks.
+        browser_session: seat of the player who asks.
         who: the name of the player who asks; empty where there is no player yet.
     """
 
@@ -45,27 +45,27 @@ class Asked:
         self.app, self.path, self.query, self.form, self.params, self.htmx = app, path, query, form, params, htmx
         self.session = {} if session is None else session
         self.who = ""
-        self._seat: Seat | None = None
+        self._browser_session: BrowserSession | None = None
 
     @property
-    def house(self) -> House:
+    def sessions(self) -> Sessions:
         """All seats."""
-        return self.app.state.house
+        return self.app.state.sessions
 
     @property
-    def seat(self) -> Seat:
+    def browser_session(self) -> BrowserSession:
         """The seat of the player who asks.
 
         Raises:
             GinError: if nobody has taken a seat.
         """
-        if self._seat is None:
+        if self._browser_session is None:
             raise GinError("nobody has taken a seat; choose a player first")
-        return self._seat
+        return self._browser_session
 
-    def sits(self, seat: Seat) -> None:
+    def set_session(self, browser_session: BrowserSession) -> None:
         """Says who asks."""
-        self._seat = seat
+        self._browser_session = browser_session
 
     def number(self, name: str, default: int = 0) -> int:
         """A whole number from the query.
@@ -73,15 +73,15 @@ class Asked:
         Raises:
             GinError: if it is not a whole number.
         """
-        return whole(self.query, name, default)
+        return integer_field(self.query, name, default)
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """A page with the frame around it, and the sentences that are to be shown once."""
-        seat = self._seat
+        browser_session = self._browser_session
         values = {
             "here": self.path,
-            "said": seat.take_said() if seat else [],
-            "player": seat.name if seat else "",
+            "messages": browser_session.take_messages() if browser_session else [],
+            "player": browser_session.name if browser_session else "",
             **values,
         }
         return HTMLResponse(page(template, **values), status)
@@ -90,18 +90,18 @@ class Asked:
         """A page that says what is not possible; if only a part was asked for, the sentence alone, which the page then shows."""
         if self.htmx:
             return PlainTextResponse(words, status)
-        return self.page("problem.html", status, heading=heading, words=words)
+        return self.page("error.html", status, heading=heading, words=words)
 
     def go(self, path: str) -> Response:
         """Redirects to another whole page, even if only a part was asked for."""
         return Response(status_code=204, headers={"HX-Redirect": path}) if self.htmx else RedirectResponse(path, 303)
 
-    def go_as(self, seat: Seat) -> Response:
+    def redirect_as(self, browser_session: BrowserSession) -> Response:
         """Redirects to the lobby as a player, whom this browser then remembers."""
-        self.remember(seat)
+        self.remember(browser_session)
         return RedirectResponse("/", 303)
 
-    def remember(self, seat: Seat) -> None:
+    def remember(self, browser_session: BrowserSession) -> None:
         """Makes this browser's session remember the player."""
-        if self.session.get("player") != seat.name:
-            self.session["player"] = seat.name
+        if self.session.get("player") != browser_session.name:
+            self.session["player"] = browser_session.name

@@ -9,40 +9,40 @@ from starlette.responses import HTMLResponse, Response
 
 from agents.reports.charts import svg_of_page
 from agents.reports.curves import curves_figure, read_curve
-from agents.web.request import Asked
+from agents.web.request import Request
 from ginenv.errors import GinError
 
-_MOST = 200
-_MOST_CURVES = 6
+_MAX_FILES = 200
+_MAX_CURVES = 6
 # A report brings its own styles and nothing else; no script in it runs.
 _REPORT_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def _found(folder: Path, pattern: str) -> list[str]:
     """Files that match a pattern under a folder, as paths relative to it, the newest first."""
-    files = sorted(folder.glob(f"**/{pattern}"), key=lambda path: -path.stat().st_mtime)[:_MOST]
+    files = sorted(folder.glob(f"**/{pattern}"), key=lambda path: -path.stat().st_mtime)[:_MAX_FILES]
     return [path.relative_to(folder).as_posix() for path in files]
 
 
-def results(asked: Asked) -> Response:
+def results(request: Request) -> Response:
     """The runs and reports that there are, and the curves of some runs."""
-    folder: Path = asked.app.state.runs
+    folder: Path = request.app.state.runs
     runs = [path.rpartition("/")[0] or "." for path in _found(folder, "curve.json")]
-    wanted = [run for run in asked.query.getlist("run") if run in runs][:_MOST_CURVES]
+    wanted = [run for run in request.query.getlist("run") if run in runs][:_MAX_CURVES]
     chosen = wanted or runs[:1]
     chart = Markup("")
     if chosen:
-        with asked.seat.explained():
+        with request.browser_session.shows_errors():
             curves = [read_curve(folder / run) for run in chosen]
             chart = Markup(svg_of_page(curves_figure(curves), "Games won against the panel"))
     reports = _found(folder, "report.html")
-    return asked.page("results.html", folder=folder.name, runs=runs, chosen=chosen, chart=chart, reports=reports)
+    return request.page("results.html", folder=folder.name, runs=runs, chosen=chosen, chart=chart, reports=reports)
 
 
-def report(asked: Asked) -> Response:
+def report(request: Request) -> Response:
     """A report, unchanged."""
-    folder: Path = asked.app.state.runs
-    name = asked.query.get("file", "")
+    folder: Path = request.app.state.runs
+    name = request.query.get("file", "")
     if name not in _found(folder, "report.html"):
         raise GinError(f"there is no report {name[:200]!r} here")
     return HTMLResponse((folder / name).read_bytes(), headers={"Content-Security-Policy": _REPORT_POLICY})

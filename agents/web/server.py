@@ -15,18 +15,18 @@ from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.sessions import SessionMiddleware
-from starlette.requests import Request
+from starlette.requests import Request as HTTPRequest
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from agents.web.browser_session import House
+from agents.web.browser_session import Sessions
 from agents.web.pages import STATIC, static_file
-from agents.web.request import Asked
+from agents.web.request import Request
 from agents.web.safety import LONGEST_BODY, Guard
 from ginenv.errors import GinError
 
-_MOST_FIELDS = 100
-Handler = Callable[[Asked], Response]
+_MAX_FIELDS = 100
+Handler = Callable[[Request], Response]
 # For each address and method, the handler as "module:function". Modules are loaded when they are first needed, so that the server
 # listens at once: some of them need torch or matplotlib.
 _PAGES = {
@@ -55,59 +55,59 @@ _PLAIN_WORDS = {404: "This address leads nowhere.", 405: "This address is for a 
 _FOR_ALL = ("/players",)
 
 
-def _answer(asked: Asked, name: str) -> Response:
-    handler, home = _handler(name), asked.house.home
+def _answer(request: Request, name: str) -> Response:
+    handler, home = _handler(name), request.sessions.home
     # The one who asks is the player that the browser's session names, else whoever played last.
-    asked.who = home.find(asked.session.get("player", "")) or home.last_player or ""
-    if asked.path not in _FOR_ALL:
+    request.who = home.find(request.session.get("player", "")) or home.last_player or ""
+    if request.path not in _FOR_ALL:
         try:
-            if asked.who:
-                asked.sits(asked.house.seat(asked.who))
+            if request.who:
+                request.set_session(request.sessions.browser_session(request.who))
         except (GinError, OSError) as error:
-            return asked.problem(409, "This seat cannot be taken", str(error))
+            return request.problem(409, "This seat cannot be taken", str(error))
         try:
-            seat = asked.seat
+            browser = request.browser_session
         except GinError:
-            return asked.go("/players")
+            return request.go("/players")
         # Requests that wait for their turn hold threads, which other players need.
-        if not seat.queue.acquire(blocking=False):
+        if not browser.queue.acquire(blocking=False):
             return PlainTextResponse("Too much was asked at once; try again in a moment.\n", 429)
         try:
-            with seat.lock:
+            with browser.lock:
                 # From now on this browser belongs to this player, whoever else plays in another one.
-                asked.remember(seat)
-                return _handled(asked, handler)
+                request.remember(browser)
+                return _handled(request, handler)
         finally:
-            seat.queue.release()
-    return _handled(asked, handler)
+            browser.queue.release()
+    return _handled(request, handler)
 
 
-def _handled(asked: Asked, handler: Handler) -> Response:
+def _handled(request: Request, handler: Handler) -> Response:
     try:
-        return handler(asked)
+        return handler(request)
     except (GinError, OSError) as error:
-        return asked.problem(400, "That is not possible", str(error))
+        return request.problem(400, "That is not possible", str(error))
 
 
-async def _form(request: Request) -> dict[str, str]:
+async def _form(http_request: HTTPRequest) -> dict[str, str]:
     """The fields of a form; what is not UTF-8 in them is replaced.
 
     Raises:
         HTTPException: if it is too long, or has too many fields.
     """
-    if request.method != "POST":
+    if http_request.method != "POST":
         return {}
     read = 0
     body = bytearray()
-    async for chunk in request.stream():
+    async for chunk in http_request.stream():
         read += len(chunk)
         if read > LONGEST_BODY:
             raise HTTPException(413, f"The form is too long; at most {LONGEST_BODY} bytes are read.")
         body += chunk
     try:
-        return dict(parse_qsl(body.decode("latin-1"), keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+        return dict(parse_qsl(body.decode("latin-1"), keep_blank_values=True, max_num_fields=_MAX_FIELDS))
     except ValueError:
-        raise HTTPException(400, f"The form has too many fields; at most {_MOST_FIELDS} are read.") from None
+        raise HTTPException(400, f"The form has too many fields; at most {_MAX_FIELDS} are read.") from None
 
 
 def _handler(name: str) -> Handler:
@@ -116,19 +116,25 @@ def _handler(name: str) -> Handler:
 
 
 def _endpoint(name: str) -> Callable:
-    async def endpoint(request: Request) -> Response:
-        form = await _form(request)
-        htmx = request.headers.get("hx-request") == "true"
-        asked = Asked(
-            request.app, request.url.path, request.query_params, form, request.path_params, htmx, request.session
+    async def endpoint(http_request: HTTPRequest) -> Response:
+        form = await _form(http_request)
+        htmx = http_request.headers.get("hx-request") == "true"
+        request = Request(
+            http_request.app,
+            http_request.url.path,
+            http_request.query_params,
+            form,
+            http_request.path_params,
+            htmx,
+            http_request.session,
         )
-        return await run_in_threadpool(_answer, asked, name)
+        return await run_in_threadpool(_answer, request, name)
 
     return endpoint
 
 
-def _static(request: Request) -> Response:
-    name = request.path_params["name"]
+def _static(http_request: HTTPRequest) -> Response:
+    name = http_request.path_params["name"]
     if name not in STATIC:
         raise HTTPException(404, f"There is no file {name!r} here.")
     return Response(
@@ -136,18 +142,20 @@ def _static(request: Request) -> Response:
     )
 
 
-async def _problem(request: Request, error: Exception) -> Response:
+async def _problem(http_request: HTTPRequest, error: Exception) -> Response:
     status, words = (
         (error.status_code, error.detail) if isinstance(error, HTTPException) else (500, "Something went wrong here.")
     )
     heading = "There is no such page" if status == 404 else "That is not possible"
     words = _PLAIN_WORDS.get(status, words)
-    asked = Asked(request.app, request.url.path, QueryParams(), {}, {}, request.headers.get("hx-request") == "true")
-    return asked.problem(status, heading, words)
+    request = Request(
+        http_request.app, http_request.url.path, QueryParams(), {}, {}, http_request.headers.get("hx-request") == "true"
+    )
+    return request.problem(status, heading, words)
 
 
 def make_app(
-    house: House,
+    sessions: Sessions,
     token: str,
     once: set[str] | None = None,
     host: str = "127.0.0.1",
@@ -157,7 +165,7 @@ def make_app(
     """The application.
 
     Args:
-        house: the seats; closed when the application ends.
+        sessions: the seats; closed when the application ends.
         token: what a browser has to bring once.
         once: tokens that are good for one request only; they are removed as they are used.
         host: what the server will listen on.
@@ -168,7 +176,7 @@ def make_app(
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         yield
-        house.close()
+        sessions.close()
 
     routes = [Route("/static/{name}", _static)]
     for path, handlers in _PAGES.items():
@@ -188,5 +196,5 @@ def make_app(
         exception_handlers={HTTPException: _problem, 500: _problem},
         lifespan=lifespan,
     )
-    app.state.house, app.state.runs, app.state.ready = house, runs, None
+    app.state.sessions, app.state.runs, app.state.ready = sessions, runs, None
     return app

@@ -9,11 +9,11 @@ from starlette.responses import Response
 from agents.play.statistics import Tally
 from agents.reports.charts import ACCENT, INK, LINE, SOFT, drawing, svg_of_page
 from agents.reports.pages import shorten
-from agents.web.request import Asked
+from agents.web.request import Request
 
 # In the plot over time: the number of hands in each mean, the most lines (one per variation and opponent), and their styles.
 _LAST = 20
-_MOST_LINES = 6
+_MAX_LINES = 6
 _LINES = ("-", "--", ":", "-.")
 
 
@@ -59,9 +59,9 @@ def _over_time(tallies: list[Tally], margins: list[list[int]]) -> Markup:
         return Markup(svg_of_page(figure, label))
 
 
-def statistics(asked: Asked) -> Response:
+def statistics(request: Request) -> Response:
     """The totals of the player's hands."""
-    file = asked.seat.session.file
+    file = request.browser_session.session.file
     tallies = list(file.statistics.root)
     charts = []
     if tallies:
@@ -69,16 +69,16 @@ def statistics(asked: Asked) -> Response:
         per_hand = [(round(tally.average[0], 1), round(tally.average[1], 1)) for tally in most]
         charts.append(_bars(most, "points per hand", per_hand))
         charts.append(_bars(most, "games won", [(tally.won[0], tally.won[1]) for tally in most]))
-        known = [(tally, margins) for tally in most[:_MOST_LINES] if len(margins := file.margins(tally)) > 1]
-        if known:
-            charts.append(_over_time([tally for tally, _ in known], [margins for _, margins in known]))
+        series = [(tally, margins) for tally in most[:_MAX_LINES] if len(margins := file.margins(tally)) > 1]
+        if series:
+            charts.append(_over_time([tally for tally, _ in series], [margins for _, margins in series]))
     kinds = sorted({tally.variation for tally in tallies} | {tally.opponent for tally in tallies})
-    return asked.page("statistics.html", tallies=tallies, charts=charts, kinds=kinds)
+    return request.page("statistics.html", tallies=tallies, charts=charts, kinds=kinds)
 
 
-def reset_statistics(asked: Asked) -> Response:
+def reset_statistics(request: Request) -> Response:
     """Resets statistics, if the form confirms it."""
-    with asked.seat.explained():
-        if asked.form.get("sure"):
-            asked.seat.say(asked.seat.session.reset_statistics(asked.form.get("which", "")))
-    return asked.go("/statistics")
+    with request.browser_session.shows_errors():
+        if request.form.get("sure"):
+            request.browser_session.say(request.browser_session.session.reset_statistics(request.form.get("which", "")))
+    return request.go("/statistics")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents.play.current_game import LiveGame
+from agents.play.current_game import CurrentGame
 from agents.play.game import PERSON
 from agents.play.hand_order import in_suits, meld_names, melds_of_cards, melds_of_view
 from agents.play.moves import Turn, count
 from agents.play.options import variation
-from agents.web.browser_session import Seat
+from agents.web.browser_session import BrowserSession
 from agents.web.pages import card_words
 from ginenv.engine.actions import KNOCK, PASS, STOCK, UPCARD
 from ginenv.engine.cards import card_name, cards_of, mask_of
@@ -78,10 +78,10 @@ def _spreads(view: Any) -> list[dict[str, Any]]:
     return ways
 
 
-def _buttons(seat: Seat, turn: Turn) -> list[dict[str, str]]:
+def _buttons(browser: BrowserSession, turn: Turn) -> list[dict[str, str]]:
     """What can be done now: the command, its words, its key."""
-    if seat.asked is not None:
-        left = turn.left(seat.asked)
+    if browser.pending_knock is not None:
+        left = turn.left(browser.pending_knock)
         buttons = [
             ("knock", f"Knock with {count(left)}" if left else "Go gin", "y"),
             ("just discard", "No, just discard", "n"),
@@ -154,7 +154,7 @@ def _memory(view: Any) -> list[tuple[str, list[int]]]:
     below = [int(card) for card in view["pile"][: view["num_pile"]]][-2::-1]
     return [
         ("below the upcard", below),
-        ("taken by the opponent", in_suits(int(view["known"][1]))),
+        ("taken by the opponent", in_suits(int(view["known_cards"][1]))),
         ("refused by the opponent", in_suits(int(view["refused"][1]))),
     ]
 
@@ -167,7 +167,7 @@ def _limit(view: Any) -> str:
     return words + (", counts double" if view["doubled"] else "")
 
 
-def _verdict(live: LiveGame) -> str:
+def _verdict(live: CurrentGame) -> str:
     if not live.match.is_over:
         return ""
     winner = live.match.winner
@@ -180,34 +180,36 @@ def _verdict(live: LiveGame) -> str:
     )
 
 
-def back_of(seat: Seat) -> str:
+def back_of(browser: BrowserSession) -> str:
     """The back of the cards: the player's choice, or another one for every hand."""
-    options = seat.session.options
-    if not options.change_back or seat.session.game is None:
+    options = browser.session.options
+    if not options.change_back or browser.session.game is None:
         return options.card_back
-    return BACKS[(BACKS.index(options.card_back) + len(seat.live.match.played)) % len(BACKS)]
+    return BACKS[(BACKS.index(options.card_back) + len(browser.live.match.played)) % len(BACKS)]
 
 
-def table_values(seat: Seat) -> dict[str, Any]:
+def table_values(browser: BrowserSession) -> dict[str, Any]:
     """Everything that the table's template shows; there has to be a game (``seat.enter``)."""
-    live, options = seat.live, seat.session.options
+    live, options = browser.live, browser.session.options
     over = live.hand.is_over
     view = live.match.played[-1].view(PERSON)[0] if over else live.view
     turn = live.turn
     mine = not over and live.hand.turn == PERSON
     new = int(view["drawn"]) if view["drawn"] != NO_CARD else int(view["taken"]) if mine else NO_CARD
-    hinted = seat.hint[0] % KNOCK if seat.hint is not None and seat.hint[0] < STOCK else NO_CARD
+    hinted = browser.hint[0] % KNOCK if browser.hint is not None and browser.hint[0] < STOCK else NO_CARD
     melds = melds_of_view(view) if not over else []
     phase = "over" if over else turn.phase if mine else "waiting"
     opponent_cards = int(view["unseen"]).bit_count() - int(view["stock"])
-    known = in_suits(int(view["known"][1])) if options.memory else []
+    known_cards = in_suits(int(view["known_cards"][1])) if options.memory else []
     asks_for_card = mine and phase in ("discard", "layoff")
-    buttons = _buttons(seat, turn) if mine else []
+    buttons = _buttons(browser, turn) if mine else []
     status = f"You can {turn.possible()}." if mine else ""
-    if seat.asked is not None:
-        status = f"The {card_name(seat.asked)} leaves {count(turn.left(seat.asked))}: do you knock?"
+    if browser.pending_knock is not None:
+        status = (
+            f"The {card_name(browser.pending_knock)} leaves {count(turn.left(browser.pending_knock))}: do you knock?"
+        )
     return {
-        "mark": seat.mark,
+        "mark": browser.mark,
         "names": live.names,
         "score": live.match.score,
         "hand_number": len(live.match.played) + (not over),
@@ -223,8 +225,8 @@ def table_values(seat: Seat) -> dict[str, Any]:
         "takes": mine and bool(int(view["legal"][2]) >> (UPCARD - STOCK) & 1),
         "draws": mine and bool(int(view["legal"][2]) & 1),
         "memory": _memory(view) if options.memory else [],
-        "known": known,
-        "hidden": max(opponent_cards, 0) + (0 if options.memory else int(view["known"][1]).bit_count()),
+        "known_cards": known_cards,
+        "hidden": max(opponent_cards, 0) + (0 if options.memory else int(view["known_cards"][1]).bit_count()),
         "spread": _spread_groups(
             int(view["shown"]), [int(m) & ~int(view["laid"]) for m in view["spread"]], int(view["laid"])
         )
@@ -239,17 +241,17 @@ def table_values(seat: Seat) -> dict[str, Any]:
         "last_taken": live.last_taken,
         "status": status,
         "buttons": buttons,
-        "primary": _primary(buttons, seat.hint, phase),
-        "asked": card_name(seat.asked) if seat.asked is not None else "",
-        "told": seat.told,
-        "hint": seat.hint[1] if seat.hint is not None else "",
-        "trouble": seat.trouble,
+        "primary": _primary(buttons, browser.hint, phase),
+        "pending_knock": card_name(browser.pending_knock) if browser.pending_knock is not None else "",
+        "events": browser.events,
+        "hint": browser.hint[1] if browser.hint is not None else "",
+        "trouble": browser.trouble,
         "to_gin": live.game.play_to_gin,
-        "back": back_of(seat),
+        "back": back_of(browser),
         "sorting": live.sorting,
     }
 
 
-def _deadwood(live: LiveGame, melds: list[int]) -> str:
+def _deadwood(live: CurrentGame, melds: list[int]) -> str:
     loose = [card for card in live.game.order if not any(meld >> card & 1 for meld in melds)]
     return f"deadwood {int(points_of(mask_of(loose)))}" if loose else "gin: no deadwood"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from agents.play.game import PERSON
 from agents.play.store import Home
-from agents.web.browser_session import House, Seat
+from agents.web.browser_session import BrowserSession, Sessions
 from agents.web.pages import page
 from agents.web.view_model import table_values
 from ginenv.tables.players import make_player
@@ -30,24 +30,24 @@ def make_ready(tell: Callable[[int, int], None]) -> None:
     """
     time.sleep(_WAIT)
     with tempfile.TemporaryDirectory(prefix="gin-") as folder, Home(folder) as home:
-        house = House(home)
-        seat = house.create("Nobody")
+        sessions = Sessions(home)
+        browser = sessions.create("Nobody")
         try:
             for done, rules in enumerate(_RULES):
                 tell(done, len(_RULES))
-                seat.session.set_option("rules", rules)
-                seat.begin()
-                _play_hand(seat)
+                browser.session.set_option("rules", rules)
+                browser.begin()
+                _play_hand(browser)
         finally:
-            house.close()
+            sessions.close()
 
 
-def _play_hand(seat: Seat) -> None:
-    live, person = seat.live, make_player("formula")
+def _play_hand(browser: BrowserSession) -> None:
+    live, person = browser.live, make_player("formula")
     while not live.hand.is_over:
-        page("table_part.html", t=table_values(seat), cloth="green", said=[])
+        page("table_part.html", t=table_values(browser), cloth="green", messages=[])
         if live.hand.turn == PERSON:
             live.play(int(person.act(live.hand.view(PERSON))[0]))
         else:
             live.opponent_plays()
-    page("table_part.html", t=table_values(seat), cloth="green", said=[])
+    page("table_part.html", t=table_values(browser), cloth="green", messages=[])

@@ -15,11 +15,11 @@ from agents.play.moves import action_words
 from agents.play.options import variation
 from agents.reports.beliefs import belief_logits
 from agents.web.belief_map import belief_map
-from agents.web.form_fields import seed_of, whole
+from agents.web.form_fields import integer_field, seed_of
 from agents.web.lobby import opponents
 from agents.web.pages import page, table_picture
 from agents.web.replay_pages import Moment, Steps, WatchedGame, steps_of_record
-from agents.web.request import Asked
+from agents.web.request import Request
 from agents.web.view_model import sheet_values
 from ginenv.engine.rules import PRESETS
 from ginenv.errors import GinError
@@ -45,14 +45,14 @@ def _beliefs(moment: Moment, names: tuple[str, str]) -> list[dict[str, Any]]:
     chances = 1 / (1 + np.exp(-belief_logits(_network(), views).astype(np.float64)))
     shown = []
     for seat in (0, 1):
-        held = int(moment.hand.state["hands"][0, 1 - seat])
+        opponent_hand = int(moment.hand.state["hands"][0, 1 - seat])
         words = f"from {names[seat]}’s seat: {names[1 - seat]}’s hand (framed: the cards that it holds)"
-        shown.append({"picture": belief_map(views[seat], chances[seat], held), "words": words})
+        shown.append({"picture": belief_map(views[seat], chances[seat], opponent_hand), "words": words})
     return shown
 
 
 def _shown(steps: Steps, at: int, address: str, running: bool, can_run: bool) -> dict[str, Any]:
-    """What ``steps_part.html`` shows of a moment."""
+    """What ``replay_part.html`` shows of a moment."""
     moment = steps.moment(at)
     hand, names = moment.hand, steps.names
     if moment.action is not None:
@@ -80,105 +80,107 @@ def _shown(steps: Steps, at: int, address: str, running: bool, can_run: bool) ->
     }
 
 
-def _at(asked: Asked, steps: Steps) -> int:
-    hand = asked.query.get("hand")
-    return asked.number("at") if hand is None else steps.start_of(asked.number("hand"))
+def _at(request: Request, steps: Steps) -> int:
+    hand = request.query.get("hand")
+    return request.number("at") if hand is None else steps.start_of(request.number("hand"))
 
 
-def watch(asked: Asked) -> Response:
+def watch(request: Request) -> Response:
     """The page of a game that is being watched, or the form that begins one."""
-    number = asked.number("game")
-    options = asked.seat.session.options
+    number = request.number("game")
+    options = request.browser_session.session.options
     if not number:
-        return _watch_form(asked, {"first": "network", "second": options.opponent, "rules": options.rules})
-    steps = asked.seat.watched.get(number)
-    running = bool(asked.query.get("run"))
-    shown = _shown(steps, _at(asked, steps), f"/watch?game={number}", running, can_run=True)
-    if asked.htmx:
-        return HTMLResponse(page("steps_part.html", s=shown))
+        return _watch_form(request, {"first": "network", "second": options.opponent, "rules": options.rules})
+    steps = request.browser_session.watched.get(number)
+    running = bool(request.query.get("run"))
+    shown = _shown(steps, _at(request, steps), f"/watch?game={number}", running, can_run=True)
+    if request.htmx:
+        return HTMLResponse(page("replay_part.html", s=shown))
     rules = options.rules if steps.match is None else variation(steps.match.rules)
     chosen = {"first": steps.names[0], "second": steps.names[1], "rules": rules}
     if isinstance(steps, WatchedGame) and steps.seed is not None:
         chosen["seed"] = str(steps.seed)
-    return _watch_form(asked, chosen, shown=True, s=shown)
+    return _watch_form(request, chosen, shown=True, s=shown)
 
 
-def _watch_form(asked: Asked, chosen: Mapping[str, str], status: int = 200, **values: Any) -> Response:
+def _watch_form(request: Request, chosen: Mapping[str, str], status: int = 200, **values: Any) -> Response:
     fields = {name: chosen.get(name, "") for name in ("first", "second", "rules", "seed")}
-    values = {"shown": False, "opponents": opponents(asked), "presets": list(PRESETS), "here": "/watch"} | values
-    return asked.page("watch.html", status, **fields, **values)
+    values = {"shown": False, "opponents": opponents(request), "presets": list(PRESETS), "here": "/watch"} | values
+    return request.page("watch.html", status, **fields, **values)
 
 
-def begin(asked: Asked) -> Response:
+def begin(request: Request) -> Response:
     """Begins a game of two agents; an error is explained beside the choices."""
-    form = asked.form
+    form = request.form
     specs = form.get("first", "").strip(), form.get("second", "").strip()
     try:
         for name in specs:
-            asked.seat.session.check_player(name)
+            request.browser_session.session.check_player(name)
         game = WatchedGame(specs, parse_rules("".join(form.get("rules", "").split())), seed_of(form))
     except (GinError, OSError) as error:
-        asked.seat.say(f"This game cannot begin: {error}", "warning")
-        return _watch_form(asked, form, 400)
-    return asked.go(f"/watch?game={asked.seat.watched.add(game)}&at=0")
+        request.browser_session.say(f"This game cannot begin: {error}", "warning")
+        return _watch_form(request, form, 400)
+    return request.go(f"/watch?game={request.browser_session.watched.add(game)}&at=0")
 
 
-def records(asked: Asked) -> Response:
+def records(request: Request) -> Response:
     """The player's games, the newest first."""
-    return _records(asked)
+    return _records(request)
 
 
-def _records(asked: Asked, text: str = "", status: int = 200) -> Response:
-    games = list(enumerate(asked.seat.session.file.games(), 1))[-_RECORDS_SHOWN:]
-    return asked.page("records.html", status, games=games[::-1], text=text, here="/records")
+def _records(request: Request, text: str = "", status: int = 200) -> Response:
+    games = list(enumerate(request.browser_session.session.file.games(), 1))[-_RECORDS_SHOWN:]
+    return request.page("records.html", status, games=games[::-1], text=text, here="/records")
 
 
-def save_record(asked: Asked) -> Response:
+def save_record(request: Request) -> Response:
     """A record as a file; that of the game in play is refused."""
-    session = asked.seat.session
+    session = request.browser_session.session
     try:
-        number = whole(asked.params, "number")
+        number = integer_field(request.params, "number")
     except GinError:
         raise HTTPException(404) from None
     text = session.file.record_text(session.stored_game(str(number)).id)
     return Response(text.encode(), media_type="text/plain; charset=utf-8")
 
 
-def import_record(asked: Asked) -> Response:
+def import_record(request: Request) -> Response:
     """Adds a record sent as text to the player's games; an error is explained beside the text."""
-    text = asked.form.get("text", "").replace("\r\n", "\n")
+    text = request.form.get("text", "").replace("\r\n", "\n")
     try:
-        game = asked.seat.session.file.import_record("imported", text)
+        game = request.browser_session.session.file.import_record("imported", text)
     except GinError as error:
-        asked.seat.say(f"This record cannot be added: {error}", "warning")
-        return _records(asked, text, 400)
-    asked.seat.say(f"The game of {game.names[0]} and {game.names[1]} is among your records as {game.name}.")
-    return asked.go("/records")
+        request.browser_session.say(f"This record cannot be added: {error}", "warning")
+        return _records(request, text, 400)
+    request.browser_session.say(
+        f"The game of {game.names[0]} and {game.names[1]} is among your records as {game.name}."
+    )
+    return request.go("/records")
 
 
-def replay(asked: Asked) -> Response:
+def replay(request: Request) -> Response:
     """One of the player's records, or one sent as text."""
-    if asked.query.get("game"):
-        number = asked.number("game")
-        return _replayed(asked, asked.seat.watched.get(number), f"/replay?game={number}")
-    number = asked.number("record")
-    _, record = asked.seat.session.record(str(number))
-    return _replayed(asked, steps_of_record(record), f"/replay?record={number}")
+    if request.query.get("game"):
+        number = request.number("game")
+        return _replayed(request, request.browser_session.watched.get(number), f"/replay?game={number}")
+    number = request.number("record")
+    _, record = request.browser_session.session.record(str(number))
+    return _replayed(request, steps_of_record(record), f"/replay?record={number}")
 
 
-def _replayed(asked: Asked, steps: Steps, address: str) -> Response:
-    shown = _shown(steps, _at(asked, steps), address, running=False, can_run=False)
-    if asked.htmx:
-        return HTMLResponse(page("steps_part.html", s=shown))
-    return asked.page("replay.html", s=shown, here="/records")
+def _replayed(request: Request, steps: Steps, address: str) -> Response:
+    shown = _shown(steps, _at(request, steps), address, running=False, can_run=False)
+    if request.htmx:
+        return HTMLResponse(page("replay_part.html", s=shown))
+    return request.page("replay.html", s=shown, here="/records")
 
 
-def replay_text(asked: Asked) -> Response:
+def replay_text(request: Request) -> Response:
     """Steps through a record sent as text; if it cannot be played again, the reason is shown beside the text."""
-    text = asked.form.get("text", "").replace("\r\n", "\n")
+    text = request.form.get("text", "").replace("\r\n", "\n")
     try:
         steps = steps_of_record(parse_record(text))
     except GinError as error:
-        asked.seat.say(f"This record cannot be played again: {error}", "warning")
-        return _records(asked, text, 400)
-    return asked.go(f"/replay?game={asked.seat.watched.add(steps)}&at=0")
+        request.browser_session.say(f"This record cannot be played again: {error}", "warning")
+        return _records(request, text, 400)
+    return request.go(f"/replay?game={request.browser_session.watched.add(steps)}&at=0")

@@ -25,19 +25,27 @@ from agents.arena import play_match
 from agents.arena.matches import workers_pool
 from agents.config import parse_config
 from agents.files import write_json
-from agents.levels.bench.adaptation import AdaptationConfig, Measured, joined, level_of, measure, parts_of, results
+from agents.levels.bench.adaptation import (
+    AdaptationConfig,
+    AdaptationResult,
+    join_results,
+    level_of,
+    measure,
+    partial_results,
+    results,
+)
 from agents.levels.bench.adaptation import run as run_adaptation
 from agents.levels.bench.growth import measure_growth
 from agents.levels.bench.variety import measure_variety
 from agents.levels.level import FILES, NAMES, Level, digest_of, load_level
-from agents.levels.responses import ANSWERS
+from agents.levels.responses import RESPONSES
 from agents.network.checkpoint import WEIGHTS, read_metadata
 from agents.network.player import SHIPPED
 from agents.search.config import SearchConfig
 from ginenv.bots.heuristics import make_formula
 
 RESULTS = Path(__file__).parents[1] / "results" / "levels.json"
-KEPT = Path("runs/levels_measured")
+RUNS = Path("runs/levels_measured")
 LADDER = (
     ("level-2", "level-1"), ("level-3", "level-2"), ("level-4", "level-3"), ("formula", "level-1"),
     ("level-4", "network"), ("level-4", "knocker"),
@@ -67,30 +75,30 @@ def ladder(one: str, other: str, games: int) -> dict[str, Any]:
 
 def adaptation(name: str, series: int, hands: int = 500, rules: str = "eaai", worlds: int = 0) -> dict[str, Any]:
     """What a level gains against held-out opponents, and that it loses nothing against others."""
-    asked = {"level": name, "series": series, "hands": hands, "rules": rules, "worlds": worlds, "strong": STRONG}
-    return run_adaptation(parse_config(asked | {"harm_series": min(series, HARM_SERIES)}, AdaptationConfig))
+    arguments = {"level": name, "series": series, "hands": hands, "rules": rules, "worlds": worlds, "strong": STRONG}
+    return run_adaptation(parse_config(arguments | {"harm_series": min(series, HARM_SERIES)}, AdaptationConfig))
 
 
 def adaptation_by_search(name: str, series: int, hands: int, worlds: int) -> dict[str, Any]:
     """The same for a level that searches, under ``eaai``."""
     shares = _shares(name, series, hands, worlds)
     with workers_pool(PROCESSES) as pool:
-        measured = joined(list(pool.map(_share, shares)))
+        measured = join_results(list(pool.map(_share, shares)))
     config = shares[0].model_copy(update={"series": series})
     return results(config, level_of(config), measured)
 
 
 def _shares(name: str, series: int, hands: int, worlds: int) -> list[AdaptationConfig]:
     """What each process plays."""
-    asked = {"level": name, "series": series // PROCESSES, "hands": hands, "worlds": worlds, "strong": STRONG}
-    return [parse_config(asked | {"seed": _APART * k, "out": KEPT}, AdaptationConfig) for k in range(PROCESSES)]
+    arguments = {"level": name, "series": series // PROCESSES, "hands": hands, "worlds": worlds, "strong": STRONG}
+    return [parse_config(arguments | {"seed": _APART * k, "out": RUNS}, AdaptationConfig) for k in range(PROCESSES)]
 
 
-def _share(config: AdaptationConfig) -> Measured:
+def _share(config: AdaptationConfig) -> AdaptationResult:
     # With several processes, torch's threads would only wait for each other.
     torch.set_num_threads(1)
     level = level_of(config)
-    return measure(config, level, parts=parts_of(config, level))
+    return measure(config, level, parts=partial_results(config, level))
 
 
 def growth(name: str, histories: int) -> dict[str, Any]:
@@ -115,7 +123,7 @@ def variety(name: str, deals: int, hands: int, worlds: int = 0) -> dict[str, Any
     }
 
 
-def kept() -> dict[str, Any]:
+def stored_results() -> dict[str, Any]:
     """The rows measured with the current levels, the network that level 4 searches with, and the search's settings."""
     document = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {"players": {}, "rows": {}}
     players = {name: load_level(name).digest for name in NAMES} | {"network": read_metadata(SHIPPED)["weights_sha256"]}
@@ -131,7 +139,7 @@ def kept() -> dict[str, Any]:
 def _without_search(level: Level) -> str:
     """What a level's play depends on when it learns and plays by its network alone."""
     settings = level.settings.model_dump_json(exclude={"title", "worlds", "slack"})
-    return f"{digest_of(level.directory, (WEIGHTS, ANSWERS))} {settings}"
+    return f"{digest_of(level.directory, (WEIGHTS, RESPONSES))} {settings}"
 
 
 def _players_of(row: str) -> set[str]:
@@ -156,46 +164,48 @@ def main() -> None:
     parser.add_argument("--histories", type=int, default=20)
     parser.add_argument("--deals", type=int, default=100, help="played 1,000 times each")
     parser.add_argument("--hands", type=int, default=20000, help="for the cost of variety")
-    asked = parser.parse_args()
-    if asked.series < 2:
+    arguments = parser.parse_args()
+    if arguments.series < 2:
         parser.error("an interval by series needs 2 series or more")
     jobs: list[tuple[str, dict[str, int], partial[dict[str, Any]]]] = []
-    if "ladder" in asked.parts:
+    if "ladder" in arguments.parts:
         for one, other in LADDER:
-            jobs.append((f"ladder {one} {other}", {"games": asked.games}, partial(ladder, one, other)))
-    for name in asked.levels:
+            jobs.append((f"ladder {one} {other}", {"games": arguments.games}, partial(ladder, one, other)))
+    for name in arguments.levels:
         level = load_level(name)
         worlds = level.settings.worlds
-        if "adaptation" in asked.parts and level.learns:
-            counts = {"series": asked.series, "hands": asked.length}
+        if "adaptation" in arguments.parts and level.learns:
+            counts = {"series": arguments.series, "hands": arguments.length}
             jobs.append((f"adaptation {name}", counts, partial(adaptation, name)))
-        if "rules" in asked.parts and name in ADAPT_THERE:
+        if "rules" in arguments.parts and name in ADAPT_THERE:
             for rules in OTHER_RULES:
-                counts = {"series": min(asked.series, OTHER_SERIES), "hands": asked.length}
+                counts = {"series": min(arguments.series, OTHER_SERIES), "hands": arguments.length}
                 jobs.append((f"adaptation {name} {rules}", counts, partial(adaptation, name, rules=rules)))
-        if "search" in asked.parts and worlds and level.learns:
+        if "search" in arguments.parts and worlds and level.learns:
             counts = {"series": SEARCH_SERIES, "hands": SEARCH_HANDS, "worlds": worlds}
             jobs.append((f"adaptation {name} search", counts, partial(adaptation_by_search, name)))
-        if "growth" in asked.parts and level.learns:
-            jobs.append((f"growth {name}", {"histories": asked.histories}, partial(growth, name)))
-        if "variety" in asked.parts:
-            jobs.append((f"variety {name}", {"deals": asked.deals, "hands": asked.hands}, partial(variety, name)))
-        if "variety" in asked.parts and worlds:
-            counts = {"deals": asked.deals, "hands": asked.hands, "worlds": worlds}
+        if "growth" in arguments.parts and level.learns:
+            jobs.append((f"growth {name}", {"histories": arguments.histories}, partial(growth, name)))
+        if "variety" in arguments.parts:
+            jobs.append(
+                (f"variety {name}", {"deals": arguments.deals, "hands": arguments.hands}, partial(variety, name))
+            )
+        if "variety" in arguments.parts and worlds:
+            counts = {"deals": arguments.deals, "hands": arguments.hands, "worlds": worlds}
             jobs.append((f"variety {name} search", counts, partial(variety, name)))
     console = Console()
     for name, counts, job in jobs:
-        if kept()["rows"].get(name, {}).get("counts") == counts:
+        if stored_results()["rows"].get(name, {}).get("counts") == counts:
             continue
         found = job(**counts) | {"counts": counts}
         # Read again, because another part may have been measured meanwhile.
-        document = kept()
+        document = stored_results()
         document["rows"][name] = found
         document["rows"] = dict(sorted(document["rows"].items()))
         write_json(RESULTS, document)
         if job.func is adaptation_by_search:
             for share in _shares(*job.args, **counts):
-                parts_of(share, level_of(share)).drop()
+                partial_results(share, level_of(share)).drop()
         shown = {
             key: found[key]
             for key in ("share", "specific_gain", "total_gain", "mean", "different", "commonest")

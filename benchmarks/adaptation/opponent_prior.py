@@ -52,8 +52,8 @@ class _FinishedHands(Observer):
 
     def after_hands(self, play: Lockstep, views: Sequence[np.ndarray], rows: np.ndarray) -> None:
         states, hands = play.states[rows], play.tables["episode"][rows] - 1
-        kept = (play.jobs_at[rows], hands, views[0], states["deck"], states["position"].astype(np.int64))
-        self.parts.append(tuple(part.copy() for part in kept))
+        stored_results = (play.jobs_at[rows], hands, views[0], states["deck"], states["position"].astype(np.int64))
+        self.parts.append(tuple(part.copy() for part in stored_results))
 
 
 def play_hands(styles: np.ndarray, hands: int, seed: int) -> tuple[np.ndarray, ...]:

@@ -56,11 +56,11 @@ _SMALL = {
 _PLAYERS = ("simple", "formula")
 
 
-class Ended(NamedTuple):
+class ExitResult(NamedTuple):
     """How a run ended."""
 
     status: int
-    said: str
+    output: str
     seconds: float
     waited: float
     left: list[str]
@@ -75,7 +75,7 @@ def listens(pid: int) -> bool:
     return caught is not None and bool(int(caught[1], 16) >> (signal.SIGTERM - 1) & 1)
 
 
-def run(words: list[str], moment: float | None = None, ctrl_c: bool = True) -> Ended:
+def run(words: list[str], moment: float | None = None, ctrl_c: bool = True) -> ExitResult:
     """Runs a command in its own session; sends it a signal ``moment`` seconds after it has begun to handle signals."""
     began = time.monotonic()
     with tempfile.TemporaryFile("w+") as output:
@@ -104,7 +104,7 @@ def run(words: list[str], moment: float | None = None, ctrl_c: bool = True) -> E
         if left:
             os.killpg(process.pid, signal.SIGKILL)
         output.seek(0)
-        return Ended(status, output.read(), ended - began, ended - sent, left)
+        return ExitResult(status, output.read(), ended - began, ended - sent, left)
 
 
 def _left(session: int) -> list[str]:
@@ -192,9 +192,9 @@ COMMANDS = {
 }
 
 
-def _problems(ended: Ended, out: Path) -> list[str]:
+def _problems(ended: ExitResult, out: Path) -> list[str]:
     """Problems that can occur with any command."""
-    found = [f"said {word!r}" for word in _UGLY if word in ended.said]
+    found = [f"said {word!r}" for word in _UGLY if word in ended.output]
     found += [f"left a process: {each}" for each in ended.left]
     found += [
         f"left a file: {path.name}" for path in out.rglob(".*.*") if re.fullmatch(r"\..+\.[a-z0-9_]{8}", path.name)
@@ -204,16 +204,16 @@ def _problems(ended: Ended, out: Path) -> list[str]:
     return found
 
 
-def _match_is_sound(out: Path, ended: Ended) -> list[str]:
+def _match_is_sound(out: Path, ended: ExitResult) -> list[str]:
     """Checks that an interrupted match holds exactly its first pairs and said how many; returns what is wrong."""
     if not (out / "match.json").exists():
-        fine = ended.status == 130 and ended.said.rstrip().endswith("interrupted before anything was finished")
+        fine = ended.status == 130 and ended.output.rstrip().endswith("interrupted before anything was finished")
         return [] if fine else ["wrote nothing, and did not say so"]
     match = read_json(out / "match.json")["matches"][0]
     same = play_match(*_PLAYERS, pairs=match["pairs"]).to_dict()
     keys = ("pairs", "jobs", "hands", "share", "points_per_hand")
     wrong = [f"{key} is not that of the first {match['pairs']} pairs" for key in keys if match[key] != same[key]]
-    if match["pairs"] < match["pairs_wanted"] and f"interrupted after {match['pairs']:,} of" not in ended.said:
+    if match["pairs"] < match["pairs_wanted"] and f"interrupted after {match['pairs']:,} of" not in ended.output:
         wrong.append("did not say how much was finished")
     return wrong
 
@@ -222,8 +222,8 @@ def interrupt(name: str, rounds: int, rng: np.random.Generator, keep: Path) -> d
     """Interrupts one command in this many rounds; returns what happened."""
     command = COMMANDS[name]
     run(command.words(keep / "warm", 1))
-    whole = run(command.words(keep / "whole", 1))
-    assert whole.status == 0, whole.said
+    complete = run(command.words(keep / "whole", 1))
+    assert complete.status == 0, complete.output
     expected = command.result(keep / "whole")
     two = run(command.words(keep / "two", 2)).seconds
     wrong, finished, waited = [], 0, []
@@ -231,7 +231,7 @@ def interrupt(name: str, rounds: int, rng: np.random.Generator, keep: Path) -> d
         workers = 1 + number % 2
         out = keep / f"{name}-{number}"
         out.mkdir(parents=True)
-        ctrl_c, length = bool(number // 2 % 2), two if workers == 2 else whole.seconds
+        ctrl_c, length = bool(number // 2 % 2), two if workers == 2 else complete.seconds
         moment = float(rng.random() * length)
         ended = run(command.words(out, workers), moment, ctrl_c)
         problems = _problems(ended, out)
@@ -248,10 +248,10 @@ def interrupt(name: str, rounds: int, rng: np.random.Generator, keep: Path) -> d
                 problems.append("went on to another result")
         if problems:
             how = f"{'Ctrl-C' if ctrl_c else 'SIGTERM'} after {moment:.2f} s, {workers} workers"
-            wrong.append({"round": number, "how": how, "problems": problems, "said": ended.said[-2000:]})
-            print(f"{name}, round {number}, {how}: {problems}\n{ended.said[-2000:]}", flush=True)
+            wrong.append({"round": number, "how": how, "problems": problems, "said": ended.output[-2000:]})
+            print(f"{name}, round {number}, {how}: {problems}\n{ended.output[-2000:]}", flush=True)
         shutil.rmtree(out)
-    seconds = {"undisturbed": whole.seconds, "to_end_median": float(np.median(waited)), "to_end_most": max(waited)}
+    seconds = {"undisturbed": complete.seconds, "to_end_median": float(np.median(waited)), "to_end_most": max(waited)}
     seconds = {key: round(value, 2) for key, value in seconds.items()}
     print(f"{name}: {rounds} rounds, {len(wrong)} with a problem; {seconds}", flush=True)
     return {"rounds": rounds, "ended_before_the_signal": finished, "seconds": seconds, "wrong": wrong}
@@ -264,14 +264,16 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=COMMANDS, default=list(COMMANDS))
     parser.add_argument("--seed", type=int, default=0, help="of the moments")
     parser.add_argument("--out", type=Path, default=RESULTS)
-    asked = parser.parse_args()
-    found = read_json(asked.out) if asked.out.exists() else {}
-    for name in asked.only:
+    arguments = parser.parse_args()
+    found = read_json(arguments.out) if arguments.out.exists() else {}
+    for name in arguments.only:
         with tempfile.TemporaryDirectory() as keep:
-            found[name] = interrupt(name, asked.rounds, np.random.default_rng([asked.seed, *name.encode()]), Path(keep))
-        found |= {"versions": versions(), "seed": asked.seed}
-        write_json(asked.out, found)
-    if any(found[name]["wrong"] for name in asked.only):
+            found[name] = interrupt(
+                name, arguments.rounds, np.random.default_rng([arguments.seed, *name.encode()]), Path(keep)
+            )
+        found |= {"versions": versions(), "seed": arguments.seed}
+        write_json(arguments.out, found)
+    if any(found[name]["wrong"] for name in arguments.only):
         sys.exit("something was lost or left behind")
 
 

@@ -43,7 +43,7 @@ _PROGRAM = f"cmd:{shlex.join([sys.executable, str(ROOT / 'examples' / 'template_
 # Turns at the table before the script goes back to the menu and leaves it.
 _TURNS = 60
 # What is measured, and by what fraction it may grow.
-MOST_GROWTH = 0.02
+MAX_GROWTH = 0.02
 MEASURED = ("memory", "descriptors", "threads", "temporary_files", "children", "zombies")
 
 
@@ -148,7 +148,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--out", type=Path, default=RESULTS)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     began, rng, samples = time.monotonic(), np.random.default_rng(0), []
     done = {"hands in the vector environment": 0, "games in matches": 0, "turns at the table": 0}
     with tempfile.TemporaryDirectory() as place:
@@ -158,7 +158,7 @@ def main() -> None:
         os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
         envs = HandVectorEnv(_TABLES, LEVEL, "eaai", opponent_memory="env")
         envs.reset(seed=0)
-        while not samples or samples[-1]["minutes"] < asked.minutes:
+        while not samples or samples[-1]["minutes"] < arguments.minutes:
             number = len(samples)
             for name, count in (
                 ("hands in the vector environment", play_vector(envs, rng)),
@@ -171,13 +171,13 @@ def main() -> None:
                 print(samples[-1], flush=True)
         envs.close()
     found = growth(samples)
-    document: dict[str, Any] = {"minutes": asked.minutes, "done": done, "rounds": len(samples), "grown": found}
+    document: dict[str, Any] = {"minutes": arguments.minutes, "done": done, "rounds": len(samples), "grown": found}
     document |= {"samples": samples[:: max(1, len(samples) // 60)], "versions": versions()}
-    write_json(asked.out, document)
+    write_json(arguments.out, document)
     for name, row in found.items():
         print(f"{name}: {row['after_the_first_part']:,.0f} after the first part, {row['at_the_end']:,.0f} at the end")
-    if worst := [name for name in MEASURED if found[name]["growth"] > MOST_GROWTH]:
-        sys.exit(f"{' and '.join(worst)} grew by more than {100 * MOST_GROWTH:.0f} %")
+    if worst := [name for name in MEASURED if found[name]["growth"] > MAX_GROWTH]:
+        sys.exit(f"{' and '.join(worst)} grew by more than {100 * MAX_GROWTH:.0f} %")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from ginenv.engine.perft import Policy, play_hands
 from ginenv.engine.rules import PRESETS
 
 RESULTS = Path(__file__).parents[1] / "results" / "engine_speed.json"
-HANDS_A_CALL = 2000
+HANDS_PER_CALL = 2000
 
 
 def random_hands(rules: str, seconds: float, seed: int = 0) -> Throughput:
@@ -35,8 +35,8 @@ def random_hands(rules: str, seconds: float, seed: int = 0) -> Throughput:
     def play() -> tuple[int, int]:
         nonlocal first
         hands, decisions = int(counts[0]), int(counts[1])
-        play_hands(states, np.uint64(seed), first, first + HANDS_A_CALL, int(Policy.RANDOM), False, counts)
-        first += HANDS_A_CALL
+        play_hands(states, np.uint64(seed), first, first + HANDS_PER_CALL, int(Policy.RANDOM), False, counts)
+        first += HANDS_PER_CALL
         return int(counts[0]) - hands, int(counts[1]) - decisions
 
     return measure(f"this engine, random hands, {rules}", play, seconds)

@@ -80,15 +80,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--make", action="store_true", help="write the positions instead of measuring")
     parser.add_argument("--worlds", type=int, nargs="+", default=[16, 64, 128, 512])
-    asked = parser.parse_args()
-    if asked.make:
+    arguments = parser.parse_args()
+    if arguments.make:
         write_text(POSITIONS, "\n".join(make_positions(1000)) + "\n")
         return
     lines = POSITIONS.read_text(encoding="utf-8").split("\n")
     views = np.concatenate([parse_view(line) for line in lines if line])
     table = Table("worlds", "mean ms", "95 % ms", "mean CPU ms", "95 % CPU ms")
     measured = {}
-    for worlds in asked.worlds:
+    for worlds in arguments.worlds:
         measured[str(worlds)] = found = measure(views, worlds=worlds)
         table.add_row(str(worlds), *(f"{value:.2f}" for value in found.values()))
     results = {"command": "python -m benchmarks.speed.search_speed", "positions": len(views), "search": measured}

@@ -35,8 +35,8 @@ RESULTS = Path(__file__).parents[1] / "results" / "training_scaling.json"
 def train_share(threads: int, out: Path) -> None:
     """One process: trains some batches, and writes the number of decisions of all processes together and the seconds they took."""
     world = int(os.environ.get("WORLD_SIZE", "1"))
-    whole = load_config(CONFIG, [])
-    changes = {"num_envs": whole.num_envs // world, "minibatch": whole.minibatch // world, "threads": threads}
+    config = load_config(CONFIG, [])
+    changes = {"num_envs": config.num_envs // world, "minibatch": config.minibatch // world, "threads": threads}
     learner = Learner(
         load_config(CONFIG, [f"{key}={value}" for key, value in changes.items()] + ["imitation_decisions=0"])
     )
@@ -73,11 +73,11 @@ def main() -> None:
     parser.add_argument(
         "--share", type=int, help="be one process of a layout, with so many threads; --out is for its figures"
     )
-    asked = parser.parse_args()
-    if asked.share is not None:
-        if asked.share < 1 or asked.out == RESULTS:
+    arguments = parser.parse_args()
+    if arguments.share is not None:
+        if arguments.share < 1 or arguments.out == RESULTS:
             parser.error("--share needs 1 thread or more, and an --out of its own")
-        train_share(asked.share, asked.out)
+        train_share(arguments.share, arguments.out)
         return
     load = os.getloadavg()[0]
     rounds = [[measure(*layout) for layout in LAYOUTS] for _ in range(ROUNDS)]
@@ -89,7 +89,7 @@ def main() -> None:
         row["ratio"] = row["per_second"] / rows[0]["per_second"]
         print(f"{row['processes']} x {row['threads']}: {row['per_second']:,.0f} decisions/s, {row['ratio']:.1f} x")
     figures = {"config": CONFIG, "trained_fraction": rows, "load_before": load, "bfloat16_units": has_bfloat16_units()}
-    write_results(asked.out, "python -m benchmarks.speed.training_scaling", figures)
+    write_results(arguments.out, "python -m benchmarks.speed.training_scaling", figures)
 
 
 if __name__ == "__main__":

@@ -200,7 +200,7 @@ def _times(rows: np.ndarray) -> dict[str, Any]:
     return {"count": len(rows), "wall": _numbers(rows[:, 0]), "processor": _numbers(rows[:, 1])}
 
 
-def measure(asked: argparse.Namespace, console: Console) -> dict[str, Any]:
+def measure(arguments: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Times by their names in ``BARS``, each with its bar."""
     starts, pages = [], []
     found: dict[str, Any] = {}
@@ -209,20 +209,20 @@ def measure(asked: argparse.Namespace, console: Console) -> dict[str, Any]:
             # Compiles what is not compiled yet, and makes the player whose lobby is the first page from now on.
             server.ask("/players", {"do": "create", "name": "Ann"})
             server.wait_until_ready()
-        for _ in range(asked.starts):
+        for _ in range(arguments.starts):
             with Server(home) as server:
                 starts.append((server.listen, float("nan") if server.processor is None else server.processor))
                 pages.append(server.timed("/")[1:])
         with Server(home) as server:
             server.wait_until_ready()
             for opponent in CLICK_BARS:
-                with progress_bar(console, asked.clicks, f"clicks against {opponent}") as tick:
-                    rows = play(server, opponent, asked.clicks, tick)
+                with progress_bar(console, arguments.clicks, f"clicks against {opponent}") as tick:
+                    rows = play(server, opponent, arguments.clicks, tick)
                 for kind, chosen in zip(KINDS, (rows, rows[rows[:, 2] > 0]), strict=True):
                     found[f"{opponent}: {kind}, ms"] = _times(chosen)
         # In a new process, which has not loaded the network yet.
-        with Server(home) as server, progress_bar(console, asked.hands, "hands analysed") as tick:
-            hands = analyse(server, asked.hands, tick)
+        with Server(home) as server, progress_bar(console, arguments.hands, "hands analysed") as tick:
+            hands = analyse(server, arguments.hands, tick)
     found |= {"listens, s": _times(np.array(starts)), "first page, ms": _times(np.array(pages))}
     found |= {"first analysis, s": _times(hands[:1]), "analysis, s": _times(hands[1:] if len(hands) > 1 else hands)}
     for name, (counts, bar) in BARS.items():
@@ -237,12 +237,12 @@ def main() -> None:
     parser.add_argument("--hands", type=int, default=20, help="to be analysed, of those that were played")
     parser.add_argument("--starts", type=int, default=5, help="of the server")
     parser.add_argument("--results", type=Path, default=RESULTS)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     console, load = Console(), os.getloadavg()[0]
-    found = measure(asked, console)
+    found = measure(arguments, console)
     command = shlex.join(["python", "-m", "benchmarks.speed.web_speed", *sys.argv[1:]])
     about = {"command": command, "versions": versions(), "cores": os.cpu_count(), "load before": round(load, 2)}
-    write_json(asked.results, {**about, "times": found})
+    write_json(arguments.results, {**about, "times": found})
     table = Table("", "median", "95 %", "most", "of the processor", "bar", "", title=f"load before: {load:.1f}")
     for name, each in found.items():
         numbers = [*each["wall"].values(), each["processor"]["median"]]

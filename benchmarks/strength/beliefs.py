@@ -55,15 +55,15 @@ def _entry(meter: BeliefMeter) -> dict[str, Any]:
 
 def main() -> None:
     """Measures, writes the JSON, prints a table."""
-    asked = tyro.cli(Arguments)
-    if asked.pairs < 2:
-        raise GinError(f"pairs is {asked.pairs}; allowed is a whole number from 2")
-    network, metadata = load_checkpoint(asked.checkpoint)
+    arguments = tyro.cli(Arguments)
+    if arguments.pairs < 2:
+        raise GinError(f"pairs is {arguments.pairs}; allowed is a whole number from 2")
+    network, metadata = load_checkpoint(arguments.checkpoint)
     actor = FrozenActor(network, has_bfloat16_units())
-    rules = get_rules(asked.rules)
+    rules = get_rules(arguments.rules)
     meters = {
-        opponent or "itself": measure_belief(actor, opponent, rules, asked.pairs, asked.seed)
-        for opponent in (None, *asked.opponents)
+        opponent or "itself": measure_belief(actor, opponent, rules, arguments.pairs, arguments.seed)
+        for opponent in (None, *arguments.opponents)
     }
     document = {
         "checkpoint": {
@@ -71,14 +71,14 @@ def main() -> None:
             "decisions": metadata["about"].get("decisions"),
         },
         "command": f"python -m benchmarks.strength.beliefs {' '.join(sys.argv[1:])}",
-        "rules": asked.rules,
-        "hands": 2 * asked.pairs,
+        "rules": arguments.rules,
+        "hands": 2 * arguments.pairs,
         "unit": "nats a card that the seat cannot place; measured once a turn, before the discard",
         "opponents": {name: _entry(meter) for name, meter in meters.items()},
         "versions": versions(),
     }
-    write_json(asked.out, document)
-    table = Table(title=f"Log-loss a card below counting, {asked.checkpoint}", title_justify="left")
+    write_json(arguments.out, document)
+    table = Table(title=f"Log-loss a card below counting, {arguments.checkpoint}", title_justify="left")
     table.add_column("own turn", justify="right")
     for name in meters:
         table.add_column(f"against {name}", justify="right")

@@ -41,7 +41,7 @@ from ginenv.view.view import VIEW, action_masks, make_views
 
 RULES = "eaai"
 # Most candidates of a decision, and least probability of each.
-_MOST, _LEAST = 5, 0.002
+_MAX_BATCH, _LEAST = 5, 0.002
 
 
 @dataclass
@@ -159,28 +159,28 @@ def play_out(
     return points.reshape(len(actions), count)
 
 
-def measure(asked: Arguments) -> dict[str, Any]:
+def measure(arguments: Arguments) -> dict[str, Any]:
     """Measures all figures."""
-    network = load_network(asked.network) if asked.network else make_network()
-    opponent = network if asked.opponent == "network" else make_player(asked.opponent, 1)
-    search = make_search(worlds=asked.worlds, network=asked.network)
+    network = load_network(arguments.network) if arguments.network else make_network()
+    opponent = network if arguments.opponent == "network" else make_player(arguments.opponent, 1)
+    search = make_search(worlds=arguments.worlds, network=arguments.network)
     players = network, opponent
-    states, seats = positions(players, asked.positions, asked.seed)
+    states, seats = positions(players, arguments.positions, arguments.seed)
     views = make_views(states, seats.astype(np.int64))
     assert views.dtype == VIEW
     chances, searched = _chances(network, views), search.act(views)
-    half = asked.playouts // 2
+    half = arguments.playouts // 2
     by_truth, by_search, kinds = np.zeros((3, len(states)))
     for i in track(range(len(states)), "positions", transient=True):
         best = int(chances[i].argmax())
-        others = [int(a) for a in np.argsort(-chances[i])[:_MOST] if chances[i, a] >= _LEAST and a != best]
+        others = [int(a) for a in np.argsort(-chances[i])[:_MAX_BATCH] if chances[i, a] >= _LEAST and a != best]
         if searched[i] not in (best, *others):
             others.append(int(searched[i]))
         kinds[i] = views["phase"][i] == PHASE_DISCARD
         if not others:
             continue
         actions = np.array([best, *others])
-        points = play_out(states[i : i + 1], int(seats[i]), actions, 2 * half, players, asked.seed + 10 * i)
+        points = play_out(states[i : i + 1], int(seats[i]), actions, 2 * half, players, arguments.seed + 10 * i)
         gains = points - points[0]
         halves = gains[:, :half].mean(1), gains[:, half:].mean(1)
         by_truth[i] = (halves[1][halves[0].argmax()] + halves[0][halves[1].argmax()]) / 2
@@ -190,7 +190,7 @@ def measure(asked: Arguments) -> dict[str, Any]:
         name: {
             "decisions": int(rows.sum()),
             "told the true hand": _row(by_truth[rows]),
-            f"search, {asked.worlds} worlds": _row(by_search[rows]),
+            f"search, {arguments.worlds} worlds": _row(by_search[rows]),
         }
         for name, rows in groups.items()
     }
@@ -203,10 +203,10 @@ def _row(gains: np.ndarray) -> dict[str, Any]:
 
 def main() -> None:
     """Measures, writes the JSON, prints the table."""
-    asked = tyro.cli(Arguments, description=__doc__)
-    found = measure(asked)
-    settings = {name: str(value) for name, value in vars(asked).items() if name != "out"}
-    write_json(asked.out, {"gain": found, "settings": settings, "versions": versions()})
+    arguments = tyro.cli(Arguments, description=__doc__)
+    found = measure(arguments)
+    settings = {name: str(value) for name, value in vars(arguments).items() if name != "out"}
+    write_json(arguments.out, {"gain": found, "settings": settings, "versions": versions()})
     table = Table("decisions", "how many", *[name for name in found["all"] if name != "decisions"])
     for name, row in found.items():
         cells = [

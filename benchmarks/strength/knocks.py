@@ -47,24 +47,26 @@ class Arguments:
 
 def main() -> None:
     """Plays, writes the JSON, prints a table."""
-    asked = tyro.cli(Arguments)
-    if asked.pairs < 1:
-        raise GinError(f"pairs is {asked.pairs}; allowed is a whole number from 1")
-    opponent = asked.opponent or asked.player
-    players = make_player(asked.player, asked.seed), make_player(opponent, asked.seed + 1)
-    stats = watch_hands(players, get_rules(asked.rules), asked.pairs, asked.seed, Domain.EVAL, lambda decisions: None)
+    arguments = tyro.cli(Arguments)
+    if arguments.pairs < 1:
+        raise GinError(f"pairs is {arguments.pairs}; allowed is a whole number from 1")
+    opponent = arguments.opponent or arguments.player
+    players = make_player(arguments.player, arguments.seed), make_player(opponent, arguments.seed + 1)
+    stats = watch_hands(
+        players, get_rules(arguments.rules), arguments.pairs, arguments.seed, Domain.EVAL, lambda decisions: None
+    )
     entries = knock_shares(stats["could_knock"][0], stats["did_knock"][0])
     document = {
         "command": f"python -m benchmarks.strength.knocks {' '.join(sys.argv[1:])}",
-        "player": asked.player,
+        "player": arguments.player,
         "opponent": opponent,
-        "rules": asked.rules,
-        "hands": 2 * asked.pairs,
+        "rules": arguments.rules,
+        "hands": 2 * arguments.pairs,
         "groups": entries,
         "versions": versions(),
     }
-    write_json(asked.out, document)
-    title = f"Knocks of {escape(asked.player)} when it can, {2 * asked.pairs:,} hands"
+    write_json(arguments.out, document)
+    title = f"Knocks of {escape(arguments.player)} when it can, {2 * arguments.pairs:,} hands"
     table = Table("own turn", title=title, title_justify="left")
     for low, high in DEADWOOD:
         table.add_column(f"deadwood {low}-{high}", justify="right")

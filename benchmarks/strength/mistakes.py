@@ -53,14 +53,14 @@ RULES = "eaai"
 EVERY = 10
 ALL = (*MARKS, UNCLEAR, "")
 # Losses below this (a fraction of the game) are not kept one by one.
-LEAST_KEPT = 0.0025
+MIN_STORED = 0.0025
 # The players on which marks are calibrated, and the factors by which thresholds are multiplied.
 CALIBRATED_ON, TRIED = NAMES[:3], (0.5, 1.0, 2.0)
 # The bars: rank correlation, and the fraction of blunders that are still blunders in this many times the worlds.
 SPEARMAN, CONFIRMED, TIMES = 0.9, 0.8, 16
 
 
-class Kept:
+class StoredDecisions:
     """The judgements kept on disk; with other settings or weights they start afresh.
 
     Args:
@@ -68,36 +68,38 @@ class Kept:
         asked: the settings and weights that the judgements depend on.
     """
 
-    def __init__(self, path: Path, asked: dict[str, Any]) -> None:
+    def __init__(self, path: Path, arguments: dict[str, Any]) -> None:
         self.path = path
-        self.found: dict[str, Any] = {"asked": asked, "players": {}, "confirmed": {}}
+        self.found: dict[str, Any] = {"arguments": arguments, "players": {}, "confirmed": {}}
         if path.exists():
-            known = json.loads(path.read_text(encoding="utf-8"))
-            if known["asked"] == asked:
-                self.found = known
+            found = json.loads(path.read_text(encoding="utf-8"))
+            if found["arguments"] == arguments:
+                self.found = found
 
     def write(self) -> None:
         """Writes the file."""
         write_json(self.path, self.found)
 
 
-def judge_hands(name: str, kept: Kept, analyst: Analyst, opponent: str, hands: int, console: Console) -> None:
+def analyse_hands(
+    name: str, stored: StoredDecisions, analyst: Analyst, opponent: str, hands: int, console: Console
+) -> None:
     """Plays and judges a player's missing hands; keeps for each its decisions, their losses, and what was marked."""
-    rows: list[dict[str, Any]] = kept.found["players"].setdefault(name, [])
+    rows: list[dict[str, Any]] = stored.found["players"].setdefault(name, [])
     if len(rows) >= hands:
         return
     seats = make_player(PLAYERS[name], 1), make_player(opponent, 2)
     began = time.process_time()
     with progress_bar(console, hands, f"{name}, hands") as tick:
         tick(len(rows))
-        _judge_missing(rows, seats, kept, analyst, hands, tick)
+        _analyse_missing(rows, seats, stored, analyst, hands, tick)
     console.print(f"{name}: {hands} hands, {time.process_time() - began:.0f} s of processor time", highlight=False)
 
 
-def _judge_missing(
+def _analyse_missing(
     rows: list[dict[str, Any]],
     seats: tuple[Player, Player],
-    kept: Kept,
+    stored: StoredDecisions,
     analyst: Analyst,
     hands: int,
     tick: Callable[[int], None],
@@ -114,7 +116,7 @@ def _judge_missing(
         losses = [
             [round(each.loss, 4), round(each.error, 4)]
             for each in found.decisions
-            if each.loss is not None and each.loss >= LEAST_KEPT
+            if each.loss is not None and each.loss >= MIN_STORED
         ]
         side = found.sides[seat]
         rows.append(
@@ -128,15 +130,15 @@ def _judge_missing(
         )
         tick(len(rows))
         if len(rows) % EVERY == 0 or len(rows) == hands:
-            kept.write()
+            stored.write()
 
 
-def confirm(name: str, kept: Kept, worlds: int, count: int, console: Console) -> None:
+def confirm(name: str, stored: StoredDecisions, worlds: int, count: int, console: Console) -> None:
     """Judges blunders of a player again in more worlds; keeps for each the new mark and both losses."""
-    rows = kept.found["players"][name]
+    rows = stored.found["players"][name]
     places = [(n, *mark) for n, row in enumerate(rows) for mark in row["marked"] if mark[1] == "blunder"]
-    done: dict[str, Any] = kept.found["confirmed"].setdefault(name, {})
-    judge = Analyst(TIMES * worlds, seed=1)
+    done: dict[str, Any] = stored.found["confirmed"].setdefault(name, {})
+    analyse = Analyst(TIMES * worlds, seed=1)
     drawn = [places[int(at)] for at in np.random.default_rng(0).permutation(len(places))[:count]]
     with progress_bar(console, len(drawn), f"{name}, blunders judged again") as tick:
         for number, (hand_number, move, _, _, loss, _) in enumerate(drawn, 1):
@@ -144,9 +146,9 @@ def confirm(name: str, kept: Kept, worlds: int, count: int, console: Console) ->
             if key not in done:
                 hand, history = Hand.deal(RULES, seed=hand_number), rows[hand_number]["history"]
                 hand.push_all(history[: move - 1])
-                again = judge.decision(hand.view(), history[move - 1])
+                again = analyse.decision(hand.view(), history[move - 1])
                 done[key] = {"loss": loss, "again": again.loss, "error": again.error, "mark": again.mark}
-                kept.write()
+                stored.write()
             tick(number)
 
 
@@ -163,7 +165,7 @@ def loss_per_decision(rows: list[dict[str, Any]]) -> tuple[float, float]:
     return found.mean, found.half
 
 
-def calibration(kept: Kept) -> tuple[dict[str, Any], Table]:
+def calibration(stored: StoredDecisions) -> tuple[dict[str, Any], Table]:
     """Marks a hand of levels 1 to 3 by factor of the thresholds: ``{factor: {mark: {level: marks a hand}}}``, and the table of them."""
     table = Table(title="marks a hand, by what the thresholds are multiplied by", box=box.SIMPLE)
     for heading in ("", "loss from", *CALIBRATED_ON, "rarer from level to level"):
@@ -176,7 +178,7 @@ def calibration(kept: Kept) -> tuple[dict[str, Any], Table]:
         for (mark, least), end in zip(steps, ends, strict=True):
             shares = {}
             for level in CALIBRATED_ON:
-                rows = kept.found["players"][level]
+                rows = stored.found["players"][level]
                 losses = [each for row in rows for each in row["losses"]]
                 shares[level] = sum(least <= loss < end and loss > ERRORS * error for loss, error in losses) / len(rows)
             falls = all(shares[a] > shares[b] for a, b in itertools.pairwise(CALIBRATED_ON))
@@ -186,7 +188,7 @@ def calibration(kept: Kept) -> tuple[dict[str, Any], Table]:
     return found, table
 
 
-def report(kept: Kept, ratings: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+def report(stored: StoredDecisions, ratings: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
     """The summary of the findings, and what is shown of it."""
     table = Table(
         title="loss per decision in percent of the game, and the part of decisions with each mark", box=box.SIMPLE
@@ -194,11 +196,11 @@ def report(kept: Kept, ratings: dict[str, Any]) -> tuple[dict[str, Any], list[An
     for heading in ("", "rating", "loss", *(f"{mark} %" for mark in MARKS), "judged again"):
         table.add_column(heading, justify="right" if heading else "left")
     losses, summary = {}, {}
-    for name, rows in kept.found["players"].items():
+    for name, rows in stored.found["players"].items():
         mean, half = loss_per_decision(rows)
         decisions = sum(row["decisions"] for row in rows)
         share = {mark: sum(m[1] == mark for row in rows for m in row["marked"]) / decisions for mark in MARKS}
-        again = list(kept.found["confirmed"].get(name, {}).values())
+        again = list(stored.found["confirmed"].get(name, {}).values())
         losses[name] = mean
         summary[name] = {"hands": len(rows), "decisions": decisions, "loss": mean, "half": half, "marks": share}
         still = " / ".join(str(sum(each["mark"] in marks for each in again)) for marks in (("blunder",), MARKS, ALL))
@@ -213,11 +215,11 @@ def report(kept: Kept, ratings: dict[str, Any]) -> tuple[dict[str, Any], list[An
     table.caption = f"judged again in {TIMES} times the worlds: still blunders / still mistakes / blunders drawn"
     names = list(losses)
     rank = spearman([-losses[name] for name in names], [ratings[name]["rating"] for name in names])
-    checked = [each for found in kept.found["confirmed"].values() for each in found.values()]
+    checked = [each for found in stored.found["confirmed"].values() for each in found.values()]
     blunders, marked = (
         sum(each["mark"] in marks for each in checked) / max(1, len(checked)) for marks in (("blunder",), MARKS)
     )
-    calibrated, marks_a_hand = calibration(kept)
+    calibrated, marks_a_hand = calibration(stored)
     words = (
         f"Spearman {rank:.3f} (bar {SPEARMAN}); of {len(checked)} blunders {100 * blunders:.0f} % are blunders in {TIMES} times the "
         f"worlds (bar {100 * CONFIRMED:.0f} %), {100 * marked:.0f} % mistakes"
@@ -243,22 +245,28 @@ def main() -> None:
     parser.add_argument("--opponent", default="formula")
     parser.add_argument("--out", type=Path, default=Path("runs/mistakes"), help="hands and games")
     parser.add_argument("--results", type=Path, default=RESULTS)
-    asked = parser.parse_args()
-    console, analyst = Console(), Analyst(asked.worlds)
-    played = {"players": PLAYERS, "rules": RULES, "pairs": asked.pairs, "block": min(50, asked.pairs), "out": asked.out}
+    arguments = parser.parse_args()
+    console, analyst = Console(), Analyst(arguments.worlds)
+    played = {
+        "players": PLAYERS,
+        "rules": RULES,
+        "pairs": arguments.pairs,
+        "block": min(50, arguments.pairs),
+        "out": arguments.out,
+    }
     tournament = Tournament(parse_config(played, TournamentConfig))
-    depends = {"format": 2, "analyst": analyst.name, "opponent": asked.opponent, "weights": tournament.made_of}
-    kept = Kept(asked.out / "judged.json", depends)
+    depends = {"format": 2, "analyst": analyst.name, "opponent": arguments.opponent, "weights": tournament.versions_of}
+    stored = StoredDecisions(arguments.out / "judged.json", depends)
     for name in PLAYERS:
-        judge_hands(name, kept, analyst, asked.opponent, asked.hands, console)
+        analyse_hands(name, stored, analyst, arguments.opponent, arguments.hands, console)
     for name in PLAYERS:
-        confirm(name, kept, asked.worlds, asked.confirm, console)
+        confirm(name, stored, arguments.worlds, arguments.confirm, console)
     with progress_bar(console, len(tournament.blocks()), "games of the tournament, blocks") as tick:
         tournament.play(tick)
     ratings = tournament.standings().to_dict()["ratings"]
     command = shlex.join(["python", "-m", "benchmarks.strength.mistakes", *sys.argv[1:]])
-    summary, shown = report(kept, ratings)
-    write_json(asked.results, {"command": command, "asked": depends, "ratings": ratings, "summary": summary})
+    summary, shown = report(stored, ratings)
+    write_json(arguments.results, {"command": command, "arguments": depends, "ratings": ratings, "summary": summary})
     console.print(*shown, sep="\n", highlight=False)
 
 

@@ -34,19 +34,19 @@ def main() -> None:
     parser.add_argument("--opponents", nargs="+", default=["simple", "network"])
     parser.add_argument("--only", nargs="+", default=[], help="rows whose name begins with one of these")
     parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     found = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     network = read_metadata(SHIPPED)["weights_sha256"]
     results = {key: row for key, row in found.items() if row.get("network") == network}
-    table = Table("", *asked.opponents, "ms a decision")
+    table = Table("", *arguments.opponents, "ms a decision")
     for name, player in ROWS.items():
-        if asked.only and not name.startswith(tuple(asked.only)):
+        if arguments.only and not name.startswith(tuple(arguments.only)):
             continue
         cells, cost = [], 0.0
-        for opponent in asked.opponents:
-            key = f"{player} – {opponent} – {asked.games} games, seed {asked.seed}"
+        for opponent in arguments.opponents:
+            key = f"{player} – {opponent} – {arguments.games} games, seed {arguments.seed}"
             if key not in results:
-                match = play_match(player, opponent, rules="eaai", pairs=asked.games // 2, seed=asked.seed)
+                match = play_match(player, opponent, rules="eaai", pairs=arguments.games // 2, seed=arguments.seed)
                 results[key] = match.to_dict() | {"network": network}
                 write_json(RESULTS, results)
             share = results[key]["share"]

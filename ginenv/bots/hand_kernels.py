@@ -61,7 +61,7 @@ def has_neighbour(card, cards):
 
 
 @kernel
-def most_points(cards):
+def highest_cards(cards):
     """The points of the most valuable card of a mask (0 for none)."""
     ranks = (cards | cards >> 13 | cards >> 26 | cards >> 39) & SUIT_BITS
     # Fill all ranks up to the highest one; their number is its rank.
@@ -82,11 +82,11 @@ def of_points(points):
 def least_deadwood(cards, allowed):
     """The allowed cards whose discard leaves the least deadwood, and that deadwood."""
     melded = melded_cards(cards)
-    whole = points_of(cards & ~melded)
+    total = points_of(cards & ~melded)
     loose = allowed & ~melded
-    high = most_points(loose)
+    high = highest_cards(loose)
     found = loose & of_points(high)
-    best = whole - high if loose else np.int64(1000)
+    best = total - high if loose else np.int64(1000)
     # A discard saves at most its card's points.
     rest = allowed & melded & of_points(high)
     while rest:
@@ -105,7 +105,7 @@ def least_deadwood(cards, allowed):
 def best_of_eleven(cards):
     """Deadwood after the best discard of eleven cards."""
     loose = cards & ~melded_cards(cards)
-    return points_of(loose) - most_points(loose)
+    return points_of(loose) - highest_cards(loose)
 
 
 @kernel
@@ -123,9 +123,9 @@ def fillers(cards):
     """All cards that make a meld with two cards of a mask, or extend one: a superset of those that can lower its deadwood by a meld."""
     found = pairs(cards) * RANK_COLUMN
     for suit in range(4):
-        held = (cards >> (13 * suit)) & SUIT_BITS
-        neighbours = held & (held << 1)
-        outside = (neighbours << 1) | (neighbours >> 2) | ((held << 1) & (held >> 1))
+        suit_cards = (cards >> (13 * suit)) & SUIT_BITS
+        neighbours = suit_cards & (suit_cards << 1)
+        outside = (neighbours << 1) | (neighbours >> 2) | ((suit_cards << 1) & (suit_cards >> 1))
         found |= (outside & SUIT_BITS) << (13 * suit)
     return found & ~cards
 
@@ -158,24 +158,24 @@ def live_ways(card, cards, live):
     if cards & column:
         found |= column & live
     shift = card - card % 13
-    held = ((cards >> shift) & SUIT_BITS) << 2
+    suit_cards = ((cards >> shift) & SUIT_BITS) << 2
     place = np.int64(4) << (card % 13)
     outs = np.int64(0)
-    if held & (place >> 1):
+    if suit_cards & (place >> 1):
         outs |= (place >> 2) | (place << 1)
-    if held & (place << 1):
+    if suit_cards & (place << 1):
         outs |= (place >> 1) | (place << 2)
-    if held & (place >> 2):
+    if suit_cards & (place >> 2):
         outs |= place >> 1
-    if held & (place << 2):
+    if suit_cards & (place << 2):
         outs |= place << 1
     found |= (((outs >> 2) & SUIT_BITS) << shift) & live
     return popcount(found)
 
 
 @kernel
-def _held(bit, live, known, chance):
-    if known & bit:
+def _chance_of(bit, live, known_cards, chance):
+    if known_cards & bit:
         return 1.0
     if live & bit:
         return chance
@@ -183,13 +183,13 @@ def _held(bit, live, known, chance):
 
 
 @kernel
-def dangers_of(card, live, known, cold, chance):
+def dangers_of(card, live, known_cards, cold, chance):
     """How likely the opponent can use a discard in a set, how likely in a run, and a factor on both.
 
     Args:
         card: the discard.
         live: cards that may be in the opponent's hand.
-        known: cards that the opponent took and still holds.
+        known_cards: cards that the opponent took and still holds.
         cold: cards that the opponent discarded or refused, near which it collects less.
         chance: probability that the opponent holds a given live card.
     """
@@ -199,17 +199,17 @@ def dangers_of(card, live, known, cold, chance):
     first = column & -column
     second = (column ^ first) & -(column ^ first)
     third = column ^ first ^ second
-    a = _held(first, live, known, chance)
-    b = _held(second, live, known, chance)
-    c = _held(third, live, known, chance)
+    a = _chance_of(first, live, known_cards, chance)
+    b = _chance_of(second, live, known_cards, chance)
+    c = _chance_of(third, live, known_cards, chance)
     sets = a * b + b * c + a * c - 2 * a * b * c
     if column & cold:
         sets *= 0.4
     shift = card - rank
-    below1 = _held(bit >> 1, live, known, chance) if rank > 0 else 0.0
-    below2 = _held(bit >> 2, live, known, chance) if rank > 1 else 0.0
-    above1 = _held(bit << 1, live, known, chance) if rank < 12 else 0.0
-    above2 = _held(bit << 2, live, known, chance) if rank < 11 else 0.0
+    below1 = _chance_of(bit >> 1, live, known_cards, chance) if rank > 0 else 0.0
+    below2 = _chance_of(bit >> 2, live, known_cards, chance) if rank > 1 else 0.0
+    above1 = _chance_of(bit << 1, live, known_cards, chance) if rank < 12 else 0.0
+    above2 = _chance_of(bit << 2, live, known_cards, chance) if rank < 11 else 0.0
     runs = below1 * below2 + below1 * above1 + above1 * above2
     near = (((np.int64(0b11011) << rank) >> 2) & SUIT_BITS) << shift
     if near & cold:
@@ -218,9 +218,9 @@ def dangers_of(card, live, known, cold, chance):
 
 
 @kernel
-def danger_of(card, live, known, cold, chance):
+def danger_of(card, live, known_cards, cold, chance):
     """How likely the opponent can meld a discard, from 0 to 1; arguments as in ``dangers_of``."""
-    sets, runs, factor = dangers_of(card, live, known, cold, chance)
+    sets, runs, factor = dangers_of(card, live, known_cards, cold, chance)
     return min(1.0, (sets + runs) * factor)
 
 
@@ -268,8 +268,8 @@ def turn_of(v):
 @kernel
 def choose_spread(v):
     """The spread with the least deadwood and, among equals, the least that the opponent may lay off."""
-    known = v.known[1]
-    chance = (v.rules.hand_size - popcount(known)) / max(1, popcount(v.unseen))
+    known_cards = v.known_cards[1]
+    chance = (v.rules.hand_size - popcount(known_cards)) / max(1, popcount(v.unseen))
     best = np.int64(1000)
     best_open = 0.0
     chosen = 0
@@ -280,7 +280,7 @@ def choose_spread(v):
             continue
         to_lay = 0.0
         for meld in (a, b, c, d):
-            to_lay += exposure(meld, v.unseen, known, chance)
+            to_lay += exposure(meld, v.unseen, known_cards, chance)
         if left < best or to_lay < best_open:
             best = left
             best_open = to_lay

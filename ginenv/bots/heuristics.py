@@ -58,8 +58,8 @@ NOVICES: dict[str, dict[str, Any]] = {
 STYLES = BOTS | NOVICES
 
 _RULES: dict[str, tuple[str, ...]] = {"draw": DRAW_RULES, "discard": DISCARD_RULES, "unafraid": FEARS}
-_MOST = {"knock": 10, "turns": 99, "late": 10, "memory": ALL_OF_PILE, "infer": 1, "low_bait": 10, "nerve": 10}
-_MOST |= dict.fromkeys(("decay", "blunder", "pair_bait", "run_bait", "overlook", "patience"), 1)
+_MAX = {"knock": 10, "turns": 99, "late": 10, "memory": ALL_OF_PILE, "infer": 1, "low_bait": 10, "nerve": 10}
+_MAX |= dict.fromkeys(("decay", "blunder", "pair_bait", "run_bait", "overlook", "patience"), 1)
 _SIGNED = ("high", "shed")
 
 
@@ -79,10 +79,10 @@ def style(base: str = "simple", **options: Any) -> np.ndarray:
     if base not in STYLES:
         raise GinError(unknown_name("style base", base, STYLES))
     record = np.zeros(1, STYLE)
-    known = ("base", *(STYLE.names or ()))
+    names = ("base", *(STYLE.names or ()))
     for name, value in (STYLES[base] | options).items():
-        if name not in known:
-            raise GinError(unknown_name("option of style", name, known))
+        if name not in names:
+            raise GinError(unknown_name("option of style", name, names))
         record[name] = _checked(name, value)
     return record
 
@@ -90,10 +90,10 @@ def style(base: str = "simple", **options: Any) -> np.ndarray:
 def _checked(name: str, value: Any) -> float:
     if name in _RULES:
         return check_choice(f"style option {name}", value, _RULES[name])
-    least, most = (-100 if name in _SIGNED else 0), _MOST.get(name, 1000)
-    whole = STYLE[name] == np.uint8
-    if not isinstance(value, int | float) or not least <= value <= most or (whole and value != int(value)):
-        kind = "a whole number" if whole else "a number"
+    least, most = (-100 if name in _SIGNED else 0), _MAX.get(name, 1000)
+    integer = STYLE[name] == np.uint8
+    if not isinstance(value, int | float) or not least <= value <= most or (integer and value != int(value)):
+        kind = "a whole number" if integer else "a number"
         raise GinError(must_be(f"style option {name}", f"{kind} from {least} to {most}", value))
     return value
 

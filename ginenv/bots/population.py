@@ -14,7 +14,7 @@ import numpy as np
 
 from ginenv.bots.heuristics import ALL_OF_PILE, StylePlayer, style
 from ginenv.bots.style_kernels import DISCARD_RULES, DRAW_RULES, FEARS, STYLE
-from ginenv.errors import check_whole
+from ginenv.errors import check_integer
 
 # The plans that styles begin with, and how many of a hundred styles begin with each.
 _THINKS: dict[str, Any] = {"draw": "gain", "discard": "cost", "memory": ALL_OF_PILE, "infer": 1}
@@ -58,7 +58,7 @@ _NUMBERS = tuple(name for name in STYLE.names or () if name not in _RULES)
 STYLE_WIDTH = sum(map(len, _RULES.values())) + len(_NUMBERS)
 # What a network may be told of an opponent: a flag (1 for one of the population, 0 for nothing known), then the numbers of its style. A
 # level tells a probability, and the style times that.
-TOLD_WIDTH = 1 + STYLE_WIDTH
+OPPONENT_CONTEXT_WIDTH = 1 + STYLE_WIDTH
 # Seed and number of the styles by whose mean and spread rows of numbers are normalised.
 _REFERENCE_SEED, _REFERENCE = 0, 4096
 
@@ -106,7 +106,7 @@ def draw_styles(seed: int, count: int) -> np.ndarray:
     Raises:
         GinError: if ``count`` is not 1 or more.
     """
-    check_whole("count", count, 1)
+    check_integer("count", count, 1)
     rng = np.random.default_rng(seed)
     return np.concatenate([_draw_one(rng) for _ in range(count)])
 

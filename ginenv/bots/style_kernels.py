@@ -15,10 +15,10 @@ from ginenv.bots.hand_kernels import (
     dangers_of,
     deadwood_ahead,
     has_neighbour,
+    highest_cards,
     joins_meld,
     least_deadwood,
     live_ways,
-    most_points,
     remembered,
     repeated,
     turn_of,
@@ -93,7 +93,7 @@ _PATIENCE, _OVERLOOK, _BAIT = (
 )
 # Discards this much worse in deadwood than the best one are skipped.
 _MARGIN = 12.0
-_MOST_CARDS = 11
+_MAX_CARDS = 11
 
 
 @kernel
@@ -112,7 +112,7 @@ def uniform_action(v, word):
 @kernel
 def knock_bar(v, st):
     """The most deadwood with which the style knocks in this turn."""
-    if st.nerve > 0 and popcount(v.known[1]) >= st.nerve:
+    if st.nerve > 0 and popcount(v.known_cards[1]) >= st.nerve:
         return np.int64(v.limit)
     return np.int64(st.knock) if turn_of(v) <= st.turns else np.int64(st.late)
 
@@ -125,27 +125,27 @@ def _outlook(v, st):
         Live, known and cold cards, those near the opponent's discards, those taken from the pile, the chance that a live card is held, the
         weight ahead, and the points for each point of a card.
     """
-    known = v.known[1] if st.infer else np.int64(0)
+    known_cards = v.known_cards[1] if st.infer else np.int64(0)
     # Forgotten cards count as live.
-    live = (v.unseen | v.pile_cards | v.known[1]) & ~(remembered(v, st.memory) | known)
+    live = (v.unseen | v.pile_cards | v.known_cards[1]) & ~(remembered(v, st.memory) | known_cards)
     cold = v.thrown[1] | v.refused[1] if st.infer else np.int64(0)
-    chance = (v.rules.hand_size - popcount(known)) / max(1, popcount(live))
+    chance = (v.rules.hand_size - popcount(known_cards)) / max(1, popcount(live))
     ahead = st.ahead * st.decay ** (turn_of(v) - 1)
     near = beside(v.thrown[1] & remembered(v, st.memory)) if st.follow > 0 else np.int64(0)
     high = st.high + st.shed * (turn_of(v) - 1)
-    return live, known, cold, near, v.known[0], chance, ahead, high
+    return live, known_cards, cold, near, v.known_cards[0], chance, ahead, high
 
 
 @kernel
 def _cost(hand, st, card, left, outlook):
     """The cost of a discard that leaves ``left`` points of deadwood."""
-    live, known, cold, near, taken, chance, ahead, high = outlook
+    live, known_cards, cold, near, taken, chance, ahead, high = outlook
     bit = np.int64(1) << card
     cost = left + high * card_points(card)
     if ahead > 0:
         cost += ahead * deadwood_ahead(hand & ~bit, live, left, st.gin)
     if st.danger > 0:
-        sets, runs, factor = dangers_of(card, live, known, cold, chance)
+        sets, runs, factor = dangers_of(card, live, known_cards, cold, chance)
         feared = (0.0 if st.unafraid == _NO_SETS else sets) + (0.0 if st.unafraid == _NO_RUNS else runs)
         cost += st.danger * min(1.0, feared * factor)
     if st.ways > 0:
@@ -210,7 +210,7 @@ def outlook_rows(v, st, out, row):
             return
         outlook = _outlook(v, st)
         best = 1e9
-        costs = np.empty(_MOST_CARDS)
+        costs = np.empty(_MAX_CARDS)
         n = 0
         rest = allowed
         while rest:
@@ -292,12 +292,12 @@ def _needs(v, st):
 
 
 @kernel
-def _tempted(v, st, word):
+def _draws_on_impulse(v, st, word):
     """Whether an upcard that the style does not need tempts it."""
     card = np.int64(v.upcard)
     if st.low_bait > 0 and card_points(card) <= st.low_bait:
         loose = v.hand & ~melded_cards(v.hand)
-        if most_points(loose) > card_points(card):
+        if highest_cards(loose) > card_points(card):
             return True
     chance = 0.0
     if st.pair_bait > 0 and v.hand & (RANK_COLUMN << (card % 13)):
@@ -320,7 +320,7 @@ def _wants(v, st, word):
     """Whether the style takes the upcard."""
     if _needs(v, st):
         return not (st.overlook > 0 and unit(mix(word ^ _OVERLOOK)) < st.overlook)
-    return _tempted(v, st, mix(word ^ _BAIT))
+    return _draws_on_impulse(v, st, mix(word ^ _BAIT))
 
 
 @kernel

@@ -224,7 +224,7 @@ def _take_upcard(s, seat):
     cards = s.hands[seat] | bit
     s.hands[seat] = cards
     s.far = far_from_knocking(cards, np.int64(s.limit))
-    s.known[seat] |= bit
+    s.known_cards[seat] |= bit
     s.taken = card
     s.drawn = NO_CARD
     s.phase = PHASE_DISCARD
@@ -260,7 +260,7 @@ def _lay_off(s, seat, card):
             target = k
     s.spread[target] |= bit
     s.hands[seat] &= ~bit
-    s.known[seat] &= ~bit
+    s.known_cards[seat] &= ~bit
     s.laid |= bit
 
 
@@ -305,7 +305,7 @@ def unseen_by(s, seat):
         for suit in range(s.rules.suits):
             in_play |= column << (13 * suit)
     laid_out = s.spread[0] | s.spread[1] | s.spread[2]
-    return in_play & ~(s.hands[seat] | s.pile_cards | s.known[1 - seat] | laid_out)
+    return in_play & ~(s.hands[seat] | s.pile_cards | s.known_cards[1 - seat] | laid_out)
 
 
 @kernel
@@ -318,9 +318,9 @@ def _knock(s, seat):
             s.phase = PHASE_SPREAD
             return
     else:
-        known = s.known[1 - seat]
-        hidden = np.int64(s.rules.hand_size) - popcount(known)
-        a, b, c, d = best_spread(cards, unseen_by(s, seat), known, hidden)
+        known_cards = s.known_cards[1 - seat]
+        hidden = np.int64(s.rules.hand_size) - popcount(known_cards)
+        a, b, c, d = best_spread(cards, unseen_by(s, seat), known_cards, hidden)
     s.spread[0], s.spread[1], s.spread[2], s.spread[3] = a, b, c, d
     _defend(s)
 
@@ -372,7 +372,7 @@ def _discard(s, seat, card, knocks):
     if not knocks and not first and _could_knock(s, seat):
         s.declined[seat] += 1
     s.hands[seat] &= ~bit
-    s.known[seat] &= ~bit
+    s.known_cards[seat] &= ~bit
     s.thrown[seat] |= bit
     s.pile[s.num_pile] = card
     s.num_pile += 1

@@ -56,11 +56,11 @@ class _Cache(FunctionCache):
         try:
             super().save_overload(sig, data)
         except (OSError, EOFError, UnpicklingError) as error:
-            _say_once(f"compiled code cannot be kept ({error}); GINENV_CACHE_DIR names another directory for it")
+            _warn_once(f"compiled code cannot be kept ({error}); GINENV_CACHE_DIR names another directory for it")
 
 
 @cache
-def _say_once(message: str) -> None:
+def _warn_once(message: str) -> None:
     print(f"ginenv: {message}", file=sys.stderr, flush=True)
 
 
@@ -71,7 +71,7 @@ class _Announcement(event.Listener):
         dispatcher = event.data.get("dispatcher") if isinstance(event.data, dict) else None
         module = getattr(getattr(dispatcher, "py_func", None), "__module__", "") or ""
         if module.partition(".")[0] in ("ginenv", "agents"):
-            _say_once("compiling what is used for the first time (up to half a minute) ...")
+            _warn_once("compiling what is used for the first time (up to half a minute) ...")
 
     def on_end(self, event: Any) -> None:
         """Says nothing."""

@@ -22,8 +22,8 @@ MAX_ARRANGEMENTS = 52
 
 def _suit_tables() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     masks = np.arange(8192, dtype=np.uint16)
-    held = masks[:, None] >> np.arange(13, dtype=np.uint16) & 1
-    points = (held @ np.minimum(10, np.arange(13) + 1)).astype(np.uint8)
+    suit_ranks = masks[:, None] >> np.arange(13, dtype=np.uint16) & 1
+    points = (suit_ranks @ np.minimum(10, np.arange(13) + 1)).astype(np.uint8)
     # The lowest card of every three neighbours.
     lows = masks & masks >> 1 & masks >> 2
     melded = lows | lows << 1 | lows << 2
@@ -173,8 +173,8 @@ def knock_discards(cards, limit):
 @kernel
 def _near_knock_discards(cards, limit):
     knocks = np.int64(0)
-    whole = deadwood(cards)
-    if whole - 10 > limit:
+    total = deadwood(cards)
+    if total - 10 > limit:
         return knocks
     loose = cards & ~melded_cards(cards)
     rest = cards
@@ -182,7 +182,7 @@ def _near_knock_discards(cards, limit):
         card = ctz(rest)
         rest &= rest - 1
         # Discarding a card saves at most its points, and exactly that if it is loose in a best arrangement.
-        after = whole - card_points(card)
+        after = total - card_points(card)
         if after <= limit:
             bit = np.int64(1) << card
             if loose & bit or deadwood(cards & ~bit) <= limit:
@@ -240,9 +240,9 @@ def arrangements(cards):
 
 
 @kernel
-def _chance_held(card, unseen, known, chance):
+def _chance_of(card, unseen, known_cards, chance):
     bit = np.int64(1) << card
-    if known & bit:
+    if known_cards & bit:
         return 1.0
     if unseen & bit:
         return chance
@@ -250,13 +250,13 @@ def _chance_held(card, unseen, known, chance):
 
 
 @kernel
-def exposure(meld, unseen, known, chance):
+def exposure(meld, unseen, known_cards, chance):
     """Points that the opponent is expected to lay off on a meld, from what the knocker can see.
 
     Args:
         meld: a set or a run.
         unseen: cards that may be in the opponent's hand.
-        known: cards that the opponent is known to hold.
+        known_cards: cards that the opponent is known to hold.
         chance: probability that an unseen card is in its hand.
     """
     if meld == 0:
@@ -266,7 +266,7 @@ def exposure(meld, unseen, known, chance):
         if fourth == 0:
             return 0.0
         card = ctz(fourth)
-        return _chance_held(card, unseen, known, chance) * card_points(card)
+        return _chance_of(card, unseen, known_cards, chance) * card_points(card)
     expected = 0.0
     for down in (True, False):
         card = ctz(meld) if down else ctz(meld) + popcount(meld) - 1
@@ -274,19 +274,19 @@ def exposure(meld, unseen, known, chance):
         reached = 1.0
         while card % 13 != last and reached > 0.0:
             card += -1 if down else 1
-            reached *= _chance_held(card, unseen, known, chance)
+            reached *= _chance_of(card, unseen, known_cards, chance)
             expected += reached * card_points(card)
     return expected
 
 
 @kernel
-def best_spread(cards, unseen, known, hidden):
+def best_spread(cards, unseen, known_cards, hidden):
     """The knocker's spread: least deadwood and, among equals, least expected lay-offs.
 
     Args:
         cards: the knocker's ten cards.
         unseen: cards that the knocker has not seen (stock or opponent's hand).
-        known: cards that the opponent is known to hold.
+        known_cards: cards that the opponent is known to hold.
         hidden: how many cards of the opponent's hand are not known.
 
     Returns:
@@ -305,9 +305,9 @@ def best_spread(cards, unseen, known, hidden):
             continue
         melds = melds_of(cards, set0, set1, set2)
         open_to = (
-            exposure(melds[0], unseen, known, chance)
-            + exposure(melds[1], unseen, known, chance)
-            + exposure(melds[2], unseen, known, chance)
+            exposure(melds[0], unseen, known_cards, chance)
+            + exposure(melds[1], unseen, known_cards, chance)
+            + exposure(melds[2], unseen, known_cards, chance)
         )
         if saved > best_saved or open_to < best_exposure:
             best_saved = saved

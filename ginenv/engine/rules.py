@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from ginenv.errors import RulesError, check_choice, check_whole, must_be, quoted, unknown_name
+from ginenv.errors import RulesError, check_choice, check_integer, must_be, quoted, unknown_name
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Rules:
             value = getattr(self, field.name)
             if field.name in RANGES:
                 object.__setattr__(
-                    self, field.name, check_whole(f"rule {field.name}", value, *RANGES[field.name], RulesError)
+                    self, field.name, check_integer(f"rule {field.name}", value, *RANGES[field.name], RulesError)
                 )
             elif field.name in CHOICES:
                 check_choice(f"rule {field.name}", value, CHOICES[field.name], RulesError)
@@ -154,10 +154,10 @@ class Rules:
         Raises:
             RulesError: for an unknown rule, an invalid value, or a change without effect.
         """
-        known = [field.name for field in dataclasses.fields(self)]
+        names = [field.name for field in dataclasses.fields(self)]
         for name in changes:
-            if name not in known:
-                raise RulesError(unknown_name("rule", name, known))
+            if name not in names:
+                raise RulesError(unknown_name("rule", name, names))
         values = dataclasses.asdict(self) | changes
         for name, (_, has_effect) in _NEEDS.items():
             if name not in changes and not has_effect(values):

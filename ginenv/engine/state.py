@@ -39,7 +39,7 @@ class End(enum.IntEnum):
 STATE = np.dtype(
     [
         ("hands", np.int64, (2,)),  # cards that each seat holds; cards laid off leave the defender's hand
-        ("known", np.int64, (2,)),  # cards that a seat took from the pile and still holds
+        ("known_cards", np.int64, (2,)),  # cards that a seat took from the pile and still holds
         ("thrown", np.int64, (2,)),  # every card that a seat has discarded in this hand
         ("refused", np.int64, (2,)),  # upcards that a seat could have taken and did not
         ("spread", np.int64, (4,)),  # the knocker's melds, with what is laid off on them
@@ -167,7 +167,7 @@ def deal(s, starter):
         hand1 |= np.int64(1) << s.deck[size + i]
     upcard = s.deck[2 * size]
     for seat in range(2):
-        s.known[seat] = 0
+        s.known_cards[seat] = 0
         s.thrown[seat] = 0
         s.refused[seat] = 0
         s.deadwood[seat] = 0

@@ -97,8 +97,8 @@ class GinAEC(AECEnv):
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begins an episode; options as for ``HandEnv``. Unknown ones are ignored, since PettingZoo's own tests send one."""
-        known = {name: value for name, value in (options or {}).items() if name in RESET_OPTIONS}
-        self._game.reset(seed, known)
+        allowed = {name: value for name, value in (options or {}).items() if name in RESET_OPTIONS}
+        self._game.reset(seed, allowed)
         self.agents = list(AGENTS)
         self.rewards = dict.fromkeys(AGENTS, 0.0)
         self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)

@@ -21,7 +21,7 @@ from gymnasium.vector.utils import batch_space
 from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.engine.rules import Rules
 from ginenv.envs.env import METADATA, RENDER_MODES, observation_space
-from ginenv.errors import GinError, check_choice, check_whole, must_be
+from ginenv.errors import GinError, check_choice, check_integer, must_be
 from ginenv.tables.episodes import Episodes, TableOptions, check_arguments
 from ginenv.tables.info import Reporter
 from ginenv.tables.players import Player, close_players
@@ -35,7 +35,7 @@ _MODES = {
 
 _NOTHING = np.empty(0, np.uint8)
 _NO_TABLES = np.empty(0, np.int64)
-_MOST_BUFFERS = 4
+_MAX_BUFFERS = 4
 
 
 def _references(buffers: list[np.ndarray]) -> list[int]:
@@ -46,13 +46,13 @@ def _references(buffers: list[np.ndarray]) -> list[int]:
 _OWN_REFERENCES = _references([_NOTHING.copy()])[0]
 
 
-def _unheld(buffers: list[np.ndarray], shape: tuple[int, int], dtype: type) -> np.ndarray:
+def _reusable_buffer(buffers: list[np.ndarray], shape: tuple[int, int], dtype: type) -> np.ndarray:
     """A buffer to which no caller and no array view refers any more, or a new one."""
     for buffer, references in zip(buffers, _references(buffers), strict=True):
         if references <= _OWN_REFERENCES:
             return buffer
     buffer = np.empty(shape, dtype)
-    if len(buffers) < _MOST_BUFFERS:
+    if len(buffers) < _MAX_BUFFERS:
         buffers.append(buffer)
     return buffer
 
@@ -96,7 +96,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         render_mode: str | None = None,
         **options: Unpack[TableOptions],
     ) -> None:
-        check_whole("num_envs", num_envs, 1)
+        check_integer("num_envs", num_envs, 1)
         if isinstance(autoreset_mode, AutoresetMode):
             names = {mode: name for name, mode in _MODES.items()}
             autoreset_mode = names[autoreset_mode]
@@ -121,7 +121,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             num_envs, rules=rules, opponents=opponents, is_game=self._is_game, same_step=self._same_step, **options
         )
         self._reporter = Reporter(num_envs, self._is_game)
-        self._never = np.zeros(num_envs, bool)
+        self._no_env_done = np.zeros(num_envs, bool)
         self._rows = np.zeros((num_envs, OBSERVATION_SIZE), np.uint8)
         self._masks = np.ones((num_envs, NUM_ACTIONS), np.int8)
         self._row_buffers: list[np.ndarray] = []
@@ -199,11 +199,11 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         if chosen is not None:
             self._rows[:], self._masks[:] = before
         self._batch.reset(self._rows, self._masks, options=options, seeded=seeded, slots=chosen)
-        return _observations(self._rows, self._flat), self._infos(self._never, chosen)
+        return _observations(self._rows, self._flat), self._infos(self._no_env_done, chosen)
 
     def _chosen(self, mask: Any) -> np.ndarray:
         """The tables that ``reset_mask`` marks."""
-        self._batch.check_whole()
+        self._batch.check_usable()
         if not isinstance(mask, np.ndarray) or mask.dtype != bool or mask.shape != (self.num_envs,) or not mask.any():
             expected = f"an array of {self.num_envs} truth values, at least one of them true"
             raise GinError(must_be("reset_mask", expected, mask))
@@ -219,7 +219,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             raise GinError(
                 f"{len(seed)} seeds are given for {self.num_envs} environments; give one for each, or one for all"
             )
-        return [None if one is None else check_whole("a seed", one, 0) for one in seed]
+        return [None if one is None else check_integer("a seed", one, 0) for one in seed]
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Plays an action at every table, and the opponents' replies.
@@ -250,8 +250,8 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """Selects arrays to write into that no caller holds; allocating new ones would cost a quarter of the step."""
         if self.copy:
             self._rows = self._masks = _NOTHING
-            self._rows = _unheld(self._row_buffers, (self.num_envs, OBSERVATION_SIZE), np.uint8)
-            self._masks = _unheld(self._mask_buffers, (self.num_envs, NUM_ACTIONS), np.int8)
+            self._rows = _reusable_buffer(self._row_buffers, (self.num_envs, OBSERVATION_SIZE), np.uint8)
+            self._masks = _reusable_buffer(self._mask_buffers, (self.num_envs, NUM_ACTIONS), np.int8)
 
     def _infos(self, done: np.ndarray, chosen: np.ndarray | None = None) -> dict[str, Any]:
         if chosen is not None:

@@ -35,7 +35,7 @@ from ginenv.engine.jit import kernel
 from ginenv.engine.outcome import Outcome, outcome_of
 from ginenv.engine.rules import Rules, get_rules
 from ginenv.engine.state import as_batch
-from ginenv.errors import GinError, IllegalActionError, check_choice, check_whole, must_be
+from ginenv.errors import GinError, IllegalActionError, check_choice, check_integer, must_be
 from ginenv.pictures.render import to_svg
 from ginenv.pictures.sheet import ScoreSheet, pair_of, score_sheet
 from ginenv.view.view import make_views
@@ -124,7 +124,7 @@ class Hand:
         chosen = get_rules(rules)
         states = np.zeros(1, STATE)
         states["rules"][0] = chosen.block
-        set_keys(states, np.random.default_rng(seed if seed is None else check_whole("seed", seed, 0)))
+        set_keys(states, np.random.default_rng(seed if seed is None else check_integer("seed", seed, 0)))
         _start_game(states)
         if starter is not None:
             check_choice("starter", starter, (0, 1))

@@ -58,7 +58,7 @@ from ginenv.engine.state import as_batch, same_records
 from ginenv.errors import GinError, TextError, must_be, quoted
 from ginenv.hands.hand import Hand
 from ginenv.view.history import M_FORCED_DRAW, M_LAY_OFF, M_SPREAD, read_moves
-from ginenv.view.replay import Known, Replay
+from ginenv.view.replay import Replay, SeatCards
 from ginenv.view.view import VIEW
 
 _CARD = "[A2-9TJQK][SCDH]"
@@ -385,13 +385,13 @@ def parse_view(text: str) -> np.ndarray:
     starter = fields.seat("starter")
     upcard = NO_CARD if rules.block["eleven_ten"] else parse_card(fields.take("up"))
     drawn = fields.take("drawn", "")
-    known = Known(
+    seat_cards = SeatCards(
         seat,
         mask_of(parse_cards(fields.take("hand"))),
         mask_of(parse_cards(fields.take("shown", ""))),
         parse_card(drawn) if drawn else NO_CARD,
     )
-    replay = Replay(rules, starter, upcard, known)
+    replay = Replay(rules, starter, upcard, seat_cards)
     for token in _split_tokens(fields.take("actions", "")):
         _check_token(token, replay.phase)
         replay.push(_action(token), token)

@@ -261,12 +261,12 @@ def _draw_holding(canvas: _Canvas, y: float, holding: Holding, narrow: bool = Fa
         groups.append(("laid off", holding.laid_off))
     if holding.hidden:
         groups.append(("hidden", (NO_CARD,) * holding.hidden))
-    whole, margin, gap = (NARROW_WIDTH, _NARROW_MARGIN, _NARROW_GAP) if narrow else (WIDTH, _MARGIN, _GAP)
+    total_width, margin, gap = (NARROW_WIDTH, _NARROW_MARGIN, _NARROW_GAP) if narrow else (WIDTH, _MARGIN, _GAP)
     # The distance between the cards of a group at which all groups fit.
     covered = sum(len(cards) - 1 for _, cards in groups)
-    free = whole - 2 * margin - len(groups) * _CARD_W - (len(groups) - 1) * gap
+    free = total_width - 2 * margin - len(groups) * _CARD_W - (len(groups) - 1) * gap
     step = min(float(_STEP), free / max(covered, 1))
-    x = (whole - covered * step - len(groups) * _CARD_W - (len(groups) - 1) * gap) / 2
+    x = (total_width - covered * step - len(groups) * _CARD_W - (len(groups) - 1) * gap) / 2
     for kind, cards in groups:
         for k, card in enumerate(cards):
             canvas.card(x + k * step, y, card)

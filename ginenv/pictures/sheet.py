@@ -70,7 +70,7 @@ class ScoreSheet:
         return self.to_text()
 
 
-def _booked(rules: Rules, outcomes: Sequence[Outcome], without: Sequence[str]) -> tuple[np.ndarray, list[Pair]]:
+def _scored(rules: Rules, outcomes: Sequence[Outcome], without: Sequence[str]) -> tuple[np.ndarray, list[Pair]]:
     """A state in which outcomes were booked under the rules without some bonuses, and the running totals."""
     states = np.zeros(1, STATE)
     states["rules"] = rules.block
@@ -102,7 +102,7 @@ def score_sheet(rules: Rules, outcomes: Sequence[Outcome]) -> ScoreSheet:
     Raises:
         GinError: if there are more hands than the game lasted.
     """
-    states, running = _booked(rules, outcomes, ())
+    states, running = _scored(rules, outcomes, ())
     winner = None if states["game_winner"][0] == NOBODY else int(states["game_winner"][0])
     rows = tuple(zip(outcomes, running, strict=True))
     if not states["game_over"][0]:
@@ -115,7 +115,7 @@ def score_sheet(rules: Rules, outcomes: Sequence[Outcome]) -> ScoreSheet:
         steps[1], steps[2] = steps[2], steps[1]
     for k, (label, _) in enumerate(steps):
         later = [name for _, name in steps[k + 1 :]]
-        after = pair_of(_booked(rules, outcomes, ["net_score", *later])[0]["total"])
+        after = pair_of(_scored(rules, outcomes, ["net_score", *later])[0]["total"])
         if after != before:
             closing.append((label, (after[0] - before[0], after[1] - before[1])))
         before = after

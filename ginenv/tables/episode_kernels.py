@@ -31,7 +31,7 @@ _ALTERNATE, _RANDOM, BOTH = 2, 3, 4
 ACT, GO_ON, CLOSE = range(3)
 # What a table waits for whose learner never gets to move (see ``ginenv.tables.kernels``).
 ENDLESS = -5
-MOST_REDEALS = 1000
+MAX_REDEALS = 1000
 _SEAT_SALT = np.uint64(0x5EA7)
 
 _INFO = [
@@ -268,7 +268,7 @@ def _play_on(s, t, e, v, final, players, is_told):
             else:
                 # The learner never moved in this episode: it is among those skipped, and another is dealt.
                 e.redeals += 1
-                if e.redeals > MOST_REDEALS:
+                if e.redeals > MAX_REDEALS:
                     t.waits_for = ENDLESS
                     return
                 e.reward = 0.0

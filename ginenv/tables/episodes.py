@@ -37,7 +37,7 @@ from ginenv.tables.episode_kernels import (
     GO_ON,
     HAND_REWARDS,
     ILLEGAL_REWARD,
-    MOST_REDEALS,
+    MAX_REDEALS,
     SEATS,
     begin_episodes,
     first_illegal,
@@ -65,12 +65,12 @@ class TableOptions(TypedDict, total=False):
 def check_arguments(environment: object, given: Mapping[str, object]) -> None:
     """Raises ``TypeError``, as Python does, for an argument that an environment does not have."""
     own = inspect.signature(type(environment).__init__).parameters
-    known = (*(name for name in own if name not in ("self", "options")), *TableOptions.__annotations__)
+    names = (*(name for name in own if name not in ("self", "options")), *TableOptions.__annotations__)
     for name in given:
-        if name not in known:
+        if name not in names:
             # Libraries recognize an argument that is not taken by these words of Python's own.
             words = f"{type(environment).__name__}.__init__() got an unexpected keyword argument {name!r}"
-            raise TypeError(f"{words}{did_you_mean(name, known)}; known: {', '.join(known)}")
+            raise TypeError(f"{words}{did_you_mean(name, names)}; known: {', '.join(names)}")
 
 
 class Episodes(Tables):
@@ -121,7 +121,7 @@ class Episodes(Tables):
         self.is_seeded = False
         self._has_begun = False
         # Whether it is the learner's turn at every table; False while opponents are asked.
-        self._is_whole = True
+        self._is_usable = True
         self._name_fields()
         if opponents is not None:
             self.set_opponents(opponents)
@@ -176,7 +176,7 @@ class Episodes(Tables):
         wanted = set(self.episodes["opponent"].tolist()) | set(self.episodes["next_opponent"].tolist())
         numbers = []
         for player in players:
-            same = [number for number, known in enumerate(places) if known is player]
+            same = [number for number, names in enumerate(places) if names is player]
             free = [number for number in range(len(places)) if number not in wanted]
             number = (same or free or [len(places)])[0]
             places[number : number + 1] = [player]
@@ -292,10 +292,10 @@ class Episodes(Tables):
         if not self._has_begun:
             raise ResetNeeded("no episode has begun; call reset first")
 
-    def check_whole(self) -> None:
+    def check_usable(self) -> None:
         """Raises ``ResetNeeded`` before the first reset, and after a step or reset that an error or interrupt cut short."""
         self.check_begun()
-        if not self._is_whole:
+        if not self._is_usable:
             raise ResetNeeded("the last step or reset was broken off while opponents were asked; call reset first")
 
     def take(self, actions: np.ndarray | int) -> None:
@@ -307,7 +307,7 @@ class Episodes(Tables):
             ResetNeeded: after a step or a reset that an opponent's error or an interrupt cut short.
             IllegalActionError: names the first illegal action and lists what is legal.
         """
-        self.check_whole()
+        self.check_usable()
         self.actions[:] = actions
         if not self.strict:
             return
@@ -323,21 +323,21 @@ class Episodes(Tables):
 
     def _play(self, how: int, rows: np.ndarray, masks: np.ndarray, slots: np.ndarray) -> None:
         """Plays on until it is the learner's turn at every table; the opponents that are not compiled are asked in batches."""
-        self._is_whole = False
+        self._is_usable = False
         waiting = self._play_on(how, rows, masks, slots)
         while waiting:
             self._raise_if_stalled()
             waiting = 0
-            for number, views, asked, ids in self.waiting():
-                self.play(views, asked, ask_player(self.players[number], views, ids))
-                waiting += self._play_on(GO_ON, rows, masks, asked)
+            for number, views, requested, ids in self.waiting():
+                self.play(views, requested, ask_player(self.players[number], views, ids))
+                waiting += self._play_on(GO_ON, rows, masks, requested)
             ended = self.ended()
             for number, player in enumerate(self.players):
                 views, ids = self.final_views(number, ended)
                 if len(ids):
                     player.observe_hands(views, ids)
             waiting += self._play_on(CLOSE, rows, masks, ended)
-        self._is_whole = True
+        self._is_usable = True
 
     def _play_on(self, how: int, rows: np.ndarray, masks: np.ndarray, slots: np.ndarray) -> int:
         states, tables, episodes = self.states, self.tables, self.episodes
@@ -348,7 +348,7 @@ class Episodes(Tables):
         waits_for = self.tables["waits_for"]
         if (waits_for == ENDLESS).any():
             raise GinError(
-                f"{MOST_REDEALS} hands in a row ended before the learner's first move; these rules leave it none"
+                f"{MAX_REDEALS} hands in a row ended before the learner's first move; these rules leave it none"
             )
         if (waits_for == FAULT).any():
             raise IllegalActionError(

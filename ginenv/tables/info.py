@@ -91,10 +91,10 @@ def _note_ended(tables, notes, records):
 
 
 @kernel
-def _keep(finals, ended, kept):
+def _keep(finals, ended, records):
     """Copies what was kept of the episodes that ended at some tables."""
     for k in range(ended.shape[0]):
-        _copy_final(kept[k], finals[ended[k]])
+        _copy_final(records[k], finals[ended[k]])
 
 
 def _ended_games(records: np.ndarray) -> np.ndarray:
@@ -227,9 +227,9 @@ class Reporter:
         """
         # Copies of what the next step overwrites.
         notes = np.empty(self._count, _BRIEF)
-        told = np.empty(_note(batch.episodes, notes), INFO)
-        if len(told):
-            _note_ended(batch.episodes, notes, told)
+        observed = np.empty(_note(batch.episodes, notes), INFO)
+        if len(observed):
+            _note_ended(batch.episodes, notes, observed)
         finals = np.empty(len(ended), FINAL)
         if len(ended):
             _keep(batch.finals, ended, finals)
@@ -238,14 +238,14 @@ class Reporter:
             records = np.zeros(self._count, INFO)
             for name in _BRIEF.names[:-1]:  # type: ignore[index]
                 records[name] = notes[name]
-            records[notes["ended"] > 0] = told
+            records[notes["ended"] > 0] = observed
             infos = self._info(records, masks)
             return infos | self._final(finals, observe(finals["cells"]), ended) if len(ended) else infos
 
         names = _ALWAYS | _IN_GAMES if self._is_game else _ALWAYS
-        if told["closed"].any():
+        if observed["closed"].any():
             names |= _OF_HANDS
-            if self._is_game and _ended_games(told).any():
+            if self._is_game and _ended_games(observed).any():
                 names |= _OF_GAMES
         if len(ended):
             names |= _OF_FINALS

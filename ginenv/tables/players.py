@@ -327,8 +327,8 @@ def make_player(spec: str | Path | Player, seed: int = 0, **defaults: Any) -> Pl
             raise GinError(f"player {parsed.text!r}: there is no {attribute} in {place}")
         factory = getattr(loaded, attribute)
         options = _read_options(parsed, factory, given)
-        known = inspect.signature(factory).parameters if defaults else {}
-        options = {name: value for name, value in defaults.items() if name in known} | options
+        accepted = inspect.signature(factory).parameters if defaults else {}
+        options = {name: value for name, value in defaults.items() if name in accepted} | options
         try:
             inspect.signature(factory).bind(seed=seed, **given, **options)
         except (TypeError, ValueError) as error:
@@ -358,12 +358,16 @@ def _read_options(spec: PlayerSpec, factory: Callable[..., Player], given: dict[
         return {}
     parameters = inspect.signature(factory).parameters
     types = get_type_hints(factory.__init__ if isinstance(factory, type) else factory)
-    known = [name for name, one in parameters.items() if one.kind != one.VAR_KEYWORD and name not in (*given, "seed")]
-    is_open = len(known) < len(parameters) and any(one.kind == one.VAR_KEYWORD for one in parameters.values())
+    accepted = [
+        name for name, one in parameters.items() if one.kind != one.VAR_KEYWORD and name not in (*given, "seed")
+    ]
+    is_open = len(accepted) < len(parameters) and any(one.kind == one.VAR_KEYWORD for one in parameters.values())
     values: dict[str, Any] = {}
     for name, text in spec.options.items():
-        if name not in known and (not is_open or name in parameters):
-            what = unknown_name("option", name, known) if known else f"unknown option {name!r}; this player has none"
+        if name not in accepted and (not is_open or name in parameters):
+            what = (
+                unknown_name("option", name, accepted) if accepted else f"unknown option {name!r}; this player has none"
+            )
             raise GinError(f"player {spec.text!r}: {what}")
         values[name] = _read_value(f"player {spec.text!r}: option {name}", text, types.get(name))
     return values

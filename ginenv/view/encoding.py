@@ -92,11 +92,11 @@ _FACTS_AT = len(PLANES) * NUM_CELLS
 
 FLAT_SCALE = np.ones(OBSERVATION_SIZE, np.float32)
 FLAT_SCALE[_FACTS_AT : _FACTS_AT + len(FACTS)] = [scale for _, scale in FACTS]
-_MOST_POINTS = 250
+_MAX_POINTS = 250
 
 
 @kernel
-def _least_knock(v):
+def _min_knock_deadwood(v):
     """The least deadwood that a legal knock leaves; -1 where no knock is legal."""
     least = np.int64(-1)
     rest = v.legal[1]
@@ -124,7 +124,7 @@ def _encode_rules(v, row):
     out[f + 28] = r.gin_bonus
     out[f + 29] = r.undercut_bonus
     out[f + 30] = r.undercut_on_tie
-    out[f + 31] = min(np.int64(r.game_bonus), _MOST_POINTS)
+    out[f + 31] = min(np.int64(r.game_bonus), _MAX_POINTS)
     out[f + 32] = r.box_bonus
     out[f + 33] = r.shutout != 0
     out[f + 34] = r.winner_total
@@ -155,8 +155,8 @@ def encode_row(v, r):
     store_cards(out, 52, melded)
     store_cards(out, 104, upcard)
     store_cards(out, 156, v.pile_cards)
-    store_cards(out, 208, v.known[1])
-    store_cards(out, 260, v.known[0])
+    store_cards(out, 208, v.known_cards[1])
+    store_cards(out, 260, v.known_cards[0])
     store_cards(out, 312, v.thrown[1])
     store_cards(out, 364, v.refused[1])
     store_cards(out, 416, fresh)
@@ -182,21 +182,21 @@ def encode_row(v, r):
     out[f + 14] = total
     out[f + 15] = total - points_of(melded)
     if v.legal[1]:
-        least = _least_knock(v)
+        least = _min_knock_deadwood(v)
         out[f + 16] = 1
         out[f + 17] = least
         out[f + 18] = least == 0
     if upcard and not (cards & upcard) and _joins(cards | upcard, upcard):
         out[f + 19] = melded_cards(cards | upcard) & upcard != 0
-    out[f + 20] = popcount(v.known[1])
-    out[f + 21] = popcount(v.known[0])
-    out[f + 22] = min(max(v.score[0], 0), _MOST_POINTS)
-    out[f + 23] = min(max(v.score[1], 0), _MOST_POINTS)
-    out[f + 24] = min(max(rules.target - v.score[0], 0), _MOST_POINTS)
-    out[f + 25] = min(max(rules.target - v.score[1], 0), _MOST_POINTS)
+    out[f + 20] = popcount(v.known_cards[1])
+    out[f + 21] = popcount(v.known_cards[0])
+    out[f + 22] = min(max(v.score[0], 0), _MAX_POINTS)
+    out[f + 23] = min(max(v.score[1], 0), _MAX_POINTS)
+    out[f + 24] = min(max(rules.target - v.score[0], 0), _MAX_POINTS)
+    out[f + 25] = min(max(rules.target - v.score[1], 0), _MAX_POINTS)
     out[f + 26] = v.boxes[0]
     out[f + 27] = v.boxes[1]
-    out[f + 42] = v.known[1] != 0
+    out[f + 42] = v.known_cards[1] != 0
     out[f + 43] = v.drawn_hands
     out[f + 44] = v.declined
     _encode_rules(v, r)

@@ -17,7 +17,7 @@ from ginenv.view.view import make_views
 
 
 @dataclass
-class Known:
+class SeatCards:
     """What a view's line says besides the public actions; ``mine`` and ``shown`` are masks of cards."""
 
     seat: int
@@ -48,8 +48,8 @@ class Replay:
     the opponent's once they are shown) are put in before the knock is checked.
     """
 
-    def __init__(self, rules: Rules, starter: int, upcard: int, known: Known) -> None:
-        self.known = known
+    def __init__(self, rules: Rules, starter: int, upcard: int, seat_cards: SeatCards) -> None:
+        self.seat_cards = seat_cards
         deck = [13 * suit + rank for suit in range(rules.suits) for rank in range(rules.ranks)]
         if upcard != NO_CARD:
             place = 2 * rules.hand_size
@@ -92,7 +92,7 @@ class Replay:
             return False
         card = action % KNOCK
         bit = 1 << card
-        seen = int(state["pile_cards"]) | int(state["known"][1 - seat])
+        seen = int(state["pile_cards"]) | int(state["known_cards"][1 - seat])
         if not self.in_play & bit or seen & bit:
             return False
         if card == state["taken"] and not state["rules"]["discard_taken_upcard"]:
@@ -106,39 +106,39 @@ class Replay:
 
     def _open(self, knocker: int, thrown: int) -> None:
         """Puts in the cards that both seats hold at a knock, as far as the view knows them."""
-        known = self.known
-        cards = {known.seat: known.mine, 1 - known.seat: known.shown}
-        held = cards[knocker] & ~thrown
-        if held.bit_count() != int(self.state["rules"]["hand_size"]):
+        seat_cards = self.seat_cards
+        cards = {seat_cards.seat: seat_cards.mine, 1 - seat_cards.seat: seat_cards.shown}
+        hand_cards = cards[knocker] & ~thrown
+        if hand_cards.bit_count() != int(self.state["rules"]["hand_size"]):
             raise TextError("the knocker's cards do not lie open")
-        self.state["hands"][knocker] = held | thrown
+        self.state["hands"][knocker] = hand_cards | thrown
         self.state["hands"][1 - knocker] = cards[1 - knocker]
         # What was found out about the cards that were made up.
         self.state["far"] = 0
 
     def view(self) -> np.ndarray:
         """What the seat sees now."""
-        state, known = self.state, self.known
-        seat, other = known.seat, 1 - known.seat
+        state, seat_cards = self.state, self.seat_cards
+        seat, other = seat_cards.seat, 1 - seat_cards.seat
         if self.phase != PHASE_OVER and state["turn"] != seat:
             raise TextError(f"seat {seat} is not to move")
         size = int(state["rules"]["hand_size"])
         if state["knocker"] == NOBODY:
             holds = size + (self.phase == PHASE_DISCARD)
-            if known.shown:
+            if seat_cards.shown:
                 raise TextError("cards are shown although nobody knocked")
-            if known.mine.bit_count() != holds:
-                raise TextError(f"a seat holds {holds} cards there, not {known.mine.bit_count()}")
-            state["hands"][seat] = known.mine
+            if seat_cards.mine.bit_count() != holds:
+                raise TextError(f"a seat holds {holds} cards there, not {seat_cards.mine.bit_count()}")
+            state["hands"][seat] = seat_cards.mine
             state["hands"][other] = 0
-        elif self.phase != PHASE_SPREAD and known.shown.bit_count() != size:
-            raise TextError(f"the other seat shows {size} cards, not {known.shown.bit_count()}")
+        elif self.phase != PHASE_SPREAD and seat_cards.shown.bit_count() != size:
+            raise TextError(f"the other seat shows {size} cards, not {seat_cards.shown.bit_count()}")
         drew = self.phase == PHASE_DISCARD and state["drawn"] != NO_CARD
-        if drew != (known.drawn != NO_CARD) or (drew and not known.mine >> known.drawn & 1):
+        if drew != (seat_cards.drawn != NO_CARD) or (drew and not seat_cards.mine >> seat_cards.drawn & 1):
             raise TextError("the card drawn is named exactly in the turn in which it was drawn, and is in the hand")
-        state["drawn"] = known.drawn
+        state["drawn"] = seat_cards.drawn
         mine = int(state["hands"][seat])
-        public = int(state["pile_cards"]) | int(state["known"][other]) | int(state["hands"][other])
-        if mine & public or mine & ~self.in_play or int(state["known"][seat]) & ~mine:
+        public = int(state["pile_cards"]) | int(state["known_cards"][other]) | int(state["hands"][other])
+        if mine & public or mine & ~self.in_play or int(state["known_cards"][seat]) & ~mine:
             raise TextError("the cards of the hand are not those that the actions leave")
         return make_views(self.states, seat)

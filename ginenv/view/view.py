@@ -19,7 +19,7 @@ from ginenv.errors import GinError, must_be
 VIEW = np.dtype(
     [
         ("hand", np.int64),  # my cards
-        ("known", np.int64, (2,)),  # cards that I (the opponent) took from the pile and still hold
+        ("known_cards", np.int64, (2,)),  # cards that I (the opponent) took from the pile and still hold
         ("thrown", np.int64, (2,)),  # every card that I (the opponent) have discarded in this hand
         ("refused", np.int64, (2,)),  # upcards that I (the opponent) could have taken and did not
         ("spread", np.int64, (4,)),  # the knocker's melds once they are spread
@@ -74,8 +74,8 @@ def look(s, seat, v):
     """Writes all that ``seat`` may see of the state ``s`` into the view ``v``."""
     other = 1 - seat
     v.hand = s.hands[seat]
-    v.known[0] = s.known[seat]
-    v.known[1] = s.known[other]
+    v.known_cards[0] = s.known_cards[seat]
+    v.known_cards[1] = s.known_cards[other]
     v.thrown[0] = s.thrown[seat]
     v.thrown[1] = s.thrown[other]
     v.refused[0] = s.refused[seat]

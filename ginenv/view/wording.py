@@ -58,10 +58,10 @@ def _arranged(cards: int, melds: Iterable[int], laid: int = 0) -> Holding:
     return Holding(tuple(named), _by_rank(cards), laid_off=tuple(cards_of(laid)))
 
 
-def _least_deadwood(cards: int, laid: int, unseen: int = 0, known: int = 0, hidden: int = 0) -> Holding:
+def _least_deadwood(cards: int, laid: int, unseen: int = 0, known_cards: int = 0, hidden: int = 0) -> Holding:
     """The cards that were not laid off, in an arrangement of least deadwood; the last three as for ``best_spread``."""
     cards &= ~laid
-    return _arranged(cards, best_spread(*map(np.int64, (cards, unseen, known, hidden))), laid)
+    return _arranged(cards, best_spread(*map(np.int64, (cards, unseen, known_cards, hidden))), laid)
 
 
 def hidden_cards(view: np.void) -> int:
@@ -77,14 +77,14 @@ def my_holding(view: np.void) -> Holding:
         return _arranged(cards, view["spread"])
     if view["laid"]:
         return _least_deadwood(cards, int(view["laid"]))
-    return _least_deadwood(cards, 0, view["unseen"], view["known"][1], max(hidden_cards(view), 0))
+    return _least_deadwood(cards, 0, view["unseen"], view["known_cards"][1], max(hidden_cards(view), 0))
 
 
 def opponent_holding(view: np.void) -> Holding:
     """What I know of the opponent's cards: those it took and holds, or all if its hand lies open."""
     shown = int(view["shown"])
     if not shown:
-        return Holding((), _by_rank(int(view["known"][1])), max(hidden_cards(view), 0))
+        return Holding((), _by_rank(int(view["known_cards"][1])), max(hidden_cards(view), 0))
     if view["knocker"] == 1:
         return _arranged(shown, view["spread"])
     return _least_deadwood(shown, int(view["laid"]))

@@ -16,7 +16,7 @@ import uvicorn
 
 from agents.play.game import Game
 from agents.play.store import Home
-from agents.web.browser_session import House, Seat
+from agents.web.browser_session import BrowserSession, Sessions
 from agents.web.server import make_app
 from ginenv.engine.actions import KNOCK, PASS, STOCK, UPCARD
 from ginenv.engine.cards import card_name
@@ -63,16 +63,18 @@ class Table:
     """
 
     def __init__(self, home: Path, game: Game | None = None, **options: str) -> None:
-        self.house = House(Home(home))
-        self.seat: Seat = self.house.seat("Ann") if self.house.home.find("Ann") else self.house.create("Ann")
+        self.sessions = Sessions(Home(home))
+        self.browser: BrowserSession = (
+            self.sessions.browser_session("Ann") if self.sessions.home.find("Ann") else self.sessions.create("Ann")
+        )
         for name, value in options.items():
-            self.seat.session.set_option(name, value)
+            self.browser.session.set_option(name, value)
         if game is not None:
-            self.seat.session.file.game = game.to_json()
+            self.browser.session.file.game = game.to_json()
         listening = socket.create_server(("127.0.0.1", 0))
         self.address = f"http://127.0.0.1:{listening.getsockname()[1]}"
         self.entrance = f"{self.address}/?token={TOKEN}"
-        self._server = uvicorn.Server(uvicorn.Config(make_app(self.house, TOKEN), log_level="error"))
+        self._server = uvicorn.Server(uvicorn.Config(make_app(self.sessions, TOKEN), log_level="error"))
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [listening]}, daemon=True)
         self._thread.start()
         while not self._server.started:
@@ -140,7 +142,7 @@ class Person:
 
     def move(self) -> None:
         """Plays one move, and waits until the page shows it."""
-        live, before = self.table.seat.live, self.table.seat.mark
+        live, before = self.table.browser.live, self.table.browser.mark
         self.moves += 1
         if live.hand.is_over:
             self.press("n", "#do-next")
@@ -182,6 +184,6 @@ class Person:
 
     def play_game(self, most: int = 600) -> None:
         """Plays until the game is over."""
-        while not self.table.seat.live.match.is_over:
+        while not self.table.browser.live.match.is_over:
             assert self.moves < most, "the game does not end"
             self.move()

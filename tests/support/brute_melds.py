@@ -43,17 +43,17 @@ def is_meld(cards: Sequence[int]) -> bool:
 
 def all_melds(cards: int) -> list[int]:
     """Every meld that the cards hold, as masks."""
-    held = cards_of(cards)
+    hand_cards = cards_of(cards)
     found = []
     for rank in range(13):
-        same = [card for card in held if card % 13 == rank]
+        same = [card for card in hand_cards if card % 13 == rank]
         if len(same) >= 3:
             found.append(mask_of(same))
         if len(same) == 4:
             found += [mask_of(card for card in same if card != left) for left in same]
-    for low in held:
+    for low in hand_cards:
         run = [low]
-        while run[-1] + 1 in held and (run[-1] + 1) % 13:
+        while run[-1] + 1 in hand_cards and (run[-1] + 1) % 13:
             run.append(run[-1] + 1)
             if len(run) >= 3:
                 found.append(mask_of(run))
@@ -129,7 +129,7 @@ def least_after_layoff(brute: Brute, spread: Arrangement) -> int:
     return best
 
 
-def lay_all_off(loose: int, spread: Arrangement) -> int:
+def lay_off_all(loose: int, spread: Arrangement) -> int:
     """Everything of some cards that can be laid off, as far as chains go."""
     melds, laid = list(spread), 0
     while True:
@@ -145,22 +145,22 @@ def lay_all_off(loose: int, spread: Arrangement) -> int:
             return laid
 
 
-def expected_layoff(meld: int, unseen: int, known: int, chance: float) -> float:
+def expected_layoff(meld: int, unseen: int, known_cards: int, chance: float) -> float:
     """Points that an opponent is expected to lay off on a meld, each unseen card being held with one chance."""
 
-    def held(card: int) -> float:
-        return 1.0 if known >> card & 1 else (chance if unseen >> card & 1 else 0.0)
+    def chance_of(card: int) -> float:
+        return 1.0 if known_cards >> card & 1 else (chance if unseen >> card & 1 else 0.0)
 
     cards = cards_of(meld)
     if len({card % 13 for card in cards}) == 1:
         fourth = [card for card in range(cards[0] % 13, 52, 13) if card not in cards]
-        return sum(held(card) * card_value(card) for card in fourth)
+        return sum(chance_of(card) * card_value(card) for card in fourth)
     total = 0.0
     suit = range(cards[0] // 13 * 13, cards[0] // 13 * 13 + 13)
     for chain in (range(cards[-1] + 1, suit.stop), range(cards[0] - 1, suit.start - 1, -1)):
         reached = 1.0
         for card in chain:
-            reached *= held(card)
+            reached *= chance_of(card)
             total += reached * card_value(card)
     return total
 
@@ -184,7 +184,7 @@ def differences(eleven: int, other: int, limit: int) -> Iterator[str]:
     """What the kernels and the brute force see differently in a hand of eleven, its first ten cards, and an opponent's hand."""
     ten = mask_of(cards_of(eleven)[:10])
     unseen = ((1 << 52) - 1) & ~ten & ~(other & 0x5555555555555)
-    known = other & 0x5555555555555
+    known_cards = other & 0x5555555555555
     brute11, brute10, defender = Brute(eleven), Brute(ten), Brute(other)
     if deadwood(eleven) != brute11.deadwood():
         yield f"deadwood of eleven {deadwood(eleven)}, not {brute11.deadwood()}"
@@ -197,17 +197,17 @@ def differences(eleven: int, other: int, limit: int) -> Iterator[str]:
     if knock_discards(eleven, limit) != knocks:
         yield f"knocks at {limit} {format_cards(int(knock_discards(eleven, limit)))}, not {format_cards(knocks)}"
 
-    hidden = 10 - known.bit_count()
+    hidden = 10 - known_cards.bit_count()
     chance = hidden / unseen.bit_count()
-    spread = tuple(int(meld) for meld in best_spread(ten, unseen, known, hidden) if meld)
+    spread = tuple(int(meld) for meld in best_spread(ten, unseen, known_cards, hidden) if meld)
     best = brute10.maximal(brute10.deadwood())
     if tuple(sorted(spread)) not in best:
         yield f"spread {[format_cards(meld) for meld in spread]} is none of least deadwood"
-    least = min(sum(expected_layoff(meld, unseen, known, chance) for meld in melds) for melds in best)
-    given = sum(expected_layoff(meld, unseen, known, chance) for meld in spread)
+    least = min(sum(expected_layoff(meld, unseen, known_cards, chance) for meld in melds) for melds in best)
+    given = sum(expected_layoff(meld, unseen, known_cards, chance) for meld in spread)
     if abs(given - least) > 1e-9:
         yield f"spread {[format_cards(meld) for meld in spread]} gives {given}, not {least}"
-    if abs(given - sum(exposure(meld, unseen, known, chance) for meld in spread)) > 1e-9:
+    if abs(given - sum(exposure(meld, unseen, known_cards, chance) for meld in spread)) > 1e-9:
         yield "exposure of the spread"
 
     wide = brute10.deadwood() + limit
@@ -222,13 +222,13 @@ def differences(eleven: int, other: int, limit: int) -> Iterator[str]:
     if (
         left != least_after_layoff(defender, spread)
         or left != defender.deadwood(laid)
-        or lay_all_off(laid, spread) != laid
+        or lay_off_all(laid, spread) != laid
     ):
         yield f"lay-off of {format_cards(laid)} leaves {left}, not {least_after_layoff(defender, spread)}"
     laid, left = (int(value) for value in deadwood_layoff(other, *words))
     loose = other & ~int(melded_cards(other))
-    if laid != lay_all_off(loose, spread) or left != points(loose & ~laid):
-        yield f"lay-off of deadwood only: {format_cards(laid)}, not {format_cards(lay_all_off(loose, spread))}"
+    if laid != lay_off_all(loose, spread) or left != points(loose & ~laid):
+        yield f"lay-off of deadwood only: {format_cards(laid)}, not {format_cards(lay_off_all(loose, spread))}"
     for meld in spread:
         for card in cards_of(other):
             if bool(fits(meld, card)) != is_meld([*cards_of(meld), card]):

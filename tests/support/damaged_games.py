@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from agents.arena.matches import MatchSettings
 from agents.datasets.load import Games
 from agents.datasets.schema import COLUMNS
-from agents.datasets.source import Played
+from agents.datasets.source import PlayedGames
 from agents.datasets.store import check_games, write_games
 from tests.support.mutations import NASTY, Report, changed_bytes, changed_values, check_reader
 
@@ -27,7 +27,9 @@ TYPES = [
 
 def write(path: Path) -> bytes:
     """A right table of two hands."""
-    write_games(path, Played(("simple", "formula"), 2, MatchSettings(unit="hands")), {"players": ["simple", "formula"]})
+    write_games(
+        path, PlayedGames(("simple", "formula"), 2, MatchSettings(unit="hands")), {"players": ["simple", "formula"]}
+    )
     return path.read_bytes()
 
 
@@ -77,8 +79,8 @@ def changed_table(table: pa.Table, rng: np.random.Generator) -> tuple[str, pa.Ta
     if kind == 6:
         return "rows moved", table.take(pa.array(rng.integers(0, count, rng.integers(0, 2 * count))))
     if kind == 7:
-        said, about = changed_values(json.loads(table.schema.metadata[b"ginenv"]), rng)
-        return f"about: {said}", table.replace_schema_metadata({"ginenv": json.dumps(about)})
+        messages, about = changed_values(json.loads(table.schema.metadata[b"ginenv"]), rng)
+        return f"about: {messages}", table.replace_schema_metadata({"ginenv": json.dumps(about)})
     return "of another subject", pa.table(
         {name: _filled(TYPES[rng.integers(len(TYPES))], 3, rng)}, metadata=table.schema.metadata
     )

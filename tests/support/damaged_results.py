@@ -53,11 +53,11 @@ def check(directory: Path, seed: int, count: int) -> Report:
     def cases() -> Iterator[tuple[str, tuple[bytes, Any]]]:
         for number in range(count):
             if number % 3 == 0:
-                said, changed = changed_values(measured, rng)
-                yield f"checkpoint: {said}", (b"", changed)
+                messages, changed = changed_values(measured, rng)
+                yield f"checkpoint: {messages}", (b"", changed)
             elif number % 3 == 1:
-                said, changed = changed_values(right, rng)
-                yield f"results: {said}", (json.dumps(changed).encode(), about)
+                messages, changed = changed_values(right, rng)
+                yield f"results: {messages}", (json.dumps(changed).encode(), about)
             else:
                 yield "bytes", (changed_bytes(json.dumps(right).encode(), rng), about)
 

@@ -88,19 +88,19 @@ def _change(path: Path, rng: np.random.Generator) -> str:
         file.execute("PRAGMA synchronous = OFF")
         kind = rng.integers(10)
         if kind == 0:
-            file.executescript(said := SCHEMAS[rng.integers(len(SCHEMAS))])
+            file.executescript(messages := SCHEMAS[rng.integers(len(SCHEMAS))])
         elif kind == 1:
             file.close()
             path.unlink()
             file = sqlite3.connect(path)
-            file.executescript(said := FOREIGN[rng.integers(len(FOREIGN))])
+            file.executescript(messages := FOREIGN[rng.integers(len(FOREIGN))])
         elif kind == 2:
             column = ("options", "statistics", "game")[rng.integers(3)]
-            held = json.loads(file.execute(f"SELECT {column} FROM player").fetchone()[0])
-            said, changed = changed_values(held, rng)
+            values = json.loads(file.execute(f"SELECT {column} FROM player").fetchone()[0])
+            messages, changed = changed_values(values, rng)
             file.execute(f"UPDATE player SET {column} = ?", [json.dumps(changed)])
         elif kind == 3:
-            said = "record"
+            messages = "record"
             file.execute(
                 "UPDATE game SET record = ?", [mutate(file.execute("SELECT record FROM game").fetchone()[0], rng)]
             )
@@ -109,12 +109,12 @@ def _change(path: Path, rng: np.random.Generator) -> str:
             column, value = COLUMNS[table][rng.integers(len(COLUMNS[table]))], NASTY[rng.integers(len(NASTY))]
             if isinstance(value, dict | list):
                 value = json.dumps(value).encode()
-            said = f"{table}.{column} = {str(value)[:20]!r}"
+            messages = f"{table}.{column} = {str(value)[:20]!r}"
             with contextlib.suppress(sqlite3.IntegrityError, OverflowError):
                 file.execute(f"UPDATE {table} SET {column} = ?", [value])
         file.commit()
         file.close()
-    return said
+    return messages
 
 
 def check(directory: Path, seed: int, count: int) -> Report:

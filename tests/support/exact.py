@@ -138,8 +138,8 @@ class ExactResponse(BasePlayer):
         worth[np.unique(place)] = sums[np.unique(place)]
         best = worth.reshape(-1, NUM_ACTIONS).argmax(axis=1)
         self.policy.update(zip(keys.tolist(), best.tolist(), strict=True))
-        kept = actions == best[inverse[rows]]
-        values[mine[rows[kept]]] = gained[kept]
+        is_best = actions == best[inverse[rows]]
+        values[mine[rows[is_best]]] = gained[is_best]
         return values
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:

@@ -12,7 +12,7 @@ from ginenv.engine.engine import NO_CARD, NOBODY
 from ginenv.engine.rules import Rules
 
 
-def deal_hidden_anew(states: np.ndarray, seats: Any, rng: np.random.Generator) -> np.ndarray:
+def redeal_hidden(states: np.ndarray, seats: Any, rng: np.random.Generator) -> np.ndarray:
     """Copies of states in which everything is other that a seat cannot see.
 
     The stock and the opponent's hidden cards are shuffled together; the game's key, the opponent's luck, a card that the opponent drew
@@ -32,11 +32,11 @@ def deal_hidden_anew(states: np.ndarray, seats: Any, rng: np.random.Generator) -
         # A knocker's hand lies open once the spread is on the table, and both hands once the hand is over.
         spread = state["phase"] == PHASE_LAYOFF and state["knocker"] == other
         opened = state["knocker"] != NOBODY and (state["phase"] == PHASE_OVER or spread)
-        held = 0 if opened else int(state["hands"][other]) & ~int(state["known"][other])
+        hand_cards = 0 if opened else int(state["hands"][other]) & ~int(state["known_cards"][other])
         position, last = int(state["position"]), Rules.from_block(state["rules"]).num_cards
-        count = held.bit_count()
-        pool = rng.permutation(cards_of(held) + state["deck"][position:last].tolist()).astype(int).tolist()
-        state["hands"][other] = int(state["hands"][other]) & ~held | mask_of(pool[:count])
+        count = hand_cards.bit_count()
+        pool = rng.permutation(cards_of(hand_cards) + state["deck"][position:last].tolist()).astype(int).tolist()
+        state["hands"][other] = int(state["hands"][other]) & ~hand_cards | mask_of(pool[:count])
         state["deck"][position:last] = pool[count:]
         if state["turn"] == other and state["drawn"] != NO_CARD:
             state["drawn"] = rng.choice(pool[:count])

@@ -14,7 +14,7 @@ import ginenv  # noqa: F401  (registers the environments)
 from agents.arena.series import play_series
 from agents.config import parse_config
 from agents.levels.level import LevelSettings, write_level_json
-from agents.levels.responses import ANSWERS, READS, Answers
+from agents.levels.responses import INPUTS, RESPONSES, Responses
 from agents.network.checkpoint import save_checkpoint
 from agents.network.nets import Actor
 from agents.opponent_model.features import NUM_WEIGHTS
@@ -22,10 +22,10 @@ from ginenv.tables.players import Player
 
 SETTINGS = {
     "title": "test",
-    "memory": 3,
-    "notices": 0,
+    "remembered_discards": 3,
+    "noticed_actions": 0,
     "temperature": 1.5,
-    "leaning": 1.0,
+    "hand_taste": 1.0,
 }
 
 
@@ -41,7 +41,7 @@ def write_small_level(path: Path) -> None:
     """Writes a level of such a network, with answers that change much."""
     torch.manual_seed(4)
     small_network(path)
-    Answers(np.random.default_rng(4).normal(0, 3, (len(READS), NUM_WEIGHTS)), {}).write(path / ANSWERS)
+    Responses(np.random.default_rng(4).normal(0, 3, (len(INPUTS), NUM_WEIGHTS)), {}).write(path / RESPONSES)
     digest = json.loads((path / "checkpoint.json").read_text())["weights_sha256"]
     write_level_json(path, "small", parse_config(SETTINGS, LevelSettings), digest, {})
 

@@ -113,7 +113,7 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterable[tuple[Any, ...]]
 
 def changed_values(value: Any, rng: np.random.Generator) -> tuple[str, Any]:
     """A JSON value with one to three changes, and what they were: a part replaced by a nasty value, lost, doubled or moved."""
-    value, said = copy.deepcopy(value), []
+    value, messages = copy.deepcopy(value), []
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
         places = list(_places(value))
         # All depths alike, else the longest list would take most of the changes.
@@ -122,7 +122,7 @@ def changed_values(value: Any, rng: np.random.Generator) -> tuple[str, Any]:
         *path, key = places[rng.integers(len(places))] or (None,)
         if key is None:
             value = copy.deepcopy(NASTY[rng.integers(len(NASTY))])
-            said.append(f"all = {str(value)[:20]!r}")
+            messages.append(f"all = {str(value)[:20]!r}")
             continue
         holder = value
         for step in path:
@@ -139,7 +139,7 @@ def changed_values(value: Any, rng: np.random.Generator) -> tuple[str, Any]:
         else:
             # A copy, since the next change may be inside it.
             holder[key] = copy.deepcopy(NASTY[rng.integers(len(NASTY))])
-        said.append(
+        messages.append(
             f"{'.'.join(map(str, [*path, key]))}: {('lost', 'doubled', 'nested')[kind] if kind < 3 else str(holder[key])[:20]!r}"
         )
-    return "; ".join(said), value
+    return "; ".join(messages), value

@@ -38,7 +38,7 @@ OS_PHASES = {"upcard": "FIRST_UPCARD", "draw": "DRAW", "discard": "DISCARD", "wa
 
 
 @dataclass
-class Recorded:
+class RecordedHand:
     """What OpenSpiel did in one hand: enough to compare an engine with it.
 
     Attributes:
@@ -65,7 +65,7 @@ class Recorded:
         )
 
     @classmethod
-    def from_line(cls, line: str) -> Recorded:
+    def from_line(cls, line: str) -> RecordedHand:
         """A line of the sample."""
         fields = dict(word.split("=", 1) for word in line.split())
         first, second = fields["hands"].split(":")
@@ -121,7 +121,7 @@ class Twin:
         self.hand = hand
         self.deck = hand.state["deck"][0].tolist()
         self.met: Counter[str] = Counter()
-        self.record = Recorded(format_cards(self.deck, separator=""))
+        self.record = RecordedHand(format_cards(self.deck, separator=""))
         for card in self.deck[:21]:
             self.theirs.apply_action(card)
 
@@ -193,7 +193,7 @@ class Twin:
         hand, theirs = self.hand, self.theirs
         phase, turn, position = hand.phase, hand.turn, int(hand.state["position"][0])
         at_wall = theirs.current_phase().name == "KNOCK"
-        cards = [int(held) for held in hand.state["hands"][0]]
+        cards = [int(hand_cards) for hand_cards in hand.state["hands"][0]]
         if action >= KNOCK and action < STOCK and not at_wall and OS_KNOCK not in theirs.legal_actions():
             return False
         if phase == "wall" and action == UPCARD and OS_KNOCK not in theirs.legal_actions():
@@ -311,24 +311,24 @@ def play_hands(hands: int, seed: int) -> Iterator[tuple[Twin, Difference | None,
         deck = _meld_rich_deck(rng) if number % 4 == 3 else rng.permutation(52)
         hand = Hand.deal("openspiel", deck=deck.tolist(), seed=0)
         twin = Twin(root, hand)
-        whole = True
+        complete = True
         try:
-            while whole and not hand.is_over:
+            while complete and not hand.is_over:
                 twin.compare()
-                whole = twin.push(choose(hand, number % 6, rng))
-            if whole:
+                complete = twin.push(choose(hand, number % 6, rng))
+            if complete:
                 twin.finish()
         except Difference as difference:
             yield twin, difference, False
             continue
-        yield twin, None, whole
+        yield twin, None, complete
 
 
 if __name__ == "__main__":
     ends: Counter[str] = Counter()
     lines: list[str] = []
-    for twin, difference, whole in play_hands(2000, 0):
-        if difference is None and whole and twin.hand.outcome is not None:
+    for twin, difference, complete in play_hands(2000, 0):
+        if difference is None and complete and twin.hand.outcome is not None:
             ends[twin.hand.outcome.end.name] += 1
             if not twin.met and ends[twin.hand.outcome.end.name] <= SAMPLE_OF_EACH_END:
                 lines.append(twin.record.to_line())

@@ -16,7 +16,7 @@ def first_legal(views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarra
     return action_masks(views).argmax(axis=1)
 
 
-class Asked(BasePlayer):
+class CountingPlayer(BasePlayer):
     """Plays as a built-in player or a function does, and writes down what it hears.
 
     Attributes:

@@ -17,6 +17,6 @@ def refuses(
     """Passes if ``error`` is raised and each fact stands in its message, as whole words."""
     with pytest.raises(error) as caught:
         yield caught
-    said = " ".join(str(caught.value).split())
+    messages = " ".join(str(caught.value).split())
     for fact in facts:
-        assert re.search(rf"(?<!\w){re.escape(str(fact))}(?!\w)", said), f"{fact!r} is missing in: {said}"
+        assert re.search(rf"(?<!\w){re.escape(str(fact))}(?!\w)", messages), f"{fact!r} is missing in: {messages}"

@@ -114,11 +114,11 @@ def first_turn_knock(rules: Rules) -> Any:
     return any(KNOCK <= action < STOCK for action in hand.legal_actions())
 
 
-def who_starts_first(rules: Rules) -> Any:
+def first_starter_hand(rules: Rules) -> Any:
     return {Match(rules, seed=seed).hand.turn for seed in range(12)}
 
 
-def who_starts_next(rules: Rules) -> Any:
+def next_starter_hand(rules: Rules) -> Any:
     """The next starter after seat 0 began: when it won, when it lost, when the hand was drawn, when it was worth nothing."""
     states = np.zeros(1, STATE)
     states["rules"] = rules.block
@@ -245,8 +245,8 @@ def wall(rules: Rules) -> Any:
         return "no wall"
     top = int(hand.state["pile"][0, int(hand.state["num_pile"][0]) - 1])
     melds = [card for card in (*range(0, 3), *range(13, 16), *range(26, 29)) if card != top]
-    held = [*melds, *[card for card in range(39, 42) if card != top]][:10]
-    hand.state["hands"][0, hand.turn] = sum(1 << card for card in held)
+    hand_cards = [*melds, *[card for card in range(39, 42) if card != top]][:10]
+    hand.state["hands"][0, hand.turn] = sum(1 << card for card in hand_cards)
     found: list[Any] = [hand.action_text(action) for action in hand.legal_actions()]
     hand.push(UPCARD)
     found.append({action // KNOCK for action in hand.legal_actions()})
@@ -393,8 +393,8 @@ PROBES: dict[str, Callable[[Rules], Any]] = {
     "deal": deal,
     "first upcard": first_upcard,
     "first turn at eleven/ten": first_turn_knock,
-    "who goes first": who_starts_first,
-    "who goes next": who_starts_next,
+    "who goes first": first_starter_hand,
+    "who goes next": next_starter_hand,
     "discarding the upcard just taken": discard_taken,
     "knock limit": knock_limit,
     "eleven/ten with Oklahoma": first_discard_limit,

@@ -54,8 +54,8 @@ class Talk:
         self.answers: list[str] = []
         self.prompts: list[str] = []
         terminal = Terminal(Console(file=self.screen, width=100, highlight=False), self._read)
-        known = player in self.home.names()
-        self.session = Session(self.home, self.home.open(player) if known else self.home.create(player), freeze=freeze)
+        exists = player in self.home.names()
+        self.session = Session(self.home, self.home.open(player) if exists else self.home.create(player), freeze=freeze)
         self.menu = Menu(terminal, self.session)
 
     def _read(self, prompt: str) -> str:
@@ -81,7 +81,7 @@ class Talk:
         return self.say("resume", *answers)
 
     @property
-    def kept(self) -> dict:
+    def stored(self) -> dict:
         """What the store holds of the player, read as any program may."""
         file = sqlite3.connect(self.home.path / "gin.sqlite3")
         row = file.execute(
@@ -93,4 +93,4 @@ class Talk:
     @property
     def match(self) -> Match:
         """The unfinished game as it lies on disk."""
-        return Game.read(self.kept["game"]).match
+        return Game.read(self.stored["game"]).match

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from agents.play.game import Game
 from agents.play.store import Home
-from agents.web.browser_session import House, Seat
+from agents.web.browser_session import BrowserSession, Sessions
 from agents.web.server import make_app
 from ginenv.engine.actions import KNOCK, PASS, STOCK, UPCARD
 from ginenv.engine.cards import card_name
@@ -20,9 +20,9 @@ ADDRESS = "http://127.0.0.1:8377"
 TOKEN = "the-token"
 
 
-def browser_of(house: House, **settings: object) -> TestClient:
+def browser_of(sessions: Sessions, **settings: object) -> TestClient:
     """A client that has opened the address that the program prints."""
-    client = TestClient(make_app(house, TOKEN, **settings), base_url=ADDRESS)  # type: ignore[arg-type]
+    client = TestClient(make_app(sessions, TOKEN, **settings), base_url=ADDRESS)  # type: ignore[arg-type]
     client.get(f"/?token={TOKEN}", follow_redirects=False)
     return client
 
@@ -45,14 +45,14 @@ class Guest:
         allowed: Sequence[str] = (),
         **options: str,
     ) -> None:
-        self.house = House(Home(home), allowed=allowed)
-        known = self.house.home.find("Ann")
-        self.seat: Seat = self.house.seat("Ann") if known else self.house.create("Ann")
+        self.sessions = Sessions(Home(home), allowed=allowed)
+        exists = self.sessions.home.find("Ann")
+        self.browser: BrowserSession = self.sessions.browser_session("Ann") if exists else self.sessions.create("Ann")
         for name, value in options.items():
-            self.seat.session.set_option(name, value)
+            self.browser.session.set_option(name, value)
         if game is not None:
-            self.seat.session.file.game = game.to_json()
-        self.client = browser_of(self.house, runs=runs)
+            self.browser.session.file.game = game.to_json()
+        self.client = browser_of(self.sessions, runs=runs)
         self.decent = make_player("formula")
 
     def get(self, path: str, **headers: str) -> str:
@@ -69,14 +69,14 @@ class Guest:
 
     def do(self, **fields: object) -> str:
         """The table after a command, as the page gets it."""
-        at = {"at": self.seat.mark} if self.seat.session.game is not None else {}
+        at = {"at": self.browser.mark} if self.browser.session.game is not None else {}
         answer = self.client.post("/table", data={**at, **fields}, headers={"Origin": ADDRESS, "HX-Request": "true"})
         assert answer.status_code == 200, answer.text[-300:]
         return answer.text
 
     def move(self) -> str:
         """Plays what a decent player would, as a form says it."""
-        live = self.seat.live
+        live = self.browser.live
         if live.hand.is_over:
             return self.do(do="next")
         action = int(self.decent.act(live.hand.view(0))[0])
@@ -90,10 +90,10 @@ class Guest:
         if action >= KNOCK:
             return self.do(do="knock", picked=card_name(action - KNOCK))
         shown = self.do(card=card_name(action))
-        return self.do(do="just discard", picked=card_name(action)) if self.seat.asked is not None else shown
+        return self.do(do="just discard", picked=card_name(action)) if self.browser.pending_knock is not None else shown
 
     def close(self) -> None:
-        self.house.close()
+        self.sessions.close()
 
 
 def attribute(text: str, name: str) -> str:

@@ -27,7 +27,7 @@ from agents.arena.results import Estimate, ratio, versions, weighted
 from agents.arena.series import play_series
 from agents.config import Config
 from agents.levels.bench.opponents import PlayersBySeries, baiter, held_out, held_out_names, switcher
-from agents.levels.bench.partial_results import Parts
+from agents.levels.bench.partial_results import PartialResults
 from agents.levels.level import Level, LevelError, load_level
 from agents.levels.player import LevelPlayer
 from ginenv.engine.rules import get_rules
@@ -90,7 +90,7 @@ def mean_estimate(parts: Sequence[np.ndarray]) -> Estimate:
 
 
 @dataclass
-class Measured:
+class AdaptationResult:
     """Points of every hand, ``[series, hands]`` by opponent.
 
     Attributes:
@@ -108,7 +108,7 @@ class Measured:
     seconds: float = 0.0
 
 
-def joined(measured: Sequence[Measured]) -> Measured:
+def join_results(measured: Sequence[AdaptationResult]) -> AdaptationResult:
     """Several benchmarks of one level, played with different seeds, joined into one with all their series."""
 
     def together(parts: Sequence[dict[str, list[np.ndarray]]]) -> dict[str, list[np.ndarray]]:
@@ -118,24 +118,24 @@ def joined(measured: Sequence[Measured]) -> Measured:
 
     first = measured[0]
     points, harm = together([one.points for one in measured]), together([one.harm for one in measured])
-    return Measured(first.names, points, first.harmful, harm, sum(one.seconds for one in measured))
+    return AdaptationResult(first.names, points, first.harmful, harm, sum(one.seconds for one in measured))
 
 
-class Supplied(LevelPlayer):
+class MisinformedPlayer(LevelPlayer):
     """A level that is shown hands other than those it plays.
 
     Args:
         level: as installed.
         seed: of its choices.
         hands: final views, ``VIEW[opponents, series, hands]``.
-        whose: which opponent's hand is shown, given the index of the opponent in play, that of the hand, and the number of opponents.
+        chooses: which opponent's hand is shown, given the index of the opponent in play, that of the hand, and the number of opponents.
     """
 
     def __init__(
-        self, level: Level, seed: int, hands: np.ndarray, whose: Callable[[np.ndarray, np.ndarray, int], np.ndarray]
+        self, level: Level, seed: int, hands: np.ndarray, chooses: Callable[[np.ndarray, np.ndarray, int], np.ndarray]
     ) -> None:
         super().__init__(level, seed)
-        self.hands, self.whose = hands, whose
+        self.hands, self.chooses = hands, chooses
         self.played = np.zeros(hands.shape[0] * hands.shape[1], np.int64)
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
@@ -144,14 +144,14 @@ class Supplied(LevelPlayer):
         opponent, series = np.divmod(np.asarray(slots), self.hands.shape[1])
         hand = self.played[slots]
         self.played[slots] += 1
-        super().observe_hands(self.hands[self.whose(opponent, hand, len(self.hands)), series, hand], slots)
+        super().observe_hands(self.hands[self.chooses(opponent, hand, len(self.hands)), series, hand], slots)
 
 
-def _of_all_others(opponent: np.ndarray, hand: np.ndarray, count: int) -> np.ndarray:
+def _other_opponents(opponent: np.ndarray, hand: np.ndarray, count: int) -> np.ndarray:
     return (opponent + 1 + hand % (count - 1)) % count
 
 
-def _of_a_wrong_one(opponent: np.ndarray, hand: np.ndarray, count: int) -> np.ndarray:
+def _wrong_opponent(opponent: np.ndarray, hand: np.ndarray, count: int) -> np.ndarray:
     return (opponent + _WRONG) % count
 
 
@@ -211,16 +211,16 @@ def level_of(config: AdaptationConfig) -> Level:
     return level if config.worlds < 0 else level.with_settings(worlds=config.worlds)
 
 
-def parts_of(config: AdaptationConfig, level: Level) -> Parts:
+def partial_results(config: AdaptationConfig, level: Level) -> PartialResults:
     """The parts of the benchmark that have been played, kept in its directory until its results are written."""
-    asked = config.model_dump(mode="json", exclude={"out"})
-    about = {"config": asked, "sha256": level.digest, "opponents": held_out_names(), "versions": versions()}
-    return Parts(config.out / "parts", about)
+    settings = config.model_dump(mode="json", exclude={"out"})
+    about = {"config": settings, "sha256": level.digest, "opponents": held_out_names(), "versions": versions()}
+    return PartialResults(config.out / "parts", about)
 
 
 def measure(
-    config: AdaptationConfig, level: Level, progress: Progress = lambda words: None, parts: Parts | None = None
-) -> Measured:
+    config: AdaptationConfig, level: Level, progress: Progress = lambda words: None, parts: PartialResults | None = None
+) -> AdaptationResult:
     """Plays the benchmark.
 
     Args:
@@ -235,31 +235,31 @@ def measure(
     if not level.learns:
         raise LevelError(f"{level.name} learns nothing; measure a level that learns")
     began = time.perf_counter()
-    names, parts = held_out_names(), Parts(None, {}) if parts is None else parts
+    names, parts = held_out_names(), PartialResults(None, {}) if parts is None else parts
     opponents: list[Player] = [held_out(name, config.seed + 101 + k) for k, name in enumerate(names)]
     versus = _Versus(config, opponents, config.series, config.seed)
-    count, whole = len(names), len(names) * config.series * config.hands
+    count, combined = len(names), len(names) * config.series * config.hands
     progress("frozen")
-    points = {"frozen": parts.play("frozen", whole, lambda: versus(LevelPlayer(level, config.seed, learn=False)))}
+    points = {"frozen": parts.play("frozen", combined, lambda: versus(LevelPlayer(level, config.seed, learn=False)))}
 
     def learned() -> list[np.ndarray]:
         # The hands of the first way are shown to the other two, so all three are one part.
         hands = np.zeros((count, config.series, config.hands), VIEW)
         played = versus(LevelPlayer(level, config.seed), hands)
-        for name, whose in (("mixed", _of_all_others), ("wrong", _of_a_wrong_one)):
+        for name, chooses in (("mixed", _other_opponents), ("wrong", _wrong_opponent)):
             progress(f"{name} history")
-            played += versus(Supplied(level, config.seed, hands, whose))
+            played += versus(MisinformedPlayer(level, config.seed, hands, chooses))
         return played
 
     progress("own history")
-    played = parts.play("learned", 3 * whole, learned)
+    played = parts.play("learned", 3 * combined, learned)
     points |= {name: played[k * count : (k + 1) * count] for k, name in enumerate(WAYS[1:])}
     harm, harmful = _harm(config, level, parts, progress)
-    return Measured(names, points, harmful, harm, time.perf_counter() - began)
+    return AdaptationResult(names, points, harmful, harm, time.perf_counter() - began)
 
 
 def _harm(
-    config: AdaptationConfig, level: Level, parts: Parts, progress: Progress
+    config: AdaptationConfig, level: Level, parts: PartialResults, progress: Progress
 ) -> tuple[dict[str, list[np.ndarray]], list[str]]:
     """Frozen and own points against opponents against which learning might do harm, and their names."""
     seed, series = config.seed, config.harm_series or config.series
@@ -271,20 +271,20 @@ def _harm(
     }
     assert len(opponents) == _HARMFUL
     versus = _Versus(config, list(opponents.values()), series, seed + 1)
-    found, whole = {}, len(opponents) * series * config.hands
+    found, combined = {}, len(opponents) * series * config.hands
     for name in WAYS[:2]:
         progress(f"harm, {name}")
         player = LevelPlayer(level, seed, learn=name == "own")
-        found[name] = parts.play(f"harm-{name}", whole, lambda player=player: versus(player))
+        found[name] = parts.play(f"harm-{name}", combined, lambda player=player: versus(player))
     return found, list(opponents)
 
 
-def _better(measured: Measured, k: int, low: int, high: int) -> str:
+def _better(measured: AdaptationResult, k: int, low: int, high: int) -> str:
     """Which does better against an opponent in a window, frozen or mixed: beating a bad reaction to a mixture is no gain."""
     return max(("frozen", "mixed"), key=lambda name: mean_over(measured.points[name][k], low, high).mean())
 
 
-def _gains(measured: Measured, k: int, low: int, high: int, better: str) -> dict[str, np.ndarray]:
+def _gains(measured: AdaptationResult, k: int, low: int, high: int, better: str) -> dict[str, np.ndarray]:
     """Differences of one opponent's series in a window, ``float64[series]`` by name."""
     means = {name: mean_over(parts[k], low, high) for name, parts in measured.points.items()}
     return {
@@ -296,10 +296,10 @@ def _gains(measured: Measured, k: int, low: int, high: int, better: str) -> dict
     }
 
 
-def results(config: AdaptationConfig, level: Level, measured: Measured) -> dict[str, Any]:
+def results(config: AdaptationConfig, level: Level, measured: AdaptationResult) -> dict[str, Any]:
     """All figures as plain values: each gain by window, as a mean and by opponent, with ``mean``, ``low`` and ``high``."""
-    asked = SHORT if config.hands <= _SHORT_HANDS else WINDOWS
-    windows = {f"{low + 1}_{min(high, config.hands)}": (low, high) for low, high in asked if low < config.hands}
+    windows_of = SHORT if config.hands <= _SHORT_HANDS else WINDOWS
+    windows = {f"{low + 1}_{min(high, config.hands)}": (low, high) for low, high in windows_of if low < config.hands}
     by_window = {
         key: [_gains(measured, k, *window, _better(measured, k, *window)) for k in range(len(measured.names))]
         for key, window in windows.items()
@@ -347,7 +347,7 @@ def results(config: AdaptationConfig, level: Level, measured: Measured) -> dict[
 
 
 def run(
-    config: AdaptationConfig, progress: Progress = lambda words: None, parts: Parts | None = None
+    config: AdaptationConfig, progress: Progress = lambda words: None, parts: PartialResults | None = None
 ) -> dict[str, Any]:
     """Plays the benchmark of a level, or its missing parts, and returns all figures."""
     level = level_of(config)

@@ -15,7 +15,7 @@ from agents.arena.results import Estimate, ratio
 from agents.arena.series import play_series
 from agents.deal_streams import Domain
 from agents.levels.level import Level
-from agents.levels.opponent_memory import Acquaintances
+from agents.levels.opponent_memory import OpponentMemory
 from agents.levels.player import LevelPlayer
 from ginenv.bots.population import PopulationPlayer
 
@@ -27,7 +27,7 @@ STYLES = 50
 _MET, _FRESH = 301, 302
 
 
-class Experienced(LevelPlayer):
+class ExperiencedPlayer(LevelPlayer):
     """Several copies of a level at once, each with its own experience.
 
     Args:
@@ -37,14 +37,14 @@ class Experienced(LevelPlayer):
         seed: of its choices.
     """
 
-    def __init__(self, level: Level, minds: list[Acquaintances], tables: int, seed: int) -> None:
+    def __init__(self, level: Level, minds: list[OpponentMemory], tables: int, seed: int) -> None:
         super().__init__(level, seed)
         self.minds, self.tables = minds, tables
         self.first = [len(mind) for mind in minds]
         for mind in minds:
             mind.widen(len(mind) + tables)
 
-    def _shares(self, slots: np.ndarray) -> list[tuple[Acquaintances, np.ndarray, np.ndarray]]:
+    def _shares(self, slots: np.ndarray) -> list[tuple[OpponentMemory, np.ndarray, np.ndarray]]:
         """Each copy with its places in a batch of slots, and the rows of the opponents there."""
         copies, tables = np.divmod(np.asarray(slots), self.tables)
         found = []
@@ -56,7 +56,7 @@ class Experienced(LevelPlayer):
     def contexts(self, slots: np.ndarray | None, n: int) -> np.ndarray:
         """What is known of each opponent (see ``LevelPlayer``)."""
         assert slots is not None
-        found = np.zeros((n, self.known.contexts.shape[1]), np.float32)
+        found = np.zeros((n, self.opponents.contexts.shape[1]), np.float32)
         for mind, places, rows in self._shares(slots):
             found[places] = mind.contexts[rows]
         return found
@@ -66,7 +66,7 @@ class Experienced(LevelPlayer):
         assert slots is not None
         own, everybodys = np.zeros(n, np.int64), np.zeros(n, np.int64)
         for mind, places, rows in self._shares(slots):
-            own[places], everybodys[places] = mind.known["hands"][rows], mind.general_hands(rows)
+            own[places], everybodys[places] = mind.records["hands"][rows], mind.general_hands(rows)
         return own, everybodys
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
@@ -99,9 +99,9 @@ def measure_growth(level: Level, histories: int = 20, hands: int = 5000, fresh: 
         fresh: hands against new opponents.
         seed: of deals and players.
     """
-    minds = [Acquaintances(on_record=True) for _ in range(histories)]
+    minds = [OpponentMemory(pools_hands=True) for _ in range(histories)]
     for block in range(max(1, hands // (STAY * TABLES))):
-        player = Experienced(level, minds, TABLES, seed + block)
+        player = ExperiencedPlayer(level, minds, TABLES, seed + block)
         strangers = PopulationPlayer(seed + block, STYLES, _MET)
         # Other styles in every block.
         strangers.styles = np.roll(strangers.styles, 7 * block)
@@ -109,13 +109,13 @@ def measure_growth(level: Level, histories: int = 20, hands: int = 5000, fresh: 
             player, strangers, series=histories * TABLES, hands=STAY, seed=seed + 1 + block, domain=Domain.SELECT
         )
     each = max(1, fresh // STAY)
-    inexperienced = [Acquaintances(on_record=True) for _ in range(histories)]
+    inexperienced = [OpponentMemory(pools_hands=True) for _ in range(histories)]
     points = [
         play_series(
-            Experienced(level, known, each, seed), PopulationPlayer(seed, each, _FRESH),
+            ExperiencedPlayer(level, memories, each, seed), PopulationPlayer(seed, each, _FRESH),
             series=histories * each, hands=STAY, seed=seed + 999, domain=Domain.EVAL,
         )
-        for known in (deepcopy(minds), inexperienced)
+        for memories in (deepcopy(minds), inexperienced)
     ]  # fmt: skip
     gains = (points[0].astype(np.float64) - points[1]).reshape(histories, -1).mean(1)
     return Growth(gains, ratio(gains, np.ones(histories)))

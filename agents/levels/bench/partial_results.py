@@ -15,10 +15,10 @@ import numpy as np
 
 from agents.arena.series import count_hands
 from agents.files import write_atomic, writing
-from agents.interrupts import held, released
+from agents.interrupts import allow_interrupts, defer_interrupts
 
 
-class Parts:
+class PartialResults:
     """The parts of one benchmark that have been played; those of other benchmarks lie beside them under other names.
 
     Args:
@@ -42,12 +42,12 @@ class Parts:
             return list(play())
         path = self.directory / f"{self.digest}-{name}.npz"
         with contextlib.suppress(OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
-            with np.load(path, allow_pickle=False) as kept:
-                points = [kept[f"arr_{k}"] for k in range(len(kept.files))]
+            with np.load(path, allow_pickle=False) as stored:
+                points = [stored[f"arr_{k}"] for k in range(len(stored.files))]
             count_hands(hands)
             return points
-        with held():
-            with released():
+        with defer_interrupts():
+            with allow_interrupts():
                 points = list(play())
 
             def write(temporary: str) -> None:

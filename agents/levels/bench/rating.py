@@ -102,7 +102,7 @@ def _names(specs: list[str]) -> set[str]:
 
 def _rating_of(document: dict[str, Any], player: str, level: str) -> dict[str, Any]:
     return {
-        "sha256": document["made_of"][level],
+        "sha256": document["versions_of"][level],
         "search": document["searches"].get(document["config"]["players"][player]),
         "command": document.get("command"),
         "rules": document["config"]["rules"],

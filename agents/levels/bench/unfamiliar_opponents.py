@@ -36,16 +36,16 @@ def _future(cards, unseen, word):
     total = 0.0
     stream = word
     for _ in range(_FUTURES):
-        held = cards
+        hand_cards = cards
         rest = unseen
         left = np.int64(0)
         for _ in range(min(_DRAWS, popcount(unseen))):
             stream, drawn = next_word(stream)
             bit = np.int64(1) << nth_bit(rest, below(drawn, popcount(rest)))
             rest ^= bit
-            held |= bit
-            worst, left = least_deadwood(held, held)
-            held ^= worst & -worst
+            hand_cards |= bit
+            worst, left = least_deadwood(hand_cards, hand_cards)
+            hand_cards ^= worst & -worst
         total += left if left else -10.0
     return total / _FUTURES
 
@@ -88,9 +88,9 @@ def _card_worth(cards, gone, card):
 
 
 @kernel
-def _least_wanted(v, cards, allowed):
+def _worst_discard(v, cards, allowed):
     """The card that the watcher discards, and what it is worth to it."""
-    gone = v.pile_cards | v.known[1]
+    gone = v.pile_cards | v.known_cards[1]
     worst, chosen = 1e9, np.int64(ctz(allowed))
     rest = allowed
     while rest:
@@ -118,7 +118,7 @@ def _sampler(v, word):
     if v.phase == PHASE_DISCARD:
         if v.legal[1]:
             cards, left = least_deadwood(v.hand, v.legal[1])
-            other = _STRANGER - _EACH_TURN * turn_of(v) - _EACH_TAKEN * popcount(v.known[1])
+            other = _STRANGER - _EACH_TURN * turn_of(v) - _EACH_TAKEN * popcount(v.known_cards[1])
             if left == 0 or v.legal[0] == 0 or left + 3 < other:
                 return KNOCK + ctz(cards)
         return _sampled_discard(v, _may_discard(v), word)[0]
@@ -148,15 +148,15 @@ def _watcher(v, word):
     if v.phase == PHASE_DISCARD:
         if v.legal[1]:
             cards, left = least_deadwood(v.hand, v.legal[1])
-            bar = 9 - 3 * popcount(v.known[1])
+            bar = 9 - 3 * popcount(v.known_cards[1])
             if left == 0 or v.legal[0] == 0 or (turn_of(v) >= _FIRST_KNOCK and left <= bar):
                 return KNOCK + ctz(cards)
-        return _least_wanted(v, v.hand, _may_discard(v))[0]
+        return _worst_discard(v, v.hand, _may_discard(v))[0]
     if v.legal[2] & 2 and v.phase != PHASE_WALL:
         # It takes a card that it wants clearly more than the worst one it holds.
         card = np.int64(v.upcard)
-        worth = _card_worth(v.hand, v.pile_cards | v.known[1], card) - 0.6 * card_points(card)
-        if worth > max(16.0, _least_wanted(v, v.hand, v.hand)[1] + 12.0):
+        worth = _card_worth(v.hand, v.pile_cards | v.known_cards[1], card) - 0.6 * card_points(card)
+        if worth > max(16.0, _worst_discard(v, v.hand, v.hand)[1] + 12.0):
             return UPCARD
     return STOCK + ctz(v.legal[2] & 5)
 

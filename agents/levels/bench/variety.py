@@ -47,7 +47,7 @@ def _settle(views):
         v.luck = word
 
 
-class Settled(BasePlayer):
+class FixedLuckPlayer(BasePlayer):
     """A player that always acts the same in the same position: its random words are computed from the view.
 
     Args:
@@ -76,8 +76,8 @@ class Settled(BasePlayer):
 
 def without_variety(level: Level, seed: int) -> Player:
     """The frozen level, making its most probable choice every time; a search gets the same worlds in the same position."""
-    calm = level.with_settings(temperature=0.0, draw_temperature=0.0, leaning=0.0, slack=0.0)
-    return Settled(LevelPlayer(calm, seed, learn=False))
+    calm = level.with_settings(temperature=0.0, draw_temperature=0.0, hand_taste=0.0, slack=0.0)
+    return FixedLuckPlayer(LevelPlayer(calm, seed, learn=False))
 
 
 def _different_hands(player: Player, opponent: Player, plays: int, seed: int) -> tuple[int, float]:

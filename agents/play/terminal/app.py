@@ -9,14 +9,14 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from agents.play.opponents import reset_level, what_level_learned
+from agents.play.opponents import describe_level_learning, reset_level
 from agents.play.options import Options
 from agents.play.session import Session
 from agents.play.store import Home, PlayerFile, default_home
 from agents.play.terminal.menu import Menu
 from agents.play.terminal.replay import replay
 from agents.play.terminal.screen import LeaveError, Terminal
-from ginenv.errors import GinError, check_whole
+from ginenv.errors import GinError, check_integer
 from ginenv.hands.records import read_record
 from ginenv.tables.players import parse_player
 
@@ -38,7 +38,7 @@ class Arguments:
         rules: a preset, and changes to it, as in dg-standard,target=150.
         seed: deal the same cards every time.
         freeze: levels do not learn from you in this session.
-        what_did_you_learn: print what a level has learned (from --player, or from everybody), and exit.
+        describe_learning: print what a level has learned (from --player, or from everybody), and exit.
         reset: reset a level to how it was installed, and exit.
     """
 
@@ -50,7 +50,7 @@ class Arguments:
     rules: Annotated[str | None, _word("RULES")] = None
     seed: Annotated[int | None, _word("NUMBER")] = None
     freeze: Annotated[bool, tyro.conf.FlagCreatePairsOff, tyro.conf.arg(help_behavior_hint="")] = False
-    what_did_you_learn: Annotated[str | None, _word("LEVEL")] = None
+    describe_learning: Annotated[str | None, _word("LEVEL")] = None
     reset: Annotated[str | None, _word("LEVEL")] = None
 
 
@@ -96,7 +96,7 @@ def run(arguments: Sequence[str], program: str = "gin play") -> None:
     if (chosen.file is not None) != (chosen.command == "replay"):
         raise GinError("'replay' needs a FILE, and no other command takes one")
     if chosen.seed is not None:
-        check_whole("--seed", chosen.seed, 0)
+        check_integer("--seed", chosen.seed, 0)
     try:
         if chosen.file is not None:
             replay(terminal, chosen.file.name, read_record(chosen.file))
@@ -104,10 +104,10 @@ def run(arguments: Sequence[str], program: str = "gin play") -> None:
         with Home(chosen.home) as home:
             if chosen.reset is not None:
                 terminal.say(reset_level(chosen.reset, home.path))
-            if chosen.what_did_you_learn is not None:
-                person = None if chosen.player is None else home.known(chosen.player)
-                terminal.say(what_level_learned(chosen.what_did_you_learn, person, home.path))
-            if chosen.reset is None and chosen.what_did_you_learn is None:
+            if chosen.describe_learning is not None:
+                person = None if chosen.player is None else home.canonical_name(chosen.player)
+                terminal.say(describe_level_learning(chosen.describe_learning, person, home.path))
+            if chosen.reset is None and chosen.describe_learning is None:
                 _play(terminal, home, chosen)
     except (LeaveError, KeyboardInterrupt):
         terminal.say("")

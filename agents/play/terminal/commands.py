@@ -15,19 +15,19 @@ class Command(NamedTuple):
     """One command.
 
     Attributes:
-        spelled: what can be typed for it, separated by commas; the first is its name, which help shows, and keys come last.
+        words_text: what can be typed for it, separated by commas; the first is its name, which help shows, and keys come last.
         argument: what may follow it, in words; empty where nothing may.
         about: one line of help.
     """
 
-    spelled: str
+    words_text: str
     argument: str
     about: str
 
     @property
     def words(self) -> list[str]:
         """What can be typed for it, its name first."""
-        return self.spelled.split(", ")
+        return self.words_text.split(", ")
 
 
 PLAYING = (
@@ -78,7 +78,7 @@ HELP_COLUMN = 36
 GROUPS = (("The play", PLAYING), ("Your hand", LOOKING), ("The session", SESSION))
 _SHORT = {"v": ("sort", "value"), "u": ("sort", "suit")}
 # The longest words first: "reset statistics" is not "reset" with something after it.
-_SPELLED = sorted(
+_COMMANDS = sorted(
     ((word, command) for _, group in GROUPS for command in group for word in command.words),
     key=lambda pair: -len(pair[0]),
 )
@@ -98,14 +98,14 @@ def parse_command(text: str) -> tuple[str, str]:
         return "card", text
     if quick := _QUICK.fullmatch(text):
         return {"d": "discard", "k": "knock", "l": "lay off"}[quick[1].lower()], quick[2]
-    for word, command in _SPELLED:
+    for word, command in _COMMANDS:
         if f"{lowered} ".startswith(f"{word} "):
             rest = text[len(word) + 1 :]
             if rest and not command.argument:
                 raise GinError(f"{word!r} takes nothing after it, got {rest!r}; type help for all commands")
             return command.words[0], rest
     first = lowered.split(" ")[0]
-    near = did_you_mean(first, [word for word, _ in _SPELLED if len(word) > 1])
+    near = did_you_mean(first, [word for word, _ in _COMMANDS if len(word) > 1])
     raise GinError(f"there is no command {first!r}{near}; type help for all of them")
 
 

@@ -9,7 +9,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from agents.play.moves import count
-from agents.play.opponents import checked_level, reset_level, what_level_learned
+from agents.play.opponents import checked_level, describe_level_learning, reset_level
 from agents.play.options import choices
 from agents.play.session import Session
 from agents.play.statistics import Statistics
@@ -155,7 +155,7 @@ class Menu:
         if not level:
             level = self.session.options.opponent
             self.session.check_player(level)
-        self.terminal.say(what_level_learned(level, self.session.file.name, self.session.home.path))
+        self.terminal.say(describe_level_learning(level, self.session.file.name, self.session.home.path))
 
     def _opponents(self) -> None:
         levels = [name for name in player_names() if name.startswith("level-")]

@@ -70,7 +70,7 @@ def replay(terminal: Terminal, name: str, record: Record) -> None:
             if word in ("q", "quit", "leave"):
                 return
             if word in ("p", "position"):
-                terminal.say_whole(format_position(steps[at].hand))
+                terminal.say_unwrapped(format_position(steps[at].hand))
             elif (place := _next_place(steps, at, word)) is None:
                 terminal.warn(f"{word!r} means nothing here; use:")
                 terminal.say(*_KEYS)

@@ -75,7 +75,7 @@ class Terminal:
             row.rstrip()
         return rows
 
-    def say_whole(self, line: str) -> None:
+    def say_unwrapped(self, line: str) -> None:
         """Shows a line that the person may want to copy, such as a path, in one piece however long it is."""
         self.console.print(line, markup=False, soft_wrap=True)
 

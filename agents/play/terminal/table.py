@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
-from agents.play.current_game import LiveGame
+from agents.play.current_game import CurrentGame
 from agents.play.game import PERSON
 from agents.play.hand_order import melds_of_view
 from agents.play.moves import Turn, count
@@ -34,7 +34,7 @@ class Table:
     """
 
     def __init__(
-        self, terminal: Terminal, session: Session, live: LiveGame, command: Callable[[str, str], None]
+        self, terminal: Terminal, session: Session, live: CurrentGame, command: Callable[[str, str], None]
     ) -> None:
         self.terminal = terminal
         self.session = session
@@ -103,22 +103,22 @@ class Table:
         live = self.live
         if not live.hand.is_over:
             return
-        self._tell_news()
+        self._show_events()
         self._show_end()
         if live.match.is_over:
             winner = live.match.winner
             who = "Nobody wins" if winner is None else "You win" if winner == PERSON else f"{live.names[1]} wins"
             self.terminal.say(Text(f"{who} the game.", "bold green" if winner == PERSON else "bold"))
 
-    def _tell_news(self) -> None:
+    def _show_events(self) -> None:
         self.terminal.warn(*self.session.notices())
-        for news in self.live.news():
-            words = self.face.text(news.words)
-            if news.kind == "warning":
+        for events in self.live.events():
+            words = self.face.text(events.words)
+            if events.kind == "warning":
                 self.terminal.warn(words)
             else:
                 # The person has to notice that the opponent takes a card from the pile.
-                self.terminal.say(Text(words, LAID_STYLE if news.kind == "take" else "cyan"))
+                self.terminal.say(Text(words, LAID_STYLE if events.kind == "take" else "cyan"))
 
     def _show(self, hinted: int = NO_CARD) -> None:
         live, face, turn, options = self.live, self.face, self.live.turn, self.session.options
@@ -128,8 +128,8 @@ class Table:
         if options.memory:
             below = [int(card) for card in view["pile"][: view["num_pile"]]][-2::-1]
             line.append(f"{face.bar}below: {face.names(below) or 'nothing'}")
-            if view["known"][1]:
-                line.append(f"{face.bar}{theirs} took {face.names(int(view['known'][1]))}", LAID_STYLE)
+            if view["known_cards"][1]:
+                line.append(f"{face.bar}{theirs} took {face.names(int(view['known_cards'][1]))}", LAID_STYLE)
         rows = [line]
         if turn.phase == "layoff":
             spread = [int(meld) for meld in view["spread"] if meld]
@@ -155,7 +155,7 @@ class Table:
         return rows
 
     def _person(self) -> None:
-        self._tell_news()
+        self._show_events()
         self._show()
         while True:
             try:
@@ -199,8 +199,8 @@ class Table:
         return None
 
     def _card_action(self, turn: Turn, name: str, card: int) -> int | None:
-        if name == "discard" and turn.gives_back(card):
-            self.live.give_back()
+        if name == "discard" and turn.returns_upcard(card):
+            self.live.put_back()
             self.terminal.say(Text(f"You give back the {self.face.name(card)}: the draw is undone.", "cyan"))
             self._show()
             return None

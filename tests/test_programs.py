@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from agents.arena import MatchSettings, play_match
-from agents.arena.conform import check
+from agents.arena.conformance import check
 from agents.programs.player import OutsidePlayer
-from agents.programs.protocol import Teller, legal_texts
+from agents.programs.protocol import EventEncoder, legal_texts
 from agents.programs.views import Seen, read_views
 from ginenv.engine.actions import NUM_ACTIONS, parse_action
 from ginenv.engine.cards import card_name, parse_cards
@@ -52,7 +52,7 @@ def test_events_tell_all_that_a_seat_may_see_in_every_preset(rules):
     s = np.zeros(1, STATE)
     s["rules"] = get_rules(rules).block
     word = np.uint64(11)
-    tellers: list = [None, None]
+    encoders: list = [None, None]
     log: list = [[], []]
     for key in range(2):
         s["key"] = key
@@ -64,17 +64,19 @@ def test_events_tell_all_that_a_seat_may_see_in_every_preset(rules):
                     if not over and s["turn"][0] != seat:
                         continue
                     view = read_views(make_views(s, seat))[0]
-                    teller = tellers[seat]
-                    if teller is None or teller.hand_no != view.hand_no:
-                        teller = tellers[seat] = Teller(view)
-                    teller.update(view)
-                    news = json.loads(teller.news())
-                    log[seat] = ([] if news and news[0]["event"] == "deal" else log[seat]) + news
-                    known = rebuild(log[seat])[-1]
+                    encoder = encoders[seat]
+                    if encoder is None or encoder.hand_no != view.hand_no:
+                        encoder = encoders[seat] = EventEncoder(view)
+                    encoder.update(view)
+                    events_message = json.loads(encoder.events_message())
+                    log[seat] = (
+                        [] if events_message and events_message[0]["event"] == "deal" else log[seat]
+                    ) + events_message
+                    rebuilt = rebuild(log[seat])[-1]
                     mine = {c for c in range(52) if int(s["hands"][0][seat]) >> c & 1}
-                    assert set(parse_cards(" ".join(known["cards"]))) == mine
+                    assert set(parse_cards(" ".join(rebuilt["cards"]))) == mine
                     if over:
-                        assert known["over"]["points"] == s["points"][0]
+                        assert rebuilt["over"]["points"] == s["points"][0]
                 if over:
                     break
                 word, drawn = (np.uint64(part) for part in next_word(word))
@@ -86,7 +88,7 @@ def test_events_tell_all_that_a_seat_may_see_in_every_preset(rules):
             if s["game_over"][0]:
                 break
             next_hand(s[0])
-        tellers, log = [None, None], [[], []]
+        encoders, log = [None, None], [[], []]
 
 
 @pytest.mark.parametrize("rules", ["eaai", "ht1", "gr", "ht2-simple", "openspiel"])
@@ -108,9 +110,9 @@ def test_a_program_plays_as_the_same_player_inside_would(rules, logger):
     inside = play_match(LastLegal(), "simple", rules=rules, pairs=3, settings=MatchSettings(salt=outside.salts[0]))
     assert not outside.faults
     assert (outside.games == inside.games).all()
-    told = events_of(lines())
-    assert len(told) == 6
-    hands = sum(len(rebuild(events)) for events in told.values())
+    events = events_of(lines())
+    assert len(events) == 6
+    hands = sum(len(rebuild(events)) for events in events.values())
     # The last hands of the match may end after the last question.
     assert outside.games["hands"].sum() - 6 <= hands <= outside.games["hands"].sum()
 
@@ -123,8 +125,8 @@ def test_a_split_decision_asks_for_the_discard_first_and_for_the_knock_after_it(
     assert all(
         action.startswith("discard") for game in phases if game["phase"] == "discard" for action in game["legal"]
     )
-    asked = [game["legal"] for game in phases if game["phase"] == "knock"]
-    assert asked and all(discard.replace("discard", "knock") == knock for discard, knock in asked)
+    offered = [game["legal"] for game in phases if game["phase"] == "knock"]
+    assert offered and all(discard.replace("discard", "knock") == knock for discard, knock in offered)
 
 
 def test_an_arrangement_may_be_answered_by_its_cards(logger):
@@ -196,15 +198,15 @@ def test_a_hand_that_was_broken_off_is_followed_by_a_new_deal(memory, logger):
             if seed % 2:
                 assert env.step(NUM_ACTIONS - 1 if not info["action_mask"][-1] else 0)[2]
     env.close()
-    told: list = []
+    events: list = []
     for line in lines():
         for game in line.get("games", ()):
-            told += game["events"]
+            events += game["events"]
             if "hand" in game:
-                hand = rebuild(told)[-1]
+                hand = rebuild(events)[-1]
                 assert hand["cards"] == set(game["hand"])
                 assert (hand["pile"][-1] if hand["pile"] else None) == game["upcard"]
-    assert [event["event"] for event in told].count("deal") == 6
+    assert [event["event"] for event in events].count("deal") == 6
 
 
 def test_a_hand_like_the_last_one_but_for_the_upcard_is_another_hand(logger):
@@ -218,8 +220,8 @@ def test_a_hand_like_the_last_one_but_for_the_upcard_is_another_hand(logger):
         deal(s[0], 0)
         player.act(make_views(s, 0))
     player.close()
-    [told] = events_of(lines()).values()
-    assert [event["upcard"] for event in told] == [card_name(20), card_name(21)]
+    [events] = events_of(lines()).values()
+    assert [event["upcard"] for event in events] == [card_name(20), card_name(21)]
 
 
 def test_a_player_may_be_used_again_after_it_was_closed(logger):
@@ -305,15 +307,15 @@ def test_a_split_program_is_told_of_no_knock_that_it_was_not_offered(patient):
     settings = MatchSettings(get_rules("openspiel"), unit="hands", salt=SALT)
     result = play_match(spec(split=True), "random", pairs=25, settings=settings)
     assert not result.faults
-    asked, told = set(), set()
+    offered, events = set(), set()
     for line in lines():
         for game in line.get("games", ()):
             if game.get("phase") == "knock":
-                asked |= {(game["slot"], text) for text in game["legal"]}
+                offered |= {(game["slot"], text) for text in game["legal"]}
             for event in game["events"]:
                 if event["event"] == "knock" and event["who"] == "you":
-                    told.add((game["slot"], f"knock {event['card']}"))
-    assert told and told <= asked
+                    events.add((game["slot"], f"knock {event['card']}"))
+    assert events and events <= offered
 
 
 def test_a_program_says_which_rules_it_plays(patient):
@@ -328,6 +330,6 @@ def test_a_program_says_which_rules_it_plays(patient):
         [fault] = play_match(spec(rules=wrong), "random", rules="gc", pairs=1, unit="hands").faults
         assert fault["kind"] == "handshake" and "rules" in fault["first"]
     found = check(gc.removeprefix("cmd:"), hands=2)
-    assert not found.wrong and found.asked["layoff"] and sum("not played" in note for note in found.notes) == 7
+    assert not found.wrong and found.decisions["layoff"] and sum("not played" in note for note in found.notes) == 7
     assert check(gc.removeprefix("cmd:"), hands=2, rules=get_rules("gc,target=50")).notes[0].startswith("was not asked")
     assert "played nothing" in check(gc.removeprefix("cmd:"), hands=2, rules=get_rules("gr")).wrong[0]

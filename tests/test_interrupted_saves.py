@@ -130,13 +130,13 @@ def test_a_tournament_that_is_broken_off_goes_on(kill: bool, tmp_path: Path, mon
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
     players = {"a": "simple", "b": "random"}
     config = parse_config({"players": players, "pairs": 2, "block": 1, "out": str(tmp_path / "t")}, TournamentConfig)
-    whole = []
+    complete = []
 
     def check(failed: str) -> None:
         again = Tournament(config)
         assert again.play()
-        whole.append(again.standings().matches[0, 1].share)
-        assert whole[-1] == whole[0]
+        complete.append(again.standings().matches[0, 1].share)
+        assert complete[-1] == complete[0]
         shutil.rmtree(tmp_path / "t")
 
     break_all(monkeypatch, kill, lambda: Tournament(config).play(), check)

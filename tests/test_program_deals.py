@@ -94,9 +94,9 @@ def test_a_program_that_guesses_seeds_and_pairs_by_its_cards_finds_nothing(progr
     result = play_match(player, "simple", pairs=PAIRS, unit="hands", seed=SEED)
     if as_object:
         player.close()
-    told = lines()[0]["seed"]
-    assert len(first_deals(lines())) == 2 * PAIRS and told != SEED
-    assert guess(lines(), [*range(2001), told]) == {}
+    sent_seed = lines()[0]["seed"]
+    assert len(first_deals(lines())) == 2 * PAIRS and sent_seed != SEED
+    assert guess(lines(), [*range(2001), sent_seed]) == {}
     # The same attack by somebody who knows the salt finds every deal.
     found = guess(lines(), [salted(result.salts[0], "deals", seed) for seed in range(2001)])
     assert len(found) == 2 * PAIRS and {seed for seed, _ in found.values()} == {SEED}
@@ -105,16 +105,16 @@ def test_a_program_that_guesses_seeds_and_pairs_by_its_cards_finds_nothing(progr
     assert not {slot // 4 for slot in found} & set(range(PAIRS))
     for line in lines():
         if line["type"] == "act":
-            asked = [game["slot"] for game in line["games"] if "legal" in game]
-            assert asked == sorted(asked)
+            slots = [game["slot"] for game in line["games"] if "legal" in game]
+            assert slots == sorted(slots)
 
 
 def test_a_match_with_a_program_is_played_again_with_its_salt(program):
     spec, lines = program
     first = play_match(spec, "random", pairs=3, seed=5)
-    told = lines()
+    sent = lines()
     again = play_match(spec, "random", pairs=3, seed=5, settings=MatchSettings(salt=first.salts[0]))
-    assert lines()[len(told) :] == told and (again.games == first.games).all()
+    assert lines()[len(sent) :] == sent and (again.games == first.games).all()
     assert again.to_dict()["salts"] == first.salts and len(first.salts) == 1
     other = play_match(spec, "random", pairs=3, seed=5)
     assert other.salts != first.salts and not (other.games == first.games).all()

@@ -132,13 +132,13 @@ def test_pettingzoos_own_tests_pass(episode: str) -> None:
     def make(**options: Any) -> Any:
         return adapter.env(episode=episode, **options)
 
-    with warnings.catch_warnings(record=True) as said, contextlib.redirect_stdout(io.StringIO()):
+    with warnings.catch_warnings(record=True) as message, contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("always")
         api_test(make(), num_cycles=200)
         seed_test(make, num_cycles=60)
         render_test(make)
     # Said of every observation that is a dictionary with a mask, PettingZoo's own games included.
-    unusual = [str(each.message) for each in said if not str(each.message).startswith("Observation")]
+    unusual = [str(each.message) for each in message if not str(each.message).startswith("Observation")]
     assert not unusual
 
 
@@ -220,8 +220,8 @@ def test_torchrl_takes_environments_as_they_are(form: str, name: str) -> None:
         envs = gym.make_vec(name, num_envs=3, autoreset_mode="disabled", rules="ht1")
         table = GymWrapper(envs, categorical_action_encoding=True).auto_register_info_dict()
     found = table.rollout(200, lambda td: td.set("action", td["action_mask"].argmax(-1)), break_when_any_done=False)
-    held = found["next"]
-    assert held["done"].any() and not held["illegal_action"].any() and held["skipped_points"].shape[-1] == 2
+    rollout = found["next"]
+    assert rollout["done"].any() and not rollout["illegal_action"].any() and rollout["skipped_points"].shape[-1] == 2
     table.close()
 
 

@@ -11,7 +11,7 @@ import pytest
 import ginenv
 from ginenv.engine.actions import PHASE_NAMES, STOCK
 from ginenv.tables.players import make_player
-from tests.support.hidden import deal_hidden_anew
+from tests.support.hidden import redeal_hidden
 
 # Cards are spread and laid off by hand, from the other's knock or one's own.
 # The phases of the hands, and those in which a seat may go on after its own move.
@@ -33,7 +33,7 @@ class ThroughSelfPlay:
     def step(self, action: int) -> None:
         self.game.step(action)
 
-    def told(self, seat: int) -> list[bytes]:
+    def observations_of(self, seat: int) -> list[bytes]:
         """All that somebody in this seat can ask for."""
         observation, mask = self.game.observe(seat)
         return [observation.tobytes(), mask.tobytes(), self.game.view(seat).tobytes(), repr(self.game.rewards).encode()]
@@ -58,7 +58,7 @@ class ThroughPettingZoo:
     def step(self, action: int) -> None:
         self.table.step(action)
 
-    def told(self, seat: int) -> list[bytes]:
+    def observations_of(self, seat: int) -> list[bytes]:
         """All that this agent can ask for."""
         agent = f"player_{seat}"
         observation = self.table.observe(agent)
@@ -79,7 +79,7 @@ def deal_anew(table: Any, seat: int, rng: np.random.Generator) -> bool:
     """Deals everything anew that a seat cannot see; returns whether a hand changed."""
     states = table.game._tables._batch.states
     before = states["hands"].copy()
-    states[:] = deal_hidden_anew(states, seat, rng)
+    states[:] = redeal_hidden(states, seat, rng)
     return bool((states["hands"] != before).any())
 
 
@@ -106,7 +106,7 @@ def test_what_is_hidden_changes_nothing_that_is_given(rules: str, face: type) ->
             if number < 6 or phase in ("spread", "layoff"):
                 for other in (0, 1):
                     looked[phase] += deal_anew(twin, other, rng)
-                    assert twin.told(other) == one.told(other), (phase, other)
+                    assert twin.observations_of(other) == one.observations_of(other), (phase, other)
                     put_back(twin, one)
             action = int(player.act(view)[0])
             one.step(action)
@@ -117,7 +117,7 @@ def test_what_is_hidden_changes_nothing_that_is_given(rules: str, face: type) ->
                 moved.add(phase)
             twin.step(action)
             if goes_on:
-                assert twin.told(seat) == one.told(seat), phase
+                assert twin.observations_of(seat) == one.observations_of(seat), phase
                 put_back(twin, one)
     phases, goes_on_in = RULES[rules]
     assert {phase for phase in looked if looked[phase]} == phases and moved == goes_on_in

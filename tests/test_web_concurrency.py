@@ -48,7 +48,7 @@ def test_others_are_answered_while_a_slow_game_is_watched_and_its_work_is_bounde
     for client in (ann.client, bob):
         assert client.post("/watch", data=fields).status_code == 200
     slow = Slow()
-    ann.seat.watched.get(1).players = [slow, slow]
+    ann.browser.watched.get(1).players = [slow, slow]
     found: list[str] = []
     watching = threading.Thread(target=lambda: found.append(ann.get("/watch?game=1&at=999999")))
     watching.start()
@@ -90,10 +90,10 @@ def test_a_watched_game_is_its_players_own(guest):
 def test_one_player_holds_few_threads(guest):
     ann: Guest = guest()
     taken = 0
-    while ann.seat.queue.acquire(blocking=False):
+    while ann.browser.queue.acquire(blocking=False):
         taken += 1
     assert 2 <= taken <= 20 and ann.client.get("/").status_code == 429
-    ann.seat.queue.release()
+    ann.browser.queue.release()
     assert ann.client.get("/").status_code == 200
 
 
@@ -106,7 +106,7 @@ def wait_for(what, seconds: float = 30) -> bool:
 
 def test_work_that_nobody_waits_for_ends_and_begins_again_when_it_is_asked_for(monkeypatch):
     monkeypatch.setattr(jobs, "_PATIENCE", 0.1)
-    kept, ended = jobs.Jobs(), threading.Event()
+    pool, ended = jobs.Jobs(), threading.Event()
 
     def work(tell):
         while not ended.is_set():
@@ -114,17 +114,17 @@ def test_work_that_nobody_waits_for_ends_and_begins_again_when_it_is_asked_for(m
             tell(0, 1)
         return "done"
 
-    first = kept.job("hand", work)
+    first = pool.job("hand", work)
     assert wait_for(lambda: first.over) and first.result is None
-    stays = kept.job("all", work, stays=True)
+    stays = pool.job("all", work, stays=True)
     ended.set()
-    assert kept.job("hand", work) is not first
+    assert pool.job("hand", work) is not first
     assert stays.wait(30) and stays.result == "done"
-    assert wait_for(lambda: kept.job("hand", work).result == "done")
+    assert wait_for(lambda: pool.job("hand", work).result == "done")
 
 
 def test_a_persons_work_waits_for_its_turn_and_for_nobody_elses():
-    kept, go_on = jobs.Jobs(), threading.Event()
+    pool, go_on = jobs.Jobs(), threading.Event()
     begun: list[str] = []
 
     def work(name):
@@ -134,7 +134,7 @@ def test_a_persons_work_waits_for_its_turn_and_for_nobody_elses():
 
         return run
 
-    mine = [kept.job(number, work("Ann")) for number in range(5)]
+    mine = [pool.job(number, work("Ann")) for number in range(5)]
     theirs = jobs.Jobs().job("b", work("Bob"))
     assert wait_for(lambda: "Bob" in begun)
     assert begun.count("Ann") < len(mine)

@@ -30,7 +30,7 @@ def sit(chrome, tmp_path, monkeypatch):
 
 
 def test_a_double_click_presses_one_button_only(sit):
-    page, live = sit.page, sit.table.seat.live
+    page, live = sit.page, sit.table.browser.live
     sit.pick("KC")
     page.click("#do-discard")
     page.locator("#do-just-discard").wait_for()
@@ -46,7 +46,7 @@ def test_a_double_click_presses_one_button_only(sit):
 
 
 def test_a_card_that_is_clicked_often_is_discarded_once_and_nobody_is_scolded(sit):
-    page, before = sit.page, sit.table.seat.mark
+    page, before = sit.page, sit.table.browser.mark
     page.evaluate("for (let n = 0; n < 5; n++) document.getElementById('card-AD').click()")
     page.locator(f'#table:not([data-at="{before}"])').wait_for()
     page.wait_for_timeout(300)
@@ -57,14 +57,14 @@ def test_going_back_and_forth_shows_the_game_as_it_is(sit):
     page = sit.page
     page.go_back()
     assert "There is an unfinished game" in page.inner_text("main")
-    sit.table.seat.command("discard", {"card": "AD", "at": sit.table.seat.mark})
+    sit.table.browser.command("discard", {"card": "AD", "at": sit.table.browser.mark})
     page.go_forward()
-    page.locator(f'#table[data-at="{sit.table.seat.mark}"]').wait_for()
+    page.locator(f'#table[data-at="{sit.table.browser.mark}"]').wait_for()
     assert sit.faults == []
 
 
 def test_a_drag_ends_with_a_reload_or_escape_and_plays_nothing(sit):
-    page, before = sit.page, sit.table.seat.mark
+    page, before = sit.page, sit.table.browser.mark
 
     def lift():
         box = page.locator("#card-AD").bounding_box()
@@ -85,13 +85,13 @@ def test_a_drag_ends_with_a_reload_or_escape_and_plays_nothing(sit):
     page.mouse.move(pile["x"] + 40, pile["y"] + 40)
     page.mouse.up()
     page.wait_for_timeout(200)
-    assert sit.table.seat.mark == before and sit.faults == []
+    assert sit.table.browser.mark == before and sit.faults == []
 
 
 def test_a_window_whose_game_is_gone_comes_to_the_lobby(sit):
-    seat = sit.table.seat
-    seat.leave()
-    seat.session.file.game = None
+    browser = sit.table.browser
+    browser.leave()
+    browser.session.file.game = None
     sit.page.click("#do-hint")
     sit.page.locator("text=Ann is at the table").wait_for()
     assert sit.page.locator("header").count() == 1 and sit.page.url == sit.table.address + "/"

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from agents.arena import MatchSettings, play_match
-from agents.arena.conform import check
+from agents.arena.conformance import check
 from agents.arena.stress import run
 from agents.cli import main
 from agents.programs.player import BotLimits, OutsidePlayer
@@ -180,9 +180,9 @@ def test_a_program_that_does_not_exist_is_named_before_anything_is_played(progra
         monkeypatch.setattr("sys.argv", ["gin", *words])
         with pytest.raises(SystemExit) as ended:
             main()
-        said = str(ended.value.code)
-        assert f"{program!r} cannot be started: " in said and "\n" not in said
-        assert said.endswith(f"{why}; a command is a program and its arguments, as in a shell")
+        message = str(ended.value.code)
+        assert f"{program!r} cannot be started: " in message and "\n" not in message
+        assert message.endswith(f"{why}; a command is a program and its arguments, as in a shell")
     assert not out.exists() and "decisions asked" not in capsys.readouterr().out
 
 
@@ -197,7 +197,7 @@ def test_a_program_that_will_not_end_is_named_and_ended(monkeypatch):
 
 def test_conformance_says_in_words_what_is_wrong(logger):
     good = check(logger()[0].removeprefix("cmd:"), hands=8)
-    assert not good.wrong and good.asked["discard"] and good.asked["layoff"]
+    assert not good.wrong and good.decisions["discard"] and good.decisions["layoff"]
     assert any("spread" in note for note in good.notes)
     bad = check(bad_bot("illegal").removeprefix("cmd:"), hands=2)
     assert len(bad.wrong) == 1 and "illegal move" in bad.wrong[0] and '"legal" list' in bad.wrong[0]
@@ -214,7 +214,7 @@ def test_an_interrupted_check_gives_no_verdict(logger, monkeypatch):
         result.interrupted = True
         return result
 
-    monkeypatch.setattr("agents.arena.conform.play_match", cut_short)
+    monkeypatch.setattr("agents.arena.conformance.play_match", cut_short)
     with pytest.raises(KeyboardInterrupt):
         check(logger()[0].removeprefix("cmd:"), hands=2)
     assert len(players) == 1
@@ -223,7 +223,7 @@ def test_an_interrupted_check_gives_no_verdict(logger, monkeypatch):
 def test_many_bad_bots_at_once_leave_nothing_behind():
     kinds = ["crash", "illegal", "orphan", "no-json"]
     result = run(ROOT / "agents" / "arena" / "bad_bots.py", kinds, 8, 4, lambda done: None)
-    assert not result.unnamed and result.left_behind == 0
+    assert not result.unnamed and result.remaining_processes == 0
     assert {kind: set(named) for kind, named in result.faults.items()}["no-json"] == {"rubbish"}
 
 

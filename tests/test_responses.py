@@ -12,9 +12,9 @@ from agents.arena.series import counting_hands, play_series
 from agents.cli import levels as levels_module
 from agents.config import ConfigError
 from agents.levels import fit_responses as fit_module
-from agents.levels.fit_responses import FitConfig, fit_answers, hands_to_play
+from agents.levels.fit_responses import FitConfig, fit_responses, hands_to_play
 from agents.levels.level import Level, LevelSettings, load_level
-from agents.levels.responses import ANSWERS, READS, SPACE, Answers, features_of, lean, read_answers
+from agents.levels.responses import INPUTS, RESPONSES, SPACE, Responses, add_logit_bias, features_of, read_responses
 from agents.network.bounds import EVERYTHING
 from agents.opponent_model.features import FEATURES, FIRST_KNOCK, NUM_WEIGHTS
 from agents.opponent_model.posterior import CONTEXT_WIDTH
@@ -47,17 +47,17 @@ def positions() -> np.ndarray:
     return np.concatenate(seen)
 
 
-def leaned(views: np.ndarray, leanings: np.ndarray) -> np.ndarray:
+def biased(views: np.ndarray, logit_bias: np.ndarray) -> np.ndarray:
     logits = np.zeros((len(views), NUM_ACTIONS), np.float32)
-    lean(views, FULL, np.ascontiguousarray(views["legal"]), leanings, np.zeros(1, SPACE), logits)
+    add_logit_bias(views, FULL, np.ascontiguousarray(views["legal"]), logit_bias, np.zeros(1, SPACE), logits)
     return logits
 
 
 def test_a_leaning_to_knock_moves_knocks_that_are_not_gin_and_nothing_else() -> None:
     views = positions()
-    leanings = np.zeros((len(views), NUM_WEIGHTS))
-    leanings[:, FEATURES.index("any knock")] = 2
-    logits = leaned(views, leanings)
+    logit_bias = np.zeros((len(views), NUM_WEIGHTS))
+    logit_bias[:, FEATURES.index("any knock")] = 2
+    logits = biased(views, logit_bias)
     seen = 0
     for view, row in zip(views, logits, strict=True):
         for action in np.flatnonzero(row):
@@ -73,9 +73,9 @@ def test_a_leaning_to_knock_moves_knocks_that_are_not_gin_and_nothing_else() -> 
 
 def test_a_leaning_to_take_moves_the_upcard_alone_where_it_may_be_taken() -> None:
     views = positions()
-    leanings = np.zeros((len(views), NUM_WEIGHTS))
-    leanings[:, FEATURES.index("any upcard")] = -1.5
-    logits = leaned(views, leanings)
+    logit_bias = np.zeros((len(views), NUM_WEIGHTS))
+    logit_bias[:, FEATURES.index("any upcard")] = -1.5
+    logits = biased(views, logit_bias)
     may = (views["legal"][:, 2] >> 1 & 1) == 1
     assert may.any() and (~may).any()
     assert (logits[may, UPCARD] == -1.5).all() and not logits[~may].any()
@@ -100,54 +100,56 @@ def test_features_of_discards_are_of_the_card_that_goes() -> None:
 
 
 def test_answers_are_linear_in_what_is_known_and_have_a_part_that_holds_against_anybody(level: Level) -> None:
-    answers = level.answers
+    answers = level.responses
     assert answers is not None
     contexts = np.random.default_rng(1).normal(size=(5, CONTEXT_WIDTH)).astype(np.float32)
     contexts[0] = 0
     none, all_of_it = np.zeros(5), np.ones(5)
-    found = answers.leanings(contexts, none, all_of_it)
+    found = answers.logit_bias(contexts, none, all_of_it)
     assert found.shape == (5, NUM_WEIGHTS) and not found[0].any() and found[1:].any()
-    np.testing.assert_allclose(answers.leanings(2 * contexts, none, all_of_it), 2 * found)
-    np.testing.assert_allclose(answers.leanings(contexts, none, all_of_it / 2), found / 2)
+    np.testing.assert_allclose(answers.logit_bias(2 * contexts, none, all_of_it), 2 * found)
+    np.testing.assert_allclose(answers.logit_bias(contexts, none, all_of_it / 2), found / 2)
     # Certainties are not read: what is uncertain is near other people's already.
-    contexts[:, len(READS) :] = 1
-    np.testing.assert_array_equal(answers.leanings(contexts, none, all_of_it), found)
-    general = answers.leanings(contexts, all_of_it / 2, none)
+    contexts[:, len(INPUTS) :] = 1
+    np.testing.assert_array_equal(answers.logit_bias(contexts, none, all_of_it), found)
+    general = answers.logit_bias(contexts, all_of_it / 2, none)
     np.testing.assert_allclose(general, np.repeat(answers.matrix[:1] / 2, 5, 0))
-    np.testing.assert_allclose(answers.leanings(contexts, all_of_it / 2, all_of_it), general + found)
+    np.testing.assert_allclose(answers.logit_bias(contexts, all_of_it / 2, all_of_it), general + found)
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"leans": ["something else"]}, "other features"),
+        ({"columns": ["something else"]}, "other features"),
         ({"matrix": [[0.0]]}, "other features"),
         ({"format": 9}, "format"),
         ({"matrix": [["x"]]}, "matrix"),
     ],
 )
 def test_answers_that_do_not_fit_are_refused(level: Level, tmp_path: Path, change: dict, words: str) -> None:
-    values = json.loads((level.directory / ANSWERS).read_text())
-    path = tmp_path / ANSWERS
+    values = json.loads((level.directory / RESPONSES).read_text())
+    path = tmp_path / RESPONSES
     path.write_text(json.dumps(values | change))
     with pytest.raises(GinError, match=words):
-        read_answers(path, "level x")
+        read_responses(path, "level x")
     path.write_text("[")
     with pytest.raises(GinError, match="does not hold JSON"):
-        read_answers(path, "level x")
+        read_responses(path, "level x")
 
 
 def test_what_escapes_a_level_escapes_its_answers() -> None:
     views = positions()
-    dull = LevelSettings(title="dull", memory=3, notices=0).behaviour[0]  # type: ignore[call-arg]
-    leanings = np.random.default_rng(1).normal(size=(len(views), NUM_WEIGHTS))
+    dull = LevelSettings(title="dull", remembered_discards=3, noticed_actions=0).behaviour[0]  # type: ignore[call-arg]
+    logit_bias = np.random.default_rng(1).normal(size=(len(views), NUM_WEIGHTS))
     hidden = views.copy()
-    hidden["known"][:, 1] = hidden["refused"][:, 1] = hidden["thrown"][:, 1] = 0
+    hidden["known_cards"][:, 1] = hidden["refused"][:, 1] = hidden["thrown"][:, 1] = 0
     logits = []
     for behaviour in (dull, FULL):
         for seen in (views, hidden):
             logits.append(np.zeros((len(views), NUM_ACTIONS), np.float32))
-            lean(seen, behaviour, np.ascontiguousarray(seen["legal"]), leanings, np.zeros(1, SPACE), logits[-1])
+            add_logit_bias(
+                seen, behaviour, np.ascontiguousarray(seen["legal"]), logit_bias, np.zeros(1, SPACE), logits[-1]
+            )
     assert (logits[0] == logits[1]).all() and (logits[2] != logits[3]).any()
 
 
@@ -157,9 +159,9 @@ def test_gradients_are_those_of_the_log_probability(level: Level) -> None:
     tries, step = 40_000, 0.1
     views = np.repeat(view[None], tries)
     views["luck"] = np.random.default_rng(2).integers(0, 2**64, tries, np.uint64)
-    plain = level.with_settings(leaning=0.0, most_points=100.0, reach=60.0)
+    plain = level.with_settings(hand_taste=0.0, max_extra_deadwood=100.0, max_logit_gap=60.0)
     rows = np.arange(tries)
-    player = fit_module._Tried(plain, 1, np.zeros((tries, NUM_WEIGHTS)))
+    player = fit_module._GradientPlayer(plain, 1, np.zeros((tries, NUM_WEIGHTS)))
     actions = player.act(views, rows)
     for feature in ("points / 10", "leaves the least deadwood"):
         column = FEATURES.index(feature)
@@ -167,7 +169,9 @@ def test_gradients_are_those_of_the_log_probability(level: Level) -> None:
         for sign in (-1, 1):
             moves = np.zeros((tries, NUM_WEIGHTS))
             moves[:, column] = sign * step
-            shares.append(np.bincount(fit_module._Tried(plain, 1, moves).act(views, rows), minlength=52)[:52] / tries)
+            shares.append(
+                np.bincount(fit_module._GradientPlayer(plain, 1, moves).act(views, rows), minlength=52)[:52] / tries
+            )
         for card in np.argsort(-shares[0])[:3]:
             gradient = player.scores[actions == card, column].mean()
             slope = (np.log(shares[1][card]) - np.log(shares[0][card])) / (2 * step)
@@ -180,7 +184,9 @@ def test_a_level_that_plays_everything_within_its_reach_alike_is_tried_at_half_i
     rows, moves = np.arange(len(views)), np.zeros((len(views), NUM_WEIGHTS))
 
     def tried(temperature: float) -> np.ndarray:
-        return fit_module._Tried(level.with_settings(temperature=temperature, reach=4.0), 1, moves).act(views, rows)
+        return fit_module._GradientPlayer(
+            level.with_settings(temperature=temperature, max_logit_gap=4.0), 1, moves
+        ).act(views, rows)
 
     assert (tried(20.0) == tried(2.0)).all() and (tried(20.0) != tried(1.0)).any()
 
@@ -191,58 +197,58 @@ def test_fitting_keeps_what_wins_points_of_whom(level: Level, monkeypatch: pytes
 
     The judges like all of that, half of it, a quarter of it, or only what is the same against everybody.
     """
-    column, read = FEATURES.index("any upcard"), READS.index("any upcard")
-    reads: list[np.ndarray] = []
+    column, read = FEATURES.index("any upcard"), INPUTS.index("any upcard")
+    inputs: list[np.ndarray] = []
 
-    def rewarded(one: Level, opponents: object, moves: np.ndarray, told: None, *rest: int) -> object:
-        points, gradients = play(one, opponents, moves, told, *rest)  # type: ignore[arg-type]
+    def rewarded(one: Level, opponents: object, moves: np.ndarray, contexts: None, *rest: int) -> object:
+        points, gradients = play(one, opponents, moves, contexts, *rest)  # type: ignore[arg-type]
         return 10 * sides()[np.arange(len(points)) % config.opponents, None] * gradients[..., column], gradients
 
-    def known(*args: object) -> np.ndarray:
-        reads.append(known_of(*args))  # type: ignore[arg-type]
-        return reads[0]
+    def inputs_after_hands(*args: object) -> np.ndarray:
+        inputs.append(known_of(*args))  # type: ignore[arg-type]
+        return inputs[0]
 
     def sides() -> np.ndarray:
         """1 for who takes more upcards than most, -1 for the others."""
-        found = reads[0][-1, :, read]
+        found = inputs[0][-1, :, read]
         return np.where(found > np.median(found), 1.0, -1.0)
 
-    def judged(one: Level, opponents: object, moves: np.ndarray, told: None, config: FitConfig) -> np.ndarray:
+    def validated(one: Level, opponents: object, moves: np.ndarray, contexts: None, config: FitConfig) -> np.ndarray:
         seeds.append(config.seed)
         by_opponent = np.stack([moves[k :: config.opponents, column].mean() for k in range(config.opponents)])
         if not likes:
             return abs(by_opponent.mean()) - 10 * np.abs(by_opponent - by_opponent.mean())
         differ = float(((by_opponent - by_opponent.mean()) * sides()).mean())
-        whole.append(differ)
+        complete.append(differ)
         if differ < 1e-9:
             # Far worse than any difference, so that nothing is kept of the part that is the same against everybody.
             return np.full(config.opponents, -100.0)
         # All of the difference is judged first, so that is the largest.
-        return np.full(config.opponents, -abs(differ - likes * max(whole)))
+        return np.full(config.opponents, -abs(differ - likes * max(complete)))
 
-    play, known_of = fit_module._play, fit_module._known_of
+    play, known_of = fit_module._play, fit_module._inputs_after_hands
     monkeypatch.setattr(fit_module, "_play", rewarded)
-    monkeypatch.setattr(fit_module, "_points", judged)
-    monkeypatch.setattr(fit_module, "_known_of", known)
+    monkeypatch.setattr(fit_module, "_points", validated)
+    monkeypatch.setattr(fit_module, "_inputs_after_hands", inputs_after_hands)
     monkeypatch.setattr(fit_module, "HISTORIES", (20, 40))
     config = FitConfig(styles=24, strong=0.25, rounds=2, series=240, hands=4, rate=0.4, seed=3)  # type: ignore[call-arg]
-    said: list[str] = []
+    message: list[str] = []
     seeds: list[int] = []
-    whole: list[float] = []
-    answers = fit_answers(level, config, said.append)
-    leanings = (reads[0][-1] @ answers.matrix)[:, column]
-    differ = leanings[sides() > 0].mean() - leanings[sides() < 0].mean()
+    complete: list[float] = []
+    answers = fit_responses(level, config, message.append)
+    logit_bias = (inputs[0][-1] @ answers.matrix)[:, column]
+    differ = logit_bias[sides() > 0].mean() - logit_bias[sides() < 0].mean()
     if likes:
-        judged_leanings = (reads[0].mean(0) @ answers.matrix)[:, column]
-        kept = ((judged_leanings - judged_leanings.mean()) * sides()).mean()
-        assert differ > 0.1 and kept == pytest.approx(likes * max(whole))
+        fitted_bias = (inputs[0].mean(0) @ answers.matrix)[:, column]
+        remaining = ((fitted_bias - fitted_bias.mean()) * sides()).mean()
+        assert differ > 0.1 and remaining == pytest.approx(likes * max(complete))
     else:
         assert (answers.matrix[1:] == 0).all() and answers.matrix[0, column] != 0
-    judgement = answers.about["judged"]["what depends on whom"]
-    assert judgement["kept"] == (likes > 0) and judgement["share"] == likes and config.seed not in seeds
-    assert said[-1].endswith("kept" if likes else "left out") and len(said) == 4
+    validation = answers.about["validated"]["what depends on whom"]
+    assert validation["accepted"] == (likes > 0) and validation["share"] == likes and config.seed not in seeds
+    assert message[-1].endswith("accepted" if likes else "left out") and len(message) == 4
     assert hands_to_play(level, config) == 2 * 30 * 40 + (2 * 2 + 5 * 4) * 240 * 4
-    assert answers.about["points_a_hand"] and answers.about["config"]["rounds"] == 2
+    assert answers.about["points_per_hand"] and answers.about["config"]["rounds"] == 2
 
 
 def test_where_nothing_is_found_nobody_judges(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,34 +262,34 @@ def test_where_nothing_is_found_nobody_judges(level: Level, monkeypatch: pytest.
     monkeypatch.setattr(fit_module, "_play", alike)
     monkeypatch.setattr(fit_module, "HISTORIES", (2, 4))
     config = FitConfig(styles=8, strong=0.5, rounds=2, series=36, hands=2, seed=3)  # type: ignore[call-arg]
-    said: list[str] = []
+    message: list[str] = []
     done: list[int] = []
     with counting_hands(done.append):
-        answers = fit_answers(level, config, said.append)
-    assert not answers.matrix.any() and not answers.by_whom
-    assert all(line.endswith("nothing was found, so there is nothing to judge") for line in said[-2:])
-    assert [won["kept"] for won in answers.about["judged"].values()] == [False, False]
+        answers = fit_responses(level, config, message.append)
+    assert not answers.matrix.any() and not answers.depends_on_opponent
+    assert all(line.endswith("nothing was found, so there is nothing to judge") for line in message[-2:])
+    assert [won["accepted"] for won in answers.about["validated"].values()] == [False, False]
     assert done[-1] == hands_to_play(level, config)
 
 
-@pytest.mark.parametrize(("whom", "words"), [(0.5, "now answers what it knows"), (0.0, "plays everybody alike")])
+@pytest.mark.parametrize(("specific", "words"), [(0.5, "now answers what it knows"), (0.0, "plays everybody alike")])
 def test_the_command_says_whether_what_was_found_depends_on_whom(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, whom: float, words: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, specific: float, words: str
 ) -> None:
     write_small_level(tmp_path / "mine")
-    (tmp_path / "mine" / ANSWERS).unlink()
-    matrix = np.zeros((len(READS), NUM_WEIGHTS))
-    matrix[:2, 0] = 1.0, whom
-    monkeypatch.setattr(levels_module, "fit_answers", lambda *_: Answers(matrix, {"command": "a test"}))
+    (tmp_path / "mine" / RESPONSES).unlink()
+    matrix = np.zeros((len(INPUTS), NUM_WEIGHTS))
+    matrix[:2, 0] = 1.0, specific
+    monkeypatch.setattr(levels_module, "fit_responses", lambda *_: Responses(matrix, {"command": "a test"}))
     levels_module.levels(["fit", str(tmp_path / "mine")])
-    assert words in (said := capsys.readouterr().out) and "are gone" not in said
+    assert words in (message := capsys.readouterr().out) and "are gone" not in message
 
 
 def test_the_command_says_that_earlier_answers_are_gone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_small_level(tmp_path / "mine")
-    monkeypatch.setattr(levels_module, "fit_answers", lambda *_: Answers(np.zeros((len(READS), NUM_WEIGHTS)), {}))
+    monkeypatch.setattr(levels_module, "fit_responses", lambda *_: Responses(np.zeros((len(INPUTS), NUM_WEIGHTS)), {}))
     levels_module.levels(["fit", str(tmp_path / "mine")])
     assert "The answers that it had before are gone." in capsys.readouterr().out
 

@@ -15,7 +15,7 @@ import pytest
 
 from agents.arena.configs import TournamentConfig, parse_rules
 from agents.arena.tournament import Tournament
-from agents.files import MOST_DEPTH, JsonError, parse_json, read_json
+from agents.files import MAX_DEPTH, JsonError, parse_json, read_json
 from agents.levels.bench.rating import RATING, rate_levels, read_rating
 from agents.levels.level import LEVEL, Level, LevelError, load_level
 from agents.levels.package import build_level
@@ -35,7 +35,7 @@ NASTY = {
     "deep": DEEP,
     "deep in objects": '{"a":' * 100_000 + "1" + "}" * 100_000,
     "deep inside": '{"format": ' + DEEP + "}",
-    "deeper than the limit": "[" * (MOST_DEPTH + 1) + "]" * (MOST_DEPTH + 1),
+    "deeper than the limit": "[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1),
     "digits": "9" * 5000,
     "digits inside": '{"format": ' + "9" * 5000 + ', "checksum": ""}',
     "half a character": '{"format": "\\ud800", "\\udfff": 1}',
@@ -108,9 +108,9 @@ def test_a_program_that_answers_with_nasty_json_is_at_fault(kind: str, tmp_path:
 def test_the_reader_reads_what_json_can_hold() -> None:
     values = {"a": [1, -2.5, True, None, "ä🂡"], "b": {"c": 2**64 - 1}, "d": float("inf")}
     assert parse_json(json.dumps(values)) == values == parse_json(json.dumps(values, ensure_ascii=False).encode())
-    for text in ("[" * MOST_DEPTH + "]" * MOST_DEPTH, "9" * 40):
+    for text in ("[" * MAX_DEPTH + "]" * MAX_DEPTH, "9" * 40):
         assert parse_json(text) == json.loads(text)
-    for text in ("[" * (MOST_DEPTH + 1) + "]" * (MOST_DEPTH + 1), "9" * 41, '"\\udc00"', b"\xff"):
+    for text in ("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1), "9" * 41, '"\\udc00"', b"\xff"):
         with pytest.raises(JsonError):
             parse_json(text)
 
@@ -166,7 +166,7 @@ def test_a_profile_with_a_right_checksum_and_absurd_values_is_refused(
         Profile(tmp_path, level, "anna")
     assert "\n" not in str(raised.value)
     path.write_bytes(signed(plain | {"opponents": {"anna": record}}))
-    assert read_learned(tmp_path, level, "anna")["anna"].known["hands"][0] == 3
+    assert read_learned(tmp_path, level, "anna")["anna"].records["hands"][0] == 3
     for missing in ("format", "level", "opponents"):
         path.write_bytes(signed({name: part for name, part in plain.items() if name != missing}))
         with pytest.raises(LevelError, match="is damaged or of another version"):

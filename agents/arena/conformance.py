@@ -48,13 +48,13 @@ class Conformance:
     Attributes:
         wrong: sentences about what is wrong; none for a program that conforms.
         notes: sentences about what is not wrong but worth knowing.
-        asked: number of decisions by phase.
+        decisions: number of decisions by phase.
         ms_per_decision: wall-clock time of both processes.
     """
 
     wrong: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    asked: dict[str, int] = field(default_factory=dict)
+    decisions: dict[str, int] = field(default_factory=dict)
     ms_per_decision: float = 0.0
 
 
@@ -74,15 +74,15 @@ def check(
         tick: called with the number of stages that are done.
         rules: the only rules to play; those of ``STAGES`` when left out.
     """
-    found = Conformance(asked=dict.fromkeys(_PHASES, 0))
+    found = Conformance(decisions=dict.fromkeys(_PHASES, 0))
     seconds = decisions = 0.0
     faults: dict[str, list[tuple[str, dict[str, Any]]]] = {}
     for number, (chosen, opponent, what) in enumerate(stages(rules), 1):
         player = OutsidePlayer(command, limits=limits, salt=_SALT)
         settings = MatchSettings(get_rules(chosen), unit="hands", domain=Domain.TEST, forfeit="hand", salt=_SALT)
         result = _play(player, opponent, max(1, hands // 2), settings)
-        for phase, count in player.asked.items():
-            found.asked[phase] = found.asked.get(phase, 0) + count
+        for phase, count in player.decisions.items():
+            found.decisions[phase] = found.decisions.get(phase, 0) + count
         seconds += result.seconds[0]
         decisions += int(result.stats["decisions"][0])
         for fault in [*result.faults, *player.take_faults()]:
@@ -100,13 +100,13 @@ def check(
         )
     found.ms_per_decision = 1000 * seconds / max(1.0, decisions)
     for phase in _PHASES:
-        if any(found.asked.values()) and not found.asked[phase]:
+        if any(found.decisions.values()) and not found.decisions[phase]:
             found.notes.append(f"was not asked in the phase {phase!r}: its own play did not lead there")
-    if not any(found.asked.values()) and not found.wrong:
+    if not any(found.decisions.values()) and not found.wrong:
         found.wrong.append(
             "played nothing: the rules that it says it plays are not among these; name them with --rules"
         )
-    if not found.wrong and not _same_alone(command, limits, rules or get_rules("eaai")):
+    if not found.wrong and not _matches_unbatched(command, limits, rules or get_rules("eaai")):
         found.notes.append("plays differently when games come one at a time: it uses its own luck, or mixes up games")
     return found
 
@@ -129,7 +129,7 @@ def _play(player: OutsidePlayer, opponent: str, pairs: int, settings: MatchSetti
     return result
 
 
-def _same_alone(command: str, limits: BotLimits | None, rules: Rules) -> bool:
+def _matches_unbatched(command: str, limits: BotLimits | None, rules: Rules) -> bool:
     """Whether the same deals give the same results with one game in play as with several."""
     results = []
     for batch in (1, 16):

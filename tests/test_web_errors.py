@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from agents.play.store import Home
 from agents.web import warmup as ready
-from agents.web.browser_session import House
+from agents.web.browser_session import Sessions
 from agents.web.jobs import Jobs
 from ginenv.errors import GinError
 from tests.support.session_scenes import KNOCKS, LOOSE, NO_MELD, deck, prepared
@@ -62,32 +62,32 @@ def test_a_window_whose_game_is_gone_is_led_to_the_lobby_as_a_whole(guest):
 def test_an_opponent_that_cannot_begin_again_leaves_the_game_and_a_sentence(guest):
     ann = guest(loose_game())
     ann.get("/table")
-    ann.seat.live.opponent = Failing(GinError("the program has ended"))
+    ann.browser.live.opponent = Failing(GinError("the program has ended"))
     assert "cannot play: the program has ended" in plain(ann.do(do="pass"))
-    ann.seat.live.game.opponent = "cmd:/nowhere/gone"
-    ann.seat.session.allowed.add("cmd:/nowhere/gone")
-    ann.seat.live.save()
+    ann.browser.live.game.opponent = "cmd:/nowhere/gone"
+    ann.browser.session.allowed.add("cmd:/nowhere/gone")
+    ann.browser.live.save()
     answer = ann.client.post("/table", data={"do": "again"}, headers=PART)
     assert answer.headers["HX-Redirect"] == "/"
     shown = plain(ann.get("/"))
     assert "'/nowhere/gone'" in shown and "does not exist" in shown and "There is an unfinished game" in shown
-    assert ann.seat.session.file.game["name"] == "prepared"
+    assert ann.browser.session.file.game["name"] == "prepared"
 
 
 def test_an_agent_that_fails_in_whatever_way_does_not_take_the_game_with_it(guest):
     ann = guest(loose_game())
     ann.get("/table")
-    sound, ann.seat.live.opponent = ann.seat.live.opponent, Failing(ZeroDivisionError("by nothing"))
+    sound, ann.browser.live.opponent = ann.browser.live.opponent, Failing(ZeroDivisionError("by nothing"))
     shown = plain(ann.do(do="pass"))
     assert "formula cannot play: it has failed (ZeroDivisionError: by nothing). The game is kept." in shown
-    ann.seat.live.opponent = sound
+    ann.browser.live.opponent = sound
     assert "formula passes on the K♦" in plain(ann.do(do="again"))
 
 
 def test_bad_input_is_a_sentence_on_the_page_and_the_game_stays(guest):
     ann = guest(loose_game())
     ann.get("/table")
-    mark = ann.seat.mark
+    mark = ann.browser.mark
     for path, fields, words in [
         ("/options", {"frobnicate": "on"}, "unknown option 'frobnicate'"),
         ("/options", {"sort": "colour"}, "option sort must be one of"),
@@ -99,7 +99,7 @@ def test_bad_input_is_a_sentence_on_the_page_and_the_game_stays(guest):
     ]:
         answer = ann.client.post(path, data=fields, headers={"Origin": ADDRESS})
         assert 'class="say warning"' in answer.text and words in plain(answer.text), path
-        assert "<nav" in answer.text and ann.seat.mark == mark
+        assert "<nav" in answer.text and ann.browser.mark == mark
     for path, words in [
         ("/replay?record=99", "there is no record yet To the lobby"),
         ("/watch?game=5", "this game is not kept any more"),
@@ -110,9 +110,9 @@ def test_bad_input_is_a_sentence_on_the_page_and_the_game_stays(guest):
 
 
 def test_a_seat_that_is_taken_leaves_a_way_to_another_one(tmp_path):
-    there = House(Home(tmp_path))
+    there = Sessions(Home(tmp_path))
     there.create("Ann")
-    here = House(Home(tmp_path))
+    here = Sessions(Home(tmp_path))
     client = browser_of(here)
     answer = client.get("/")
     assert answer.status_code == 409 and "playing at another table already" in answer.text
@@ -154,15 +154,15 @@ def test_what_is_to_be_said_at_the_end_of_a_hand_is_said(guest):
     ann = guest(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0))
     ann.get("/table")
     ann.do(do="pass")
-    ann.seat.session.file.notices.append("The disk is full.")
+    ann.browser.session.file.notices.append("The disk is full.")
     shown = plain(ann.do(do="knock", picked="KC"))
     assert "knock by Ann" in shown and "The disk is full." in shown
     # And what the opponent did that ended it.
-    ann.seat.leave()
-    ann.seat.session.file.game = prepared("eaai", deck(NO_MELD, KNOCKS, "KD", "KC", "KH"), 0).to_json()
+    ann.browser.leave()
+    ann.browser.session.file.game = prepared("eaai", deck(NO_MELD, KNOCKS, "KD", "KC", "KH"), 0).to_json()
     ann.get("/table")
     for _ in range(20):
-        if ann.seat.live.hand.is_over:
+        if ann.browser.live.hand.is_over:
             break
         shown = plain(ann.move())
     assert "formula draws from the stock and knocks with" in shown and "knock by formula" in shown
@@ -171,9 +171,9 @@ def test_what_is_to_be_said_at_the_end_of_a_hand_is_said(guest):
 def test_a_sentence_is_said_once_on_a_page(guest):
     ann = guest(loose_game())
     ann.get("/table")
-    ann.seat.say("Only once.")
+    ann.browser.say("Only once.")
     assert ann.get("/table").count("Only once.") == 1
-    ann.seat.say("Only once.")
+    ann.browser.say("Only once.")
     assert ann.do(do="hint").count("Only once.") == 1 and "Only once." not in ann.get("/table")
 
 
@@ -185,7 +185,7 @@ def test_the_lobby_says_what_the_names_stand_for_and_how_the_game_goes(guest):
     shown = plain(ann.get("/"))
     assert "formula (the built-in formulas, which hints come from too)" in shown
     assert "dg-standard (knock with 10 or less" in shown and "Gin rummy in short" in shown
-    ann.seat.session.set_option("rules", "dg-standard,knock_limit=5")
+    ann.browser.session.set_option("rules", "dg-standard,knock_limit=5")
     assert "knock with 10 or less" not in plain(ann.get("/"))
 
 
@@ -217,21 +217,21 @@ def test_what_the_first_game_needs_is_made_ready_without_a_trace(monkeypatch):
 def test_statistics_over_time_count_the_hands_that_the_tally_counts(guest):
     ann = guest(rules="eaai,target=60")
     ann.post("/new", sure="1")
-    while not ann.seat.live.match.is_over:
+    while not ann.browser.live.match.is_over:
         ann.move()
-    file = ann.seat.session.file
+    file = ann.browser.session.file
     (tally,) = file.statistics.root
     played = [
-        0 if each.winner is None else each.points * (1 - 2 * each.winner) for each in ann.seat.live.match.outcomes
+        0 if each.winner is None else each.points * (1 - 2 * each.winner) for each in ann.browser.live.match.outcomes
     ]
     assert file.margins(tally) == played and sum(played) == tally.points[0] - tally.points[1]
     assert ("points per hand over time" in ann.get("/statistics")) == (len(played) > 1)
     ann.post("/statistics", which="", sure="1")
     ann.post("/new", sure="1")
-    while not ann.seat.live.match.played:
+    while not ann.browser.live.match.played:
         ann.move()
     (tally,) = file.statistics.root
-    outcome = ann.seat.live.match.outcomes[0]
+    outcome = ann.browser.live.match.outcomes[0]
     expected = 0 if outcome.winner is None else outcome.points * (1 - 2 * outcome.winner)
     assert file.margins(tally) == [expected], "hands before the reset are not counted"
 
@@ -239,7 +239,7 @@ def test_statistics_over_time_count_the_hands_that_the_tally_counts(guest):
 def test_work_on_all_hands_is_shown_as_it_goes(guest):
     ann: Guest = guest()
     go_on, jobs = threading.Event(), Jobs()
-    ann.seat.jobs = jobs
+    ann.browser.jobs = jobs
 
     def work(tell):
         tell(3, 12)
@@ -264,12 +264,12 @@ def test_the_last_hand_is_found_after_the_server_was_started_anew(guest, monkeyp
     monkeypatch.setattr(analysis, "WORLDS", 8)
     ann = guest()
     assert "You have not finished a hand yet." in ann.get("/analysis?last=1")
-    ann.seat.session.set_option("rules", "openspiel")
+    ann.browser.session.set_option("rules", "openspiel")
     ann.post("/new", sure="1")
-    while not ann.seat.live.match.is_over:
+    while not ann.browser.live.match.is_over:
         ann.move()
     # One, as a rule; a hand that nobody wins is followed by another.
-    hands = len(ann.seat.live.match.played)
+    hands = len(ann.browser.live.match.played)
     ann.close()
     again = guest()
     assert again.client.get("/analysis?last=1").url.path == "/analysis"
