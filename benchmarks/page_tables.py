@@ -15,12 +15,15 @@ from ginenv.view.encoding import FACTS, FLAT_SCALE, PLANES
 
 # What values are; functions and classes say it in the first sentence of their docstrings.
 _VALUES = {
+    "FACTS": "What each cell of the last plane holds, and its scale",
     "FLAT_SCALE": 'What `observation="flat"` multiplies each byte by, `float32[520]`',
     "KNOCK": "The first action that knocks: `KNOCK + card` knocks and discards that card",
     "NUM_ACTIONS": "The number of actions, 107",
     "OBSERVATION_SIZE": "The bytes of an observation, 520",
     "OBSERVATION_VERSION": "The version of the layout of observations, which checkpoints hold",
     "PASS": "The action that passes, or ends a lay-off",
+    "PLANES": "What each plane of cards holds",
+    "PLANES_SHAPE": 'The shape of `observation="planes"`, `(10, 4, 13)`',
     "PRESETS": "The rules of every preset, by name",
     "STOCK": "The action that draws from the stock",
     "UPCARD": "The action that takes the upcard",
@@ -38,12 +41,15 @@ _TOPICS = {
 # Public modules of agents, and their public names.
 _AGENTS = {
     "agents.arena": ("MatchSettings", "MatchResult", "play_match"),
+    "agents.arena.results": ("ratio",),
+    "agents.arena.series": ("play_series",),
     "agents.analysis": ("Analyst", "deal_and_play", "read_hands"),
     "agents.search": ("SearchConfig", "make_search"),
+    "agents.search.explain": ("explain",),
     "agents.levels.level": ("Level", "LevelSettings", "load_level"),
     "agents.levels.player": ("LevelPlayer",),
     "agents.datasets.source": ("Played",),
-    "agents.datasets.store": ("write_games",),
+    "agents.datasets.store": ("Expert", "write_games"),
     "agents.datasets.load": ("Games",),
     "agents.config": ("TrainConfig", "NetworkConfig", "load_config"),
 }

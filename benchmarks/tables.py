@@ -275,13 +275,13 @@ OpenSpiel's decisions."""
 
 SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     ("The shipped network", NETWORK, network_table),
-    ("What the network believes", BELIEF, belief_table),
     ("Best responses", EXPLOIT, exploit_table),
     ("Search", "", search_table),
     ("What a search can add", HEADROOM, headroom_table),
-    ("Ratings of the levels", RATINGS, ratings_table),
     ("What a level gains, by whose history it learned from", HISTORIES, histories_table),
     ("The levels", LEVELS, levels_table),
+    ("Ratings of the levels", RATINGS, ratings_table),
+    ("What the network believes", BELIEF, belief_table),
     ("Speed", SPEED, speed_table),
     ("Training", TRAINING, training_table),
     ("Training on several processes", SCALING, scaling_table),

@@ -21,7 +21,7 @@ from strength import PolicyPlayer, report
 
 from agents.arena.results import ratio
 from agents.arena.series import play_series
-from ginenv.tables.players import make_player
+from ginenv import make_player
 
 OPPONENT = "level-2"
 EARLY = 50  # hands in which a level is still getting to know a stranger

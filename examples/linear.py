@@ -18,9 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 from strength import Policy, report
 
-from ginenv import HandVectorEnv
-from ginenv.engine.actions import KNOCK, NUM_ACTIONS, PASS, STOCK, UPCARD
-from ginenv.view.encoding import FACTS, PLANES, PLANES_SHAPE
+from ginenv import FACTS, KNOCK, NUM_ACTIONS, PASS, PLANES, PLANES_SHAPE, STOCK, UPCARD, HandVectorEnv
 
 CARD = (
     "melded",

@@ -20,9 +20,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import VecEnv
 from strength import Policy, report
 
-from ginenv import HandVectorEnv
-from ginenv.tables.players import make_player
-from ginenv.view.encoding import FLAT_SCALE
+from ginenv import FLAT_SCALE, HandVectorEnv, make_player
 
 TABLES, TICKS = 512, 32
 OPPONENTS = ("simple", "formula", "knocker", "camper")

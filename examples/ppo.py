@@ -22,10 +22,7 @@ import torch
 from strength import report
 from torch import Tensor, nn
 
-from ginenv import HandVectorEnv
-from ginenv.engine.actions import NUM_ACTIONS
-from ginenv.tables.players import Player, make_player
-from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE
+from ginenv import FLAT_SCALE, NUM_ACTIONS, OBSERVATION_SIZE, HandVectorEnv, Player, make_player
 
 ILLEGAL = -60.0  # the logit of illegal actions, which no legal action has
 

@@ -6,10 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from agents.arena.matches import play_match
-from ginenv.tables.players import BasePlayer
-from ginenv.view.encoding import encode_views
-from ginenv.view.view import action_masks
+from agents.arena import play_match
+from ginenv import BasePlayer, action_masks, encode_views
 
 BOTS = ("random", "simple", "formula", "knocker", "style:base=camper,danger=0")
 Policy = Callable[[np.ndarray, np.ndarray], np.ndarray]

@@ -29,13 +29,11 @@ from torchrl.modules import MaskedCategorical, ProbabilisticActor, ValueOperator
 from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
 
-from agents.arena.matches import MatchSettings
+from agents.arena import MatchSettings
 from agents.datasets.load import Games
 from agents.datasets.source import Played
 from agents.datasets.store import write_games
-from ginenv import HandVectorEnv
-from ginenv.engine.actions import NUM_ACTIONS
-from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE
+from ginenv import FLAT_SCALE, NUM_ACTIONS, OBSERVATION_SIZE, HandVectorEnv
 
 TABLES, TICKS, MINIBATCH = 512, 32, 1024
 OPPONENTS = ("simple", "formula", "knocker", "camper")

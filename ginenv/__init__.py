@@ -12,7 +12,7 @@ from gymnasium.envs.registration import register, registry
 
 if TYPE_CHECKING:
     from ginenv.engine.actions import KNOCK, NUM_ACTIONS, PASS, STOCK, UPCARD, action_name, actions_of, parse_action
-    from ginenv.engine.cards import card_name, mask_of, parse_cards
+    from ginenv.engine.cards import card_name, cards_of, format_cards, mask_of, parse_cards
     from ginenv.engine.melds import deadwood
     from ginenv.engine.outcome import Outcome
     from ginenv.engine.rules import PRESETS, Rules, get_rules
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ginenv.errors import GinError, IllegalActionError
     from ginenv.hands.hand import Hand, Match
     from ginenv.hands.records import Record, format_record, parse_record, read_record
+    from ginenv.hands.text import format_position, format_view, parse_position, parse_view
     from ginenv.tables.players import (
         BasePlayer,
         Player,
@@ -33,14 +34,22 @@ if TYPE_CHECKING:
         register_directory,
         register_player,
     )
-    from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE, OBSERVATION_VERSION, encode_views
+    from ginenv.view.encoding import (
+        FACTS,
+        FLAT_SCALE,
+        OBSERVATION_SIZE,
+        OBSERVATION_VERSION,
+        PLANES,
+        PLANES_SHAPE,
+        encode_views,
+    )
     from ginenv.view.view import VIEW, action_masks, make_views
 
 __version__ = "0.2.0"
 
 _MODULES = {
     "engine.actions": ("KNOCK", "NUM_ACTIONS", "PASS", "STOCK", "UPCARD", "action_name", "actions_of", "parse_action"),
-    "engine.cards": ("card_name", "mask_of", "parse_cards"),
+    "engine.cards": ("card_name", "cards_of", "format_cards", "mask_of", "parse_cards"),
     "engine.melds": ("deadwood",),
     "engine.outcome": ("Outcome",),
     "engine.rules": ("PRESETS", "Rules", "get_rules"),
@@ -52,6 +61,7 @@ _MODULES = {
     "errors": ("GinError", "IllegalActionError"),
     "hands.hand": ("Hand", "Match"),
     "hands.records": ("Record", "format_record", "parse_record", "read_record"),
+    "hands.text": ("format_position", "format_view", "parse_position", "parse_view"),
     "tables.players": (
         "BasePlayer",
         "Player",
@@ -61,18 +71,29 @@ _MODULES = {
         "register_directory",
         "register_player",
     ),
-    "view.encoding": ("FLAT_SCALE", "OBSERVATION_SIZE", "OBSERVATION_VERSION", "encode_views"),
+    "view.encoding": (
+        "FACTS",
+        "FLAT_SCALE",
+        "OBSERVATION_SIZE",
+        "OBSERVATION_VERSION",
+        "PLANES",
+        "PLANES_SHAPE",
+        "encode_views",
+    ),
     "view.view": ("VIEW", "action_masks", "make_views"),
 }
 _LAZY = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
+    "FACTS",
     "FLAT_SCALE",
     "KNOCK",
     "NUM_ACTIONS",
     "OBSERVATION_SIZE",
     "OBSERVATION_VERSION",
     "PASS",
+    "PLANES",
+    "PLANES_SHAPE",
     "PRESETS",
     "STOCK",
     "UPCARD",
@@ -99,17 +120,23 @@ __all__ = [
     "action_name",
     "actions_of",
     "card_name",
+    "cards_of",
     "close_players",
     "deadwood",
     "encode_views",
+    "format_cards",
+    "format_position",
     "format_record",
+    "format_view",
     "get_rules",
     "make_player",
     "make_views",
     "mask_of",
     "parse_action",
     "parse_cards",
+    "parse_position",
     "parse_record",
+    "parse_view",
     "player_names",
     "read_record",
     "register_directory",

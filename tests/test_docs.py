@@ -167,6 +167,20 @@ def test_every_public_name_is_on_the_page_of_public_names() -> None:
     assert all(hasattr(ginenv, name) for name in listed)
 
 
+def test_pages_and_examples_import_public_names_alone() -> None:
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    public = {("ginenv", name) for name in ginenv.__all__} | {("ginenv.envs.pettingzoo", "env")}
+    public |= set(re.findall(r"^\| `(agents[\w.]*)` \| `(\w+)` \|", page, re.M))
+    sources = [block.text for page in PAGES for block in blocks_of(page) if block.language == "python"]
+    sources += [path.read_text(encoding="utf-8") for path in (ROOT / "examples").rglob("*.py")]
+    cells = json.loads((ROOT / "examples" / "look_inside.ipynb").read_text(encoding="utf-8"))["cells"]
+    sources += ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    imports = re.findall(r"^ *from ((?:ginenv|agents)[\w.]*) import (\([^)]*\)|.*)$", "\n".join(sources), re.M)
+    assert imports
+    used = {(module, name) for module, names in imports for name in re.findall(r"\w+", names.split("#")[0])}
+    assert used <= public, used - public
+
+
 READABLE = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md", *(ROOT / "docs" / "log").glob("*.md")]
 
 
