@@ -8,7 +8,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from agents.files import writing
+from agents.files import replacing, writing
 from agents.levels.level import LEVEL, NAMES, load_level
 from agents.network.checkpoint import read_metadata
 from agents.network.model_card import write_card
@@ -47,14 +47,9 @@ def export(
         worst = max(agreement.largest_difference.values())
         print(f"{out}: agrees with torch on {agreement.positions:,} positions (logits differ by at most {worst:.1e})")
         return
-    try:
-        with writing(out):
-            shutil.copytree(source, out, dirs_exist_ok=True)
-        write_card(out)
-    except BaseException:
-        # Half a network would be in the way of the next try.
-        shutil.rmtree(out, ignore_errors=True)
-        raise
+    with writing(out), replacing(out) as made:
+        shutil.copytree(source, made, dirs_exist_ok=True)
+        write_card(made)
     print(f"{out}: a copy of {network} with its card")
 
 

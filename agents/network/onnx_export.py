@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from agents.files import write_bytes, write_json, write_text, writing
+from agents.files import replacing, write_bytes, write_json, write_text, writing
 from agents.network.checkpoint import load_checkpoint
 from agents.network.model_card import CARD, model_card
 from agents.network.nets import NUM_CONDITIONS, Actor
@@ -69,11 +69,10 @@ def export_onnx(source: str | Path, directory: str | Path) -> Description:
     )
     about = about.model_copy(update={"agreement": _compare(actor, graph, about)})
     directory = Path(directory)
-    with writing(directory):
-        write_bytes(directory / GRAPH, graph)
-        write_text(directory / CARD, model_card(source, about))
-        # Last: a directory with a description is complete.
-        write_json(directory / DESCRIPTION, about.model_dump())
+    with writing(directory), replacing(directory, keep=True) as made:
+        write_bytes(made / GRAPH, graph)
+        write_text(made / CARD, model_card(source, about))
+        write_json(made / DESCRIPTION, about.model_dump())
     return about
 
 
