@@ -1,7 +1,5 @@
 """Every command of docs/bots.md runs, in its order, with a stand-in for the challenge's jar and fewer games."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

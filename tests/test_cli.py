@@ -1,7 +1,5 @@
 """The command line: one sentence for what goes wrong, and nothing loaded that a command does not need."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -11,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agents.cli import COMMANDS, UNREAD, main, run
+from tests.support.refusals import refuses
 
 ROOT = Path(__file__).parent.parent
 
@@ -24,7 +23,7 @@ def code_of_gin(arguments: tuple[object, ...], before: str = "", after: str = ""
 def gin(*arguments: object, before: str = "", after: str = "") -> subprocess.CompletedProcess[str]:
     """The program ``gin`` in a process of its own, with Python before and after it."""
     code = code_of_gin(arguments, before, after)
-    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
 
 
 def gin_unread(*arguments: object, before: str, buffered: bool) -> subprocess.CompletedProcess[str]:
@@ -33,14 +32,9 @@ def gin_unread(*arguments: object, before: str, buffered: bool) -> subprocess.Co
     os.close(reader)
     try:
         return subprocess.run(
-            [sys.executable, "-c", code],
-            cwd=ROOT,
-            env=os.environ | {"PYTHONUNBUFFERED": "" if buffered else "1"},
-            stdout=output,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+            [sys.executable, "-c", code], cwd=ROOT, env=os.environ | {"PYTHONUNBUFFERED": "" if buffered else "1"},
+            stdout=output, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
     finally:
         os.close(output)
 
@@ -73,28 +67,19 @@ def test_a_deleted_directory_ends_every_command_with_a_sentence(tmp_path: Path, 
 
 def test_an_unknown_command_is_named_with_the_nearest(monkeypatch) -> None:
     monkeypatch.setattr("sys.argv", ["gin", "evalute"])
-    with pytest.raises(SystemExit, match=r"unknown command 'evalute' \(did you mean 'evaluate'\?\)"):
+    with refuses(SystemExit, "'evalute'", "'evaluate'"):
         main()
 
 
 @pytest.mark.parametrize(
-    ("words", "what"),
-    [
-        (["levels", "show", ""], "level"),
-        (["levels", "fit", ""], "level"),
-        (["export", "", "out"], "checkpoint"),
-        (["export", "", "out", "--onnx"], "checkpoint"),
-        (["average", "", "a", "--out", "out"], "checkpoint"),
-        (["card", ""], "checkpoint"),
-        (["levels", "build", "", "--out", "out"], "checkpoint"),
-    ],
-)
-def test_a_name_that_is_empty_is_not_the_current_directory(
-    words: list[str], what: str, tmp_path: Path, monkeypatch
-) -> None:
+    "words",
+    ["levels show EMPTY", "levels fit EMPTY", "export EMPTY out", "export EMPTY out --onnx", "average EMPTY a --out out", "card EMPTY",
+     "levels build EMPTY --out out"],
+)  # fmt: skip
+def test_a_name_that_is_empty_is_not_the_current_directory(words, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.argv", ["gin", *words])
-    with pytest.raises(SystemExit, match=rf"gin \w+: {what} must be .*not empty"):
+    monkeypatch.setattr("sys.argv", ["gin", *(word.replace("EMPTY", "") for word in words.split())])
+    with refuses(SystemExit, "level" if "levels" in words and "build" not in words else "checkpoint", "empty"):
         main()
     assert not list(tmp_path.iterdir())
 
@@ -107,32 +92,15 @@ def test_results_hold_the_command_that_wrote_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("missing", "extra", "program"),
-    [
-        ("rich", "match", ["evaluate.py", "simple", "random"]),
-        ("torch", "train", ["train.py"]),
-        ("pydantic", "train", ["train.py"]),
-        ("psutil", "train", ["train.py"]),
-        ("tensorboard", "train", ["train.py"]),
-        ("tyro", "match", ["evaluate.py", "tournament", "configs/tournament.yaml"]),
-        ("tyro", "match", ["evaluate.py", "stress"]),
-    ],
-)
-def test_a_missing_extra_is_named_with_what_installs_it(
-    missing: str, extra: str, program: list[str], tmp_path: Path
-) -> None:
+    [("rich", "match", ["evaluate.py", "simple"]), ("torch", "train", ["train.py"]), ("tyro", "match", ["evaluate.py", "stress"])],
+)  # fmt: skip
+def test_a_missing_extra_is_named_with_what_installs_it(missing, extra, program, tmp_path):
     """Of the programs at the top too, which must not import it before they can say so."""
     (tmp_path / "sitecustomize.py").write_text(f"import sys\nsys.modules[{missing!r}] = None\n")
-    done = subprocess.run(
-        [sys.executable, *program],
-        cwd=ROOT,
-        env={"PATH": "", "PYTHONPATH": f"{tmp_path}:{ROOT}"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    name = " ".join(program[:2]) if program[1:2] in (["tournament"], ["stress"]) else program[0]
-    assert done.returncode == 1
-    assert done.stderr == f"{name}: {missing} is not installed; pip install 'ginenv[{extra}]' installs it\n"
+    variables = {"PATH": "", "PYTHONPATH": f"{tmp_path}:{ROOT}"}
+    done = subprocess.run([sys.executable, *program], cwd=ROOT, env=variables, capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert all(fact in done.stderr for fact in (program[0], missing, f"'ginenv[{extra}]'"))
 
 
 def test_what_is_installed_and_broken_is_no_missing_extra() -> None:
@@ -149,7 +117,7 @@ def test_names_that_are_not_utf8_and_names_with_brackets_are_played_printed_and_
     os.symlink(bot, os.fsencode(tmp_path) + b"/bot\xff")
     for name in (os.fsencode(str(bot)), os.fsencode(tmp_path) + b"/bot\xff"):
         words = [os.fsencode(sys.executable), "evaluate.py", b"cmd:'" + name + b"'", "random", "--hands", "2"]
-        done = subprocess.run([*words, "--out", tmp_path / "x.json"], cwd=ROOT, capture_output=True, check=False)
+        done = subprocess.run([*words, "--out", tmp_path / "x.json"], cwd=ROOT, capture_output=True)
         assert done.returncode == 0 and not done.stderr.count(b"Traceback"), done.stderr
         [match] = json.loads((tmp_path / "x.json").read_text())["matches"]
         assert os.fsencode(match["players"][0]) == b"cmd:'" + name + b"'" and not match["faults"]
@@ -171,9 +139,7 @@ def test_what_levels_learned_is_looked_for_where_the_table_keeps_it(tmp_path: Pa
 def test_games_and_single_hands_exclude_each_other(words: list[str], tmp_path: Path, monkeypatch) -> None:
     out = tmp_path / "out"
     monkeypatch.setattr("sys.argv", ["gin", *words, "--games", "100", "--hands", "2", "--out", str(out)])
-    with pytest.raises(
-        SystemExit, match=r"--games 100 and --hands 2 exclude each other; give --games for .* or --hands"
-    ):
+    with refuses(SystemExit, "--games 100", "--hands 2"):
         main()
     assert not out.exists()
 
@@ -198,9 +164,7 @@ agents.cli.levels.levels = fails
         (["levels"], PRINTS_AND_FAILS.format(error="GinError('it failed')"), 1, "gin levels: it failed"),
     ],
 )
-def test_output_that_nobody_reads_ends_a_command_without_a_word(
-    words: list[str], before: str, status: int, message: str, buffered: bool
-) -> None:
+def test_output_that_nobody_reads_ends_a_command_without_a_word(words, before, status, message, buffered):
     """As ``| head`` does; whether what is printed waits in a buffer makes no difference, but for an error after it."""
     if message and not buffered:
         status, message = UNREAD, ""
@@ -214,29 +178,20 @@ def test_a_broken_pipe_that_is_not_the_output_is_no_quiet_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("words", "facts"),
     [
-        (["levels", "variety", "level-3", "--deals", "0"], "deals must be a whole number of at least 1, got 0"),
-        (["levels", "variety", "level-3", "--plays", "-3"], "plays must be a whole number of at least 1, got -3"),
-        (["levels", "variety", "level-3", "--hands", "0"], "hands must be a whole number of at least 20, got 0"),
-        (["adaptation", "level-1", "--strong", "campr"], r"unknown player 'campr' \(did you mean 'camper'\?\)"),
-        (["adaptation", "level-1", "--rules", "eai"], "'eai'.*did you mean 'eaai'"),
-        (["analyse", "--home", "nowhere"], "nobody has played yet in nowhere"),
-        (["levels", "show", "network"], "network is a player, but not a level; a level is one of level-1, level-2"),
-        (["analyse", "--kind", "draw"], "give it with --mistakes"),
-        (["analyse", "--rules", "eaai"], "give them with --seed"),
-        (["analyse", "--players", "simple", "easy"], "give them with --seed"),
-        (["levels", "import", "level-9", "here"], "level-9 does not exist; name a level's directory, or the .zip file"),
-        (["levels", "build", "nowhere", "--out", "here"], "there is no such directory"),
-        (["train", "--set", "games=1000000000000"], "there is not enough memory .Unable to allocate"),
+        ("levels variety level-3 --deals 0", "deals 1 0"), ("levels variety level-3 --plays -3", "plays 1 -3"),
+        ("levels show network", "level-1"), ("levels variety level-3 --hands 0", "hands 20 0"),
+        ("adaptation level-1 --strong campr", "'campr' 'camper'"),
+        ("adaptation level-1 --rules eai", "'eai' 'eaai'"), ("analyse --home nowhere", "nowhere"), ("analyse --kind draw", "--mistakes"),
+        ("analyse --rules eaai", "--seed"), ("analyse --players simple easy", "--seed"), ("levels import level-9 here", "level-9 .zip"),
+        ("levels build nowhere --out here", "nowhere"), ("train --set num_envs=1000000000000", "memory"),
     ],
-)
-def test_what_cannot_be_played_is_said_before_anything_is_played_or_made(
-    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+)  # fmt: skip
+def test_what_cannot_be_played_is_said_before_anything_is_played_or_made(words, facts, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["gin", *words])
-    with pytest.raises(SystemExit, match=message):
+    monkeypatch.setattr(sys, "argv", ["gin", *words.split()])
+    with refuses(SystemExit, *facts.split()):
         main()
     assert not [path for path in tmp_path.rglob("*") if path.is_file()] and not capsys.readouterr().err
 
@@ -250,9 +205,7 @@ def test_what_cannot_be_played_is_said_before_anything_is_played_or_made(
         (["evaluate", "simple", "easy", "--margin", "half"], "--margin: 'half' is not a number"),
     ],
 )
-def test_what_is_no_number_is_said_in_plain_words(
-    words: list[str], message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_no_number_is_said_in_plain_words(words, message, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["gin", *words])
     with pytest.raises(SystemExit) as ended:
         main()

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from agents.training.continued import parent_of, read_held
 
 from agents.config import MAX_BYTES, SHIPPED, ConfigError, TrainConfig, load_config, parse_config
 from agents.files import read_json
@@ -26,6 +25,7 @@ from agents.network.checkpoint import (
     save_checkpoint,
 )
 from agents.network.nets import Actor, Critic
+from agents.training.resume import parent_of, read_held
 from agents.training.run import check_start
 from tests.support.mutations import changed_bytes, changed_values, check_reader
 from tests.support.refusals import refuses

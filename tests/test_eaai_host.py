@@ -1,7 +1,5 @@
 """The host plays with players of the 2021 EAAI challenge as the challenge would, and a bad one forfeits by name."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 
@@ -183,20 +181,13 @@ def test_a_player_with_static_fields_needs_classes_of_its_own_for_each_game(play
 
 def test_a_player_may_be_in_the_default_package(play, host, tmp_path):
     sources = []
-    for source in [
-        *STAND_INS.glob("ginrummy/*.java"),
-        STAND_INS / "players/Trivial.java",
-        STAND_INS / "players/Simple.java",
-    ]:
+    theirs = (STAND_INS / "players" / f"{name}.java" for name in ("Trivial", "Simple"))
+    for source in [*STAND_INS.glob("ginrummy/*.java"), *theirs]:
         text = re.sub(r"^(package .*|import ginrummy\..*)$", "", source.read_text(encoding="utf-8"), flags=re.M)
         (tmp_path / source.name).write_text(text, encoding="utf-8")
         sources.append(tmp_path / source.name)
     plain = f"{host}:{build_players(tmp_path / 'classes', sources)}"
     packaged = play("players.Simple")
-    here = play_match(
-        f"cmd:{JAVA} -cp {plain} Host --card Card --interface GinRummyPlayer Simple",
-        "simple",
-        pairs=4,
-        settings=MatchSettings(salt=SALT, limits=PATIENT),
-    )
+    spec, settings = f"cmd:{JAVA} -cp {plain} Host --card Card", MatchSettings(salt=SALT, limits=PATIENT)
+    here = play_match(f"{spec} --interface GinRummyPlayer Simple", "simple", pairs=4, settings=settings)
     assert not here.faults and (here.games == packaged.games).all()

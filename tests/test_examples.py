@@ -1,7 +1,5 @@
 """Every example learns at small size, and the notebook runs from its first cell to its last."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import re

@@ -1,7 +1,5 @@
 """JSON that others wrote: whatever stands in it, every reader refuses it in one short sentence, or reads it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -29,28 +27,19 @@ from agents.reports.curves import read_curve
 from agents.search.belief import METADATA as HAND_MODEL
 from agents.search.belief import load_hand_model
 from ginenv.errors import GinError
+from tests.support.refusals import refuses
 
 DEEP = "[" * 100_000 + "]" * 100_000
 NASTY = {
     "deep": DEEP,
     "deep in objects": '{"a":' * 100_000 + "1" + "}" * 100_000,
-    "deep inside": '{"format": ' + DEEP + "}",
-    "deeper than the limit": "[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1),
-    "digits": "9" * 5000,
-    "digits inside": '{"format": ' + "9" * 5000 + ', "checksum": ""}',
-    "half a character": '{"format": "\\ud800", "\\udfff": 1}',
-    "no text": b"\xff\xfe\x00",
-    "nothing": "",
-    "cut": '{"format":',
-    "a list": "[]",
-    "a text": '"x"',
-    "a number": "1e400",
-    "null": "null",
-    "not a number": "NaN",
-    "an object": "{}",
+    "deep inside": '{"format": ' + DEEP + "}", "deeper than the limit": "[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1),
+    "digits": "9" * 5000, "digits inside": '{"format": ' + "9" * 5000 + ', "checksum": ""}', "no text": b"\xff\xfe\x00",
+    "half a character": '{"format": "\\ud800", "\\udfff": 1}', "nothing": "", "cut": '{"format":', "a list": "[]", "a text": '"x"',
+    "a number": "1e400", "null": "null", "not a number": "NaN", "an object": "{}",
     "lists for values": '{"format": 1, "checksum": [], "settings": [], "opponents": [], "config": [], "player": [], "widths": {}}',
     "long": json.dumps({"format": "x" * 900_000, "y" * 900_000: 1, "player": "z" * 900_000}),
-}
+}  # fmt: skip
 # Each gets a directory with a level in it, in which it finds or writes its file.
 Reader = Callable[[Path, bytes], object]
 
@@ -100,7 +89,7 @@ def test_a_program_that_answers_with_nasty_json_is_at_fault(kind: str, tmp_path:
     content = NASTY[kind]
     (tmp_path / "line").write_bytes((content if isinstance(content, bytes) else content.encode()) + b"\n")
     player = OutsidePlayer(f"cat {tmp_path / 'line'} -", limits=BotLimits(restarts=0, end_seconds=0.1))
-    with pytest.raises(GinError, match=r"rubbish|handshake|crash|unasked"):
+    with refuses(GinError, "cat"):
         player.start(parse_rules("eaai"))
     player.close()
 
@@ -120,14 +109,14 @@ def test_what_is_no_file_is_refused_and_does_not_hang(level: Level, tmp_path: Pa
     path = profile_path(tmp_path, level)
     path.parent.mkdir()
     os.mkfifo(path)
-    with pytest.raises(LevelError, match="Not a regular file"):
+    with refuses(LevelError, path.name):
         Profile(tmp_path, level, "anna")
     for place in ("/dev/zero", tmp_path):
-        with pytest.raises(OSError, match=r"regular|directory"):
+        with refuses(OSError):
             read_json(place)
     with (tmp_path / "huge").open("wb") as file:
         file.truncate(1 << 40)
-    with pytest.raises(OSError, match="Larger than 64 MiB"):
+    with refuses(OSError, "64 MiB"):
         read_json(tmp_path / "huge")
 
 
@@ -155,36 +144,30 @@ PRECISION = np.eye(NUM_WEIGHTS)[np.tril_indices(NUM_WEIGHTS)].tolist()
         ("could", [-1.0] * NUM_HABITS),
     ],
 )
-def test_a_profile_with_a_right_checksum_and_absurd_values_is_refused(
-    key: str, value: object, level: Level, tmp_path: Path
-) -> None:
+def test_a_profile_with_a_right_checksum_and_absurd_values_is_refused(key, value, level, tmp_path):
     record = {"hands": 3, "mean": [0.0] * NUM_WEIGHTS, "precision": PRECISION}
     record |= {"did": [0.0] * NUM_HABITS, "could": [2.0] * NUM_HABITS}
     plain = {"format": 3, "level": level.name, "opponents": {"anna": record | {key: value}}}
     path = written(profile_path(tmp_path, level), signed(plain))
-    with pytest.raises(LevelError, match="is damaged or of another version") as raised:
+    with refuses(LevelError, path.name) as raised:
         Profile(tmp_path, level, "anna")
     assert "\n" not in str(raised.value)
     path.write_bytes(signed(plain | {"opponents": {"anna": record}}))
     assert read_learned(tmp_path, level, "anna")["anna"].records["hands"][0] == 3
     for missing in ("format", "level", "opponents"):
         path.write_bytes(signed({name: part for name, part in plain.items() if name != missing}))
-        with pytest.raises(LevelError, match="is damaged or of another version"):
+        with refuses(LevelError, path.name):
             LevelPlayer(level, 1, profile=Profile(tmp_path, level, "anna"))
 
 
 def test_a_checkpoint_that_describes_itself_wrongly_is_refused(directory: Path, tmp_path: Path) -> None:
     shutil.copytree(directory, place := tmp_path / "level")
     metadata = json.loads((place / METADATA).read_text())
-    for changes in (
-        {"critic": {"widths": [10**9, 10**9]}},
-        {"critic": []},
-        {"widths": [10**9]},
-        {"about": []},
-        {"weights_sha256": None},
-        {"about": {"config": [], "curve": 1}, "widths": None},
-    ):
-        (place / METADATA).write_text(json.dumps(metadata | changes))
-        with pytest.raises(GinError, match=r"^checkpoint .* must be "):
+    for key, value in (
+        ("critic", {"widths": [10**9, 10**9]}), ("critic", []), ("widths", [10**9]), ("about", []), ("weights_sha256", None),
+        ("widths", None),
+    ):  # fmt: skip
+        (place / METADATA).write_text(json.dumps(metadata | {key: value}))
+        with refuses(GinError, "checkpoint", key):
             build_level(tmp_path / "new", load_level(str(directory)).settings, place)
         assert not (tmp_path / "new").exists()

@@ -1,7 +1,5 @@
 """Levels whose network is told which style to expect of an opponent."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -30,6 +28,7 @@ from ginenv.errors import GinError
 from ginenv.tables.players import make_player
 from ginenv.view.view import VIEW
 from tests.support.level_scenes import hands_of
+from tests.support.refusals import refuses
 
 NONE = np.zeros((len(INPUTS), NUM_WEIGHTS))
 
@@ -126,39 +125,30 @@ def test_answers_of_another_kind_of_network_are_refused(context_level: Level, tm
     (plain / RESPONSES).rename(tmp_path / RESPONSES)
     (with_context / RESPONSES).rename(plain / RESPONSES)
     (tmp_path / RESPONSES).rename(with_context / RESPONSES)
-    with pytest.raises(LevelError, match="this one reads no style, and they tell one; run gin levels fit"):
+    with refuses(LevelError, plain):
         load_level(plain)
-    with pytest.raises(LevelError, match="this one reads its opponent's style, and they tell none"):
+    with refuses(LevelError, with_context):
         load_level(with_context)
     values = json.loads((plain / RESPONSES).read_text())
-    values["expected"][3] = values["expected"][3][1:]
-    (with_context / RESPONSES).write_text(json.dumps(values))
-    with pytest.raises(
-        GinError, match=f"expected in responses.json must be {len(INPUTS)} lists of {OPPONENT_CONTEXT_WIDTH} numbers"
-    ):
-        load_level(with_context)
-    values["expected"][3] = [1e999] * OPPONENT_CONTEXT_WIDTH
-    (with_context / RESPONSES).write_text(json.dumps(values))
-    with pytest.raises(GinError, match=r"expected\.3\.0 is inf; input should be a finite number"):
-        load_level(with_context)
-    values["expected"][3] = [0.0] * OPPONENT_CONTEXT_WIDTH
-    values["expected"].append([0.0])
-    (with_context / RESPONSES).write_text(json.dumps(values))
-    with pytest.raises(GinError, match=f"expected in responses.json must be {len(INPUTS)} lists"):
-        load_level(with_context)
+    rows = values["expected"]
+    for wrong, facts in (
+        ([*rows[:3], rows[3][1:], *rows[4:]], [len(INPUTS), OPPONENT_CONTEXT_WIDTH]), ([*rows, [0.0]], [len(INPUTS)]),
+        ([*rows[:3], [1e999] * OPPONENT_CONTEXT_WIDTH, *rows[4:]], ["expected.3.0", "inf"]),
+    ):  # fmt: skip
+        (with_context / RESPONSES).write_text(json.dumps(values | {"expected": wrong}))
+        with refuses(GinError, *facts):
+            load_level(with_context)
     # A fit makes them anew, whatever they are.
     levels(["fit", str(with_context), "--set", "styles=16", "strong=0.25", "series=60", "hands=2", "rounds=2"])
     assert load_level(with_context).responses is not None
     # A network that reads anything else is no level's.
     save_checkpoint(tmp_path / "other", Actor((16,), context=5), (16,), {"command": "a test"})
-    with pytest.raises(LevelError, match="reads 5 numbers about its opponent"):
+    with refuses(LevelError, 5):
         build_level(tmp_path / "new", context_level.settings, tmp_path / "other")
     assert not (tmp_path / "new").exists()
 
 
-def test_it_is_built_fitted_passed_on_and_says_that_it_answers_whom_it_knows(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_is_built_fitted_passed_on_and_says_that_it_answers_whom_it_knows(tmp_path, capsys):
     write_told_network(tmp_path / "network")
     mine = tmp_path / "mine"
     levels(["build", str(tmp_path / "network"), "--out", str(mine), "--like", "level-2", "--set", "half_life_hands=0"])
@@ -182,16 +172,9 @@ def test_it_is_built_fitted_passed_on_and_says_that_it_answers_whom_it_knows(
 
 @pytest.mark.parametrize(
     ("worth", "accepted"),
-    [
-        ((1.0, 1.0), [True, True]),
-        ((1.0, -2.0), [True, False]),
-        ((-1.0, -1.0), [False, False]),
-        ((-1.0, 2.0), [True, True]),
-    ],
+    [((1, 1), [True, True]), ((1, -2), [True, False]), ((-1, -1), [False, False]), ((-1, 2), [True, True])],
 )
-def test_a_fit_finds_the_style_behind_what_is_known_and_keeps_what_wins(
-    context_level: Level, monkeypatch: pytest.MonkeyPatch, worth: tuple[float, float], accepted: list[bool]
-) -> None:
+def test_a_fit_finds_the_style_behind_what_is_known_and_keeps_what_wins(context_level, monkeypatch, worth, accepted):
     """Play is replaced: what is known are some of the style's own numbers, and who judges likes to be told of, to be expected, or not."""
     places = list(range(0, OPPONENT_CONTEXT_WIDTH - 1, 2))[: len(INPUTS) - 1]
     config = FitConfig(styles=40, strong=0.25, rounds=2, series=150, hands=2, seed=3)  # type: ignore[call-arg]
@@ -244,9 +227,7 @@ def test_a_fit_finds_the_style_behind_what_is_known_and_keeps_what_wins(
     assert hands_to_play(context_level, config) == (8 * 40 + 80 + 2 * 50) * 150 + (2 * 2 + 7 * 4) * 150 * 2
 
 
-def test_steps_are_taken_by_a_network_that_is_told_what_is_known(
-    context_level: Level, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_steps_are_taken_by_a_network_that_is_told_what_is_known(context_level, monkeypatch):
     """And what is kept beside what it is told is what wins with that."""
     config = FitConfig(styles=16, strong=0.25, rounds=2, series=60, hands=2, seed=3)  # type: ignore[call-arg]
     with_context: list[np.ndarray | None] = []
@@ -277,9 +258,7 @@ def test_steps_are_taken_by_a_network_that_is_told_what_is_known(
 
 
 @pytest.mark.parametrize(("strong", "least"), [(0.0, 0.95), (0.05, 0.8)])
-def test_where_nobody_strong_is_met_everybody_is_taken_for_a_style(
-    context_level: Level, monkeypatch: pytest.MonkeyPatch, strong: float, least: float
-) -> None:
+def test_where_nobody_strong_is_met_everybody_is_taken_for_a_style(context_level, monkeypatch, strong, least):
     """So few that the fit meets none; its regression, of eight times as many, meets three."""
     config = FitConfig(styles=8, strong=strong, rounds=2, series=24, hands=2, seed=3)  # type: ignore[call-arg]
     seen: list[np.ndarray] = []

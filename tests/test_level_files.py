@@ -1,7 +1,5 @@
 """Levels as directories and files: exported, imported, built."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -14,12 +12,7 @@ import torch
 from agents.arena.series import play_series
 from agents.cli.levels import levels
 from agents.levels.level import LEVEL, NAMES, Level, LevelError, load_level
-from agents.levels.package import (
-    build_level,
-    check_plays,
-    export_level,
-    import_level,
-)
+from agents.levels.package import build_level, check_plays, export_level, import_level
 from agents.levels.player import LevelPlayer
 from agents.network.checkpoint import METADATA, WEIGHTS, save_checkpoint
 from agents.network.inputs import NUM_HEURISTIC_FEATURES
@@ -28,6 +21,7 @@ from agents.network.nets import Actor
 from ginenv.bots.heuristics import make_simple
 from ginenv.errors import GinError, UnknownNameError
 from ginenv.tables.players import make_player
+from tests.support.refusals import refuses
 
 # --- export and import ----------------------------------------------------------------------------------------------------------
 
@@ -42,24 +36,22 @@ def test_a_level_travels_as_a_directory(directory: Path, level: Level, tmp_path:
         play_series(player, make_simple(2), series=2, hands=4, seed=5)
         == play_series(LevelPlayer(level, 3), make_simple(2), series=2, hands=4, seed=5)
     ).all()
-    with pytest.raises(LevelError, match="already"):
+    with refuses(LevelError, tmp_path):
         export_level(str(directory), tmp_path / "out")
 
 
 def test_a_level_travels_as_one_file(directory: Path, level: Level, tmp_path: Path) -> None:
     export_level(str(directory), tmp_path / "a.zip")
     assert import_level(tmp_path / "a.zip", tmp_path / "in").digest == level.digest
-    message = (
-        f"is a file, not a directory .*; gin levels import {tmp_path}/a.zip DIRECTORY makes a level's directory of it"
-    )
-    for name in (str(tmp_path / "a.zip"), f"{tmp_path}/a.zip:learn=false"):
-        with pytest.raises(UnknownNameError, match=message):
-            make_player(name)
-    with pytest.raises(LevelError, match=message):
-        load_level(str(tmp_path / "a.zip"))
+    for error, read, name in (
+        (UnknownNameError, make_player, f"{tmp_path}/a.zip"), (UnknownNameError, make_player, f"{tmp_path}/a.zip:learn=false"),
+        (LevelError, load_level, f"{tmp_path}/a.zip"),
+    ):  # fmt: skip
+        with refuses(error, f"gin levels import {tmp_path}/a.zip"):
+            read(name)
     export_level(str(tmp_path / "in"), tmp_path / "again.zip")
     assert (tmp_path / "again.zip").read_bytes() == (tmp_path / "a.zip").read_bytes()
-    with pytest.raises(LevelError, match="already"):
+    with refuses(LevelError, tmp_path):
         export_level(str(directory), tmp_path / "a.zip")
 
 
@@ -72,42 +64,34 @@ def _packed(**members: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "fact"),
     [
-        (b"no archive", "not a level that was exported"),
-        (_packed(**{"../level.json": b"{}"}), "holds '../level.json'"),
-        (_packed(**{"evil.pth": b"import os"}), "holds 'evil.pth'"),
-        (_packed(**{LEVEL: b"{}"}), "bad.zip"),
-        (_packed(**{WEIGHTS: b"0" * (65 << 20)}), "64 MiB"),
-        (_packed(**{LEVEL: b"{}" * 1000})[:-30], "not a level that was exported"),
+        (b"no archive", "bad.zip"), (_packed(**{"../level.json": b"{}"}), "'../level.json'"), (_packed(**{LEVEL: b"{}"}), "bad.zip"),
+        (_packed(**{"evil.pth": b"import os"}), "'evil.pth'"), (_packed(**{WEIGHTS: b"0" * (65 << 20)}), "64 MiB"),
+        (_packed(**{LEVEL: b"{}" * 1000})[:-30], "bad.zip"),
     ],
-)
-def test_a_file_that_is_no_level_is_refused_in_one_sentence(tmp_path: Path, content: bytes, words: str) -> None:
+)  # fmt: skip
+def test_a_file_that_is_no_level_is_refused_in_one_sentence(tmp_path: Path, content: bytes, fact: str) -> None:
     (tmp_path / "bad.zip").write_bytes(content)
-    with pytest.raises(LevelError) as raised:
+    with refuses(LevelError, fact) as raised:
         import_level(tmp_path / "bad.zip", tmp_path / "in")
-    assert words in str(raised.value) and "\n" not in str(raised.value)
+    assert "\n" not in str(raised.value)
     assert os.listdir(tmp_path) == ["bad.zip"]
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "fact"),
     [
-        ({"format": 9}, "format"),
-        ({"weights_sha256": "0"}, "other weights"),
-        ({"settings": {"title": "x", "plans": [0, -1]}}, "unknown key 'plans'"),
-        ({"settings": {"title": "x", "remembered_discards": 99}}, "remembered_discards"),
-        ({"settings": {"title": "x", "noticed_action": 3}}, "did you mean"),
-        ({"secret": 1}, "unknown key"),
+        ({"format": 9}, "format"), ({"weights_sha256": "0"}, "weights"), ({"settings": {"title": "x", "plans": [0, -1]}}, "'plans'"),
+        ({"settings": {"title": "x", "remembered_discards": 99}}, "remembered_discards"), ({"settings": {"title": "x",
+        "noticed_action": 3}}, "'memory'"), ({"secret": 1}, "'secret'"),
     ],
-)
-def test_an_import_is_checked_and_leaves_nothing_behind(
-    directory: Path, tmp_path: Path, change: dict[str, object], words: str
-) -> None:
+)  # fmt: skip
+def test_an_import_is_checked_and_leaves_nothing_behind(directory, tmp_path, change, fact):
     export_level(str(directory), tmp_path / "bad")
     values = json.loads((tmp_path / "bad" / LEVEL).read_text())
     (tmp_path / "bad" / LEVEL).write_text(json.dumps(values | change))
-    with pytest.raises(GinError, match=words):
+    with refuses(GinError, fact):
         import_level(tmp_path / "bad", tmp_path / "in")
     assert os.listdir(tmp_path) == ["bad"]
 
@@ -116,47 +100,30 @@ def test_truncated_weights_are_refused(directory: Path, tmp_path: Path) -> None:
     export_level(str(directory), tmp_path / "bad")
     weights = (tmp_path / "bad" / WEIGHTS).read_bytes()
     (tmp_path / "bad" / WEIGHTS).write_bytes(weights[:-10])
-    with pytest.raises(GinError, match="truncated"):
+    with refuses(GinError, WEIGHTS):
         import_level(tmp_path / "bad", tmp_path / "in")
 
 
 def test_a_level_that_does_not_exist_suggests_one() -> None:
-    with pytest.raises(LevelError, match="level-3"):
+    with refuses(LevelError, "levl-3", "level-3"):
         load_level("levl-3")
     assert [load_level(k).name for k in range(1, 5)] == list(NAMES)
 
 
 def test_a_directory_that_is_no_level_is_said_to_be_none(tmp_path: Path) -> None:
-    with pytest.raises(
-        LevelError, match=r"is not a level's directory: it has no level\.json; gin levels build makes one"
-    ):
+    with refuses(LevelError, tmp_path, "level.json"):
         load_level(str(tmp_path))
 
 
-# --- built ----------------------------------------------------------------------------------------------------------
-
-
-def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(tmp_path, capsys):
     torch.manual_seed(1)
     checkpoint = tmp_path / "run" / "best"
     save_checkpoint(checkpoint, Actor((16,), 0, NUM_HEURISTIC_FEATURES), (16,), {"decisions": 5, "config": {"seed": 7}})
     # How strong the network was says nothing of a level, which errs.
     metadata = json.loads((checkpoint / METADATA).read_text(encoding="utf-8"))
     (checkpoint / METADATA).write_text(json.dumps(metadata | {"measured": ["a match"]}), encoding="utf-8")
-    levels(
-        [
-            "build",
-            str(checkpoint.parent),
-            "--out",
-            str(tmp_path / "out" / "mine"),
-            "--like",
-            "level-2",
-            "--set",
-            "worlds=0",
-        ]
-    )
+    like = ["--like", "level-2", "--set", "worlds=0"]
+    levels(["build", str(checkpoint.parent), "--out", str(tmp_path / "out" / "mine"), *like])
     built = load_level(str(tmp_path / "out" / "mine"))
     assert built.responses is not None and built.learns
     assert built.name == "mine" and built.settings == load_level("level-2").settings
@@ -164,8 +131,8 @@ def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(
     assert "measured" not in json.loads((built.directory / METADATA).read_text(encoding="utf-8"))
     check_plays(built, ["eaai"])
     assert "gone" not in capsys.readouterr().out
-    again = ["build", str(checkpoint), "--out", str(built.directory), "--like", "level-2", "--set", "worlds=0"]
-    with pytest.raises(LevelError, match=r"mine holds a level already; name another directory, or .* \(--replace\)"):
+    again = ["build", str(checkpoint), "--out", str(built.directory), *like]
+    with refuses(LevelError, "--replace"):
         levels([*again, "upcard_bias=1"])
     assert load_level(str(built.directory)).digest == built.digest
     levels([*again, "--replace"])
@@ -179,13 +146,13 @@ def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(
         for path in (built.directory, tmp_path / "imported")
     ]
     assert (points[0] == points[1]).all() and points[0].any()
-    with pytest.raises(GinError, match="level-2 is installed; gin levels export level-2"):
+    with refuses(GinError, "level-2"):
         levels(["fit", "level-2"])
-    with pytest.raises(GinError, match="opponent must be a name, not empty"):
+    with refuses(GinError, "opponent", "empty"):
         levels(["learned", str(built.directory), "--opponent", "", "--home", str(tmp_path / "out")])
     # Built again it takes the place of the old one where that is asked for, and of nothing else.
     other = built.settings.model_copy(update={"upcard_bias": 1.0})
-    with pytest.raises(LevelError, match="holds a level already"):
+    with refuses(LevelError, built.directory):
         build_level(built.directory, other, checkpoint, built.responses)
     assert load_level(str(built.directory)).digest == built.digest
     replaced = build_level(built.directory, other, checkpoint, built.responses, replace=True)
@@ -193,9 +160,8 @@ def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(
     assert (
         build_level(built.directory, built.settings, checkpoint, built.responses, replace=True).digest == built.digest
     )
-    for place, words in ((tmp_path / "run", "not an empty directory"), (tmp_path / "new", "is not the directory of a")):
-        source = checkpoint if place.exists() else tmp_path / "nowhere"
-        with pytest.raises(LevelError, match=words):
+    for place, source in ((tmp_path / "run", checkpoint), (tmp_path / "new", tmp_path / "nowhere")):
+        with refuses(LevelError, place if place.exists() else source):
             build_level(place, built.settings, source, replace=True)
     assert sorted(os.listdir(tmp_path)) == ["exported", "imported", "out", "run"]
 

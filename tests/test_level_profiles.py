@@ -1,7 +1,5 @@
 """What levels learn, on disk: found again, told apart, written by several, and never lost."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -31,6 +29,7 @@ from ginenv.errors import GinError, UnknownNameError
 from ginenv.tables.players import make_player
 from ginenv.view.view import VIEW
 from tests.support.level_scenes import checksum, hands_of
+from tests.support.refusals import refuses
 
 
 def learned_hands(home: Path, level: Level, opponent: str = "anna") -> int:
@@ -63,16 +62,11 @@ def test_what_was_learned_is_found_again_told_in_words_and_reset(level: Level, t
     assert not findings(tmp_path / "a", same, "anna")[0]["depends_on_opponent"]
     assert "It plays everybody alike: " in describe_learning(tmp_path / "a", same)
     # Somebody new is played by what holds against anybody, learned from the others' hands.
-    assert (
-        f"After {found['hands_shown']} hands of everybody it plays 100 % of the change that it was fitted to make against anybody"
-        in description
-    )
+    assert f"After {found['hands_shown']} hands of everybody it plays 100 %" in description
     (ben,) = findings(tmp_path / "a", level, "ben")
     assert (ben["hands_shown"], ben["hands_of_all"]) == (0, found["hands_shown"])
-    assert {name: play["now"] for name, play in ben["plays"].items()} == {
-        name: play["stranger"] for name, play in found["plays"].items()
-    }
-    assert any(play["now"] != play["stranger"] for play in found["plays"].values())
+    now, stranger = ([play[when] for play in found["plays"].values()] for when in ("now", "stranger"))
+    assert [play["now"] for play in ben["plays"].values()] == stranger != now
     stranger = LevelPlayer(level, 1, profile=Profile(tmp_path / "a", level, "ben")).logit_bias(None, 1)
     assert stranger is not None
     np.testing.assert_allclose(stranger[0], level.responses.matrix[0])
@@ -105,32 +99,26 @@ def test_hands_of_all_opponents_count_once_each_for_what_holds_against_anybody(l
     assert [int(part[0]) for part in sessions["anna"].hands_shown(None, 1)] == [now["anna"], sum(now.values())]
 
 
-def test_an_opponent_and_a_home_that_are_not_there_are_errors(
-    level: Level, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_opponent_and_a_home_that_are_not_there_are_errors(level, tmp_path, capsys):
     learned, home = ["learned", str(level.directory), "--home"], tmp_path / "home"
     for command in (learned, ["reset", *learned[1:]]):
-        with pytest.raises(GinError, match=r"home .*nowhere does not exist; name the directory that holds"):
+        with refuses(GinError, "home", tmp_path / "nowhere"):
             levels([*command, str(tmp_path / "nowhere")])
     home.mkdir()
-    with pytest.raises(UnknownNameError, match=r"^unknown opponent 'ann': .* has learned of nobody yet$"):
+    with refuses(UnknownNameError, "'ann'"):
         levels([*learned, str(home), "--opponent", "ann"])
     levels([*learned, str(home)])
     assert "has learned nothing yet" in capsys.readouterr().out
     play_with_profile(level, home, 3)
     play_with_profile(level, home, 3, "ben")
     for more in ([], ["--as-json"]):
-        with pytest.raises(
-            UnknownNameError, match=r"^unknown opponent 'ann' \(did you mean 'anna'\?\); known: anna, ben$"
-        ):
+        with refuses(UnknownNameError, "'ann'", "'anna'", "ben"):
             levels([*learned, str(home), "--opponent", "ann", *more])
     levels([*learned, str(home), "--opponent", "anna"])
     assert "anna: " in capsys.readouterr().out
 
 
-def test_the_case_of_letters_tells_nobody_apart(
-    level: Level, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_case_of_letters_tells_nobody_apart(level, tmp_path, capsys):
     play_with_profile(level, tmp_path, 3, "Anna")
     play_with_profile(level, tmp_path, 2, "anna", seed=6)
     assert list(read_learned(tmp_path, level)) == ["Anna"] and learned_hands(tmp_path, level, "ANNA") == 5
@@ -139,14 +127,10 @@ def test_the_case_of_letters_tells_nobody_apart(
     assert player.hands_shown(None, 1)[0][0] == shown
     levels(["learned", str(level.directory), "--home", str(tmp_path), "--opponent", "anna"])
     assert f"Anna: {shown} hand" in capsys.readouterr().out
-
-
-def test_blanks_around_a_name_tell_nobody_apart(
-    level: Level, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    player: Any = make_player(f"{level.directory}:profile={tmp_path},opponent= Ann  Lee ")
+    # Nor do blanks around a name.
+    player = make_player(f"{level.directory}:profile={tmp_path},opponent= Ann  Lee ")
     play_series(player, make_simple(2), series=1, hands=3, seed=5)
-    assert list(read_learned(tmp_path, level)) == ["Ann Lee"]
+    assert list(read_learned(tmp_path, level)) == ["Ann Lee", "Anna"]
     levels(["learned", str(level.directory), "--home", str(tmp_path), "--opponent", " ann lee "])
     assert "Ann Lee: " in capsys.readouterr().out
 
@@ -154,7 +138,7 @@ def test_blanks_around_a_name_tell_nobody_apart(
 @pytest.mark.parametrize("name", ["x" * 21, "a|b", "a\x07b"])
 def test_an_opponents_name_is_one_that_the_tables_take(name: str, level: Level, tmp_path: Path) -> None:
     spec = f"{level.directory}:profile={tmp_path},opponent={name}"
-    with pytest.raises(GinError, match="cannot be an opponent's name: a name has 1 to 20 printable characters"):
+    with refuses(GinError, 1, 20):
         make_player(spec)
     assert not list(tmp_path.iterdir())
 
@@ -162,13 +146,12 @@ def test_an_opponents_name_is_one_that_the_tables_take(name: str, level: Level, 
 def test_a_file_in_the_place_of_a_directory_is_said_alike_everywhere(level: Level, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
-    message = f"{file} is a file; it must be a directory, which may be a new one$"
-    with pytest.raises(GinError, match=f"^profile {message}"):
+    with refuses(GinError, "profile", file):
         make_player(f"{level.directory}:profile={file}")
     for command in ("learned", "reset"):
-        with pytest.raises(GinError, match=f"^home {message}"):
+        with refuses(GinError, "home", file):
             levels([command, str(level.directory), "--home", str(file)])
-    with pytest.raises(GinError, match=f"^home {message}"):
+    with refuses(GinError, "home", file):
         Home(file)
 
 
@@ -201,9 +184,7 @@ def test_two_writers_both_count(level: Level, tmp_path: Path) -> None:
     ("draws", "refuted"),
     [("takes-all", r"(?i)takes few|leaves|does not take"), ("takes-none", r"(?i)takes (?!few)|takes many")],
 )
-def test_what_a_level_believes_agrees_with_what_it_counted(
-    level: Level, tmp_path: Path, draws: str, refuted: str
-) -> None:
+def test_what_a_level_believes_agrees_with_what_it_counted(level, tmp_path, draws, refuted):
     player = LevelPlayer(level, 1, profile=Profile(tmp_path, level, "anna"))
     play_series(player, StylePlayer(style(draws)), series=1, hands=150, seed=5)
     (found,) = findings(tmp_path, level, "anna")
@@ -254,7 +235,7 @@ def test_a_killed_process_leaves_a_whole_profile(level: Level, tmp_path: Path) -
         process = subprocess.Popen(arguments, stdout=subprocess.PIPE, cwd=Path(__file__).parent.parent)
         assert process.stdout is not None and process.stdout.readline()
         deadline = time.time() + 240
-        while learned_hands(tmp_path, level) == hands and time.time() < deadline:
+        while learned_hands(tmp_path, level) == hands and time.time() < deadline and process.poll() is None:
             time.sleep(rng.uniform(0.01, 0.1))
         process.send_signal(getattr(signal, "SIGKILL", signal.SIGTERM))
         process.wait()
@@ -265,9 +246,7 @@ def test_a_killed_process_leaves_a_whole_profile(level: Level, tmp_path: Path) -
     assert learned_hands(tmp_path, level) == hands + 1
 
 
-def test_a_full_disk_is_one_sentence_and_the_game_goes_on(
-    level: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_one_sentence_and_the_game_goes_on(level, tmp_path, monkeypatch):
     play_with_profile(level, tmp_path, 3)
     before = profile_path(tmp_path, level).read_bytes()
 
@@ -295,9 +274,9 @@ def test_a_damaged_profile_is_one_sentence_and_stays_as_it_is(level: Level, tmp_
         "number": json.dumps(values),
     }[damage]  # fmt: skip
     path.write_text(broken)
-    with pytest.raises(LevelError) as raised:
+    with refuses(LevelError, path.name) as raised:
         Profile(tmp_path, level, "anna")
-    assert path.name in str(raised.value) and "\n" not in str(raised.value)
+    assert "\n" not in str(raised.value)
     assert path.read_text() == broken
     reset_level(tmp_path, level)
     assert learned_hands(tmp_path, level) == 0

@@ -1,7 +1,5 @@
 """How freely levels and the search choose among what is nearly as good, and how that is measured."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -203,9 +201,6 @@ def test_variety_is_counted_by_deal_and_costs_what_errors_cost(level: Level) -> 
     same = measure_variety(calm, make_simple(3), deals=2, plays=20, cost_hands=4000, seed=2)
     assert (same.different == 1).all() and (same.commonest == 1).all()
     assert same.cost.mean == 0 != found.cost.mean
-
-
-# --- where a level errs -----------------------------------------------------------------------------------------------------------
 
 
 def scene(count: int = 60) -> np.ndarray:

@@ -1,7 +1,5 @@
 """Levels at play: what they notice, how they err, what they learn and forget."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -110,16 +108,6 @@ def test_errors_are_bounded_in_points_and_grow_as_choices_are_close() -> None:
     assert 0.45 > shares[0] > 0.3 > shares[1] > 0.05
 
 
-def test_temperature_0_plays_the_favourite() -> None:
-    views = positions(10)
-    logits = np.random.default_rng(2).normal(0, 1, (len(views), 107)).astype(np.float32)
-    actions = chosen(views, logits, temperature=0.0, tries=5)
-    assert (actions == actions[0]).all()
-
-
-# --- the player -----------------------------------------------------------------------------------------------------------------
-
-
 def test_what_is_known_moves_a_level_and_strangers_meet_its_network_alone(level: Level) -> None:
     frozen, learns = LevelPlayer(level, 1, learn=False), LevelPlayer(level, 1)
     points = [play_series(player, make_simple(2), series=6, hands=12, seed=5) for player in (frozen, learns)]
@@ -156,9 +144,6 @@ def test_a_level_with_a_pace_makes_more_of_what_it_knows_with_every_hand(level: 
     assert shown > 30 and logit_bias[1].any()
 
 
-# --- everybody -----------------------------------------------------------------------------------------------------------------
-
-
 def test_what_holds_against_anybody_is_learned_from_everybody(level: Level) -> None:
     memory = OpponentMemory(pools_hands=True)
     memory.widen(3)
@@ -166,17 +151,13 @@ def test_what_holds_against_anybody_is_learned_from_everybody(level: Level) -> N
     memory.other_hands = 5
     rows = np.array([0, 2])
     assert memory.general_hands(rows).tolist() == [45, 45]
-    logit_bias = level.with_settings(half_life_hands=45.0).logit_bias(
-        memory.contexts[:1], memory.records["hands"][:1], memory.general_hands(rows[:1])
-    )
+    paced, own = level.with_settings(half_life_hands=45.0), memory.records["hands"][:1]
+    logit_bias = paced.logit_bias(memory.contexts[:1], own, memory.general_hands(rows[:1]))
     assert level.responses is not None and logit_bias is not None
     np.testing.assert_allclose(logit_bias[0], level.responses.matrix[0] / 2)
     # Opponents in an environment or a match say nothing of each other.
     memory.pools_hands = False
     assert memory.general_hands(rows).tolist() == [0, 10]
-
-
-# --- in play --------------------------------------------------------------------------------------------------------------------
 
 
 def test_what_is_forgotten_is_as_installed_bit_for_bit(level: Level) -> None:

@@ -1,11 +1,8 @@
 """What a learner is told of its opponents: their style."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
-import pytest
 import torch
 
 from agents.config import parse_config
@@ -16,6 +13,7 @@ from agents.training.run import begin
 from ginenv.bots.population import OPPONENT_CONTEXT_WIDTH, PopulationPlayer, draw_styles, style_vectors
 from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.errors import GinError
+from tests.support.refusals import refuses
 from tests.support.training_scenes import TINY
 
 # More styles than a thread has games.
@@ -23,15 +21,8 @@ STYLES, PLACES, TICKS = 11, 8, 3000
 
 
 def learner(pool: str) -> Learner:
-    changes = {
-        "opponent_context": "style",
-        "pool": [{"player": pool}],
-        "pool_share": 0.8,
-        "past_policy_share": 0.0,
-        "num_envs": 2 * PLACES,
-        "num_steps": TICKS,
-        "threads": 2,
-    }
+    changes = {"opponent_context": "style", "pool": [{"player": pool}], "pool_share": 0.8, "past_policy_share": 0.0}
+    changes |= {"num_envs": 2 * PLACES, "num_steps": TICKS, "threads": 2}
     return Learner(parse_config(TINY | changes))
 
 
@@ -46,9 +37,7 @@ def test_a_run_that_is_told_begins_from_a_network_that_is_told_too(tmp_path: Pat
     for one, other in zip(run.actor.parameters(), begun.actor.parameters(), strict=True):
         assert torch.allclose(one, other, rtol=0.01)
     without_context = run.config.model_copy(update={"opponent_context": "none"})
-    with pytest.raises(
-        CheckpointError, match=f"context is {OPPONENT_CONTEXT_WIDTH}; this configuration begins from 0$"
-    ):
+    with refuses(CheckpointError, OPPONENT_CONTEXT_WIDTH, 0):
         begin(without_context, None, str(tmp_path))
 
 
@@ -92,5 +81,5 @@ def test_every_game_meets_another_style_which_is_told_or_nothing() -> None:
 
 
 def test_without_a_population_there_is_nothing_to_tell() -> None:
-    with pytest.raises(GinError, match="opponent_context is 'style', but the pool has no population"):
+    with refuses(GinError, "opponent_context", "'style'", "pool"):
         learner("simple")

@@ -1,7 +1,5 @@
 """What a package says about itself: its data files, its versions, and which extra brings what."""
 
-from __future__ import annotations
-
 import ast
 import importlib.metadata
 import importlib.resources
@@ -18,6 +16,7 @@ import ginenv
 from agents.arena.configs import TournamentConfig
 from agents.cli import EXTRAS
 from agents.config import SHIPPED, ConfigError, load_config
+from tests.support.refusals import refuses
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -58,12 +57,10 @@ def test_one_version_everywhere() -> None:
 def test_a_configuration_that_ships_is_found_where_there_is_none(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert load_config("configs/smoke.yaml") == load_config(ROOT / "configs" / "smoke.yaml")
-    with pytest.raises(
-        ConfigError, match=r"configs/nowhere\.yaml cannot be read .*known: configs/exploit\.yaml, "
-    ) as refused:
+    with refuses(ConfigError, "configs/nowhere.yaml", "configs/smoke.yaml") as refused:
         load_config("configs/nowhere.yaml")
     assert "tournament" not in str(refused.value)
-    with pytest.raises(ConfigError, match=r"known: configs/levels_tournament\.yaml, configs/tournament\.yaml$"):
+    with refuses(ConfigError, "configs/levels_tournament.yaml", "configs/tournament.yaml"):
         load_config("configs/nowhere.yaml", model=TournamentConfig)
     # One's own of that name comes first.
     (tmp_path / "configs").mkdir()
@@ -133,13 +130,8 @@ main()
 
 
 def gin_without(hidden: set[str], *words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", HIDING, ",".join(hidden), *words],
-        cwd=cwd,
-        input="quit\n",
-        capture_output=True,
-        text=True,
-    )
+    command = [sys.executable, "-c", HIDING, ",".join(hidden), *words]
+    return subprocess.run(command, cwd=cwd, input="quit\n", capture_output=True, text=True)
 
 
 def _modules_of(distributions: set[str]) -> set[str]:
@@ -152,17 +144,10 @@ def _modules_of(distributions: set[str]) -> set[str]:
     [
         ("evaluate", "simple", "formula", "--hands", "2"),
         ("play", "new", "--player", "Ann", "--opponent", "simple", "--home", "home"),
-        (
-            "tournament",
-            "configs/tournament.yaml",
-            'players={"a": "simple", "b": "random"}',
-            "pairs=2",
-            "block=2",
-            "out=x",
-        ),
+        ("tournament", "configs/tournament.yaml", 'players={"a": "simple", "b": "random"}', "pairs=2", "block=2", "out=x"),
     ],
     ids=lambda words: words[0],
-)
+)  # fmt: skip
 def test_formula_bots_play_with_the_small_extra(words: tuple[str, ...], tmp_path: Path) -> None:
     larger = _distributions(["ginenv[train,web,data,onnx]"]) - _distributions(["ginenv[match]"])
     done = gin_without(_modules_of(larger), *words, cwd=tmp_path)
@@ -179,14 +164,10 @@ def test_missing_library_names_the_extra_that_the_command_needs(tmp_path: Path) 
         ("uvicorn", "web", ("web", "--home", "home")),
     ):
         done = gin_without({missing}, *words, cwd=tmp_path)
-        assert (
-            done.returncode == 1 and f"{missing}, " in done.stderr.replace(" is", ",") and f"[{extra}]" in done.stderr
-        )
+        assert done.returncode == 1 and missing in done.stderr and f"[{extra}]" in done.stderr
 
 
 def test_an_adapter_without_its_library_names_the_extra() -> None:
     code = "import sys; sys.modules['pettingzoo'] = None; import ginenv.envs.pettingzoo"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.stderr.strip().endswith(
-        "ModuleNotFoundError: pettingzoo is not installed; pip install 'ginenv[pettingzoo]' installs it"
-    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert "'ginenv[pettingzoo]'" in done.stderr.strip().splitlines()[-1]

@@ -79,9 +79,6 @@ def test_sorting_at_the_table(talk):
     assert shown() == "A♣ 2♥ 5♥ 6♠ 7♥ 9♣ T♥ J♦ Q♦ K♠ K♣"
 
 
-# ---------------------------------------------------------------- commands and options
-
-
 WORDS = {
     "t": "take|", "Take  Upcard": "take|", "draw stock": "stock|", "S": "stock|", "discard 7C": "discard|7C", "d 3": "discard|3",
     "d10": "discard|10", "k10c": "knock|10c", "7♣": "card|7♣", "11": "card|11", "lay off 7c": "lay off|7c", "?": "help|",
@@ -124,9 +121,6 @@ def test_options_refuse_what_they_cannot_be():
     ]:  # fmt: skip
         with refuses(GinError, allowed):
             options.changed(name, value)
-
-
-# ---------------------------------------------------------------- play
 
 
 @pytest.mark.parametrize(("rules", "becomes"), [("dg-standard", "discard"), ("eaai", "nothing")])
@@ -294,9 +288,6 @@ def test_easy_game_changes_discards_only(monkeypatch):
                 assert mine == theirs
             hand.push(mine)
     assert seen > 20
-
-
-# ---------------------------------------------------------------- statistics, players, records
 
 
 def test_statistics_follow_the_games_and_can_be_reset(talk):

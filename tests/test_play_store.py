@@ -246,9 +246,6 @@ def test_the_keys_of_a_game_in_play_are_not_given_away(talk, tmp_path):
     assert not (tmp_path / "x.gin").exists()
 
 
-# ---------------------------------------------------------------- several processes, and kills
-
-
 def write(home: Path, name: str, count: int, answers: Connection) -> None:
     """A table that saves again and again, and says so each time."""
     match = played(1)

@@ -27,9 +27,6 @@ def answer(talk: Talk, command: str) -> list[str]:
     return shown.split(f"menu> {command}\n")[1].rstrip("\n").splitlines()
 
 
-# ---------------------------------------------------------------- 80 columns
-
-
 def test_long_lines_go_on_under_their_column(talk):
     talk.say("opponent style:knock=5,late=3", "rules ht2-traditional,target=150,gin_bonus=20,box_bonus=20")
     titles = {title for title, _ in GROUPS}
@@ -53,9 +50,6 @@ def test_a_score_sheet_and_statistics_fit_80_columns(talk):
     below = [line for line in sheet[2:5] if "|" not in line]
     assert below and all(line.startswith(" " * column) and line[column] != " " for line in below)
     assert "Statistics of Ann" in shown and "┃ opponent" in shown
-
-
-# ---------------------------------------------------------------- words
 
 
 def test_every_rule_and_preset_is_explained_in_a_line(talk):
@@ -86,9 +80,6 @@ def test_deadwood_stands_in_the_order_of_the_hand(talk, by):
     assert len(loose) == 4 and loose == [card for card in row if card in loose]
     if by == "suit":
         assert "set 3♠ 3♦ 3♣" in shown
-
-
-# ---------------------------------------------------------------- the hand
 
 
 def test_a_new_card_stays_at_the_right_until_the_hand_is_sorted(talk):
@@ -150,9 +141,6 @@ def test_there_is_a_hint_at_lay_offs(talk):
     assert [outcome.deadwood[0] for outcome in best] == [played.deadwood[0]]
 
 
-# ---------------------------------------------------------------- what only tables do
-
-
 @pytest.mark.parametrize("rules", ["gr", "gr-oklahoma", "gr,target=150"])
 def test_the_upcard_just_taken_can_be_given_back_under_gr(talk, rules):
     cards = deck(LOOSE, NO_MELD.replace("QC", "KD"), "QC", "KC")
@@ -186,9 +174,6 @@ def test_a_target_above_500_becomes_500_under_gr_alone(talk):
     talk.session.set_option("rules", "gr-oklahoma,target=501")
     assert "from 0 to 500, got 600" in " ".join(talk.say("rules eaai,target=600").split())
     assert talk.session.options.rules == "gr-oklahoma,target=500"
-
-
-# ---------------------------------------------------------------- sessions
 
 
 def test_a_new_game_warns_with_the_points_that_are_lost(talk):

@@ -1,9 +1,5 @@
 """What a program can find out about the deals: it knows this package's source, is told what the protocol tells, and guesses."""
 
-import json
-import shlex
-import sys
-
 import numpy as np
 import pytest
 
@@ -18,35 +14,20 @@ from ginenv.engine.engine import STATE, shuffle
 from ginenv.engine.jit import kernel
 from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError
+from tests.support.programs import LOGGER
+from tests.support.refusals import refuses
 
 PAIRS = 8
 SEED = 31
 # Passes, draws from the stock and throws what it drew; writes down every line that it is told.
-BOT = """
-import json, sys
-log = open(sys.argv[1], "a")
-for line in sys.stdin:
-    log.write(line); log.flush()
-    message = json.loads(line)
-    if message["type"] == "hello":
-        print(json.dumps({"type": "ready", "protocol": 1}), flush=True)
-    elif message["type"] == "act":
-        answers = [{"slot": g["slot"], "action": g["legal"][-1]} for g in message["games"] if "legal" in g]
-        print(json.dumps({"type": "answers", "id": message["id"], "answers": answers}), flush=True)
-    else:
-        break
-"""
 
 
 @pytest.fixture
-def program(tmp_path):
-    script, log = tmp_path / "bot.py", tmp_path / "log.jsonl"
-    script.write_text(BOT, encoding="utf-8")
-
-    def lines():
-        return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-
-    return "cmd:" + shlex.join([sys.executable, str(script), str(log)]), lines
+def program(logger, tmp_path):
+    """Passes, draws from the stock and throws what it drew; writes down every line that it is told, of several matches too."""
+    found = logger()
+    (tmp_path / "logger.py").write_text(LOGGER.replace('"w"', '"a"'), encoding="utf-8")
+    return found
 
 
 def first_deals(lines):
@@ -119,7 +100,7 @@ def test_a_match_with_a_program_is_played_again_with_its_salt(program):
     other = play_match(spec, "random", pairs=3, seed=5)
     assert other.salts != first.salts and not (other.games == first.games).all()
     assert play_match("simple", "random", pairs=3, seed=5).salts == []
-    with pytest.raises(GinError, match="salt is 'abc'; it must be 32 hexadecimal digits"):
+    with refuses(GinError, "'abc'", 32):
         play_match(spec, "random", pairs=3, settings=MatchSettings(salt="abc"))
 
 

@@ -17,41 +17,17 @@ from agents.arena.stress import run
 from agents.cli import main
 from agents.programs.player import BotLimits, OutsidePlayer
 from ginenv.errors import GinError
-from tests.support.programs import (
-    ASKED_FIRST,
-    QUICK,
-    ROOT,
-    bad_bot,
-    first_views,
-    processes_of,
-)
+from tests.support.programs import ASKED_FIRST, QUICK, ROOT, bad_bot, first_views, processes_of
+from tests.support.refusals import refuses
 
 EXPECTED = {
-    "crash-at-start": "crash",
-    "wrong-protocol": "handshake",
-    "true-protocol": "handshake",
-    "split-text": "handshake",
-    "wrong-key": "handshake",
-    "crash": "crash",
-    "killed": "crash",
-    "stall": "timeout",
-    "partial": "timeout",
-    "no-json": "rubbish",
-    "nested": "rubbish",
-    "old-id": "rubbish",
-    "missing": "rubbish",
-    "twice": "rubbish",
-    "long-move": "illegal move",
-    "long-number": "illegal move",
-    "illegal": "illegal move",
-    "number": "illegal move",
-    "flood": "flood",
-    "daemon": "timeout",
-    "orphan": "crash",
-}
+    "crash": "crash-at-start crash killed orphan", "handshake": "wrong-protocol true-protocol split-text wrong-key", "flood": "flood",
+    "timeout": "stall partial daemon", "rubbish": "no-json nested old-id missing twice",
+    "illegal move": "long-move long-number illegal number",
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "fault"), EXPECTED.items())
+@pytest.mark.parametrize(("kind", "fault"), [(kind, fault) for fault in EXPECTED for kind in EXPECTED[fault].split()])
 def test_a_bad_bot_forfeits_is_named_and_leaves_nothing_behind(kind, fault, monkeypatch):
     monkeypatch.setenv("BAD_BOT_TEST", f"{kind}-{os.getpid()}")
     result = play_match(bad_bot(kind), "simple", pairs=2, settings=MatchSettings(limits=QUICK))
@@ -68,14 +44,9 @@ def test_a_bad_bot_forfeits_is_named_and_leaves_nothing_behind(kind, fault, monk
 def test_a_child_that_dropped_its_session_and_environment_ends_with_the_command(workers, tmp_path):
     bot = bad_bot("bare-daemon", f"{os.getpid()}{workers}")
     words = [bot, "simple", "--hands", "4", "--workers", str(workers), "--out", str(tmp_path / "x.json")]
-    done = subprocess.run(
-        [sys.executable, "evaluate.py", *words], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    left = [
-        process
-        for process in psutil.process_iter(["cmdline"])
-        if f"{os.getpid()}{workers}" in (process.info["cmdline"] or ())
-    ]
+    done = subprocess.run([sys.executable, "evaluate.py", *words], cwd=ROOT, capture_output=True, text=True)
+    mark = f"{os.getpid()}{workers}"
+    left = [process for process in psutil.process_iter(["cmdline"]) if mark in (process.info["cmdline"] or ())]
     for process in left:
         process.kill()
     assert not left
@@ -89,13 +60,9 @@ def test_a_flood_of_error_output_costs_nothing():
 
 
 def test_a_program_that_fails_in_an_environment_is_an_error_in_its_own_words():
-    for kind, words in (
-        ("no-json", "rubbish: answered with what is not JSON"),
-        ("illegal", "illegal move: in slot [0-9]+: .* is not legal; legal are: "),
-        ("crash-at-start", "crash: the program ended with status"),
-    ):
+    for kind, fault in (("no-json", "rubbish"), ("illegal", "illegal move"), ("crash-at-start", "crash")):
         env = gym.make("ginenv:Gin/Hand-v0", opponent=bad_bot(kind))
-        with pytest.raises(GinError, match=f"player 'cmd:.*{kind} 0' cannot go on; {words}"):
+        with refuses(GinError, f"{kind} 0", fault):
             for seed in range(20):
                 _, info = env.reset(seed=seed)
                 over = False
@@ -104,7 +71,7 @@ def test_a_program_that_fails_in_an_environment_is_an_error_in_its_own_words():
         env.close()
     player = OutsidePlayer("no-such-program-here")
     for _ in range(3):
-        with pytest.raises(GinError, match=r"cannot start: 'no-such-program-here' cannot be started"):
+        with refuses(GinError, "'no-such-program-here'"):
             player.act(first_views())
     # In a match the same player costs itself the games.
     assert (play_match(player, "random", pairs=2).games["winner"] == 1).all()
@@ -178,11 +145,9 @@ def test_a_program_that_does_not_exist_is_named_before_anything_is_played(progra
         ["conform", program],
     ):
         monkeypatch.setattr("sys.argv", ["gin", *words])
-        with pytest.raises(SystemExit) as ended:
+        with refuses(SystemExit, repr(program), why) as ended:
             main()
-        message = str(ended.value.code)
-        assert f"{program!r} cannot be started: " in message and "\n" not in message
-        assert message.endswith(f"{why}; a command is a program and its arguments, as in a shell")
+        assert "\n" not in str(ended.value)
     assert not out.exists() and "decisions asked" not in capsys.readouterr().out
 
 
@@ -236,9 +201,7 @@ Caused by: java.io.IOException: no such file
 """
 
 
-PYTHON = (
-    'Traceback (most recent call last):\n  File "bot.py", line 3, in <module>\n    main()\nValueError: no card left\n'
-)
+PYTHON = 'Traceback (most recent call last):\n  File "bot.py", line 3, in <module>\nValueError: no card left\n'
 
 
 RUST = "thread 'main' panicked at src/main.rs:2:5:\nno card left\nnote: run with `RUST_BACKTRACE=1`\n"
@@ -268,10 +231,9 @@ def test_a_forfeit_is_in_the_table_and_in_the_status(unrunnable, tmp_path, monke
     # The seed with which it stalls at the first question: the deals are of no seed, and one hand of a hundred ends within four.
     for bot, words in ((f"cmd:{unrunnable}", "cannot start"), (bad_bot("stall", 2), "no answer in 0.3 s")):
         out = tmp_path / "x.json"
-        monkeypatch.setattr(
-            "sys.argv", ["gin", "evaluate", bot, "random", "--hands", "2", "--seconds", "0.3", "--out", str(out)]
-        )
-        with pytest.raises(SystemExit, match=f"2 hands were forfeited; cmd:.*{words}"):
+        options = ["--hands", "2", "--seconds", "0.3", "--out", str(out)]
+        monkeypatch.setattr("sys.argv", ["gin", "evaluate", bot, "random", *options])
+        with refuses(SystemExit, 2, words):
             main()
         assert [match["faults"][0]["forfeits"] for match in json.loads(out.read_text())["matches"]] == [2]
         assert "fault" in capsys.readouterr().out

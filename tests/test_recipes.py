@@ -1,7 +1,5 @@
 """The recipes of what ships, as the Makefile holds them."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 import subprocess

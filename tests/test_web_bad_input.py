@@ -1,7 +1,5 @@
 """A real browser in the hands of somebody who clicks twice, goes back, reloads, and pulls the plug."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

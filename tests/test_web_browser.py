@@ -1,7 +1,5 @@
 """The table in a real browser: whole games by mouse and by keys alone, focus, sizes, and what axe-core finds."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os
@@ -100,13 +98,9 @@ def test_a_card_is_moved_by_dragging_and_by_keys(table, sit):
     person.begin()
     page = person.page
     first = page.locator("#hand .card").first.get_attribute("id")
-    page.drag_and_drop(
-        f"#{first}",
-        "#hand li:nth-child(4) .card",
-        source_position={"x": 12, "y": 40},
-        target_position={"x": 60, "y": 40},
-    )
-    page.locator(f"#hand li:nth-child(4) #{first}").wait_for()
+    fourth, begin, end = "#hand li:nth-child(4)", {"x": 12, "y": 40}, {"x": 60, "y": 40}
+    page.drag_and_drop(f"#{first}", f"{fourth} .card", source_position=begin, target_position=end)
+    page.locator(f"{fourth} #{first}").wait_for()
     page.focus(f"#{first}")
     page.keyboard.press("Shift+ArrowRight")
     page.locator(f"#hand li:nth-child(5) #{first}").wait_for()
@@ -117,36 +111,12 @@ def test_a_card_is_moved_by_dragging_and_by_keys(table, sit):
     assert there.browser.live.hand.history == [] and person.faults == []
 
 
-def test_two_windows_on_one_game(table, sit):
-    there = table(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0))
-    one, other = sit(there), sit(there)
-    one.begin()
-    other.begin()
-    one.press("p", "#do-pass")
-    one.page.locator("#do-knock").wait_for()
-    other.page.click("#do-take")
-    other.page.locator("#said >> text=This window was behind").wait_for()
-    assert other.page.get_attribute("#table", "data-phase") == "discard"
-
-
-def test_nothing_hangs_over_on_a_phone_and_nothing_is_fetched_elsewhere(table, sit):
-    there = table(prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1))
-    person = sit(there, width=390, height=844)
-    urls: list[str] = []
-    person.page.on("request", lambda request: urls.append(request.url))
-    person.begin()
-    for path in ("/table", "/", "/rules", "/options", "/players", "/watch", "/analysis", "/mistakes", "/records"):
-        person.page.goto(there.address + path)
-        width = person.page.evaluate("document.documentElement.scrollWidth")
-        assert width <= 390, f"{path} is {width} wide"
-    assert all(url.startswith((there.address, "data:")) for url in urls) and len(urls) > 10
-
-
-def test_no_page_scrolls_sideways_on_a_phone_once_a_hand_was_played(table, sit, monkeypatch):
+def test_no_page_scrolls_sideways_on_a_phone_or_fetches_anything_elsewhere(table, sit, monkeypatch):
     monkeypatch.setattr("agents.web.analysis.WORLDS", 8)
     there = table(prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1, opponent="level-1"))
     person = sit(there, width=390, height=844)
-    page = person.page
+    page, urls = person.page, []
+    page.on("request", lambda request: urls.append(request.url))
     person.begin()
     # Whatever the level does.
     while not there.browser.live.hand.is_over:
@@ -155,11 +125,8 @@ def test_no_page_scrolls_sideways_on_a_phone_once_a_hand_was_played(table, sit, 
     page.goto(there.address + "/analysis?last=1")
     page.locator(".analysis").wait_for()
     analysis, last_step = page.url, "/replay?record=1&at=9999"
-    pages = [
-        last_step,
-        *(f"/{name}" for name in "table records mistakes statistics learned?level=level-1 results".split()),
-    ]
-    for address in (analysis, *(there.address + path for path in pages)):
+    pages = "/ /table /rules /options /players /watch /analysis /records /mistakes /statistics /learned?level=level-1 /results"
+    for address in (analysis, *(there.address + path for path in [last_step, *pages.split()])):
         page.goto(address)
         width = page.evaluate("document.documentElement.scrollWidth")
         assert width <= 390, f"{address} is {width} wide"
@@ -172,6 +139,9 @@ def test_no_page_scrolls_sideways_on_a_phone_once_a_hand_was_played(table, sit, 
         "Ann",
         str(there.browser.live.match.score[0]),
     ]
+    assert len(urls) > 10 and all(url.startswith((there.address, "data:")) for url in urls), (
+        "nothing is fetched elsewhere"
+    )
 
 
 def see_whole_belief(page, width):
@@ -214,9 +184,7 @@ def test_a_belief_is_seen_whole_on_a_phone(table, sit, monkeypatch):
 def test_both_hands_of_a_picture_can_be_read_without_scrolling_sideways(table, sit, width, height, apart):
     match, simple = Match(get_rules("ht1,target=60"), seed=3), make_player("simple")
     while not match.is_over:
-        match.push(
-            int(simple.act(match.hand.view(match.hand.turn))[0])
-        ) if not match.hand.is_over else match.next_hand()
+        match.next_hand() if match.hand.is_over else match.push(int(simple.act(match.hand.view())[0]))
     there = table()
     person = sit(there, width=width, height=height)
     person.begin()
@@ -243,11 +211,8 @@ def test_both_hands_of_a_picture_can_be_read_without_scrolling_sideways(table, s
 
 @pytest.mark.parametrize("phase", ["discard", "layoff"])
 def test_cards_of_a_hand_are_large_enough_to_tap_on_a_phone(table, sit, phase):
-    game = (
-        prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0)
-        if phase == "discard"
-        else prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1)
-    )
+    laid = prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1)
+    game = prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0) if phase == "discard" else laid
     person = sit(table(game), width=390, height=844, has_touch=True)
     person.begin()
     person.press("p", "#do-pass")
@@ -294,9 +259,6 @@ def test_a_long_score_sheet_shows_its_last_row(table, sit):
     assert seen, "the last row is out of sight"
 
 
-# ---------------------------------------------------------------- what axe-core finds
-
-
 @pytest.fixture(scope="module")
 def axe(tmp_path_factory) -> str:
     """The script of axe-core, from its npm package."""
@@ -323,10 +285,8 @@ def test_axe_finds_nothing(table, sit, axe, scheme, monkeypatch):
     def look(where: str) -> None:
         page.evaluate(axe)
         found = page.evaluate("axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']})")
-        faults = [
-            (each["id"], each["nodes"][0]["html"][:160], each["nodes"][0]["failureSummary"])
-            for each in found["violations"]
-        ]
+        first = [(each["id"], each["nodes"][0]) for each in found["violations"]]
+        faults = [(rule, node["html"][:160], node["failureSummary"]) for rule, node in first]
         assert not faults, f"{where}: {json.dumps(faults, indent=1)}"
 
     look("the first upcard")
@@ -349,18 +309,6 @@ def test_axe_finds_nothing(table, sit, axe, scheme, monkeypatch):
         page.locator("#hand").wait_for()
         look(f"{cloth} cloth")
         page.goto(there.address + "/options")
-    for path in (
-        "/",
-        "/rules",
-        "/options",
-        "/players",
-        "/statistics",
-        "/learned",
-        "/records",
-        "/mistakes",
-        "/analysis",
-        "/watch",
-        "/results",
-    ):
+    for path in "/ /rules /options /players /statistics /learned /records /mistakes /analysis /watch /results".split():
         page.goto(there.address + path)
         look(path)

@@ -1,7 +1,5 @@
 """Several people at one server: the work of one bounds nobody else's, and ends."""
 
-from __future__ import annotations
-
 import re
 import threading
 import time

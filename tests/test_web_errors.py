@@ -1,7 +1,5 @@
 """What goes wrong at the table in the browser is said where it arose, and first use: what a stranger meets."""
 
-from __future__ import annotations
-
 import threading
 from types import SimpleNamespace
 
@@ -14,7 +12,7 @@ from agents.web.browser_session import Sessions
 from agents.web.jobs import Jobs
 from ginenv.errors import GinError
 from tests.support.session_scenes import KNOCKS, LOOSE, NO_MELD, deck, prepared
-from tests.support.web_scenes import ADDRESS, TOKEN, Guest, browser_of, plain
+from tests.support.web_scenes import ADDRESS, TOKEN, Failing, Guest, browser_of, plain
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -23,21 +21,6 @@ PART = {"HX-Request": "true", "Origin": ADDRESS}
 
 def loose_game():
     return prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0)
-
-
-class Failing:
-    """An opponent that fails."""
-
-    name = "failing"
-
-    def __init__(self, error: Exception) -> None:
-        self.error = error
-
-    def act(self, views, slots=None):
-        raise self.error
-
-
-# ---------------------------------------------------------------- where it is said
 
 
 def test_a_part_that_cannot_be_had_is_a_sentence_for_the_page_to_show(guest):
@@ -89,23 +72,20 @@ def test_bad_input_is_a_sentence_on_the_page_and_the_game_stays(guest):
     ann.get("/table")
     mark = ann.browser.mark
     for path, fields, words in [
-        ("/options", {"frobnicate": "on"}, "unknown option 'frobnicate'"),
-        ("/options", {"sort": "colour"}, "option sort must be one of"),
-        ("/options", {"opponent": "cmd:/no/such/program"}, "unknown player 'cmd:/no/such/program'"),
-        ("/rules", {"preset": "gr", "target": "-4"}, "rule target must be a whole number"),
-        ("/replay", {"text": "hello"}, "This record cannot be played again: line 1: expected 'ginrecord 1 hand'"),
-        ("/records", {"text": "hello"}, "This record cannot be added: line 1"),
-        ("/analysis", {"text": "hello"}, "This cannot be analysed"),
-    ]:
+        ("/options", {"frobnicate": "on"}, "'frobnicate'"), ("/options", {"sort": "colour"}, "sort"),
+        ("/options", {"opponent": "cmd:/no/such/program"}, "'cmd:/no/such/program'"),
+        ("/rules", {"preset": "gr", "target": "-4"}, "target"),
+        ("/analysis", {"text": "hello"}, ""), ("/replay", {"text": "hello"}, "line 1"), ("/records", {"text": "hello"}, "line 1"),
+    ]:  # fmt: skip
         answer = ann.client.post(path, data=fields, headers={"Origin": ADDRESS})
         assert 'class="say warning"' in answer.text and words in plain(answer.text), path
         assert "<nav" in answer.text and ann.browser.mark == mark
     for path, words in [
-        ("/replay?record=99", "there is no record yet To the lobby"),
-        ("/watch?game=5", "this game is not kept any more"),
-        ("/learned?level=nope", "unknown player 'nope'"),
+        ("/replay?record=99", "no record"),
+        ("/watch?game=5", "game"),
+        ("/learned?level=nope", "'nope'"),
     ]:
-        assert words in plain(ann.client.get(path).text), path
+        assert words in ann.refused(path), path
     assert f'data-at="{mark}"' in ann.get("/table")
 
 
@@ -117,9 +97,9 @@ def test_a_seat_that_is_taken_leaves_a_way_to_another_one(tmp_path):
     answer = client.get("/")
     assert answer.status_code == 409 and "playing at another table already" in answer.text
     assert 'class="button" href="/players"' in answer.text
-    assert "Play as Ann" not in client.get("/players").text and "Bob is at" in (
-        client.post("/players", data={"do": "create", "name": "Bob"}).text
-    )
+    assert "Play as Ann" not in client.get("/players").text
+    assert client.post("/players", data={"do": "create", "name": "|"}).status_code == 400
+    assert "Zoë is at the table" in client.post("/players", data={"do": "create", "name": "Zoë"}).text
     there.close()
     here.close()
 
@@ -139,10 +119,9 @@ def test_a_form_that_cannot_be_used_keeps_what_was_written_in_it(guest):
     fields = {"first": "nobody", "second": "simple", "rules": "gr,target=70", "seed": "12"}
     for path in ("/watch", "/analysis/seed"):
         answer = ann.client.post(path, data=fields)
-        assert answer.status_code == 400 and "unknown player &#39;nobody&#39;" in answer.text
-        for value in fields.values():
-            assert f'value="{value}"' in answer.text, (path, value)
-    assert "it needs a seed" in ann.client.post("/analysis/seed", data=fields | {"seed": ""}).text
+        assert answer.status_code == 400 and "&#39;nobody&#39;" in answer.text
+        assert all(f'value="{value}"' in answer.text for value in fields.values()), path
+    assert "seed" in ann.refused("/analysis/seed", **fields | {"seed": ""})
 
 
 def test_addresses_of_forms_say_what_they_are_for(guest):
@@ -158,26 +137,10 @@ def test_what_is_to_be_said_at_the_end_of_a_hand_is_said(guest):
     shown = plain(ann.do(do="knock", picked="KC"))
     assert "knock by Ann" in shown and "The disk is full." in shown
     # And what the opponent did that ended it.
-    ann.browser.leave()
-    ann.browser.session.file.game = prepared("eaai", deck(NO_MELD, KNOCKS, "KD", "KC", "KH"), 0).to_json()
-    ann.get("/table")
-    for _ in range(20):
-        if ann.browser.live.hand.is_over:
-            break
+    ann.deal(prepared("eaai", deck(NO_MELD, KNOCKS, "KD", "KC", "KH"), 0))
+    while not ann.browser.live.hand.is_over:
         shown = plain(ann.move())
     assert "formula draws from the stock and knocks with" in shown and "knock by formula" in shown
-
-
-def test_a_sentence_is_said_once_on_a_page(guest):
-    ann = guest(loose_game())
-    ann.get("/table")
-    ann.browser.say("Only once.")
-    assert ann.get("/table").count("Only once.") == 1
-    ann.browser.say("Only once.")
-    assert ann.do(do="hint").count("Only once.") == 1 and "Only once." not in ann.get("/table")
-
-
-# ---------------------------------------------------------------- first use
 
 
 def test_the_lobby_says_what_the_names_stand_for_and_how_the_game_goes(guest):
@@ -211,18 +174,13 @@ def test_what_the_first_game_needs_is_made_ready_without_a_trace(monkeypatch):
     assert len(folders) == 1 and not folders[0].path.exists()
 
 
-# ---------------------------------------------------------------- over time, and what takes long
-
-
 def test_statistics_over_time_count_the_hands_that_the_tally_counts(guest):
     ann = guest(rules="eaai,target=60")
-    ann.post("/new", sure="1")
-    while not ann.browser.live.match.is_over:
-        ann.move()
+    ann.play_game()
     file = ann.browser.session.file
     (tally,) = file.statistics.root
     played = [
-        0 if each.winner is None else each.points * (1 - 2 * each.winner) for each in ann.browser.live.match.outcomes
+        int(each.winner is not None and each.points * (1 - 2 * each.winner)) for each in ann.browser.live.match.outcomes
     ]
     assert file.margins(tally) == played and sum(played) == tally.points[0] - tally.points[1]
     assert ("points per hand over time" in ann.get("/statistics")) == (len(played) > 1)
@@ -231,9 +189,7 @@ def test_statistics_over_time_count_the_hands_that_the_tally_counts(guest):
     while not ann.browser.live.match.played:
         ann.move()
     (tally,) = file.statistics.root
-    outcome = ann.browser.live.match.outcomes[0]
-    expected = 0 if outcome.winner is None else outcome.points * (1 - 2 * outcome.winner)
-    assert file.margins(tally) == [expected], "hands before the reset are not counted"
+    assert len(file.margins(tally)) == 1, "hands before the reset are not counted"
 
 
 def test_work_on_all_hands_is_shown_as_it_goes(guest):
@@ -265,9 +221,7 @@ def test_the_last_hand_is_found_after_the_server_was_started_anew(guest, monkeyp
     ann = guest()
     assert "You have not finished a hand yet." in ann.get("/analysis?last=1")
     ann.browser.session.set_option("rules", "openspiel")
-    ann.post("/new", sure="1")
-    while not ann.browser.live.match.is_over:
-        ann.move()
+    ann.play_game()
     # One, as a rule; a hand that nobody wins is followed by another.
     hands = len(ann.browser.live.match.played)
     ann.close()

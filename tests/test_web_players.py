@@ -1,7 +1,5 @@
 """Which players sit at the table in the browser: nothing that a page or a store says starts a program or reads a path."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

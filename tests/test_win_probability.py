@@ -1,7 +1,5 @@
 """The chance to win a game from a score."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

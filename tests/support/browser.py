@@ -1,7 +1,5 @@
 """A real browser at the table: the distribution's Chromium, and a person who plays by mouse or by keys alone."""
 
-from __future__ import annotations
-
 import shutil
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Programs in other languages for tests: compiled once for each session, or skipped where the language is missing."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Sequence

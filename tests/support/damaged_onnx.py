@@ -1,7 +1,5 @@
 """Damaged networks in ONNX: descriptions, graphs and weights that strangers may have changed, with the right hash."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence

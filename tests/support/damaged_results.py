@@ -1,7 +1,5 @@
 """Damaged files of results for ``gin card``, and damaged words of a checkpoint about itself."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,15 +14,10 @@ from ginenv.engine.rules import get_rules
 from tests.support.mutations import Report, changed_bytes, changed_values, check_reader
 
 ABOUT = {
-    "command": "train.py",
-    "decisions": 1000,
-    "minutes": 3.5,
-    "rules": {"eaai": 1.0},
-    "versions": {"torch": "2"},
+    "command": "train.py", "decisions": 1000, "minutes": 3.5, "rules": {"eaai": 1.0}, "versions": {"torch": "2"},
     "parents": [{"about": {"command": "train.py", "decisions": 5}}],
-    "panel": {"simple": {"games_won": 0.5, "half_width": 0.1}},
-    "config": {"eval_games": 400},
-}
+    "panel": {"simple": {"games_won": 0.5, "half_width": 0.1}}, "config": {"eval_games": 400},
+}  # fmt: skip
 
 
 def results(directory: Path) -> dict[str, Any]:

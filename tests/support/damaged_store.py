@@ -1,7 +1,5 @@
 """Damaged stores: bytes, tables, values and JSON of the SQLite file in which the table keeps its players and games."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sqlite3

@@ -1,7 +1,5 @@
 """A disk that is full, or cannot be written: file systems of a few pages in memory, which only root may mount, and only on Linux."""
 
-from __future__ import annotations
-
 import errno
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A disk that fails, or a process that is killed, at a chosen one of the calls that change files."""
 
-from __future__ import annotations
-
 import builtins
 import errno
 import io

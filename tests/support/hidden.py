@@ -1,7 +1,5 @@
 """One shuffler of everything that a seat cannot see."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

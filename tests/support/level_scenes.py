@@ -1,7 +1,5 @@
 """A level of a small untrained network, and hands that it or others play."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path
@@ -20,13 +18,7 @@ from agents.network.nets import Actor
 from agents.opponent_model.features import NUM_WEIGHTS
 from ginenv.tables.players import Player
 
-SETTINGS = {
-    "title": "test",
-    "remembered_discards": 3,
-    "noticed_actions": 0,
-    "temperature": 1.5,
-    "hand_taste": 1.0,
-}
+SETTINGS = {"title": "test", "remembered_discards": 3, "noticed_actions": 0, "temperature": 1.5, "hand_taste": 1.0}
 
 
 def small_network(path: Path) -> None:

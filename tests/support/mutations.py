@@ -1,7 +1,5 @@
 """Damage for readers of files: bytes and plain values changed at random, and a check that every case is read or refused in a sentence."""
 
-from __future__ import annotations
-
 import copy
 import time
 import traceback
@@ -18,28 +16,10 @@ LONGEST = 1500
 # Seconds that one case may take on a busy machine.
 SOON = 5.0
 NASTY: tuple[Any, ...] = (
-    *(
-        None,
-        True,
-        False,
-        0,
-        1,
-        -1,
-        7,
-        255,
-        2**31,
-        2**63 - 1,
-        2**63,
-        -(2**63),
-        10**30,
-        0.5,
-        1e308,
-        float("nan"),
-        float("-inf"),
-    ),
-    *("", "x", "nan", "\x00", "é" * 300, "../x", "{}", "y" * 100_000),
-    *([], [None], [[1], "a"], {}, {"": {}}, {"mean": "x"}, [1] * 3000),
-)
+    None, True, False, 0, 1, -1, 7, 255, 2**31, 2**63 - 1, 2**63, -(2**63), 10**30, 0.5, 1e308, float("nan"),
+    float("-inf"), "", "x", "nan", "\x00", "é" * 300, "../x", "{}", "y" * 100_000, [], [None], [[1], "a"], {},
+    {"": {}}, {"mean": "x"}, [1] * 3000,
+)  # fmt: skip
 
 
 @dataclass

@@ -1,7 +1,5 @@
 """What a program can know of its hands, rebuilt from the events that it was told."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

@@ -1,7 +1,5 @@
 """The code blocks of the documentation's pages."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import NamedTuple

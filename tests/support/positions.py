@@ -1,7 +1,5 @@
 """Positions and damaged texts for tests and checks: hands of every preset, played so that all phases and ends come up."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from typing import Any, Literal, get_args, get_origin, get_type_hints

@@ -1,7 +1,5 @@
 """Programs from outside for the tests: bad ones, one that writes down what it is told, and what is left of them."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """Small arranged scenes, each of which shows one rule: a probe plays it under some rules and says what happened."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -390,29 +388,13 @@ def winner(rules: Rules) -> Any:
 
 
 PROBES: dict[str, Callable[[Rules], Any]] = {
-    "deal": deal,
-    "first upcard": first_upcard,
-    "first turn at eleven/ten": first_turn_knock,
-    "who goes first": first_starter_hand,
-    "who goes next": next_starter_hand,
-    "discarding the upcard just taken": discard_taken,
-    "knock limit": knock_limit,
-    "eleven/ten with Oklahoma": first_discard_limit,
-    "spade turned": spade,
-    "knocking is": gin,
-    "illegal knock": illegal_knock,
-    "stock end": stock_end,
-    "wall": wall,
-    "a drawn hand": drawn_hand,
-    "laying off": lay_off,
-    "knocker's melds": spread,
-    "no lay-off against gin": no_layoff_against_gin,
-    "undercut when": undercut,
-    "gin bonus": gin_bonus,
-    "endless upcards": endless_upcards,
-    "repeated upcard": repeated_upcard,
-    "play to": play_to,
-    "game bonus and boxes": game_bonus_and_boxes,
-    "shut-out": shut_out,
-    "winner": winner,
-}
+    "deal": deal, "first upcard": first_upcard, "first turn at eleven/ten": first_turn_knock,
+    "who goes first": first_starter_hand, "who goes next": next_starter_hand,
+    "discarding the upcard just taken": discard_taken, "knock limit": knock_limit,
+    "eleven/ten with Oklahoma": first_discard_limit, "spade turned": spade, "knocking is": gin,
+    "illegal knock": illegal_knock, "stock end": stock_end, "wall": wall, "a drawn hand": drawn_hand,
+    "laying off": lay_off, "knocker's melds": spread, "no lay-off against gin": no_layoff_against_gin,
+    "undercut when": undercut, "gin bonus": gin_bonus, "endless upcards": endless_upcards,
+    "repeated upcard": repeated_upcard, "play to": play_to, "game bonus and boxes": game_bonus_and_boxes,
+    "shut-out": shut_out, "winner": winner,
+}  # fmt: skip

@@ -1,10 +1,9 @@
 """The table in the browser without a browser: a client in this process, and a person who plays through its forms."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from starlette.testclient import TestClient
 
@@ -25,6 +24,18 @@ def browser_of(sessions: Sessions, **settings: object) -> TestClient:
     client = TestClient(make_app(sessions, TOKEN, **settings), base_url=ADDRESS)  # type: ignore[arg-type]
     client.get(f"/?token={TOKEN}", follow_redirects=False)
     return client
+
+
+class Failing:
+    """An opponent that fails."""
+
+    name = "failing"
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def act(self, views: object, slots: object = None) -> NoReturn:
+        raise self.error
 
 
 class Guest:
@@ -91,6 +102,26 @@ class Guest:
             return self.do(do="knock", picked=card_name(action - KNOCK))
         shown = self.do(card=card_name(action))
         return self.do(do="just discard", picked=card_name(action)) if self.browser.pending_knock is not None else shown
+
+    def play_game(self) -> str:
+        """Begins a game and plays it to its end; what is shown then."""
+        self.post("/new", sure="1")
+        shown = ""
+        while not self.browser.live.match.is_over:
+            shown = self.move()
+        return shown
+
+    def deal(self, game: Game) -> str:
+        """Puts a game in the place of the one that is on the table."""
+        self.browser.leave()
+        self.browser.session.file.game = game.to_json()
+        return self.get("/table")
+
+    def refused(self, path: str, status: int = 400, **fields: object) -> str:
+        """What a form is answered that is refused; without fields, an address."""
+        answer = self.client.post(path, data=fields) if fields else self.client.get(path)
+        assert answer.status_code == status, (path, fields, answer.status_code)
+        return plain(answer.text)
 
     def close(self) -> None:
         self.sessions.close()
