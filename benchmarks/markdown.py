@@ -27,5 +27,5 @@ def share(match: dict[str, Any]) -> str:
 
 
 def points(match: dict[str, Any]) -> str:
-    """The points a hand of side 0 of a match."""
+    """The points per hand of side 0 of a match."""
     return interval(match["points_per_hand"])

@@ -48,7 +48,7 @@ _AGENTS = {
     "agents.search.explain": ("explain",),
     "agents.levels.level": ("Level", "LevelSettings", "load_level"),
     "agents.levels.player": ("LevelPlayer",),
-    "agents.datasets.source": ("Played",),
+    "agents.datasets.source": ("PlayedGames",),
     "agents.datasets.store": ("Expert", "write_games"),
     "agents.datasets.load": ("Games",),
     "agents.config": ("TrainConfig", "NetworkConfig", "load_config"),

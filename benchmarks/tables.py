@@ -268,7 +268,7 @@ LEVELS = """Level 4 with its search wins points from `network`, but is not shown
 opponents" treats the opponents as a sample too: there, the gains of levels 1 and 2 are not shown to be above zero. Levels 1 to 3 share
 one network, trained from `network` (`make levels`)."""
 RATINGS = "A difference of 400 points means odds of ten to one; 0 is the mean of the nine players of the tournament."
-SPEED = """Hands are compared with an OpenSpiel loop that deals every hand anew, under OpenSpiel's rules (the preset `openspiel`);
+SPEED = """Hands are compared with an OpenSpiel loop that deals a new hand each time, under OpenSpiel's rules (the preset `openspiel`);
 from a cloned root OpenSpiel is faster, as the table says. Steps are a learner's, with observation and mask, compared with
 OpenSpiel's decisions."""
 

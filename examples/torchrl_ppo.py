@@ -31,7 +31,7 @@ from torchrl.objectives.value import GAE
 
 from agents.arena import MatchSettings
 from agents.datasets.load import Games
-from agents.datasets.source import Played
+from agents.datasets.source import PlayedGames
 from agents.datasets.store import write_games
 from ginenv import FLAT_SCALE, NUM_ACTIONS, OBSERVATION_SIZE, HandVectorEnv
 
@@ -107,7 +107,7 @@ def clone(actor: ProbabilisticActor, critic: ValueOperator, hands: int, seed: in
             players = ("knocker", opponent)
             write_games(
                 path,
-                Played(players, hands // len(OPPONENTS), MatchSettings(unit="hands", seed=seed)),
+                PlayedGames(players, hands // len(OPPONENTS), MatchSettings(unit="hands", seed=seed)),
                 {"players": players},
             )
         written = sorted(Path(scratch).glob("*.parquet"))
