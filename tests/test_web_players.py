@@ -24,7 +24,7 @@ def names_of(folder: Path) -> list[str]:
     paths = [str(made), str(folder / "absent"), f"{made}:learn=false", f"./{made.name}", "/etc", "/etc/passwd"]
     options = [f"level-2:profile={made}", f"level-2:profile={folder / 'absent'}", f"search:network={made}"]
     huge = ["search:worlds=65536", "search:milliseconds=3600000", "level-4:worlds=4096", "population:count=100000000"]
-    return [f"cmd:{trace}", *paths, *options, *huge, "search:worlds=nan", "network:temperature=1e400"]
+    return [f"cmd:{trace}", "py:os:system", *paths, *options, *huge, "search:worlds=nan", "network:temperature=1e400"]
 
 
 def test_no_form_or_address_names_a_program_or_a_path(guest, tmp_path):
