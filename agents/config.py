@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, get_args
 
 import yaml
 from pydantic import (
@@ -362,3 +365,29 @@ def override(values: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]
                 raise ConfigError(f"override {text!r}: {parent} is {target!r}, which has no keys")
         target[last] = value
     return values
+
+
+def describe_keys(model: type[BaseModel], headings: Mapping[str, str] = MappingProxyType({}), indent: str = "") -> str:
+    """The keys of a configuration, one a line: what each means and its default.
+
+    Args:
+        model: the configuration.
+        headings: headings, by the key that each stands above.
+        indent: put before each line; the keys of a nested configuration stand further to the right.
+    """
+    about = dict(re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", inspect.getdoc(model) or "", re.MULTILINE))
+    lines = []
+    for key, field in model.model_fields.items():
+        if key in headings:
+            lines.append(f"\n{headings[key]}")
+        kinds = (field.annotation, *get_args(field.annotation))
+        nested = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)]
+        value = field.get_default(call_default_factory=True)
+        default = (
+            ""
+            if nested or field.is_required()
+            else f" [{', '.join(map(str, value)) if isinstance(value, tuple) else value}]"
+        )
+        lines.append(f"{indent}{key}: {' '.join(about[key].split())}{default}")
+        lines += [describe_keys(kind, indent=indent + "    ") for kind in nested]
+    return "\n".join(lines)

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from agents.cli import COMMANDS, UNREAD, main, run
+from agents.cli import COMMANDS, GROUPS, UNREAD, main, run
+from agents.cli.train import HEADINGS
+from agents.config import NetworkConfig, TrainConfig
 from tests.support.refusals import refuses
 
 ROOT = Path(__file__).parent.parent
@@ -43,7 +45,18 @@ def test_help_names_every_command(monkeypatch, capsys) -> None:
     monkeypatch.setattr("sys.argv", ["gin", "--help"])
     main()
     printed = capsys.readouterr().out
-    assert all(f"  {name} " in printed for name in COMMANDS)
+    assert all(f"  {name} " in printed for name in COMMANDS) and GROUPS.keys() <= COMMANDS.keys()
+    lines = printed.splitlines()
+    assert len(lines) <= 24 and max(map(len, lines)) <= 80
+
+
+def test_help_of_training_explains_every_setting(monkeypatch, capsys) -> None:
+    monkeypatch.setattr("sys.argv", ["gin", "train", "--help"])
+    with pytest.raises(SystemExit):
+        main()
+    printed = capsys.readouterr().out
+    assert HEADINGS.keys() <= TrainConfig.model_fields.keys()
+    assert not [key for key in (*TrainConfig.model_fields, *NetworkConfig.model_fields) if f"{key}: " not in printed]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

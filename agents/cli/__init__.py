@@ -45,33 +45,27 @@ COMMANDS = {
         "agents.play.terminal.app:run", "a table to play at in the terminal", reads_arguments=True, extra="match"
     ),
     "web": Command("agents.web.app:run", "the table in the browser", reads_arguments=True, extra="web"),
-    "evaluate": Command("agents.cli.evaluate:evaluate", "A B: a match; A: one player against the panel", extra="match"),
-    "tournament": Command("agents.cli.tournament:tournament", "CONFIG.yaml: everyone against everyone", extra="match"),
-    "exploit": Command("agents.cli.measure:exploit", "PLAYER: trains best responses against a player", False),
-    "adaptation": Command("agents.cli.measure:adaptation", "LEVEL: what a level gains by learning"),
-    "conform": Command(
-        "agents.cli.programs:conform", "PROGRAM: does a program keep to the line protocol?", extra="match"
-    ),
-    "stress": Command("agents.cli.programs:stress", "matches against many bad programs", extra="match"),
-    "analyse": Command("agents.cli.analyse:analyse", "RECORD: what every decision of a hand cost; --mistakes: yours"),
+    "analyse": Command("agents.cli.analyse:analyse", "RECORD: the cost of every decision; --mistakes: yours"),
     "explain": Command("agents.search.explain:main", "POSITION: why the search plays as it does", reads_arguments=True),
-    "levels": Command(
-        "agents.cli.levels:levels",
-        "show, build, fit, export, import, rate or reset levels",
-        reads_arguments=True,
-    ),
-    "games": Command(
-        "agents.cli.games:games",
-        "plays games, or reads records, and writes every decision as Parquet",
-        reads_arguments=True,
-    ),
     "train": Command("agents.cli.train:train", "trains an agent by self-play and exports it", False, extra="train"),
     "curves": Command("agents.cli.train:curves", "RUN ...: draws the learning curves of runs"),
     "average": Command("agents.cli.train:average", "CHECKPOINT ...: averages the weights of checkpoints", False),
     "export": Command("agents.cli.networks:export", "NETWORK DIRECTORY: a network with its card, also as ONNX"),
     "card": Command("agents.cli.networks:card", "CHECKPOINT [RESULTS ...]: the card of a checkpoint"),
     "fit-hand-model": Command("agents.cli.train:fit_hand_model", "CHECKPOINT: trains its model of whole hands", False),
+    "evaluate": Command("agents.cli.evaluate:evaluate", "A B: a match; A --against B C ...: several", extra="match"),
+    "tournament": Command("agents.cli.tournament:tournament", "CONFIG.yaml: everyone against everyone", extra="match"),
+    "exploit": Command("agents.cli.measure:exploit", "PLAYER: trains best responses against a player", False),
+    "conform": Command("agents.cli.programs:conform", "PROGRAM: does it keep to the line protocol?", extra="match"),
+    "stress": Command("agents.cli.programs:stress", "matches against many bad programs", extra="match"),
+    "levels": Command(
+        "agents.cli.levels:levels", "show, build, fit, export, import, rate or reset levels", reads_arguments=True
+    ),
+    "adaptation": Command("agents.cli.measure:adaptation", "LEVEL: what a level gains by learning"),
+    "games": Command("agents.cli.games:games", "games as Parquet tables of every decision", reads_arguments=True),
 }
+# What people do with the commands, by the first of each group.
+GROUPS = {"play": "play", "train": "train", "evaluate": "measure", "levels": "levels", "games": "data"}
 
 # Modules that not every command needs, and the extras that install them; the others are in the extra of the command.
 EXTRAS = {"tensorboard": "train", "pyarrow": "data", "onnx": "onnx", "onnxruntime": "onnx", "onnxscript": "onnx"}
@@ -267,9 +261,9 @@ def main() -> None:
     command, *rest = sys.argv[1:] or ["--help"]
     if command in ("-h", "--help"):
         with _exit_when_unread():
-            print("usage: gin COMMAND ...\n")
-            print("\n".join(f"  {name:15} {chosen.summary}" for name, chosen in COMMANDS.items()))
-            print("\nEach has its own --help.")
+            print("usage: gin COMMAND ...; gin COMMAND --help says more\n")
+            for name, chosen in COMMANDS.items():
+                print(f"{GROUPS.get(name, ''):7}  {name:14} {chosen.summary}")
     elif command in COMMANDS:
         run("gin", command, rest)
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
 from pathlib import Path
@@ -14,7 +13,7 @@ from tyro.conf import Positional, arg
 from agents.arena.configs import TournamentConfig
 from agents.arena.tournament import Standings, Tournament
 from agents.cli import INTERRUPTED
-from agents.config import load_config
+from agents.config import describe_keys, load_config
 from agents.files import write_json, write_text, writing
 from agents.interrupts import defer_interrupts
 from agents.reports.terminal import (
@@ -30,7 +29,7 @@ from agents.reports.terminal import (
 from agents.reports.tournament import report
 from ginenv.errors import GinError
 
-_CHANGES = f"keys of it changed on the command line:{str(inspect.getdoc(TournamentConfig)).partition('Attributes:')[2]}"
+_CHANGES = f"keys of it changed on the command line:\n{describe_keys(TournamentConfig)}"
 
 
 def _rank() -> tuple[int, int]:

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
-from agents.config import load_config
+from agents.config import TrainConfig, describe_keys, load_config
 from agents.files import check_own, check_writable, replacing, write_text, writing
 from agents.reports.terminal import this_command
 from ginenv.errors import GinError
+from ginenv.tables.players import PlayerSpec
+
+# Headings of the settings in the help of ``gin train``, by the setting that each stands above.
+HEADINGS = {
+    "seed": "The run",
+    "rules": "Games and networks",
+    "learning_rate": "Optimisation",
+    "reward": "Reward, imitation and gin",
+    "pool": "Opponents and evaluation",
+    "save_every": "Files and machine",
+}
+_SETTINGS = f"settings changed on the command line, as key=value; the keys and their defaults:\n{describe_keys(TrainConfig, HEADINGS)}\n"
 
 
 def train(
     config: Path = Path("configs/quick.yaml"),
     out: Path = Path("runs/quick"),
-    set: tuple[str, ...] = (),
+    set: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE ...", help=_SETTINGS)] = (),
     start: str | None = None,
     fresh: bool = False,
     export: Path | None = None,
@@ -32,7 +46,7 @@ def train(
     Args:
         config: YAML file with the settings of the run.
         out: directory of the run; if it has a resume file, the run continues.
-        set: settings changed on the command line, as key=value.
+        set: see ``_SETTINGS``.
         start: checkpoint directory whose weights the run starts from; ``network`` for the network that ships.
         fresh: start anew even if there is a resume file.
         export: copy the best checkpoint here at the end.
@@ -72,6 +86,21 @@ def train(
         with writing(export), replacing(export, keep=True) as made:
             shutil.copytree(out / "best", made, dirs_exist_ok=True)
         print(f"exported {out / 'best'} to {export}")
+    _print_end(export or out / "best", read_metadata(out / "best")["about"])
+
+
+def _print_end(checkpoint: Path, about: dict[str, Any]) -> None:
+    """Says where the checkpoint of a finished run is, how strong it is, and what to do next."""
+    won = [
+        f"{name} {100 * each['games_won']:.1f} ± {100 * each['half_width']:.1f} %"
+        for name, each in about["panel"].items()
+    ]
+    name = shlex.quote(PlayerSpec("", "", str(checkpoint)).with_options())
+    program = "python evaluate.py" if sys.argv[0].endswith(".py") else "gin evaluate"
+    print(f"checkpoint: {checkpoint}, the best of its evaluations, after {about['decisions']:,} decisions")
+    if won:
+        print(f"games won: {', '.join(won)}")
+    print(f"next: {program} {name} --against all")
 
 
 def curves(
