@@ -132,15 +132,6 @@ def read_learned(home: Path, level: Level, opponent: str | None = None) -> dict[
     return {name: _opponent_memory(file, name) for name in names}
 
 
-def read_names(home: Path, level: Level) -> list[str]:
-    """The names of the opponents that a level has learned about, as spelled in its file under a home directory.
-
-    Raises:
-        LevelError: if the file is damaged.
-    """
-    return list(_read(profile_path(home, level), level).opponents)
-
-
 class Profile:
     """What a level has learned of one opponent, and of everybody, kept on disk; empty where there is no file yet.
 

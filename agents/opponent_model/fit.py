@@ -9,19 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from agents.opponent_model.features import (
-    FIRST_DRAW,
-    FIRST_KNOCK,
-    MAX_CARDS,
-    NUM_DISCARDS,
-    NUM_DRAWS,
-    NUM_KNOCKS,
     NUM_WEIGHTS,
-    discard_rows,
-    draw_row,
-    knock_row,
 )
 from agents.opponent_model.learning import (
-    MIN_LOG,
     WORKSPACE,
     add_discard,
     add_draw,
@@ -31,7 +21,6 @@ from agents.opponent_model.learning import (
 )
 from agents.opponent_model.posterior import ModelPrior
 from agents.opponent_model.turns import MAX_TURNS, read_turns
-from ginenv.bots.hand_kernels import least_deadwood
 from ginenv.engine.jit import kernel, popcount
 from ginenv.view.history import M_DISCARD, M_DRAW, M_FORCED_DRAW, M_KNOCK, M_PASS, moves
 
@@ -141,121 +130,3 @@ def fit_prior(
         mean = weights.mean(0)
         covariance = np.cov(weights.T, bias=True) + np.linalg.inv(precisions).mean(0)
     return ModelPrior(mean, covariance, tempered), weights, logs
-
-
-# A choice in a hand, with the features of what could be chosen.
-CHOICE = np.dtype(
-    [
-        ("hand", np.int64),
-        ("kind", np.uint8),  # position in KINDS
-        ("count", np.uint8),  # number of discards to choose among
-        ("chosen", np.uint8),  # which of them; for draws and knocks, 1 for yes
-        ("rows", np.float32, (MAX_CARDS, NUM_DISCARDS)),  # draws and knocks use the first row alone
-    ],
-    align=True,
-)
-KINDS = ("discard", "draw", "knock")
-_MAX_CHOICES = 40
-
-
-@kernel
-def _keep(choice, hand, kind, count, chosen, row):
-    choice.hand, choice.kind, choice.count, choice.chosen = hand, kind, count, chosen
-    for k in range(row.shape[0]):
-        choice.rows[0, k] = row[k]
-
-
-@kernel
-def _choices_of(v, deck, position, hand, space, drawn, out):
-    """Writes the choices of a shown hand with the cards truly held; returns their number."""
-    cards = np.int64(shown_hand(v))
-    if cards == 0:
-        return 0
-    size = popcount(cards)
-    turns = read_turns(v, space.turns)
-    drawn_cards(v, deck, position, drawn)
-    found = 0
-    for k in range(turns - 1, -1, -1):
-        t = space.turns[k]
-        if t.discarded >= 0:
-            eleven = cards | np.int64(1) << t.discarded
-            allowed = eleven
-            if t.took and not v.rules.discard_taken_upcard:
-                allowed &= ~(np.int64(1) << t.top)
-            left = least_deadwood(eleven, allowed)[1]
-            if 0 < left <= v.limit:
-                knock_row(left, t, space.row)
-                _keep(out[found], hand, 2, 0, t.knocked, space.row[:NUM_KNOCKS])
-                found += 1
-            if not t.knocked:
-                count, chosen = discard_rows(eleven, allowed, t, size, space.rows)
-                if chosen >= 0 and count > 1:
-                    _keep(out[found], hand, 0, count, chosen, space.rows[0])
-                    for i in range(count):
-                        for f in range(NUM_DISCARDS):
-                            out[found].rows[i, f] = space.rows[i, f]
-                    found += 1
-            cards = before_turn(cards, t, drawn[k])
-        if t.top >= 0:
-            draw_row(cards, t, v.limit, space.row)
-            _keep(out[found], hand, 1, 0, t.took, space.row[:NUM_DRAWS])
-            found += 1
-    return found
-
-
-@kernel
-def _all_choices(views, decks, positions, space, drawn, some, out):
-    count = 0
-    for i in range(views.shape[0]):
-        found = _choices_of(views[i], decks[i], positions[i], i, space[0], drawn, some)
-        for k in range(min(found, out.shape[0] - count)):
-            out[count] = some[k]
-            count += 1
-    return count
-
-
-class Choices:
-    """Choices of hands whose cards are all known.
-
-    Args:
-        records: ``CHOICE[n]``.
-    """
-
-    def __init__(self, records: np.ndarray) -> None:
-        self.records, self.hand = records, records["hand"]
-
-    def chances(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What weights predict: probabilities of all discards ``[n, MOST_CARDS]``, and of yes ``[n]`` for draws and knocks.
-
-        Args:
-            weights: ``float64[n, NUM_WEIGHTS]``, one row for each choice.
-        """
-        rows = self.records["rows"].astype(np.float64)
-        scores = np.einsum("nif,nf->ni", rows, weights[:, :NUM_DISCARDS])
-        scores = np.where(np.arange(MAX_CARDS) < self.records["count"][:, None], scores, -np.inf)
-        discards = self.records["kind"] == 0
-        scores[~discards] = 0.0
-        many = np.exp(scores - scores.max(1, keepdims=True))
-        draws = (rows[:, 0, :NUM_DRAWS] * weights[:, FIRST_DRAW:FIRST_KNOCK]).sum(1)
-        knocks = (rows[:, 0, :NUM_KNOCKS] * weights[:, FIRST_KNOCK:]).sum(1)
-        score = np.clip(np.where(self.records["kind"] == 1, draws, knocks), -30, 30)
-        return many / many.sum(1, keepdims=True), 1 / (1 + np.exp(-score))
-
-    def losses_of(self, many: np.ndarray, yes: np.ndarray) -> np.ndarray:
-        """Log-loss of every choice under probabilities as ``chances`` gives them: ``float64[n]``, in nats."""
-        chosen = self.records["chosen"].astype(np.int64)
-        of_many = many[np.arange(len(chosen)), chosen]
-        chance = np.where(self.records["kind"] == 0, of_many, np.where(chosen == 1, yes, 1 - yes))
-        return -np.maximum(np.log(np.maximum(chance, 1e-300)), MIN_LOG)
-
-    def losses(self, weights: np.ndarray) -> np.ndarray:
-        """Log-loss of every choice under weights ``float64[n, NUM_WEIGHTS]``."""
-        return self.losses_of(*self.chances(weights))
-
-
-def true_choices(views: np.ndarray, decks: np.ndarray, positions: np.ndarray) -> Choices:
-    """The choices of hands that were shown, with the cards truly held; arguments as in ``fit_prior``."""
-    space, drawn = np.zeros(1, WORKSPACE), np.zeros(MAX_TURNS, np.int64)
-    out = np.zeros(len(views) * _MAX_CHOICES, CHOICE)
-    count = _all_choices(views, decks, positions, space, drawn, np.zeros(3 * MAX_TURNS, CHOICE), out)
-    return Choices(out[:count])
