@@ -90,7 +90,7 @@ class Bounds(Config):
     """What the players of some games notice and remember.
 
     Attributes:
-        memory: how many of the discard pile's last cards are remembered (32: all).
+        remembered_discards: how many of the discard pile's last cards are remembered (32: all).
         noticed_actions: 0 none of the opponent's choices, 1 the cards it took and discarded, 2 also those it refused.
         share: of the games.
     """
