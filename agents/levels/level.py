@@ -42,7 +42,7 @@ class LevelSettings(Config):
 
     Attributes:
         title: in one word.
-        memory: how many of the discard pile's last cards it remembers (32: all).
+        remembered_discards: how many of the discard pile's last cards it remembers (32: all).
         noticed_actions: what it notices of the opponent's choices: 0 nothing, 1 what it took and discarded, 2 also what it refused.
         temperature: of its discards and knocks: 0 plays the most probable action, 1 the network's policy; a higher one errs more.
         draw_temperature: the same for its draws, where errors cost the most.
