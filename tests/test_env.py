@@ -377,7 +377,18 @@ def test_nothing_is_played_or_seen_before_a_reset(face: Any) -> None:
     """Nor after a first reset that was refused."""
     table = face()
     for _ in range(2):
-        for name in ("step", "render", "view", "views", "hand", "observe", "observations", "seat", "seats"):
+        for name in (
+            "step",
+            "render",
+            "view",
+            "views",
+            "hand",
+            "observe",
+            "observations",
+            "seat",
+            "seats",
+            "action_masks",
+        ):
             if hasattr(type(table), name):
                 with pytest.raises(ResetNeeded):
                     getattr(table, name)(*[0] * (name == "step"))

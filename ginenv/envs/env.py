@@ -113,6 +113,7 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
 
     def action_masks(self) -> np.ndarray:
         """The legal actions as ``bool[107]``, where sb3-contrib looks for them."""
+        self._batch.check_begun()
         return self._mask.astype(bool)
 
     def reset(

@@ -160,6 +160,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def action_masks(self) -> np.ndarray:
         """The legal actions: ``bool[n, 107]``."""
+        self._batch.check_begun()
         return self._masks.astype(bool)
 
     def reset(
