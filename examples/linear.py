@@ -32,7 +32,7 @@ CARD = (
 )
 DRAW = ("take", "take: melds", "take: same rank held", "take: next ranks held", "take: points", "pass", "pass: melds")
 NAMES = (*(f"discard: {name}" for name in CARD), "knock", "knock: deadwood left", *DRAW)
-TABLES, TICKS = 256, 64
+TABLES, NUM_STEPS = 256, 64
 _FACT = {name: place for place, (name, _) in enumerate(FACTS)}
 _POINTS = np.minimum(np.arange(13) + 1, 10) / 10
 
@@ -98,9 +98,9 @@ def probabilities(weights: np.ndarray, found: np.ndarray, masks: np.ndarray) -> 
 
 
 def gradient(envs: HandVectorEnv, weights: np.ndarray, seen: tuple[np.ndarray, np.ndarray], rng: np.random.Generator):
-    """Plays `TICKS` decisions at every table; returns the policy gradient, what is seen next, and points per hand."""
+    """Plays `NUM_STEPS` decisions at every table; returns the policy gradient, what is seen next, and points per hand."""
     scores, rewards, ends = [], [], []
-    for _ in range(TICKS):
+    for _ in range(NUM_STEPS):
         found = features(seen[0])
         chances = probabilities(weights, found, seen[1])
         actions = (chances.cumsum(1) > rng.random((len(chances), 1))).argmax(1)
@@ -110,12 +110,12 @@ def gradient(envs: HandVectorEnv, weights: np.ndarray, seen: tuple[np.ndarray, n
         seen = (observations, infos["action_mask"])
         rewards.append(paid)
         ends.append(done)
-    returns, is_finished = np.zeros((TICKS, TABLES)), np.zeros((TICKS, TABLES), bool)
+    returns, is_finished = np.zeros((NUM_STEPS, TABLES)), np.zeros((NUM_STEPS, TABLES), bool)
     later, finished = np.zeros(TABLES), np.zeros(TABLES, bool)
-    for tick in reversed(range(TICKS)):
-        finished |= ends[tick]
-        later = np.where(ends[tick], rewards[tick], later)
-        returns[tick], is_finished[tick] = later, finished
+    for step in reversed(range(NUM_STEPS)):
+        finished |= ends[step]
+        later = np.where(ends[step], rewards[step], later)
+        returns[step], is_finished[step] = later, finished
     # Decisions of unfinished hands have no return yet and are left out.
     gain = (returns - returns[is_finished].mean()) / returns[is_finished].std() * is_finished
     slope = np.einsum("tn,tnf->f", gain, np.stack(scores)) / is_finished.sum()
@@ -130,15 +130,15 @@ def train(decisions: int, seed: int = 0) -> tuple[Policy, np.ndarray]:
     observations, infos = envs.reset(seed=seed)
     seen = (observations, infos["action_mask"])
     weights, mean, square = np.zeros((3, len(NAMES)))
-    rounds = max(1, decisions // (TABLES * TICKS))
+    rounds = max(1, decisions // (TABLES * NUM_STEPS))
     for number in range(1, rounds + 1):
         slope, seen, points = gradient(envs, weights, seen, rng)
         # Adam (Kingma and Ba 2015).
         mean, square = 0.9 * mean + 0.1 * slope, 0.99 * square + 0.01 * slope**2
         weights += 0.15 * (mean / (1 - 0.9**number)) / (np.sqrt(square / (1 - 0.99**number)) + 1e-8)
         if number % 10 == 0:
-            print(f"{number * TABLES * TICKS:,} decisions, {points:+.1f} points a hand", flush=True)
-    seconds, done = time.perf_counter() - began, rounds * TABLES * TICKS
+            print(f"{number * TABLES * NUM_STEPS:,} decisions, {points:+.1f} points a hand", flush=True)
+    seconds, done = time.perf_counter() - began, rounds * TABLES * NUM_STEPS
     print(
         f"{done:,} decisions in {seconds:.0f} s ({time.process_time() - used:.0f} s of processor time): {done / seconds:,.0f} a second"
     )

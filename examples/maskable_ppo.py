@@ -22,7 +22,7 @@ from strength import Policy, report
 
 from ginenv import FLAT_SCALE, HandVectorEnv, make_player
 
-TABLES, TICKS = 512, 32
+TABLES, NUM_STEPS = 512, 32
 OPPONENTS = ("simple", "formula", "knocker", "camper")
 
 
@@ -71,16 +71,16 @@ class GinVecEnv(VecEnv):
         self.envs.close()
 
 
-def imitate(model: MaskablePPO, envs: HandVectorEnv, decisions: int, teacher: str = "knocker") -> None:
+def imitate(model: MaskablePPO, envs: HandVectorEnv, decisions: int, imitated: str = "knocker") -> None:
     """Trains the policy on a bot's actions, and the value network on their returns."""
-    bot, policy = make_player(teacher), model.policy
+    bot, policy = make_player(imitated), model.policy
     optimizer = torch.optim.Adam(policy.parameters(), 1e-3, eps=1e-5)
     observations = envs.reset(seed=model.seed)[0]
-    rounds = -(-decisions // (TABLES * TICKS))
+    rounds = -(-decisions // (TABLES * NUM_STEPS))
     for number in range(rounds):
         optimizer.param_groups[0]["lr"] = 1e-3 * (1 - 0.9 * number / rounds)
         seen, masks, actions, rewards, ends = [], [], [], [], []
-        for _ in range(TICKS):
+        for _ in range(NUM_STEPS):
             seen.append(observations)
             masks.append(envs.action_masks())
             actions.append(bot.act(envs.views))
@@ -94,7 +94,7 @@ def imitate(model: MaskablePPO, envs: HandVectorEnv, decisions: int, teacher: st
             later = paid + np.where(done, 0.0, later)
             returns.append(later)
         rows = [np.concatenate(part) for part in (seen, masks, actions, returns[::-1])]
-        for chosen in np.array_split(np.random.default_rng(number).permutation(len(rows[0])), TICKS // 2):
+        for chosen in np.array_split(np.random.default_rng(number).permutation(len(rows[0])), NUM_STEPS // 2):
             x, mask, action, target = (torch.from_numpy(part[chosen]) for part in rows)
             values, logps, _ = policy.evaluate_actions(x, action, mask)
             loss = (values[:, 0] - target.float()).square().mean() - logps.mean()
@@ -111,7 +111,7 @@ def train(imitated: int, decisions: int, seed: int = 0, progress: Callable[[str]
     model = MaskablePPO(
         "MlpPolicy",
         GinVecEnv(envs),
-        n_steps=TICKS,
+        n_steps=NUM_STEPS,
         batch_size=1024,
         n_epochs=2,
         gamma=1.0,

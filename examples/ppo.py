@@ -32,9 +32,9 @@ class Settings:
     """Settings of a run."""
 
     opponents: tuple[str, ...] = ("simple", "formula", "knocker", "camper")  # assigned to the tables in turn
-    teacher: str = "knocker"  # the bot that is imitated
+    imitated: str = "knocker"  # the bot that is imitated
     tables: int = 512  # how many are played at once
-    ticks: int = 32  # decisions at each table between two updates
+    num_steps: int = 32  # decisions at each table between two updates
     minibatch: int = 1024  # rows of a gradient step
     epochs: int = 2  # passes over the rows of an update, in PPO; imitation makes one
     learning_rate: float = 1e-3  # of imitation; PPO starts at 0.3 of it, and both decay to a tenth
@@ -66,7 +66,7 @@ class Net(nn.Module):
 
 @dataclass
 class Rollout:
-    """What was played between two updates, `[ticks, tables]`, and the values of the states after it."""
+    """What was played between two updates, `[num_steps, tables]`, and the values of the states after it."""
 
     observations: Tensor
     masks: Tensor
@@ -94,7 +94,7 @@ class Trainer:
         self.settings = settings
         torch.manual_seed(settings.seed)
         self.envs = HandVectorEnv(settings.tables, list(settings.opponents), "eaai", reward="scaled")
-        self.teacher = make_player(settings.teacher)
+        self.imitated = make_player(settings.imitated)
         self.net = Net()
         self.optimizer = torch.optim.Adam(self.net.parameters(), settings.learning_rate, eps=1e-5)
         seen, infos = self.envs.reset(seed=settings.seed)
@@ -102,13 +102,13 @@ class Trainer:
         self.done = 0
 
     @torch.no_grad()
-    def play(self, teacher: Player | None) -> Rollout:
-        """Plays `ticks` decisions at every table: the teacher's if there is one, else the policy's own."""
+    def play(self, imitated: Player | None) -> Rollout:
+        """Plays `num_steps` decisions at every table: the imitated bot's if there is one, else the policy's own."""
         rows: list[tuple[Tensor, ...]] = []
-        for _ in range(self.settings.ticks):
+        for _ in range(self.settings.num_steps):
             observations, masks = self._seen()
             logps, values = self.net(observations, masks)
-            chosen = torch.from_numpy(teacher.act(self.envs.views)) if teacher else logps.exp().multinomial(1)[:, 0]
+            chosen = torch.from_numpy(imitated.act(self.envs.views)) if imitated else logps.exp().multinomial(1)[:, 0]
             seen, rewards, done, _, infos = self.envs.step(chosen.numpy())
             self.observations, self.masks = seen.reshape(len(seen), -1), infos["action_mask"]
             paid, over = torch.from_numpy(rewards).float(), torch.from_numpy(done).float()
@@ -150,7 +150,7 @@ class Trainer:
         while self.done < begun + decisions:
             left = 1 - (self.done - begun) / decisions
             self.optimizer.param_groups[0]["lr"] = rate * (0.1 + 0.9 * left)
-            rollout = self.play(self.teacher if imitates else None)
+            rollout = self.play(self.imitated if imitates else None)
             self.update(rollout, imitates)
             self.done += rollout.actions.numel()
             points, hands = points + 100 * float(rollout.rewards.sum()), hands + int(rollout.done.sum())

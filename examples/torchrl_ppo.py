@@ -35,7 +35,7 @@ from agents.datasets.source import PlayedGames
 from agents.datasets.store import write_games
 from ginenv import FLAT_SCALE, NUM_ACTIONS, OBSERVATION_SIZE, HandVectorEnv
 
-TABLES, TICKS, MINIBATCH = 512, 32, 1024
+TABLES, NUM_STEPS, MINIBATCH = 512, 32, 1024
 OPPONENTS = ("simple", "formula", "knocker", "camper")
 
 
@@ -143,7 +143,7 @@ def improve(actor: ProbabilisticActor, critic: ValueOperator, decisions: int, se
     collector = Collector(
         GinEnv(seed=seed),
         actor,
-        frames_per_batch=TABLES * TICKS,
+        frames_per_batch=TABLES * NUM_STEPS,
         total_frames=decisions,
         auto_register_policy_transforms=False,
     )

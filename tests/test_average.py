@@ -12,8 +12,10 @@ from agents.training.average import average
 
 def saved(directory, seed, widths=(16,), critic=False):
     torch.manual_seed(seed)
-    judge = Critic((8,)) if critic else None
-    save_checkpoint(directory, Actor(widths), widths, {"command": f"made by {seed}"}, judge, (8,) if critic else ())
+    critic_or_none = Critic((8,)) if critic else None
+    save_checkpoint(
+        directory, Actor(widths), widths, {"command": f"made by {seed}"}, critic_or_none, (8,) if critic else ()
+    )
     return load_checkpoint(directory)[0].state_dict()
 
 
@@ -35,8 +37,8 @@ def test_one_that_is_told_of_opponents_and_one_that_is_not(tmp_path):
     """The mean is told as much, and half as loudly."""
     one = saved(tmp_path / "a", 1, critic=True)
     torch.manual_seed(2)
-    told = Actor((16,), context=3)
-    save_checkpoint(tmp_path / "b", told, (16,), {"command": "told"}, Critic((8,), context=3), (8,))
+    with_context = Actor((16,), context=3)
+    save_checkpoint(tmp_path / "b", with_context, (16,), {"command": "with context"}, Critic((8,), context=3), (8,))
     for order in ("ab", "ba"):
         average([str(tmp_path / name) for name in order], tmp_path / order, "")
         actor, card = load_checkpoint(tmp_path / order)
@@ -46,9 +48,11 @@ def test_one_that_is_told_of_opponents_and_one_that_is_not(tmp_path):
         if card["critic"]:
             assert load_critic(tmp_path / order).context == 3
         mean, name = actor.state_dict()["trunk.layers.0.weight"], "trunk.layers.0.weight"
-        assert torch.allclose(mean[:, -3:], told.state_dict()[name][:, -3:] / 2, rtol=0.01, atol=1e-4)
-        assert torch.allclose(mean[:, :-3], (one[name] + told.state_dict()[name][:, :-3]) / 2, rtol=0.01, atol=1e-3)
-    save_checkpoint(tmp_path / "c", Actor((16,), context=5), (16,), {"command": "told otherwise"})
+        assert torch.allclose(mean[:, -3:], with_context.state_dict()[name][:, -3:] / 2, rtol=0.01, atol=1e-4)
+        assert torch.allclose(
+            mean[:, :-3], (one[name] + with_context.state_dict()[name][:, :-3]) / 2, rtol=0.01, atol=1e-3
+        )
+    save_checkpoint(tmp_path / "c", Actor((16,), context=5), (16,), {"command": "other context"})
     with pytest.raises(CheckpointError, match="two or more networks of the same shape"):
         average([str(tmp_path / name) for name in "bc"], tmp_path / "bc", "")
 

@@ -25,7 +25,7 @@ from agents.network.checkpoint import (
     save_checkpoint,
 )
 from agents.network.nets import Actor, Critic
-from agents.training.resume import parent_of, read_held
+from agents.training.resume import parent_of, read_saved_run
 from agents.training.run import check_start
 from tests.support.mutations import changed_bytes, changed_values, check_reader
 from tests.support.refusals import refuses
@@ -121,7 +121,7 @@ def test_damaged_checkpoints_are_refused_soon(sound: Path) -> None:
         lambda: load_checkpoint(sound),
         lambda: load_critic(sound),
         lambda: check_start(config, str(sound)),
-        lambda: read_held(sound.parent, config, parent_of(None), "d"),
+        lambda: read_saved_run(sound.parent, config, parent_of(None), "d"),
     ]
 
     def cases() -> Iterator[tuple[str, Callable[[], object]]]:

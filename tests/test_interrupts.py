@@ -55,7 +55,7 @@ def signalling(function: Callable[..., Any], at: int = 1, number: int = signal.S
     return signalled
 
 
-def said_by(*words: object) -> str:
+def output_of(*words: object) -> str:
     """What a command says when it fails, or the number that it ends with; nothing where it succeeds."""
     try:
         cli.run("gin", str(words[0]), [str(word) for word in words[1:]])
@@ -135,7 +135,7 @@ def test_a_match_loses_nothing_after_its_last_game(
 ) -> None:
     monkeypatch.setattr(module, name, signalling(getattr(module, name)))
     out = tmp_path / "match.json"
-    assert said_by("evaluate", "simple", "easy", "--games", 4, "--out", out) == ""
+    assert output_of("evaluate", "simple", "easy", "--games", 4, "--out", out) == ""
     assert [match["pairs"] for match in json.loads(out.read_text())["matches"]] == [2]
     # The command is over.
     os.kill(os.getpid(), signal.SIGTERM)
@@ -146,7 +146,7 @@ def test_an_interrupted_match_holds_the_first_pairs_and_says_so(
 ) -> None:
     monkeypatch.setattr(matches.Lockstep, "tick", signalling(matches.Lockstep.tick, at=400))
     out = tmp_path / "match.json"
-    assert said_by("evaluate", "simple", "easy", "--games", 1000, "--batch", 64, "--out", out) == INTERRUPTED
+    assert output_of("evaluate", "simple", "easy", "--games", 1000, "--batch", 64, "--out", out) == INTERRUPTED
     [match] = json.loads(out.read_text())["matches"]
     assert 0 < match["pairs"] < 500 and f"{match['pairs']:,} of 500 pairs" in capsys.readouterr().out
     monkeypatch.undo()
@@ -159,7 +159,7 @@ def test_a_command_that_finished_nothing_says_so(
 ) -> None:
     monkeypatch.setattr(matches.Lockstep, "tick", signalling(matches.Lockstep.tick))
     out = tmp_path / "match.json"
-    assert said_by("evaluate", "simple", "easy", "--games", 1000, "--out", out) == INTERRUPTED
+    assert output_of("evaluate", "simple", "easy", "--games", 1000, "--out", out) == INTERRUPTED
     assert "gin evaluate: interrupted" in capsys.readouterr().err
     assert not out.exists()
 
@@ -169,11 +169,11 @@ def test_interrupted_games_are_kept_as_far_as_they_were_written(
 ) -> None:
     monkeypatch.setattr(store, "table_of", signalling(store.table_of, at=2))
     out = tmp_path / "games.parquet"
-    assert said_by("games", "play", "simple", "easy", "--hands", 3000, "--out", out) == INTERRUPTED
+    assert output_of("games", "play", "simple", "easy", "--hands", 3000, "--out", out) == INTERRUPTED
     message = capsys.readouterr().err
     assert f"gin games: {out}: " in message and "interrupted" in message
     monkeypatch.undo()
-    assert said_by("games", "check", out) == ""
+    assert output_of("games", "check", out) == ""
 
 
 def test_an_interrupted_training_exports_nothing_until_the_same_command_ends_it(
@@ -192,12 +192,12 @@ def test_an_interrupted_training_exports_nothing_until_the_same_command_ends_it(
     words = ["train", "--config", "configs/smoke.yaml", "--out", run, "--export", export, "--set", *sizes]
     with monkeypatch.context() as patched:
         patched.setattr(runs, "play_match", signalling(runs.play_match))
-        assert said_by(*words) == INTERRUPTED
+        assert output_of(*words) == INTERRUPTED
     about = load_checkpoint(run / "last")[1]["about"]
     message = capsys.readouterr().err
     assert str(run / "last") in message and f"{about['decisions']:,}" in message
     assert (run / "best" / CARD).exists() and not list(export.glob("*"))
-    assert said_by(*words) == ""
+    assert output_of(*words) == ""
     printed = capsys.readouterr().out
     # It ends with what can be done with the checkpoint.
     assert f"evaluate {export} " in printed.splitlines()[-1] and (export / CARD).exists()
@@ -214,12 +214,12 @@ def test_an_interrupted_tournament_shows_its_blocks_and_goes_on(
             patched.setattr(tournament.Tournament, where, signalling(tournament.Tournament._save, at=2))
         else:
             patched.setattr(matches, where, signalling(matches.play_pairs, at=3))
-        assert said_by(*words) == INTERRUPTED
+        assert output_of(*words) == INTERRUPTED
     results = tmp_path / "out" / "results.json"
     assert json.loads(results.read_text())["blocks_missing"] == 1
     assert "1 block" in capsys.readouterr().out
-    assert said_by(*words) == ""
-    assert said_by("tournament", tmp_path / "t.yaml", f"out={tmp_path / 'complete'}") == ""
+    assert output_of(*words) == ""
+    assert output_of("tournament", tmp_path / "t.yaml", f"out={tmp_path / 'complete'}") == ""
     resumed, complete = (json.loads((tmp_path / name / "results.json").read_text()) for name in ("out", "whole"))
     assert resumed["blocks_missing"] == 0 and resumed["ratings"] == complete["ratings"]
 
@@ -230,17 +230,17 @@ def test_an_interrupted_adaptation_goes_on_to_the_same_figures(
     sizes = ["--series", 2, "--hands", 60, "--harm-series", 2]
     words = ["adaptation", directory, *sizes, "--out"]
     stored = tmp_path / "out" / "parts"
-    assert said_by(*words, tmp_path / "whole") == ""
+    assert output_of(*words, tmp_path / "whole") == ""
     with monkeypatch.context() as patched:
         patched.setattr(adaptation, "play_series", signalling(adaptation.play_series, at=2))
-        assert said_by(*words, tmp_path / "out") == INTERRUPTED
+        assert output_of(*words, tmp_path / "out") == INTERRUPTED
         assert str(stored) in capsys.readouterr().err
     assert [path.name.partition("-")[2] for path in stored.iterdir()] == ["frozen.npz"]
     # Whatever is damaged is played again.
     next(stored.iterdir()).write_bytes(b"half")
     with monkeypatch.context() as patched:
         patched.setattr(measure, "write_json", signalling(measure.write_json))
-        assert said_by(*words, tmp_path / "out") == ""
+        assert output_of(*words, tmp_path / "out") == ""
     assert not stored.exists()
     documents = []
     for name in ("out", "whole"):

@@ -14,7 +14,7 @@ from agents.network.inputs import expand_legal
 from agents.training import learner as learner_module
 from agents.training import ppo
 from agents.training.learner import Learner
-from agents.training.rollout import Rollout
+from agents.training.selfplay import Rollout
 from ginenv.errors import GinError
 from tests.support.training_scenes import TINY, batches, weights
 
@@ -149,8 +149,8 @@ class Noise:
 
     width = 3
 
-    def __call__(self, rollout: Rollout, tick: int, out: np.ndarray) -> None:
-        out[:] = np.random.default_rng(tick).normal(size=out.shape)
+    def __call__(self, rollout: Rollout, step: int, out: np.ndarray) -> None:
+        out[:] = np.random.default_rng(step).normal(size=out.shape)
 
 
 def test_a_context_is_read_by_both_networks_and_a_run_with_one_continues_bit_for_bit(tmp_path: Path) -> None:

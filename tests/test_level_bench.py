@@ -136,16 +136,16 @@ def test_a_level_that_learns_nothing_is_not_measured(level: Level) -> None:
 
 
 def test_every_history_knows_its_own(level: Level) -> None:
-    minds = [OpponentMemory(pools_hands=True) for _ in range(2)]
-    player = ExperiencedPlayer(level, minds, 3, 1)
+    memories = [OpponentMemory(pools_hands=True) for _ in range(2)]
+    player = ExperiencedPlayer(level, memories, 3, 1)
     play_series(player, make_simple(), series=6, hands=4, seed=1, domain=Domain.SELECT)
-    assert [len(mind) for mind in minds] == [4, 4]
-    assert [mind.counts["could"][:, 0].sum() for mind in minds] == [12, 12]
-    assert not np.array_equal(minds[0].contexts, minds[1].contexts)
+    assert [len(memory) for memory in memories] == [4, 4]
+    assert [memory.counts["could"][:, 0].sum() for memory in memories] == [12, 12]
+    assert not np.array_equal(memories[0].contexts, memories[1].contexts)
     # In the next block everybody is new, and nobody is forgotten.
-    again = ExperiencedPlayer(level, minds, 3, 2)
-    assert not again.contexts(np.arange(6), 6).any() and [len(mind) for mind in minds] == [7, 7]
-    assert minds[0].counts["could"][:, 0].sum() == 12
+    again = ExperiencedPlayer(level, memories, 3, 2)
+    assert not again.contexts(np.arange(6), 6).any() and [len(memory) for memory in memories] == [7, 7]
+    assert memories[0].counts["could"][:, 0].sum() == 12
 
 
 def test_growth_is_measured_on_the_same_deals(level: Level) -> None:

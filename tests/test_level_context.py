@@ -33,7 +33,7 @@ from tests.support.refusals import refuses
 NONE = np.zeros((len(INPUTS), NUM_WEIGHTS))
 
 
-def write_told_network(path: Path) -> None:
+def write_context_network(path: Path) -> None:
     """Writes the checkpoint of a small untrained network that goes by what it is told."""
     torch.manual_seed(5)
     actor = Actor((16,), context=OPPONENT_CONTEXT_WIDTH)
@@ -46,7 +46,7 @@ def write_told_network(path: Path) -> None:
 def context_level(tmp_path_factory: pytest.TempPathFactory) -> Level:
     """Built of such a network, with random expectations."""
     made = tmp_path_factory.mktemp("told")
-    write_told_network(made / "network")
+    write_context_network(made / "network")
     expected = np.random.default_rng(1).normal(0, 2, (len(INPUTS), OPPONENT_CONTEXT_WIDTH))
     expected[:, 0] = np.arange(len(INPUTS)) == 0
     expected[3, 0] = 0.5
@@ -149,7 +149,7 @@ def test_answers_of_another_kind_of_network_are_refused(context_level: Level, tm
 
 
 def test_it_is_built_fitted_passed_on_and_says_that_it_answers_whom_it_knows(tmp_path, capsys):
-    write_told_network(tmp_path / "network")
+    write_context_network(tmp_path / "network")
     mine = tmp_path / "mine"
     levels(["build", str(tmp_path / "network"), "--out", str(mine), "--like", "level-2", "--set", "half_life_hands=0"])
     assert "It learns nothing until gin levels fit" in capsys.readouterr().out

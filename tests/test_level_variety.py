@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from test_search import JUDGED, mid_hand
+from test_search import SMALL_SEARCH, mid_hand
 
 from agents.arena.series import play_series
 from agents.config import parse_config
@@ -78,7 +78,7 @@ def test_a_search_that_varies_looks_at_what_its_policy_hardly_ever_plays() -> No
         return logits
 
     firsts = np.array([cards_of(int(discards))[0] for discards in views["legal"][:, 0]])
-    config = parse_config(JUDGED, SearchConfig, "a test")
+    config = parse_config(SMALL_SEARCH, SearchConfig, "a test")
     varied = config.model_copy(update={"slack": 10.0, "policy_weight": 0.0})
     assert len(views) == 8
     np.testing.assert_array_equal(SearchPlayer(config, 1, sure).act(views), firsts)
@@ -96,7 +96,7 @@ def test_a_search_that_varies_draws_as_its_policy_is_sure_to() -> None:
         logits[action] = 15
         return lambda views, slots: np.repeat(logits[None], len(views), 0)
 
-    varied = parse_config(JUDGED | {"slack": 10.0, "policy_weight": 0.0}, SearchConfig, "a test")
+    varied = parse_config(SMALL_SEARCH | {"slack": 10.0, "policy_weight": 0.0}, SearchConfig, "a test")
     assert len(draws) == 16
     assert (SearchPlayer(varied, 1, sure_of(UPCARD)).act(draws) == UPCARD).all()
 
@@ -104,7 +104,7 @@ def test_a_search_that_varies_draws_as_its_policy_is_sure_to() -> None:
 def test_a_search_that_varies_chooses_otherwise_with_other_luck_alone() -> None:
     states = mid_hand(12)
     views = make_views(states, states["turn"])
-    player = make_search(1, **JUDGED, slack=2)
+    player = make_search(1, **SMALL_SEARCH, slack=2)
     chosen = []
     for word in range(12):
         again = views.copy()

@@ -17,12 +17,12 @@ from tests.support.refusals import refuses
 from tests.support.training_scenes import TINY
 
 # More styles than a thread has games.
-STYLES, PLACES, TICKS = 11, 8, 3000
+STYLES, PLACES, NUM_STEPS = 11, 8, 3000
 
 
 def learner(pool: str) -> Learner:
     changes = {"opponent_context": "style", "pool": [{"player": pool}], "pool_share": 0.8, "past_policy_share": 0.0}
-    changes |= {"num_envs": 2 * PLACES, "num_steps": TICKS, "threads": 2}
+    changes |= {"num_envs": 2 * PLACES, "num_steps": NUM_STEPS, "threads": 2}
     return Learner(parse_config(TINY | changes))
 
 
@@ -60,20 +60,20 @@ def test_every_game_meets_another_style_which_is_told_or_nothing() -> None:
         rollout.players[0] = noted
         context_as: dict[tuple[int, int], int] = {}
         moved_as: dict[tuple[int, int], int] = {}
-        for tick in range(TICKS):
-            rollout.observe(tick)
-            games, contexts = rollout.games["count"].tolist(), rollout.batch.context[tick]
+        for step in range(NUM_STEPS):
+            rollout.observe(step)
+            games, contexts = rollout.games["count"].tolist(), rollout.batch.context[step]
             for place in np.flatnonzero(contexts.any(1)).tolist():
                 style = int(np.flatnonzero((truths == contexts[place]).all(1))[0])
                 assert context_as.setdefault((place, games[place]), style) == style
-            rows = rollout.choosing(tick)
-            rollout.sample(tick, rows, np.zeros((len(rows), NUM_ACTIONS), np.float32))
+            rows = rollout.choosing(step)
+            rollout.sample(step, rows, np.zeros((len(rows), NUM_ACTIONS), np.float32))
             noted.moved = np.empty((0, 2), np.int64)
-            run.opponents.act(rollout, tick)
+            run.opponents.act(rollout, step)
             for place, style in noted.moved.tolist():
                 assert not contexts[place].any(), "it is the style's own turn"
                 assert moved_as.setdefault((place, games[place]), style) == style
-            rollout.advance(tick)
+            rollout.advance(step)
         assert moved_as.items() >= context_as.items() and len(set(moved_as.values())) == STYLES > PLACES
         # One game in four is silent.
         assert 0.55 < len(context_as) / len(moved_as) < 0.95

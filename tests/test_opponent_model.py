@@ -89,7 +89,7 @@ def met(base: str) -> tuple[np.ndarray, ...]:
     return tuple(views[key] for key in sorted(views))
 
 
-def known_of(base: str) -> Posteriors:
+def posteriors_of(base: str) -> Posteriors:
     views = np.array(met(base))
     posteriors = Posteriors(1)
     posteriors.learn(views, np.zeros(len(views), np.int64))
@@ -101,11 +101,11 @@ def weight(posteriors: Posteriors, feature: str, row: int = 0) -> float:
 
 
 def test_what_people_do_is_told_apart():
-    takes, never = known_of("takes-all"), known_of("takes-none")
+    takes, never = posteriors_of("takes-all"), posteriors_of("takes-none")
     assert weight(takes, "any upcard") > weight(never, "any upcard") + 2
     wants = [weight(one, "makes a meld") + weight(one, "any upcard") for one in (takes, never)]
     assert wants[0] > 0 > wants[1]
-    pairs, runs = known_of("hoards-pairs"), known_of("prefers-runs")
+    pairs, runs = posteriors_of("hoards-pairs"), posteriors_of("prefers-runs")
     assert weight(pairs, "has another of its rank") < weight(runs, "has another of its rank") - 1
     assert weight(runs, "has a neighbour in its suit") < weight(pairs, "has a neighbour in its suit") - 0.5
 
@@ -144,7 +144,7 @@ def test_a_batch_teaches_what_its_hands_teach_one_by_one():
 
 
 def test_what_is_known_survives_json():
-    posteriors, other = known_of("hoards-pairs"), Posteriors(2)
+    posteriors, other = posteriors_of("hoards-pairs"), Posteriors(2)
     other.load(1, json.loads(json.dumps(posteriors.to_dict(0))))
     assert np.allclose(other.context(np.array([1])), posteriors.context(np.array([0])))
     assert not other.context(np.array([0])).any()
@@ -154,7 +154,7 @@ def test_what_is_known_survives_json():
     "damage", [{"mean": [1.0]}, {"mean": [float("nan")] * NUM_WEIGHTS}, {"precision": 3}, {"hands": "x"}]
 )
 def test_damaged_knowledge_is_refused_and_nothing_changes(damage):
-    posteriors = known_of("hoards-pairs")
+    posteriors = posteriors_of("hoards-pairs")
     before = posteriors.records.copy()
     with pytest.raises(GinError):
         posteriors.load(0, posteriors.to_dict(0) | damage)

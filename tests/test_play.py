@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from agents.play.game import Game
-from agents.play.hand_order import kept_order, moved_card, shuffled_cards, sorted_cards
+from agents.play.hand_order import moved_card, shuffled_cards, sorted_cards, updated_order
 from agents.play.moves import Turn
 from agents.play.opponents import EasyGame
 from agents.play.options import Options
@@ -51,7 +51,7 @@ def test_a_hand_that_is_not_sorted_keeps_its_places_and_takes_new_cards_at_the_r
     assert sorted(order) == sorted(cards) and order == shuffled_cards(reversed(cards), 7)
     assert {tuple(shuffled_cards(cards, word)) for word in range(40)} > {tuple(order)}
     without = [card for card in order if card != parse_card("TD")]
-    assert kept_order(order, mask_of(without) | 1 << parse_card("9S")) == [*without, parse_card("9S")]
+    assert updated_order(order, mask_of(without) | 1 << parse_card("9S")) == [*without, parse_card("9S")]
     assert moved_card(order, order[0], 3) == [order[1], order[2], order[0], *order[3:]]
 
 

@@ -17,7 +17,7 @@ from agents.arena.stress import run
 from agents.cli import main
 from agents.programs.player import BotLimits, OutsidePlayer
 from ginenv.errors import GinError
-from tests.support.programs import ASKED_FIRST, QUICK, ROOT, bad_bot, first_views, processes_of
+from tests.support.programs import PROGRAM_BEGINS, QUICK, ROOT, bad_bot, first_views, processes_of
 from tests.support.refusals import refuses
 
 EXPECTED = {
@@ -84,7 +84,7 @@ def test_an_environment_that_is_closed_ends_the_program(monkeypatch, logger):
     single = gym.make("ginenv:Gin/Hand-v0", opponent=spec)
     several = gym.make_vec("ginenv:Gin/Hand-v0", num_envs=2, opponent=spec)
     for env in (single, several):
-        env.reset(seed=1, options=ASKED_FIRST)
+        env.reset(seed=1, options=PROGRAM_BEGINS)
         assert set(processes_of(mark)) - {os.getpid()}
         env.close()
         assert not set(processes_of(mark)) - {os.getpid()}
@@ -106,7 +106,7 @@ def test_a_program_that_nobody_closed_ends_with_its_player_and_with_the_interpre
 import gymnasium as gym
 import ginenv
 env = gym.make("Gin/Hand-v0", opponent={spec!r})
-env.reset(seed=1, options={ASKED_FIRST!r})
+env.reset(seed=1, options={PROGRAM_BEGINS!r})
 env = None
 """
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)

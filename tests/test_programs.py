@@ -19,7 +19,7 @@ from ginenv.engine.rules import PRESETS, RULES, get_rules
 from ginenv.tables.players import make_player
 from ginenv.view.view import VIEW, make_views
 from tests.support.opponent_context import rebuild
-from tests.support.programs import ASKED_FIRST, LOGGER, QUICK, ROOT, SALT, command, events_of, first_views
+from tests.support.programs import LOGGER, PROGRAM_BEGINS, QUICK, ROOT, SALT, command, events_of, first_views
 
 
 def test_views_are_read_field_by_field_as_they_are():
@@ -178,7 +178,7 @@ def test_a_hand_that_was_broken_off_is_followed_by_a_new_deal(memory, logger):
     spec, lines = logger()
     env = gym.make("ginenv:Gin/Hand-v0", opponent=spec, opponent_memory=memory, disable_env_checker=True)
     for seed in range(6):
-        _, info = env.reset(seed=None if seed else 3, options=ASKED_FIRST)
+        _, info = env.reset(seed=None if seed else 3, options=PROGRAM_BEGINS)
         for _ in range(seed):
             _, _, over, _, info = env.step(int(np.flatnonzero(info["action_mask"])[-1]))
             if over:

@@ -202,7 +202,7 @@ def test_fitting_keeps_what_wins_points_of_whom(level: Level, monkeypatch: pytes
         return 10 * sides()[np.arange(len(points)) % config.opponents, None] * gradients[..., column], gradients
 
     def inputs_after_hands(*args: object) -> np.ndarray:
-        inputs.append(known_of(*args))  # type: ignore[arg-type]
+        inputs.append(posteriors_of(*args))  # type: ignore[arg-type]
         return inputs[0]
 
     def sides() -> np.ndarray:
@@ -223,7 +223,7 @@ def test_fitting_keeps_what_wins_points_of_whom(level: Level, monkeypatch: pytes
         # All of the difference is judged first, so that is the largest.
         return np.full(config.opponents, -abs(differ - likes * max(complete)))
 
-    play, known_of = fit_module._play, fit_module._inputs_after_hands
+    play, posteriors_of = fit_module._play, fit_module._inputs_after_hands
     monkeypatch.setattr(fit_module, "_play", rewarded)
     monkeypatch.setattr(fit_module, "_points", validated)
     monkeypatch.setattr(fit_module, "_inputs_after_hands", inputs_after_hands)

@@ -29,7 +29,7 @@ from ginenv.view.view import VIEW, make_views
 from tests.support.hidden import redeal_hidden
 from tests.support.refusals import refuses
 
-JUDGED = {"worlds": 8, "particles": 16}
+SMALL_SEARCH = {"worlds": 8, "particles": 16}
 
 
 def states_of(rules="eaai", count=1, key=5):
@@ -145,7 +145,7 @@ def views_of(count=24):
 
 @pytest.mark.parametrize("judged", [False, True])
 def test_a_batch_changes_nothing_and_neither_do_threads(judged, trained):
-    views, options = views_of(), JUDGED | ({"network": trained} if judged else {})
+    views, options = views_of(), SMALL_SEARCH | ({"network": trained} if judged else {})
     player = make_search(3, **options)
     complete = player.act(views)
     assert (complete == [player.act(views[i : i + 1])[0] for i in range(len(views))]).all()
@@ -160,22 +160,24 @@ def values_of(player, views):
 
 def test_another_seed_samples_other_worlds_and_a_reset_takes_a_new_seed():
     views = views_of(12)
-    player = make_search(3, **JUDGED)
+    player = make_search(3, **SMALL_SEARCH)
     first = values_of(player, views)
-    assert first != values_of(make_search(4, **JUDGED), views)
+    assert first != values_of(make_search(4, **SMALL_SEARCH), views)
     player.reset(4)
-    assert values_of(player, views) == values_of(make_search(4, **JUDGED), views) != first
+    assert values_of(player, views) == values_of(make_search(4, **SMALL_SEARCH), views) != first
 
 
 @pytest.mark.parametrize("change", [{"worlds": 16}, {"particles": 64}])
 def test_each_number_reaches_the_decision(change):
     views = views_of(12)
-    assert values_of(make_search(0, **JUDGED), views) != values_of(make_search(0, **(JUDGED | change)), views)
+    assert values_of(make_search(0, **SMALL_SEARCH), views) != values_of(
+        make_search(0, **(SMALL_SEARCH | change)), views
+    )
 
 
 def test_the_policy_counts_by_its_weight():
     views = views_of(60)
-    free, loyal = make_search(0, policy_weight=0, **JUDGED), make_search(0, policy_weight=1, **JUDGED)
+    free, loyal = make_search(0, policy_weight=0, **SMALL_SEARCH), make_search(0, policy_weight=1, **SMALL_SEARCH)
     for i in range(len(views)):
         found = free.examine(views[i : i + 1])
         assert found.best == found.candidates["value"].argmax()
@@ -187,7 +189,7 @@ def test_the_policy_counts_by_its_weight():
 
 def test_a_network_is_prior_and_belief(trained):
     views = views_of(8)
-    player = make_search(0, network=trained, **JUDGED)
+    player = make_search(0, network=trained, **SMALL_SEARCH)
     decisions, _ = player.prior(views)
     for i in range(8):
         actions = player.examine(views[i : i + 1]).candidates["action"]
@@ -222,7 +224,7 @@ def trained(tmp_path_factory):
 def test_a_critic_judges_without_seeing_hidden_cards(trained):
     """The same view with other hidden cards gives the same values, candidate by candidate."""
     rng = np.random.default_rng(2)
-    player = make_search(0, network=trained, **JUDGED)
+    player = make_search(0, network=trained, **SMALL_SEARCH)
     for state in mid_hand(8):
         seat = int(state["turn"])
         view = make_views(np.array([state]), seat)
@@ -240,9 +242,9 @@ def without_hand_model(path):
 
 def test_the_model_of_whole_hands_decides_what_is_believed(trained, tmp_path):
     view = views_of(12)[11:12]
-    with_model = make_search(0, network=trained, **JUDGED).examine(view)
+    with_model = make_search(0, network=trained, **SMALL_SEARCH).examine(view)
     plain = without_hand_model(shutil.copytree(trained, tmp_path / "net"))
-    without = make_search(0, network=plain, **JUDGED).examine(view)
+    without = make_search(0, network=plain, **SMALL_SEARCH).examine(view)
     assert len(set(with_model.weights)) > 1 and len(set(without.weights)) == 1
     assert (with_model.hands == without.hands).all()
 
@@ -267,7 +269,7 @@ def test_a_critic_of_points_is_no_judge(tmp_path):
 def test_a_network_that_reads_habits_is_told_none(tmp_path):
     save_checkpoint(tmp_path / "net", Actor((16,), 3, 105), (16,), {}, Critic((16,), 3, 105), (16,))
     views = views_of(4)
-    actions = make_search(0, network=str(tmp_path / "net"), **JUDGED).act(views)
+    actions = make_search(0, network=str(tmp_path / "net"), **SMALL_SEARCH).act(views)
     assert all(int(view["legal"][action // 52]) >> action % 52 & 1 for view, action in zip(views, actions, strict=True))
 
 
@@ -284,13 +286,13 @@ def test_a_trained_model_of_whole_hands_is_written_beside_its_network(trained, t
     net = Path(without_hand_model(shutil.copytree(trained, tmp_path / "net")))
     hand_model_fit.fit_and_save(str(net), 1, 1)
     assert json.loads((net / "hand_model.json").read_text())["about"]["command"].endswith("--rounds 1 --seed 1")
-    assert len(set(make_search(0, network=str(net), **JUDGED).examine(views_of(12)[11:12]).weights)) > 1
+    assert len(set(make_search(0, network=str(net), **SMALL_SEARCH).examine(views_of(12)[11:12]).weights)) > 1
 
 
 def test_values_are_chances_to_win_the_game(trained):
     """Who needs one point more with gin in hand is all but home; what the critic adds is scaled to chances."""
     states = mid_hand(6)
-    player = make_search(0, network=trained, **JUDGED)
+    player = make_search(0, network=trained, **SMALL_SEARCH)
     states["score"] = [[90, 0]]
     ahead = [player.examine(make_views(states[i : i + 1], int(states["turn"][i]))) for i in range(6)]
     states["score"] = [[0, 90]]
@@ -303,7 +305,7 @@ def test_values_are_chances_to_win_the_game(trained):
 
 @pytest.mark.parametrize("rules", ["gr-oklahoma", "ht2-simple", "openspiel", "dg-standard,target=40"])
 def test_judged_actions_are_legal(rules, trained):
-    player = make_search(1, network=trained, **JUDGED)
+    player = make_search(1, network=trained, **SMALL_SEARCH)
     states = states_of(rules, 2, key=3)
     for i in range(2):
         while states["phase"][i] != PHASE_OVER:
@@ -324,7 +326,7 @@ def test_every_action_is_legal(rules):
     # Chances to win a short game are soon computed.
     states = states_of(f"{rules},target=30" if PRESETS[rules].target else rules, 3, key=11)
     # Two that let hands go on for long, so that the end of the stock is reached, and one that knocks.
-    players = (make_search(1, **JUDGED), make_style(2, "camper" if rules == "openspiel" else "simple"))
+    players = (make_search(1, **SMALL_SEARCH), make_style(2, "camper" if rules == "openspiel" else "simple"))
     phases = set()
     for i in range(3):
         for _ in range(2):
@@ -345,7 +347,7 @@ def test_spreads_and_lay_offs_by_hand_are_decided():
     rules = get_rules({"preset": "ht1", "hand_size": 10})
     states = np.zeros(1, STATE)
     states["rules"] = rules.block
-    player = make_search(0, **JUDGED)
+    player = make_search(0, **SMALL_SEARCH)
     spreads = lay_offs = 0
     for key in range(400):
         states["key"] = key
@@ -370,7 +372,7 @@ def test_spreads_and_lay_offs_by_hand_are_decided():
 def test_gin_is_declared_and_a_won_game_is_taken():
     hands = ("AS 2S 3S 4S 5D 6D 7D 9C 9H 9D", "KD KC QH JS TC 8S 8C 6H 4H 2H")
     state = played(0, hands, "KH", ("pass", "pass"), ("QS",))
-    assert make_search(0, **JUDGED).act(make_views(state, 0))[0] == KNOCK + parse_card("QS")
+    assert make_search(0, **SMALL_SEARCH).act(make_views(state, 0))[0] == KNOCK + parse_card("QS")
     # One point is enough at 99 to 99, and two deadwood in the first turn are hardly ever undercut.
     hands = ("AS 3S 4S 5S 5D 6D 7D 9C 9H 9D", "KD KC QH JS TC 8S 8C 6H 4H 2H")
     state = played(0, hands, "KH", ("pass", "pass"), ("QC",))
@@ -381,7 +383,7 @@ def test_gin_is_declared_and_a_won_game_is_taken():
 
 
 def test_draws_are_searched_too():
-    player, listed = make_search(0, **JUDGED), []
+    player, listed = make_search(0, **SMALL_SEARCH), []
     for key in range(40):
         states = states_of(key=key)
         found = player.examine(make_views(states, int(states["turn"][0])))

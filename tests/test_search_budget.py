@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from test_search import JUDGED, views_of
+from test_search import SMALL_SEARCH, views_of
 
 from agents.config import ConfigError, parse_config
 from agents.search import SearchConfig, SearchPlayer, make_search
@@ -75,7 +75,7 @@ def slow_search(clock: Clock, **options: float) -> SearchPlayer:
 
 
 def test_more_time_sees_more_worlds_and_a_batch_has_time_for_each(clock: Clock) -> None:
-    options = JUDGED | {"particles": 16, "worlds": 400}
+    options = SMALL_SEARCH | {"particles": 16, "worlds": 400}
     views = views_of(6)
     seen = []
     for milliseconds in (20, 60):

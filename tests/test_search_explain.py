@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_search import JUDGED, mid_hand, views_of
+from test_search import SMALL_SEARCH, mid_hand, views_of
 
 from agents.search import make_search
 from agents.search.explain import explain, main, picture, read_view, tables
@@ -17,12 +17,12 @@ from ginenv.hands.text import format_position, format_view
 from ginenv.tables.players import make_player
 from tests.support.refusals import refuses
 
-SEARCH = "search:" + ",".join(f"{key}={value}" for key, value in JUDGED.items())
+SEARCH = "search:" + ",".join(f"{key}={value}" for key, value in SMALL_SEARCH.items())
 
 
 def test_explain_says_what_the_search_found() -> None:
     view = views_of(9)[8:9]
-    about = explain(view, make_search(0, **JUDGED))
+    about = explain(view, make_search(0, **SMALL_SEARCH))
     assert about["candidates"][0]["action"] == about["action"]
     assert np.isclose(np.sum(about["belief"]), 10, atol=0.01)
     assert np.isclose(sum(line["policy"] for line in about["candidates"]), 1, atol=0.001)
@@ -35,7 +35,7 @@ def test_explain_prints_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[
     png = tmp_path / "why.png"
     # A shell makes many arguments of a line that is not quoted.
     main([*format_view(view).split(), "--json", "--png", str(png), "--player", SEARCH])
-    assert json.loads(capsys.readouterr().out) == explain(view, make_search(0, **JUDGED))
+    assert json.loads(capsys.readouterr().out) == explain(view, make_search(0, **SMALL_SEARCH))
     assert png.read_bytes().startswith(b"\x89PNG")
     main([format_view(view), "--player", SEARCH])
     assert "the opponent holds" in capsys.readouterr().out
@@ -114,6 +114,6 @@ def test_a_view_of_a_seat_that_waits_is_refused() -> None:
     state = mid_hand(1)
     waiting = Hand(state).view(1 - int(state["turn"][0]))
     with refuses(ValueError):
-        explain(waiting, make_search(0, **JUDGED))
+        explain(waiting, make_search(0, **SMALL_SEARCH))
     with refuses(TextError):
         read_view("gin2 rules=eaai")

@@ -29,8 +29,8 @@ from agents.network.inputs import expand_cards, expand_legal
 from agents.network.nets import POINT_REWARD, Actor, FrozenActor
 from agents.network.player import NetworkPlayer, load_network
 from agents.network.sampling import sample_action, sample_actions
-from agents.training.rollout import STEP, Rollout, generalised_advantages, make_batch, write_next_actions
 from agents.training.run import TrainingRun
+from agents.training.selfplay import STEP, Rollout, generalised_advantages, make_batch, write_next_actions
 from ginenv.bots.heuristics import make_simple
 from ginenv.engine.actions import PHASE_DISCARD
 from ginenv.engine.cards import mask_of
@@ -50,8 +50,8 @@ def rollout_of(changes: dict, number: int = 0) -> Rollout:
 
 def test_advantages_equal_a_slow_computation_from_each_side() -> None:
     rng = np.random.default_rng(3)
-    ticks, games, lam = 40, 6, 0.9
-    steps = np.zeros((ticks + 1, games), STEP)
+    num_steps, games, lam = 40, 6, 0.9
+    steps = np.zeros((num_steps + 1, games), STEP)
     steps["reward"] = rng.normal(size=steps.shape)
     steps["done"] = rng.random(steps.shape) < 0.15
     steps["turn"] = rng.integers(0, 2, steps.shape)
@@ -60,9 +60,9 @@ def test_advantages_equal_a_slow_computation_from_each_side() -> None:
     sign = np.where(steps["turn"] == 0, 1.0, -1.0)
     side0 = steps["value"] * sign
     for g in range(games):
-        for t in range(ticks):
+        for t in range(num_steps):
             expected, factor = 0.0, 1.0
-            for k in range(t, ticks):
+            for k in range(t, num_steps):
                 following = 0.0 if steps["done"][k, g] else side0[k + 1, g]
                 expected += factor * (steps["reward"][k, g] + following - side0[k, g])
                 if steps["done"][k, g]:
@@ -117,17 +117,17 @@ def test_masks_expand_to_the_action_space() -> None:
 def test_rollout_rewards_are_the_hands_results() -> None:
     rollout = rollout_of({"num_envs": 64, "num_steps": 300})
     total = 0.0
-    for tick in range(300):
-        rollout.observe(tick)
-        rows = rollout.choosing(tick)
-        rollout.sample(tick, rows, np.zeros((len(rows), 107), np.float32))
+    for step in range(300):
+        rollout.observe(step)
+        rows = rollout.choosing(step)
+        rollout.sample(step, rows, np.zeros((len(rows), 107), np.float32))
         scores = rollout.states["score"].astype(int).copy()
         count = rollout.games["count"].copy()
-        rollout.advance(tick)
+        rollout.advance(step)
         gained = rollout.states["score"].astype(int) - scores
         same = rollout.games["count"] == count
-        assert rollout.steps["reward"][tick][same] == pytest.approx((gained[:, 0] - gained[:, 1])[same] / 50, abs=1e-5)
-        total += np.abs(rollout.steps["reward"][tick]).sum()
+        assert rollout.steps["reward"][step][same] == pytest.approx((gained[:, 0] - gained[:, 1])[same] / 50, abs=1e-5)
+        total += np.abs(rollout.steps["reward"][step]).sum()
     assert rollout.steps["done"].sum() > 64 and total > 0
 
 
@@ -137,11 +137,11 @@ def test_a_seat_bound_to_gin_is_offered_no_other_knock() -> None:
     knocks_and_gins = []
     for share in (0.0, 1.0):
         rollout = rollout_of({"num_envs": 256, "num_steps": 120, "gin_only": share, "commit": share, "seed": 1})
-        for tick in range(120):
-            rollout.observe(tick)
-            rows = rollout.choosing(tick)
-            rollout.sample(tick, rows, eager[rows])
-            rollout.advance(tick)
+        for step in range(120):
+            rollout.observe(step)
+            rows = rollout.choosing(step)
+            rollout.sample(step, rows, eager[rows])
+            rollout.advance(step)
         knocks_and_gins.append((int(rollout.tally[2]), int(rollout.tally[1])))
     (free_knocks, free_gins), (bound_knocks, bound_gins) = knocks_and_gins
     assert free_knocks > free_gins + 5
@@ -320,7 +320,7 @@ def test_a_run_is_refused_before_anything_is_written(tmp_path: Path) -> None:
 def least_of_ten(cards: int) -> int:
     """Least deadwood of ten of some cards, by trying all that may go."""
     hand_cards = [card for card in range(52) if cards >> card & 1]
-    return min(int(deadwood(mask_of(kept))) for kept in itertools.combinations(hand_cards, 10))
+    return min(int(deadwood(mask_of(cards))) for cards in itertools.combinations(hand_cards, 10))
 
 
 def test_the_critic_is_told_what_the_stock_will_bring() -> None:
@@ -350,10 +350,10 @@ def test_the_critic_is_told_what_the_stock_will_bring() -> None:
 def test_where_there_is_no_game_points_are_the_reward():
     rollout = rollout_of({"num_envs": 128, "num_steps": 160, "rules": {"openspiel": 1}, "reward": "game"})
     player = make_simple()
-    for tick in range(rollout.ticks):
-        rollout.observe(tick)
-        rollout.steps["action"][tick] = player.act(rollout.views)
-        rollout.advance(tick)
+    for step in range(rollout.num_steps):
+        rollout.observe(step)
+        rollout.steps["action"][step] = player.act(rollout.views)
+        rollout.advance(step)
     rewards = np.abs(rollout.steps["reward"][rollout.steps["done"] == 1])
     points = rewards / POINT_REWARD
     assert len(np.unique(points.round(3))) > 5 and points.max() > 25
@@ -368,11 +368,11 @@ def test_tables_play_under_their_bounds() -> None:
     ]
     bounded, free = (rollout_of({"num_envs": 32, "num_steps": 40, "bounds": each}) for each in (bounds, []))
     player = make_simple()
-    for tick in range(40):
+    for step in range(40):
         for rollout in (bounded, free):
-            rollout.observe(tick)
-            rollout.steps["action"][tick] = player.act(rollout.views)
-            rollout.advance(tick)
+            rollout.observe(step)
+            rollout.steps["action"][step] = player.act(rollout.views)
+            rollout.advance(step)
     assert bounded.bounds is not None
     limited = bounded.bounds["remembered_discards"] == 2
     assert 5 < limited.sum() < 27

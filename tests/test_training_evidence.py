@@ -22,7 +22,7 @@ from agents.reports.beliefs import BeliefMeter, card_rows, counting_chances, log
 from agents.reports.knocks import knock_shares
 from agents.training import diagnostics, ppo
 from agents.training.learner import Learner
-from agents.training.rollout import finished
+from agents.training.selfplay import finished
 from ginenv.engine.rules import get_rules
 from ginenv.tables.players import make_player
 
@@ -52,16 +52,16 @@ def batches(learner: Learner, count: int) -> None:
 @pytest.fixture(scope="module")
 def watched() -> list[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
     """Decisions of both sides in some hands between bots, copied."""
-    kept: list[tuple[int, np.ndarray, np.ndarray, np.ndarray]] = []
+    batches: list[tuple[int, np.ndarray, np.ndarray, np.ndarray]] = []
 
     def keep(d: Decisions) -> None:
-        kept.append((d.side, d.pairs.copy(), d.views.copy(), d.hidden.copy()))
+        batches.append((d.side, d.pairs.copy(), d.views.copy(), d.hidden.copy()))
 
     players = (make_player("camper", 1), make_player("simple", 2))
     style = watch_hands(players, get_rules("eaai"), 20, 5, Domain.TEST, keep)
     assert style["hands"].tolist() == [40, 40]
-    assert style["decisions"].tolist() == [sum(len(k[2]) for k in kept if k[0] == side) for side in (0, 1)]
-    return kept
+    assert style["decisions"].tolist() == [sum(len(k[2]) for k in batches if k[0] == side) for side in (0, 1)]
+    return batches
 
 
 def test_the_witness_is_told_the_hand_that_the_view_hides(watched: list) -> None:
@@ -113,11 +113,11 @@ def test_what_is_learned_shows_as_below_counting(watched: list, monkeypatch: pyt
             odds = np.log(counting_chances(views) / (1 - counting_chances(views)))[:, None]
             guess = odds + lean * np.where(card_rows(hidden), 1, -1)
             # The word of luck tells a decision from all others.
-            told = dict(zip(views["luck"].tolist(), guess, strict=True))
+            guesses = dict(zip(views["luck"].tolist(), guess, strict=True))
             monkeypatch.setattr(
                 belief_report,
                 "belief_logits",
-                lambda _, rows, told=told: np.stack([told[word] for word in rows["luck"].tolist()]),
+                lambda _, rows, guesses=guesses: np.stack([guesses[word] for word in rows["luck"].tolist()]),
             )
             meter(Decisions(side, pairs, views, hidden, np.zeros(len(views), np.int64)))
         assert low <= meter.below(2).mean <= high
@@ -179,31 +179,31 @@ class Writer:
     """Remembers what TensorBoard would be told."""
 
     def __init__(self) -> None:
-        self.told: dict[str, object] = {}
+        self.written: dict[str, object] = {}
 
     def add_scalar(self, name: str, value: float, step: int) -> None:
         assert np.isfinite(value), name
-        self.told[name] = value
+        self.written[name] = value
 
     def add_image(self, name: str, image: np.ndarray, step: int, dataformats: str) -> None:
         assert image.dtype == np.uint8 and image.shape[2] == 3 and dataformats == "HWC"
-        self.told[name] = image
+        self.written[name] = image
 
     def add_text(self, name: str, text: str, step: int) -> None:
-        self.told[name] = text
+        self.written[name] = text
 
 
 def test_the_whole_story_is_told_and_changes_nothing_of_the_run() -> None:
-    plain, told = tiny_learner(), tiny_learner()
+    plain, reported = tiny_learner(), tiny_learner()
     writer = Writer()
-    for learner in (plain, told):
+    for learner in (plain, reported):
         batches(learner, 2)
-        if learner is told:
+        if learner is reported:
             diagnostics.write_diagnostics(writer, learner)  # type: ignore[arg-type]
         batches(learner, 1)
-    for one, other in zip(plain.actor.parameters(), told.actor.parameters(), strict=True):
+    for one, other in zip(plain.actor.parameters(), reported.actor.parameters(), strict=True):
         assert torch.equal(one, other)
-    assert [r.states.tobytes() for r in plain.rollouts] == [r.states.tobytes() for r in told.rollouts]
+    assert [r.states.tobytes() for r in plain.rollouts] == [r.states.tobytes() for r in reported.rollouts]
     for name in (
         "entropy/discard",
         "calibration/error",
@@ -211,9 +211,9 @@ def test_the_whole_story_is_told_and_changes_nothing_of_the_run() -> None:
         "belief/turn_03/counting",
         "belief_below_counting/turn_03",
     ):
-        assert name in writer.told
-    assert {"belief", "knocks", "calibration"} <= set(writer.told)
-    assert "ginrecord 1 hand" in str(writer.told["hand"]) and "result: " in str(writer.told["hand"])
+        assert name in writer.written
+    assert {"belief", "knocks", "calibration"} <= set(writer.written)
+    assert "ginrecord 1 hand" in str(writer.written["hand"]) and "result: " in str(writer.written["hand"])
 
 
 def test_a_critic_that_values_all_alike_is_compared_without_a_warning() -> None:
@@ -225,7 +225,7 @@ def test_a_critic_that_values_all_alike_is_compared_without_a_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", np.exceptions.RankWarning)
         diagnostics.write_diagnostics(writer, learner)  # type: ignore[arg-type]
-    assert "calibration/error" in writer.told and "calibration/slope" not in writer.told
+    assert "calibration/error" in writer.written and "calibration/slope" not in writer.written
 
 
 def test_shares_of_knocks_are_by_own_turn_and_deadwood_and_leave_gin_out():

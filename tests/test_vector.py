@@ -24,16 +24,16 @@ from tests.support.vector_scenes import MODES, assert_same
 KINDS = {"Gin/Hand-v0": ginenv.HandEnv, "Gin/Game-v0": ginenv.GameEnv}
 
 
-@pytest.mark.parametrize("asked", [False, True], ids=["compiled", "asked"])
+@pytest.mark.parametrize("in_python", [False, True], ids=["compiled", "python"])
 @pytest.mark.parametrize("mode", [*MODES, "disabled"])
 @pytest.mark.parametrize("name", KINDS)
-def test_it_is_a_list_of_single_environments(name: str, mode: Any, asked: bool) -> None:
+def test_it_is_a_list_of_single_environments(name: str, mode: Any, in_python: bool) -> None:
     """Observations, rewards, ends and infos, key by key, against Gymnasium's own vectorizer, through resets of some tables.
 
     With and without seeds and options; without autoreset, where episodes are over, otherwise anywhere.
     """
     options = {"rules": "ht1", "seat": "alternate", "reward": "points"}
-    opponent: Any = CountingPlayer("knocker", "knocker") if asked else "knocker"
+    opponent: Any = CountingPlayer("knocker", "knocker") if in_python else "knocker"
     envs: Any = gym.make_vec(name, num_envs=5, autoreset_mode=mode, opponent=opponent, **options)
     mode = envs.metadata["autoreset_mode"]
     several = SyncVectorEnv([lambda: KINDS[name](opponent="knocker", **options)] * 5, autoreset_mode=mode)

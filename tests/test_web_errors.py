@@ -27,7 +27,7 @@ def test_a_part_that_cannot_be_had_is_a_sentence_for_the_page_to_show(guest):
     ann = guest()
     answer = ann.client.get("/analysis?game=77", headers=PART)
     assert answer.status_code == 400 and answer.text == "there is no game 77 in the store"
-    assert ann.client.get("/nothing", headers=PART).text == "This address leads nowhere."
+    assert ann.client.get("/nothing", headers=PART).text == "Page not found."
     # Somebody who opens the address gets a page.
     assert "<h1>" in ann.client.get("/analysis?game=77").text
 

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CLASSIFIED = re.findall(r'Python :: (3\.\d+)"', (ROOT / "pyproject.toml").read_text())
 # What lies in a developer's tree and is no source.
-KEPT_OUT = ".git .venv runs build dist _build __pycache__ *.egg-info .*_cache .hypothesis LOG-*".split()
+EXCLUDED = ".git .venv runs build dist _build __pycache__ *.egg-info .*_cache .hypothesis LOG-*".split()
 PIP = ["-m", "pip", "--disable-pip-version-check", "--quiet"]
 
 
@@ -63,7 +63,7 @@ def interpreter(version: str) -> Path | None:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     """Source distribution, and the wheel that is built from it."""
     place = tmp_path_factory.mktemp("built")
-    shutil.copytree(ROOT, place / "sources", symlinks=True, ignore=shutil.ignore_patterns(*KEPT_OUT))
+    shutil.copytree(ROOT, place / "sources", symlinks=True, ignore=shutil.ignore_patterns(*EXCLUDED))
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", place, place / "sources", cwd=place)
     return Built(next(place.glob("*.whl")), next(place.glob("*.tar.gz")))
 

@@ -68,7 +68,7 @@ def learned(level: LevelName, home: Path | None = None, opponent: str | None = N
     if opponent == "":
         raise GinError("opponent must be a name, not empty; all opponents are told of when it is left out")
     if opponent is not None and found.learns:
-        _check_known(opponent, home, found)
+        _check_opponent_name(opponent, home, found)
     if not as_json:
         return describe_learning(home, found, opponent)
     return json.dumps(findings(home, found, opponent), indent=2)
@@ -83,7 +83,7 @@ def _home(named: Path | None) -> Path:
     return home
 
 
-def _check_known(opponent: str, home: Path, level: Level) -> None:
+def _check_opponent_name(opponent: str, home: Path, level: Level) -> None:
     """Refuses an opponent whom the level has not met."""
     learned_opponents = read_learned(home, level)
     if not learned_opponents:

@@ -67,7 +67,7 @@ _MEANING: dict[str, tuple[str, str]] = {
 }
 assert set(_MEANING) == set(FEATURES)
 # A belief is reported above this certainty and distance (in other people's standard deviations), and at most this many are.
-_CERTAIN, _FAR, _TOLD = 0.25, 0.5, 5
+_CERTAIN, _FAR, _MAX_FINDINGS = 0.25, 0.5, 5
 # Beliefs that counts can check: the habit that is counted, and whether a high weight means more of it (1) or less (-1).
 _COUNTED: dict[str, tuple[str, int]] = {
     **dict.fromkeys(DRAWS, ("takes the upcard", 1)),
@@ -171,7 +171,7 @@ def _findings(
         if certain[k] > _CERTAIN
         and abs(far[k]) > _FAR
         and not _is_refuted(FEATURES[k], float(far[k]), did[0], could[0])
-    ][:_TOLD]
+    ][:_MAX_FINDINGS]
     habits = []
     for k, name in enumerate(HABITS):
         if could[0, k]:

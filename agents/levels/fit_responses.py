@@ -310,8 +310,8 @@ class _Validation:
             gain = ratio(scored[best] - points, np.ones(len(points)))
             good = gain.mean > 0
             won[part] = {**gain.to_dict(), "accepted": good, "share": best if good else 0.0}
-            whole = part if len(shares) == 1 else f"{part}, {100 * best:.0f} % of it"
-            say(f"{whole}: {gain.text()} points a hand of those who judge, {'accepted' if good else 'left out'}")
+            description = part if len(shares) == 1 else f"{part}, {100 * best:.0f} % of it"
+            say(f"{description}: {gain.text()} points a hand of those who judge, {'accepted' if good else 'left out'}")
             accepted, points = (accepted + best * matrix, scored[best]) if good else (accepted, points)
         return accepted, won
 

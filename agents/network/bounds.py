@@ -22,7 +22,7 @@ _TOOK = 52 * PLANES.index("cards the opponent took from the pile and still holds
 _THREW = 52 * PLANES.index("cards the opponent discarded in this hand")
 _REFUSED = 52 * PLANES.index("upcards the opponent could have taken and did not")
 _NAMES = [name for name, _ in FACTS]
-_KNOWN_COUNT = 52 * len(PLANES) + _NAMES.index("cards I know of the opponent's hand")
+_NUM_KNOWN_CARDS = 52 * len(PLANES) + _NAMES.index("cards I know of the opponent's hand")
 _HAS_TAKEN = 52 * len(PLANES) + _NAMES.index("the opponent holds an upcard that it took in this hand")
 
 
@@ -36,7 +36,7 @@ def blank(v, remembered_discards, noticed_actions, row):
     if noticed_actions == NOTHING:
         store_cards(row, _TOOK, np.int64(0))
         store_cards(row, _THREW, np.int64(0))
-        row[_KNOWN_COUNT] = 0
+        row[_NUM_KNOWN_CARDS] = 0
         row[_HAS_TAKEN] = 0
     if noticed_actions < EVERYTHING:
         store_cards(row, _REFUSED, np.int64(0))

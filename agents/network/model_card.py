@@ -224,11 +224,11 @@ def _strength(metadata: dict[str, Any], rating: dict[str, Any], is_level: bool) 
         ]
     elif is_level:
         lines += ["The level itself was not measured; `gin evaluate DIRECTORY` does it.", ""]
-    panel = (metadata.get("about") or {}).get("panel") or {}
-    if panel and not measured:
+    evaluation = (metadata.get("about") or {}).get("panel") or {}
+    if evaluation and not measured:
         share = [
             f"{name} {100 * one['games_won']:.1f} ± {100 * one['half_width']:.1f} %"
-            for name, one in sorted(panel.items())
+            for name, one in sorted(evaluation.items())
         ]
         games = ((metadata.get("about") or {}).get("config") or {}).get("eval_games")
         each = f", {games:,} against each" if games else ""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agents.play.game import OPPONENT, PERSON, Game
-from agents.play.hand_order import kept_order, moved_card, shuffled_cards, sorted_cards
+from agents.play.hand_order import moved_card, shuffled_cards, sorted_cards, updated_order
 from agents.play.moves import Turn, action_words, count
 from agents.play.options import variation
 from agents.play.store import PlayerFile
@@ -187,7 +187,7 @@ class CurrentGame:
         elif options.sort != "none" and (dealt or (options.sort_when == "always" and not new)):
             self.game.order = sorted_cards(cards_of(hand), options.sort, options.direction)
         else:
-            self.game.order = kept_order(self.game.order, hand)
+            self.game.order = updated_order(self.game.order, hand)
 
     def card_at(self, place: int) -> int:
         """The card at a place of the person's hand, from 1."""

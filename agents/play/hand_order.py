@@ -38,7 +38,7 @@ def in_suits(cards: Iterable[int] | int) -> list[int]:
     return sorted_cards(cards_of(cards) if isinstance(cards, int) else cards, "suit")
 
 
-def kept_order(order: list[int], hand: int) -> list[int]:
+def updated_order(order: list[int], hand: int) -> list[int]:
     """An order brought up to date with a hand: cards that are gone leave, a new card goes to the right."""
     stays = [card for card in order if hand >> card & 1]
     return stays + [card for card in cards_of(hand) if card not in stays]

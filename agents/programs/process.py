@@ -29,7 +29,7 @@ from ginenv.errors import GinError, quoted, reason_of
 MAX_LINE = 1_000_000
 _LONG_LINE = 65_536
 # Room for a stack of a thousand calls, as Java prints it after the exception.
-_STDERR_KEPT = 200_000
+_MAX_STDERR = 200_000
 # How often to check whether a silent program is still there.
 _LOOK_SECONDS = 0.25
 # An environment variable that all descendants of the program inherit; it finds those that left its process group.
@@ -147,7 +147,7 @@ class LineProcess:
             return False
         if not text:
             self._poll.unregister(self._stderr)
-        self._errors = (self._errors + text)[-_STDERR_KEPT:]
+        self._errors = (self._errors + text)[-_MAX_STDERR:]
         return bool(text)
 
     def _crash(self) -> BotFault:

@@ -59,7 +59,7 @@ _FIXED = {
 }
 _UPCARD_LIMIT, _STOCK_END = End.UPCARD_LIMIT.value, End.STOCK.value
 _END_NAMES = {end.value: end.name.lower().replace("_", " ") for end in End} | {End.NOT_OVER.value: "forfeit"}
-_WHO = ("you", "opponent")
+_SIDES = ("you", "opponent")
 
 
 encode = json.JSONEncoder(separators=(",", ":")).encode
@@ -107,7 +107,7 @@ def _truth(value: bool | int) -> str:
 @functools.cache
 def _event(event: str, who: int, card: int = NO_CARD) -> str:
     """An event with at most one card."""
-    return encode({"event": event, "who": _WHO[who]} | ({} if card == NO_CARD else {"card": _CARDS[card]}))
+    return encode({"event": event, "who": _SIDES[who]} | ({} if card == NO_CARD else {"card": _CARDS[card]}))
 
 
 def hello(rules: Rules, seed: int, seconds: float, decisions: int) -> dict[str, Any]:
@@ -145,7 +145,7 @@ class EventEncoder:
 
     def _deal(self, view: Seen) -> None:
         # Index 0 is the seat that gets the events.
-        starts = _WHO[0 if view.started else 1]
+        starts = _SIDES[0 if view.started else 1]
         self.events.append(
             f'{{"event":"deal","hand":{self.hand_no + 1},"seat":{view.seat},"starts":"{starts}","cards":[{_card_texts(self.hand)}],'
             f'"upcard":{_card(self.first_upcard)},"limit":{view.limit},"doubled":{_truth(view.doubled)},'
@@ -204,7 +204,7 @@ class EventEncoder:
                 self.by_hand |= 1 << card
 
     def _add_lay_offs(self, who: int, cards: int) -> None:
-        self.events.append(f'{{"event":"lay off","who":"{_WHO[who]}","cards":[{_card_texts(cards)}]}}')
+        self.events.append(f'{{"event":"lay off","who":"{_SIDES[who]}","cards":[{_card_texts(cards)}]}}')
 
     def _add_spread(self, view: Seen) -> None:
         if self.spread_sent:
@@ -217,7 +217,7 @@ class EventEncoder:
             loose &= ~meld
         laid_out = ",".join(f"[{_card_texts(meld)}]" for meld in melds)
         self.events.append(
-            f'{{"event":"spread","who":"{_WHO[view.knocker]}","melds":[{laid_out}],"deadwood":[{_card_texts(loose)}]}}'
+            f'{{"event":"spread","who":"{_SIDES[view.knocker]}","melds":[{laid_out}],"deadwood":[{_card_texts(loose)}]}}'
         )
 
     def _finish(self, view: Seen) -> None:
@@ -228,13 +228,13 @@ class EventEncoder:
                 self._add_lay_offs(1 - view.knocker, laid)
             for who, cards, deadwood in ((1, view.shown, view.other_deadwood), (0, view.hand, view.deadwood)):
                 self.events.append(
-                    f'{{"event":"shown","who":"{_WHO[who]}","cards":[{_card_texts(cards)}],"deadwood":{deadwood}}}'
+                    f'{{"event":"shown","who":"{_SIDES[who]}","cards":[{_card_texts(cards)}],"deadwood":{deadwood}}}'
                 )
         score = (view.score + max(view.points, 0), view.other_score + max(-view.points, 0))
         if view.winner == NOBODY:
             winner, reached = "nobody", view.drawn_hands + 1 >= view.max_drawn_hands
         else:
-            winner, reached = _WHO[view.winner], max(score) >= view.target
+            winner, reached = _SIDES[view.winner], max(score) >= view.target
         self.events.append(
             f'{{"event":"hand over","end":"{_END_NAMES[view.end]}","winner":"{winner}","points":{abs(view.points)},'
             f'"score":[{score[0]},{score[1]}],"target_reached":{_truth(reached)}}}'

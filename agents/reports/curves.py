@@ -80,7 +80,7 @@ def read_curve(path: Path) -> RunCurve:
     return RunCurve(path.resolve().parent.name, points)
 
 
-def _panel(axes: Axes, runs: Sequence[RunCurve], opponents: Sequence[str], axis: str) -> None:
+def _draw_axes(axes: Axes, runs: Sequence[RunCurve], opponents: Sequence[str], axis: str) -> None:
     for run, dash in zip(runs, cycle(_DASHES), strict=False):
         for opponent, colour in zip(opponents, cycle(_COLOURS), strict=False):
             at, share, half = run.line(opponent, axis)
@@ -103,8 +103,8 @@ def curves_figure(runs: Sequence[RunCurve], title: str = "Games won against the 
     opponents = list(dict.fromkeys(name for run in runs for name in run.opponents))
     rows = max(len(opponents), len(runs) if len(runs) > 1 else 0)
     with drawing(10, 3.8 + 0.2 * rows, columns=2) as (figure, (left, right)):
-        _panel(left, runs, opponents, "decisions")
-        _panel(right, runs, opponents, "minutes")
+        _draw_axes(left, runs, opponents, "decisions")
+        _draw_axes(right, runs, opponents, "minutes")
         figure.suptitle(title, fontsize=13, fontweight="bold", x=0.01, ha="left")
         colours = [
             Line2D([], [], color=colour, linewidth=2.5, label=f"against {opponent}")

@@ -9,7 +9,7 @@ from torch import Tensor
 from agents.network.inputs import expand_cards
 from agents.network.nets import NUM_CONDITIONS, NUM_FUTURE, Inputs
 from agents.network.suits import NUM_RANKS, NUM_SUITS, by_suit
-from agents.training.rollout import Batch
+from agents.training.selfplay import Batch
 from ginenv.engine.jit import kernel
 from ginenv.view.encoding import PLANES
 
@@ -101,7 +101,7 @@ class BatchInputs:
         conditions = steps["conditions"].copy()
         if committed:
             conditions[:, 0] = 1
-        obs, context, features, known, future, hidden = (
+        obs, context, features, policy_planes, future, hidden = (
             torch.from_numpy(array).to(self.device)
             for array in (
                 self.batch.obs[rows],
@@ -112,6 +112,6 @@ class BatchInputs:
                 steps["hidden"],
             )
         )
-        secrets = known, expand_cards(hidden), future
-        parts = (obs, known[:, :1], context, features), (obs, *secrets, context, features)
+        secrets = policy_planes, expand_cards(hidden), future
+        parts = (obs, policy_planes[:, :1], context, features), (obs, *secrets, context, features)
         return tuple(torch.cat([part.to(self.dtype) for part in each], 1) for each in parts)  # type: ignore

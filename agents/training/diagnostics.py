@@ -21,7 +21,7 @@ from agents.reports.beliefs import NUM_TURNS, BeliefMeter, belief_logits, card_r
 from agents.reports.pictures import belief_picture, calibration_picture, knock_picture
 from agents.training.learner import Learner
 from agents.training.ppo import log_probabilities, relative_entropy
-from agents.training.rollout import finished, generalised_advantages
+from agents.training.selfplay import finished, generalised_advantages
 from ginenv.engine.actions import KNOCK, PHASE_DISCARD, PHASE_NAMES, STOCK
 from ginenv.engine.rules import Rules, get_rules
 from ginenv.hands.hand import Hand
@@ -32,7 +32,7 @@ from ginenv.view.encoding import NUM_PLANES
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
-_MOST_ROWS = 8192
+_MAX_ROWS = 8192
 _GROUPS = 10
 # Deals that the averaged actor plays against itself, each twice.
 _PAIRS = 150
@@ -44,10 +44,10 @@ _PHASES = ("upcard", "draw", "discard", "wall")
 
 
 def _some(rows: np.ndarray, seed: int) -> np.ndarray:
-    """At most ``_MOST_ROWS`` of some rows, drawn evenly."""
-    if rows.size <= _MOST_ROWS:
+    """At most ``_MAX_ROWS`` of some rows, drawn evenly."""
+    if rows.size <= _MAX_ROWS:
         return rows
-    return np.sort(np.random.default_rng(seed).choice(rows, _MOST_ROWS, replace=False))
+    return np.sort(np.random.default_rng(seed).choice(rows, _MAX_ROWS, replace=False))
 
 
 @torch.no_grad()

@@ -37,7 +37,7 @@ from ginenv.tables.players import Player, make_player
 DRAWN = 32
 # Hands of a round against each opponent, and the share of positions used.
 OPPONENTS = {"itself": 6000, "knocker": 1200, "camper": 1200, "formula": 900, "simple": 900}
-KEPT = 0.5
+SAMPLED_FRACTION = 0.5
 BATCH = 512
 _SEED_OF_TEST = 1 << 20
 
@@ -72,17 +72,19 @@ def positions(player: Player, opponent: Player, hands: int, seed: int) -> tuple[
     """Views of one side in new hands at random scores, and the other side's true hand in each."""
     rng = np.random.default_rng(seed)
     pairs = (hands + 1) // 2
-    seen, held = [], []
+    seen, hidden = [], []
 
-    def keep(told: Decisions) -> None:
-        if told.side == 0:
-            kept = (rng.random(len(told.views)) < KEPT) & (told.views["phase"] <= PHASE_DISCARD)
-            seen.append(told.views[kept].copy())
-            held.append(told.hidden[kept])
+    def keep(decisions: Decisions) -> None:
+        if decisions.side == 0:
+            sampled = (rng.random(len(decisions.views)) < SAMPLED_FRACTION) & (
+                decisions.views["phase"] <= PHASE_DISCARD
+            )
+            seen.append(decisions.views[sampled].copy())
+            hidden.append(decisions.hidden[sampled])
 
     scores = rng.integers(0, 100, (2 * pairs, 2))
     watch_hands((player, opponent), get_rules("eaai"), pairs, seed, Domain.TRAIN, keep, scores)
-    return np.concatenate(seen), np.concatenate(held)
+    return np.concatenate(seen), np.concatenate(hidden)
 
 
 def sample(checkpoint: str, seed: int, share: float = 1.0) -> Samples:
@@ -91,11 +93,11 @@ def sample(checkpoint: str, seed: int, share: float = 1.0) -> Samples:
     parts = []
     for k, (name, count) in enumerate(OPPONENTS.items()):
         opponent = load_network(checkpoint, seed + 1) if name == "itself" else make_player(name, seed=seed)
-        views, held = positions(player, opponent, max(2, int(count * share)), 16 * seed + k)
+        views, hidden = positions(player, opponent, max(2, int(count * share)), 16 * seed + k)
         decisions, _ = prior(views)
         obs, _, discards = read_views(views)
         hands = np.zeros((len(views), 1 + DRAWN), np.int64)
-        hands[:, 0] = held
+        hands[:, 0] = hidden
         features = np.zeros((*hands.shape, NUM_FEATURES), np.float32)
         _draw(views, decisions, np.zeros(MAX_TURNS, TURN), np.uint64(16 * seed + k), hands, features)
         parts.append((obs, decisions["belief"], hands, features, discards))

@@ -26,7 +26,7 @@ from agents.training.batch_inputs import BatchInputs
 from agents.training.distributed import Workers
 from agents.training.opponents import OpponentContext, Opponents
 from agents.training.resume import ResumeFiles
-from agents.training.rollout import Batch, ContextSource, Rollout, make_batch
+from agents.training.selfplay import Batch, ContextSource, Rollout, make_batch
 from ginenv.errors import GinError
 
 # A batch that moves the policy this far has broken it.

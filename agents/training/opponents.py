@@ -11,7 +11,7 @@ import torch
 from agents.config import TrainConfig
 from agents.network.nets import Actor, FrozenActor
 from agents.network.player import NetworkPlayer
-from agents.training.rollout import Rollout
+from agents.training.selfplay import Rollout
 from ginenv.bots.population import OPPONENT_CONTEXT_WIDTH, PopulationPlayer, style_vectors
 from ginenv.errors import GinError
 from ginenv.tables.players import Player, ask_player, make_player
@@ -69,14 +69,14 @@ class Opponents:
             for thread in range(len(self.pool))
         ]
 
-    def act(self, rollout: Rollout, tick: int) -> None:
+    def act(self, rollout: Rollout, step: int) -> None:
         """Writes the opponents' actions where they are to move."""
         for number, views, rows, ids in rollout.waiting():
-            rollout.steps["action"][tick, rows] = ask_player(rollout.players[number], views, ids)
+            rollout.steps["action"][step, rows] = ask_player(rollout.players[number], views, ids)
 
-    def imitate(self, rollout: Rollout, tick: int, thread: int) -> None:
+    def imitate(self, rollout: Rollout, step: int, thread: int) -> None:
         """Writes the imitated players' actions in place of the learner's."""
-        steps = rollout.steps[tick]
+        steps = rollout.steps[step]
         for bound, player in enumerate(self.imitated[thread]):
             rows = np.flatnonzero((steps["learns"] == 1) & (steps["conditions"][:, 0] == bound))
             if rows.size:
@@ -115,7 +115,7 @@ class OpponentContext:
         self.opponent, player = found[0]
         self.contexts = style_contexts(style_vectors(player.styles))
 
-    def __call__(self, rollout: Rollout, tick: int, out: np.ndarray) -> None:
+    def __call__(self, rollout: Rollout, step: int, out: np.ndarray) -> None:
         """Writes ``float32[games, width]``."""
         tables, places = rollout.tables, np.arange(rollout.num_tables)
         others = 1 - rollout.views["seat"].astype(np.int64)

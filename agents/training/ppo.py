@@ -25,7 +25,7 @@ from torch.nn import functional
 from agents.network.inputs import expand_cards, expand_legal
 from agents.network.nets import ILLEGAL
 from agents.training.learner import Learner
-from agents.training.rollout import generalised_advantages, write_next_actions
+from agents.training.selfplay import generalised_advantages, write_next_actions
 from ginenv.engine.actions import KNOCK, STOCK
 from ginenv.errors import GinError
 

@@ -25,7 +25,7 @@ CONFIG = "config.json"
 # Settings that may differ when a run is continued: how long it goes on, how it is measured and saved, and what computes it. With another
 # number of threads new games are begun and sums are added in another order.
 _MAY_CHANGE = {"decisions", "minutes", "eval_opponents", "eval_games", "eval_every", "save_every", "threads", "device"}
-KEPT = 3
+NUM_COPIES = 3
 NO_BATCHES = -1
 
 
@@ -35,7 +35,7 @@ class ResumeFiles:
     def __init__(self, out: Path, workers: Workers) -> None:
         self.workers = workers
         name = "resume.pt" if workers.rank == 0 else f"resume-{workers.rank}.pt"
-        self.paths = [out / f"{name}{age}" for age in ("", *(f".{k}" for k in range(1, KEPT)))]
+        self.paths = [out / f"{name}{age}" for age in ("", *(f".{k}" for k in range(1, NUM_COPIES)))]
 
     def save(self, state: dict[str, Any]) -> None:
         """Writes the newest file and keeps two older ones."""
@@ -57,11 +57,11 @@ class ResumeFiles:
         """
         if self.workers.world == 1:
             return self.paths[0] if self.paths[0].exists() else None
-        kept = self.workers.gather([_batches_of(path) for path in self.paths])
-        common = set.intersection(*(set(batches) for batches in kept)) - {NO_BATCHES}
+        saved = self.workers.gather([_batches_of(path) for path in self.paths])
+        common = set.intersection(*(set(batches) for batches in saved)) - {NO_BATCHES}
         if common:
-            return self.paths[kept[self.workers.rank].index(max(common))]
-        if any(batches != [NO_BATCHES] * KEPT for batches in kept):
+            return self.paths[saved[self.workers.rank].index(max(common))]
+        if any(batches != [NO_BATCHES] * NUM_COPIES for batches in saved):
             raise GinError(
                 f"the resume files of {self.workers.world} processes have no batch in common; "
                 "continue with as many processes as the run had before, or start afresh"
@@ -91,7 +91,7 @@ def _batches_of(path: Path) -> int:
 
 
 @dataclass
-class Held:
+class SavedRun:
     """What a directory holds of a run that is continued.
 
     Attributes:
@@ -109,7 +109,7 @@ def parent_of(start: str | None) -> dict[str, str | None]:
     return {"parent": start, "parent_sha256": weights}
 
 
-def read_held(out: Path, config: TrainConfig, parent: dict[str, str | None], command: str) -> Held:
+def read_saved_run(out: Path, config: TrainConfig, parent: dict[str, str | None], command: str) -> SavedRun:
     """Checks that a directory holds the run that is to be continued there.
 
     Args:
@@ -123,7 +123,7 @@ def read_held(out: Path, config: TrainConfig, parent: dict[str, str | None], com
     """
     _check_settings(out, config)
     if not (out / "last" / WEIGHTS).exists():
-        return Held()
+        return SavedRun()
     about = read_metadata(out / "last")["about"]
     _check_parent(out, about, parent)
     earlier, decisions = about.get("earlier_commands"), about.get("decisions")
@@ -132,7 +132,7 @@ def read_held(out: Path, config: TrainConfig, parent: dict[str, str | None], com
         commands.append(about["command"])
     # After an interrupt there is a checkpoint, but no measurement of it.
     is_measured = bool(about.get("panel")) or not config.eval_opponents
-    return Held(commands, decisions if is_measured and isinstance(decisions, int) else 0)
+    return SavedRun(commands, decisions if is_measured and isinstance(decisions, int) else 0)
 
 
 def _check_settings(out: Path, config: TrainConfig) -> None:
@@ -141,19 +141,19 @@ def _check_settings(out: Path, config: TrainConfig) -> None:
         # A resume file without a configuration can be used too.
         return
     try:
-        held = parse_config(read_json(path), source=str(path)).model_dump(mode="json")
+        recorded = parse_config(read_json(path), source=str(path)).model_dump(mode="json")
     except (OSError, ValueError) as error:
         raise GinError(
             f"{path} cannot be read, so nobody knows by what settings its run learned ({reason_of(error)}); "
             "choose another --out, or --fresh"
         ) from None
     mine = config.model_dump(mode="json")
-    for settings in (held, mine):
+    for settings in (recorded, mine):
         settings |= {f"network.{key}": value for key, value in settings.pop("network").items()}
     other = [
-        f"{key} is {held[key]} there and {mine[key]} here"
+        f"{key} is {recorded[key]} there and {mine[key]} here"
         for key in mine
-        if key not in _MAY_CHANGE and held[key] != mine[key]
+        if key not in _MAY_CHANGE and recorded[key] != mine[key]
     ]
     if other:
         raise GinError(f"{out} holds a run of other settings ({', '.join(other)}); choose another --out, or --fresh")

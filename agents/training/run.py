@@ -26,7 +26,7 @@ from agents.reports.terminal import LINE_SECONDS, plain_console
 from agents.training.diagnostics import write_diagnostics
 from agents.training.learner import Learner
 from agents.training.ppo import train
-from agents.training.resume import CONFIG, Held, parent_of, read_held
+from agents.training.resume import CONFIG, SavedRun, parent_of, read_saved_run
 from ginenv.bots.population import OPPONENT_CONTEXT_WIDTH
 from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError, reason_of
@@ -130,12 +130,12 @@ class TrainingRun:
             if not resume:
                 self._remove_earlier()
         is_there = resume and bool(list(out.glob("resume*.pt")))
-        held = read_held(out, config, self.parent, command) if is_there else Held()
-        self.earlier = held.commands
+        saved = read_saved_run(out, config, self.parent, command) if is_there else SavedRun()
+        self.earlier = saved.commands
         resumed = resume and self.learner.resume()
         self._check_decisions()
         # A run that was killed before it was measured has not come to its end.
-        self.is_finished = self.learner.decisions >= config.decisions and held.measured == self.learner.decisions
+        self.is_finished = self.learner.decisions >= config.decisions and saved.measured == self.learner.decisions
         self.curve: list[dict[str, Any]] = []
         if self.main and not self.is_finished:
             with writing(out):
@@ -154,7 +154,7 @@ class TrainingRun:
         self.began = time.time()
         self.first_decisions, self.first_batches = self.learner.decisions, self.learner.batches
         self.last_print = self.last_save = time.time()
-        self.last_panel = time.time() if self.curve else 0.0
+        self.last_evaluation = time.time() if self.curve else 0.0
 
     def train(self) -> bool:
         """Trains to the end, or until Ctrl-C or a termination signal, then saves the state and exports the average.
@@ -178,7 +178,7 @@ class TrainingRun:
                     f"the time was up after {self.learner.decisions:,} decisions, before the {self.config.imitation_decisions:,} that "
                     "imitate another player: this network can hardly play; give it more minutes"
                 )
-            self._panel()
+            self._evaluate()
             is_complete = not self.stopping
             if self.stopping:
                 # Whoever asks it to stop does not wait for a measurement.
@@ -245,15 +245,15 @@ class TrainingRun:
             if now - self.last_print > (10 if self.console.is_terminal else LINE_SECONDS):
                 self.last_print = now
                 self._progress(figures, speed, minutes)
-        is_due = self.main and now - self.last_panel > self.config.eval_every * 60
+        is_due = self.main and now - self.last_evaluation > self.config.eval_every * 60
         # Saved before it is measured: a run that goes on after a kill is at no point of the curve for a second time.
         # The other processes wait here while the panel is measured; all save the same batch.
         if learner.workers.any(is_due or now - self.last_save > self.config.save_every * 60):
             learner.save()
             self.last_save = time.time()
         if is_due:
-            self._panel()
-            self.last_panel = time.time()
+            self._evaluate()
+            self.last_evaluation = time.time()
         if self.stopping and self.main:
             print("interrupted; saving", flush=True)
         return not (self.stopping or (self.config.minutes and minutes >= self.config.minutes))
@@ -274,7 +274,7 @@ class TrainingRun:
             flush=True,
         )
 
-    def _panel(self) -> None:
+    def _evaluate(self) -> None:
         """Measures the averaged actor against the panel, extends the curve, and exports the best and the last checkpoint.
 
         A request to stop breaks the measurement off, without a point on the curve.

@@ -50,7 +50,7 @@ _PAGES = {
     "/results": {"GET": "results:results"},
     "/results/report": {"GET": "results:report"},
 }
-_PLAIN_WORDS = {404: "This address leads nowhere.", 405: "This address is for a button or a form of another page."}
+_PLAIN_WORDS = {404: "Page not found.", 405: "This address is for a button or a form of another page."}
 # Addresses for which one need not have a seat yet.
 _FOR_ALL = ("/players",)
 

@@ -41,7 +41,7 @@ EPOCHS = 3
 MINIBATCH = 4096
 WIDTHS = [256, 256]
 # Batch of both sides: games (environments) and steps of each.
-GAMES, TICKS = 1024, 48
+GAMES, NUM_STEPS = 1024, 48
 ROUNDS = 2
 # A uniform policy chooses among about this many actions.
 _LEGAL_SHARE = 0.07
@@ -117,7 +117,7 @@ def maskable_ppo(batches: int) -> dict[str, float]:
     model = MaskablePPO(
         "MlpPolicy",
         FreeEnvs(GAMES),
-        n_steps=TICKS,
+        n_steps=NUM_STEPS,
         batch_size=MINIBATCH,
         n_epochs=EPOCHS,
         policy_kwargs={"net_arch": {"pi": WIDTHS, "vf": WIDTHS}, "activation_fn": torch.nn.ReLU},
@@ -125,9 +125,13 @@ def maskable_ppo(batches: int) -> dict[str, float]:
         seed=0,
     )
     clock = _Clock()
-    model.learn((batches + 1) * GAMES * TICKS, callback=clock)
+    model.learn((batches + 1) * GAMES * NUM_STEPS, callback=clock)
     seconds = time.perf_counter() - clock.starts[1]
-    return {"decisions": batches * GAMES * TICKS, "seconds": seconds, "per_second": batches * GAMES * TICKS / seconds}
+    return {
+        "decisions": batches * GAMES * NUM_STEPS,
+        "seconds": seconds,
+        "per_second": batches * GAMES * NUM_STEPS / seconds,
+    }
 
 
 class Ours:
@@ -178,7 +182,7 @@ def main() -> None:
         "trained_fraction": 1,
         "network.heuristic_features": False,
         "num_envs": GAMES,
-        "num_steps": TICKS,
+        "num_steps": NUM_STEPS,
         "epochs": EPOCHS,
         "minibatch": MINIBATCH,
     }
@@ -220,7 +224,7 @@ def main() -> None:
             "settings": {
                 "cores": CORES,
                 "num_envs": GAMES,
-                "num_steps": TICKS,
+                "num_steps": NUM_STEPS,
                 "epochs": EPOCHS,
                 "minibatch": MINIBATCH,
             },

@@ -41,7 +41,7 @@ from ginenv.view.view import VIEW, action_masks, make_views
 
 RULES = "eaai"
 # Most candidates of a decision, and least probability of each.
-_MAX_BATCH, _LEAST = 5, 0.002
+_MAX_BATCH, _MIN_PROBABILITY = 5, 0.002
 
 
 @dataclass
@@ -173,7 +173,9 @@ def measure(arguments: Arguments) -> dict[str, Any]:
     by_truth, by_search, kinds = np.zeros((3, len(states)))
     for i in track(range(len(states)), "positions", transient=True):
         best = int(chances[i].argmax())
-        others = [int(a) for a in np.argsort(-chances[i])[:_MAX_BATCH] if chances[i, a] >= _LEAST and a != best]
+        others = [
+            int(a) for a in np.argsort(-chances[i])[:_MAX_BATCH] if chances[i, a] >= _MIN_PROBABILITY and a != best
+        ]
         if searched[i] not in (best, *others):
             others.append(int(searched[i]))
         kinds[i] = views["phase"][i] == PHASE_DISCARD

@@ -55,7 +55,7 @@ ALL = (*MARKS, UNCLEAR, "")
 # Losses below this (a fraction of the game) are not kept one by one.
 MIN_STORED = 0.0025
 # The players on which marks are calibrated, and the factors by which thresholds are multiplied.
-CALIBRATED_ON, TRIED = NAMES[:3], (0.5, 1.0, 2.0)
+CALIBRATED_ON, FACTORS = NAMES[:3], (0.5, 1.0, 2.0)
 # The bars: rank correlation, and the fraction of blunders that are still blunders in this many times the worlds.
 SPEARMAN, CONFIRMED, TIMES = 0.9, 0.8, 16
 
@@ -171,7 +171,7 @@ def calibration(stored: StoredDecisions) -> tuple[dict[str, Any], Table]:
     for heading in ("", "loss from", *CALIBRATED_ON, "rarer from level to level"):
         table.add_column(heading, justify="right" if heading else "left")
     found: dict[str, Any] = {}
-    for factor in TRIED:
+    for factor in FACTORS:
         # From the smallest threshold; a loss at or above the next one has the next mark.
         steps = [(mark, factor * least) for mark, least in THRESHOLDS[::-1]]
         ends = [least for _, least in steps[1:]] + [float("inf")]

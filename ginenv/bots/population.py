@@ -39,7 +39,7 @@ _KNOCKS: dict[str, tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 }
 # Leanings: how many of a hundred styles have each, and the range from which its strength is drawn evenly. From ``pairs`` to
 # ``noise`` they matter only to styles that discard by cost.
-_LEANINGS: dict[str, tuple[int, float, float]] = {
+_BIAS_RANGES: dict[str, tuple[int, float, float]] = {
     "pair_bait": (22, 0.2, 0.9),
     "run_bait": (18, 0.15, 0.7),
     "overlook": (12, 0.1, 0.35),
@@ -72,7 +72,7 @@ def _draw_one(rng: np.random.Generator) -> np.ndarray:
     numbers = dict(_share(rng, _BEGINNINGS)[1])
     _, knock, turns, late = _share(rng, _KNOCKS)
     numbers |= {"knock": int(rng.choice(knock)), "turns": int(rng.choice(turns)), "late": int(rng.choice(late))}
-    for name, (percent, low, high) in _LEANINGS.items():
+    for name, (percent, low, high) in _BIAS_RANGES.items():
         if rng.random() * 100 < percent:
             numbers[name] = rng.uniform(low, high)
     # It sheds high cards, from the first turn on or increasingly; or it keeps them.

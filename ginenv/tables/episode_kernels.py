@@ -253,15 +253,15 @@ def _close_episode(s, t, e, v, final):
 
 
 @kernel
-def _play_on(s, t, e, v, final, players, is_told):
+def _play_on(s, t, e, v, final, players, is_observed):
     """Plays on until the learner is to move, the episode is over, or Python has to do something."""
     while not e.over:
         go_on(s, t, v, players)
         if t.waits_for != HAND_OVER:
             return
-        if e.opponent >= 0 and not is_told and player_record(players, np.int64(e.opponent)).listens:
+        if e.opponent >= 0 and not is_observed and player_record(players, np.int64(e.opponent)).listens:
             return
-        is_told = False
+        is_observed = False
         if _close_hand(s, t, e):
             if e.moved:
                 _close_episode(s, t, e, v, final)

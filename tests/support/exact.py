@@ -42,12 +42,12 @@ def _deal_all(states, starter):
 
 # What a seat knows and what it may do: the rest of a view follows from these, or is no part of a single hand (scores, the seat's
 # number, luck).
-_KNOWN = "hand known thrown refused legal started phase upcard taken drawn declined stock".split()
+_VIEW_FIELDS = "hand known thrown refused legal started phase upcard taken drawn declined stock".split()
 
 
 def _information_sets(views: np.ndarray) -> np.ndarray:
     """A 64-bit hash of what each seat knows: equal exactly for deals that look the same to it (``uint64[n]``)."""
-    columns = [views[name].reshape(len(views), -1).astype(np.uint64) for name in _KNOWN]
+    columns = [views[name].reshape(len(views), -1).astype(np.uint64) for name in _VIEW_FIELDS]
     history = views["history"].astype(np.uint64)
     # What stands behind the end of the history is left from earlier hands.
     columns.append(np.where(np.arange(history.shape[1]) < views["num_history"][:, None], history + np.uint64(1), 0))

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 SALT = f"{1:032x}"
 QUICK = BotLimits(start_seconds=10, seconds=1.0, restarts=0, end_seconds=0.2)
 # The learner sits in seat 0 and the program begins, so that every reset asks it.
-ASKED_FIRST = {"starter": 1, "seat": 0}
+PROGRAM_BEGINS = {"starter": 1, "seat": 0}
 
 # Plays the last legal action; writes down every line that it is told.
 LOGGER = """

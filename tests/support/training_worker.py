@@ -66,8 +66,8 @@ def main() -> None:
 
     ppo.train(learner, after)
     networks = {name: getattr(learner, name).state_dict() for name in ("actor", "critic", "ema")}
-    known = {"decisions": learner.decisions, "lr_factor": learner.lr_factor, "batches": learner.batches}
-    torch.save(networks | known, out / f"end-{rank}.pt")
+    counts = {"decisions": learner.decisions, "lr_factor": learner.lr_factor, "batches": learner.batches}
+    torch.save(networks | counts, out / f"end-{rank}.pt")
     learner.workers.close()
 
 

@@ -159,7 +159,7 @@ def _split(points: np.ndarray, count: int) -> list[np.ndarray]:
     return [part.astype(np.float64) for part in np.split(points, count)]
 
 
-class _Versus:
+class _Matchups:
     """Series against each of some opponents.
 
     Args:
@@ -237,18 +237,18 @@ def measure(
     began = time.perf_counter()
     names, parts = held_out_names(), PartialResults(None, {}) if parts is None else parts
     opponents: list[Player] = [held_out(name, config.seed + 101 + k) for k, name in enumerate(names)]
-    versus = _Versus(config, opponents, config.series, config.seed)
+    matchups = _Matchups(config, opponents, config.series, config.seed)
     count, combined = len(names), len(names) * config.series * config.hands
     progress("frozen")
-    points = {"frozen": parts.play("frozen", combined, lambda: versus(LevelPlayer(level, config.seed, learn=False)))}
+    points = {"frozen": parts.play("frozen", combined, lambda: matchups(LevelPlayer(level, config.seed, learn=False)))}
 
     def learned() -> list[np.ndarray]:
         # The hands of the first way are shown to the other two, so all three are one part.
         hands = np.zeros((count, config.series, config.hands), VIEW)
-        played = versus(LevelPlayer(level, config.seed), hands)
+        played = matchups(LevelPlayer(level, config.seed), hands)
         for name, chooses in (("mixed", _other_opponents), ("wrong", _wrong_opponent)):
             progress(f"{name} history")
-            played += versus(MisinformedPlayer(level, config.seed, hands, chooses))
+            played += matchups(MisinformedPlayer(level, config.seed, hands, chooses))
         return played
 
     progress("own history")
@@ -270,12 +270,12 @@ def _harm(
         "baits": baiter(config.hands, seed + 4),
     }
     assert len(opponents) == _HARMFUL
-    versus = _Versus(config, list(opponents.values()), series, seed + 1)
+    matchups = _Matchups(config, list(opponents.values()), series, seed + 1)
     found, combined = {}, len(opponents) * series * config.hands
     for name in WAYS[:2]:
         progress(f"harm, {name}")
         player = LevelPlayer(level, seed, learn=name == "own")
-        found[name] = parts.play(f"harm-{name}", combined, lambda player=player: versus(player))
+        found[name] = parts.play(f"harm-{name}", combined, lambda player=player: matchups(player))
     return found, list(opponents)
 
 

@@ -24,7 +24,7 @@ STAY = 100
 TABLES = 5
 STYLES = 50
 # Seeds of the populations: nothing is trained on either, and the second has no style of the first.
-_MET, _FRESH = 301, 302
+_HISTORY_SEED, _FRESH_SEED = 301, 302
 
 
 class ExperiencedPlayer(LevelPlayer):
@@ -32,17 +32,17 @@ class ExperiencedPlayer(LevelPlayer):
 
     Args:
         level: as installed.
-        minds: the opponents that each copy knows; those at its tables are new to it.
+        memories: the opponents that each copy knows; those at its tables are new to it.
         tables: number of tables of each copy; slot ``i`` belongs to copy ``i // tables``.
         seed: of its choices.
     """
 
-    def __init__(self, level: Level, minds: list[OpponentMemory], tables: int, seed: int) -> None:
+    def __init__(self, level: Level, memories: list[OpponentMemory], tables: int, seed: int) -> None:
         super().__init__(level, seed)
-        self.minds, self.tables = minds, tables
-        self.first = [len(mind) for mind in minds]
-        for mind in minds:
-            mind.widen(len(mind) + tables)
+        self.memories, self.tables = memories, tables
+        self.first = [len(memory) for memory in memories]
+        for memory in memories:
+            memory.widen(len(memory) + tables)
 
     def _shares(self, slots: np.ndarray) -> list[tuple[OpponentMemory, np.ndarray, np.ndarray]]:
         """Each copy with its places in a batch of slots, and the rows of the opponents there."""
@@ -50,30 +50,33 @@ class ExperiencedPlayer(LevelPlayer):
         found = []
         for k in np.unique(copies).tolist():
             places = np.flatnonzero(copies == k)
-            found.append((self.minds[k], places, self.first[k] + tables[places]))
+            found.append((self.memories[k], places, self.first[k] + tables[places]))
         return found
 
     def contexts(self, slots: np.ndarray | None, n: int) -> np.ndarray:
         """What is known of each opponent (see ``LevelPlayer``)."""
         assert slots is not None
         found = np.zeros((n, self.opponents.contexts.shape[1]), np.float32)
-        for mind, places, rows in self._shares(slots):
-            found[places] = mind.contexts[rows]
+        for memory, places, rows in self._shares(slots):
+            found[places] = memory.contexts[rows]
         return found
 
     def hands_shown(self, slots: np.ndarray | None, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Number of shown hands of each opponent, and of everybody that its copy met (see ``LevelPlayer``)."""
         assert slots is not None
         own, everybodys = np.zeros(n, np.int64), np.zeros(n, np.int64)
-        for mind, places, rows in self._shares(slots):
-            own[places], everybodys[places] = mind.records["hands"][rows], mind.general_hands(rows)
+        for memory, places, rows in self._shares(slots):
+            own[places], everybodys[places] = (
+                memory.records["hands"][rows],
+                memory.general_hands(rows),
+            )
         return own, everybodys
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         """Learns from finished hands, about the opponent and about everybody."""
         assert slots is not None
-        for mind, places, rows in self._shares(slots):
-            mind.learn(views[places], rows)
+        for memory, places, rows in self._shares(slots):
+            memory.learn(views[places], rows)
 
 
 @dataclass(frozen=True)
@@ -99,10 +102,10 @@ def measure_growth(level: Level, histories: int = 20, hands: int = 5000, fresh: 
         fresh: hands against new opponents.
         seed: of deals and players.
     """
-    minds = [OpponentMemory(pools_hands=True) for _ in range(histories)]
+    memories = [OpponentMemory(pools_hands=True) for _ in range(histories)]
     for block in range(max(1, hands // (STAY * TABLES))):
-        player = ExperiencedPlayer(level, minds, TABLES, seed + block)
-        strangers = PopulationPlayer(seed + block, STYLES, _MET)
+        player = ExperiencedPlayer(level, memories, TABLES, seed + block)
+        strangers = PopulationPlayer(seed + block, STYLES, _HISTORY_SEED)
         # Other styles in every block.
         strangers.styles = np.roll(strangers.styles, 7 * block)
         play_series(
@@ -112,10 +115,10 @@ def measure_growth(level: Level, histories: int = 20, hands: int = 5000, fresh: 
     inexperienced = [OpponentMemory(pools_hands=True) for _ in range(histories)]
     points = [
         play_series(
-            ExperiencedPlayer(level, memories, each, seed), PopulationPlayer(seed, each, _FRESH),
+            ExperiencedPlayer(level, copies, each, seed), PopulationPlayer(seed, each, _FRESH_SEED),
             series=histories * each, hands=STAY, seed=seed + 999, domain=Domain.EVAL,
         )
-        for memories in (deepcopy(minds), inexperienced)
+        for copies in (deepcopy(memories), inexperienced)
     ]  # fmt: skip
     gains = (points[0].astype(np.float64) - points[1]).reshape(histories, -1).mean(1)
     return Growth(gains, ratio(gains, np.ones(histories)))

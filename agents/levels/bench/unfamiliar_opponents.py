@@ -25,7 +25,7 @@ _FUTURES, _DRAWS = 12, 3
 _STRANGER, _EACH_TURN, _EACH_TAKEN = 34.0, 3.5, 4.0
 # What a meld that a card is part of is worth to the watcher, by how many of the meld's three cards it holds; nothing if it knows
 # one of the others to be gone.
-_HELD = (0.0, 0.5, 6.0, 60.0)
+_HAND_CARDS = (0.0, 0.5, 6.0, 60.0)
 # It is in no hurry to discard aces and twos before the first of these turns, and before the second knocks only with gin.
 _KEEPS_LOW_UNTIL, _FIRST_KNOCK = 6, 3
 
@@ -69,7 +69,7 @@ def _meld_worth(cards, gone, meld):
     """What one meld of three cards is worth to a player who holds ``cards`` and knows which are ``gone``."""
     if meld & gone & ~cards:
         return 0.0
-    return _HELD[popcount(meld & cards)]
+    return _HAND_CARDS[popcount(meld & cards)]
 
 
 @kernel

@@ -114,8 +114,8 @@ class ContextSource(Protocol):
 
     width: int
 
-    def __call__(self, rollout: Rollout, tick: int, out: np.ndarray) -> None:
-        """Writes ``float32[games, width]`` after a tick was observed; 0 means that nothing is known."""
+    def __call__(self, rollout: Rollout, step: int, out: np.ndarray) -> None:
+        """Writes ``float32[games, width]`` after a step was observed; 0 means that nothing is known."""
 
 
 @kernel
@@ -204,7 +204,7 @@ def _knock_worth(state, game, legal, shaping, equity, s):
 
 @kernel
 def _observe(states, tables, games, views, batch, shaping, equity, scratch):
-    """Writes what the seats to move see, where they learn, and what their knocks would be worth, for one tick."""
+    """Writes what the seats to move see, where they learn, and what their knocks would be worth, for one step."""
     for i in range(states.shape[0]):
         game = games[i]
         step = batch.steps[i]
@@ -271,12 +271,12 @@ def _reward(states, tables, games, steps, deals, shaping, equity, tally, scratch
 @kernel
 def generalised_advantages(steps, decay):
     """Writes each mover's advantages and returns in ``STEP[T + 1, N]``, zero-sum sequences; ``decay`` is GAE's lambda."""
-    ticks = steps.shape[0] - 1
+    num_steps = steps.shape[0] - 1
     for i in range(steps.shape[1]):
-        last = steps[ticks, i]
+        last = steps[num_steps, i]
         following = np.float64(last.value if last.turn == 0 else -last.value)
         running = 0.0
-        for t in range(ticks - 1, -1, -1):
+        for t in range(num_steps - 1, -1, -1):
             step = steps[t, i]
             sign = 1.0 if step.turn == 0 else -1.0
             value = step.value * sign
@@ -356,7 +356,7 @@ class Rollout(Tables):
     ) -> None:
         games = batch.steps.shape[1]
         super().__init__(games)
-        self.ticks, self.context = config.num_steps, context
+        self.num_steps, self.context = config.num_steps, context
         base = deal_keys(Domain.TRAIN, config.seed * 1009 + number, 0, 1)[0]
         self.word_seed = np.uint64(mix(base ^ np.uint64(3)))
         nobody = np.zeros(0), np.zeros(0, np.uint8)
@@ -384,28 +384,28 @@ class Rollout(Tables):
         """Sets the chance that declining a knock commits a seat to gin."""
         self.deals = self.deals._replace(commit=chance)
 
-    def observe(self, tick: int, shaping: float = 0.0) -> None:
-        """Writes what the seats to move see, and what their knocks would be worth, into row ``tick`` of the batch."""
-        batch = Batch(*(array[tick] for array in self.batch))
+    def observe(self, step: int, shaping: float = 0.0) -> None:
+        """Writes what the seats to move see, and what their knocks would be worth, into row ``step`` of the batch."""
+        batch = Batch(*(array[step] for array in self.batch))
         _observe(self.states, self.tables, self.games, self.views, batch, shaping, self.equity, self.scratch)
         if batch.features.size:
             self.features(self.views, batch.features)
         if self.bounds is not None:
             blank_all(self.views, self.bounds, batch.obs)
         if self.context is not None:
-            self.context(self, tick, batch.context)
+            self.context(self, step, batch.context)
 
-    def choosing(self, tick: int) -> np.ndarray:
-        """Indices of the games in which the learner chooses among more than one action, after the tick was observed."""
-        return np.flatnonzero(self.steps["learns"][tick])
+    def choosing(self, step: int) -> np.ndarray:
+        """Indices of the games in which the learner chooses among more than one action, after the step was observed."""
+        return np.flatnonzero(self.steps["learns"][step])
 
-    def sample(self, tick: int, rows: np.ndarray, logits: np.ndarray) -> None:
+    def sample(self, step: int, rows: np.ndarray, logits: np.ndarray) -> None:
         """Draws the learner's actions in games ``rows`` from logits ``float32[B, 107]``; in others the first legal one is taken."""
-        self.word_seed = np.uint64(_sample(self.steps[tick], rows, logits, self.word_seed))
+        self.word_seed = np.uint64(_sample(self.steps[step], rows, logits, self.word_seed))
 
-    def advance(self, tick: int, shaping: float = 0.0) -> None:
-        """Plays the actions of a tick, writes rewards and ends of hands into the batch, and deals again."""
-        steps, tables = self.steps[tick], (self.states, self.tables, self.games)
+    def advance(self, step: int, shaping: float = 0.0) -> None:
+        """Plays the actions of a step, writes rewards and ends of hands into the batch, and deals again."""
+        steps, tables = self.steps[step], (self.states, self.tables, self.games)
         self.play(self.views, self._all, steps["action"].copy())
         _reward(*tables, steps, self.deals, shaping, self.equity, self.tally, self.scratch)
         ended = self.ended()
@@ -415,8 +415,8 @@ class Rollout(Tables):
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that the next batch depends on, as tensors and numbers."""
-        kept = {name: getattr(self, name).view(np.uint8).reshape(self.num_tables, -1).copy() for name in _SAVED}
-        return {name: torch.from_numpy(value) for name, value in kept.items()} | {"word_seed": int(self.word_seed)}
+        arrays = {name: getattr(self, name).view(np.uint8).reshape(self.num_tables, -1).copy() for name in _SAVED}
+        return {name: torch.from_numpy(value) for name, value in arrays.items()} | {"word_seed": int(self.word_seed)}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Continues from a saved ``state_dict``."""
