@@ -143,9 +143,9 @@ def views_of(count=24):
     return make_views(states, states["turn"])
 
 
-@pytest.mark.parametrize("judged", [False, True])
-def test_a_batch_changes_nothing_and_neither_do_threads(judged, trained):
-    views, options = views_of(), SMALL_SEARCH | ({"network": trained} if judged else {})
+@pytest.mark.parametrize("with_network", [False, True])
+def test_a_batch_changes_nothing_and_neither_do_threads(with_network, trained):
+    views, options = views_of(), SMALL_SEARCH | ({"network": trained} if with_network else {})
     player = make_search(3, **options)
     complete = player.act(views)
     assert (complete == [player.act(views[i : i + 1])[0] for i in range(len(views))]).all()

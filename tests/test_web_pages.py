@@ -269,8 +269,8 @@ def test_positions_records_and_seeds_are_analysed_and_nothing_hidden_is_shown(gu
     theirs = [card_name(card, symbols=True) for card in cards_of(int(hand.state["hands"][0, 1 - hand.turn]))]
     picture = shown.partition("<svg")[2].partition('class="belief"')[0]
     assert not any(f"<title>{name}</title>" in picture for name in theirs)
-    asked = {"seed": "4", "rules": "openspiel", "first": "simple", "second": "formula"}
-    answer = ann.client.post("/analysis/seed", data=asked)
+    sent = {"seed": "4", "rules": "openspiel", "first": "simple", "second": "formula"}
+    answer = ann.client.post("/analysis/seed", data=sent)
     assert answer.status_code == 200 and "simple against formula" in plain(answer.text)
     # Whoever sits down again begins to count anew, and gets no analysis of another hand.
     ann.post("/players", do="free", name="Ann")
@@ -279,7 +279,7 @@ def test_positions_records_and_seeds_are_analysed_and_nothing_hidden_is_shown(gu
     assert ">pass</em>;" in shown and ">pass</em>;" not in analysed(ann, "/analysis?subject=1")
     for bad in ("", "gin1 nonsense", "/etc/passwd", "ginrecord 1 game"):
         assert "This cannot be analysed" in ann.refused("/analysis", text=bad)
-    ann.refused("/analysis/seed", **asked | {"first": "cmd:cat"})
+    ann.refused("/analysis/seed", **sent | {"first": "cmd:cat"})
 
 
 def test_cards_stand_as_symbols_in_sentences_which_stay_text():
