@@ -11,7 +11,7 @@
 #   make check-dist  build them, install them in empty environments and try them there (takes minutes)
 #   make release-check  is the version ready to be tagged? (clean tree, changelog, tag, wheel; takes minutes)
 #   make bench    speed beside other engines, measured in one run (takes minutes)
-#   make network  the network that ships, from nothing (takes hours; the same command goes on where it was stopped)
+#   make network  the network that ships, from scratch (takes hours; the same command goes on where it was stopped)
 #   make levels   levels 1 to 3, from the network that ships (takes an hour and a quarter)
 #   make level-4  the strongest level, from the network that ships (takes an hour and three quarters)
 #   make results  the shipped network against everybody, the figures of docs/results.md (takes half an hour)
@@ -103,7 +103,7 @@ bench: $(PEERS)
 	$(BIN)/python -m benchmarks.speed.web_speed
 	$(BIN)/python -m benchmarks.tables
 
-# From nothing to the network that ships: the long run, then twice a shorter one that goes on from what there is, much of it against bots, and
+# From scratch to the network that ships: the long run, then twice a shorter one that goes on from what there is, much of it against bots, and
 # the mean of the weights before and after it. agents/data/network is what this command made.
 ROUND := --config configs/finish.yaml
 network: $(SETUP)
@@ -117,7 +117,7 @@ network: $(SETUP)
 	$(BIN)/gin fit-hand-model runs/network
 
 # From the network that ships to levels 1 to 3: one network that learned within their bounds of memory and attention, and what each of them
-# answers to whom it knows.
+# does against opponents that it knows.
 levels: $(SETUP)
 	$(BIN)/python train.py --config configs/levels.yaml --start agents/data/network --out runs/bounded
 	$(BIN)/gin levels build runs/bounded/last --out runs/level-1 --like level-1 --replace
@@ -127,15 +127,15 @@ levels: $(SETUP)
 	$(BIN)/gin levels fit runs/level-2
 	$(BIN)/gin levels fit runs/level-3
 
-# From the network that ships to level 4: a network that is told its opponent's style; the mean of it and the network that it began from;
-# and what such a level expects of whom it knows. Run again, it repeats the last three steps, which takes minutes.
+# From the network that ships to level 4: a network with its opponent's style as input; the mean of it and the network that it began from;
+# and what such a level expects of opponents that it knows. Run again, it repeats the last three steps, which takes minutes.
 level-4: $(SETUP)
 	$(BIN)/python train.py --config configs/teacher.yaml --start agents/data/network --out runs/teacher
 	$(BIN)/gin average agents/data/network runs/teacher/last --out runs/told
 	$(BIN)/gin levels build runs/told --out runs/level-4 --like level-4 --replace
 	$(BIN)/gin levels fit runs/level-4 --set rounds=2 rate=0.4 series=1024
 
-# The shipped network on deals that nothing was trained or chosen on: the members of its training pool, then styles kept aside,
+# The shipped network on held-out deals: the members of its training pool, then held-out styles,
 # and two networks that shipped before.
 RIVALS := simple formula camper knocker easy style:base=prefers-runs style:base=keeps-high \
 	style:base=takes-none style:base=knocker,turns=2 style:base=camper,danger=0 benchmarks/checkpoints/stages benchmarks/checkpoints/level-base

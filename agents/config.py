@@ -249,6 +249,8 @@ class _Loader(yaml.SafeLoader):
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 continue
+            if not key.tag.endswith((":str", ":merge")):
+                raise ConfigError(f"key {quoted(key.value)} in line {key.start_mark.line + 1} is not a name")
             if (key.tag, key.value) in seen:
                 raise ConfigError(f"key {quoted(key.value)} is given twice, again in line {key.start_mark.line + 1}")
             seen.add((key.tag, key.value))

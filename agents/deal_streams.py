@@ -4,7 +4,7 @@ Results can be trusted only if they were measured on deals that nothing was tune
 name its purpose, and the streams of two purposes cannot overlap, whatever the seeds.
 
 Seeds are small numbers: a program that knows this code can try them all and compare the decks with its own cards. So where outside programs
-play, a seed is mixed with a *salt* of 128 random bits that they are never told.
+play, a seed is mixed with a *salt* of 128 random bits that is never sent to them.
 """
 
 from __future__ import annotations

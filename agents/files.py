@@ -169,7 +169,7 @@ def write_atomic(path: str | Path, write: Callable[[str], None]) -> None:
 def replacing(directory: Path, keep: bool = False) -> Iterator[Path]:
     """A new directory that takes the place of ``directory`` once it is filled; files that belong together change together.
 
-    Whoever is killed leaves the old directory or the new one. Only where the system cannot exchange two directories, a kill between two
+    A killed process leaves the old directory or the new one. Only where the system cannot exchange two directories, a kill between two
     renames leaves the old one under another name (``.NAME.*/before``).
 
     Args:

@@ -26,7 +26,7 @@ from ginenv.errors import GinError
 DATA = Path(__file__).parent / "data" / "hand_points.json"
 # Hands won beyond this number count as this many; games to 100 or 150 rarely last longer.
 MAX_BOXES = 10
-# Rules that decide how many points a hand brings.
+# Rules that decide how many points per hand brings.
 _SCORING = "deals_eleven knock_limit oklahoma spade_doubles undercut_on_tie gin_bonus undercut_bonus gin".split()
 
 

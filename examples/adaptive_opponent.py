@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, float]:
         (f"hands 1 to {EARLY}", points[:, :EARLY]),
         (f"hands {EARLY + 1} to {options.hands}", points[:, EARLY:]),
     ):
-        print(f"ppo against {OPPONENT} that gets to know it, {name}: {interval(part.mean(1))} points a hand")
+        print(f"ppo against {OPPONENT} that gets to know it, {name}: {interval(part.mean(1))} points per hand")
     return won
 
 

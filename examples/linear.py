@@ -137,7 +137,7 @@ def train(decisions: int, seed: int = 0) -> tuple[Policy, np.ndarray]:
         mean, square = 0.9 * mean + 0.1 * slope, 0.99 * square + 0.01 * slope**2
         weights += 0.15 * (mean / (1 - 0.9**number)) / (np.sqrt(square / (1 - 0.99**number)) + 1e-8)
         if number % 10 == 0:
-            print(f"{number * TABLES * NUM_STEPS:,} decisions, {points:+.1f} points a hand", flush=True)
+            print(f"{number * TABLES * NUM_STEPS:,} decisions, {points:+.1f} points per hand", flush=True)
     seconds, done = time.perf_counter() - began, rounds * TABLES * NUM_STEPS
     print(
         f"{done:,} decisions in {seconds:.0f} s ({time.process_time() - used:.0f} s of processor time): {done / seconds:,.0f} a second"

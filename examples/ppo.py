@@ -155,7 +155,7 @@ class Trainer:
             self.done += rollout.actions.numel()
             points, hands = points + 100 * float(rollout.rewards.sum()), hands + int(rollout.done.sum())
             if time.perf_counter() - spoken > 30:
-                print(f"{name}: {self.done:,} decisions, {points / hands:+.2f} points a hand", flush=True)
+                print(f"{name}: {self.done:,} decisions, {points / hands:+.2f} points per hand", flush=True)
                 spoken, points, hands = time.perf_counter(), 0.0, 0
 
     @contextmanager

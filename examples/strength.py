@@ -39,7 +39,7 @@ def report(
         result = play_match(PolicyPlayer(policy, name), opponent, rules=rules, pairs=max(1, games // 2), seed=1)
         games_won, hands_won = result.share.text(percent=True), result.hand_share.text(percent=True)
         print(
-            f"{name} against {opponent}: games won {games_won}, hands won {hands_won}, points a hand {result.points.text()}"
+            f"{name} against {opponent}: games won {games_won}, hands won {hands_won}, points per hand {result.points.text()}"
         )
         won[opponent] = result.share.mean
     return won

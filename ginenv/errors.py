@@ -32,7 +32,7 @@ class UnknownNameError(GinError):
     """A name that is not registered."""
 
 
-# The most characters of a value that a message quotes; whoever wrote a megabyte knows what it was.
+# The most characters of a value that a message quotes: a megabyte is not repeated.
 _SHOWN = 200
 # And of all the names that it lists, some of which may come from a file.
 _LISTED = 1000

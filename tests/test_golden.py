@@ -1,7 +1,7 @@
 """Golden counts: what a seed plays under every preset, to the last card.
 
 They change only when the rules, the deal or the order of legal actions do; then `python -m tests.test_golden` writes them
-anew, and the commit says why.
+again, and the commit says why.
 """
 
 from __future__ import annotations

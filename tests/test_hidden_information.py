@@ -1,4 +1,4 @@
-"""What is hidden dealt anew, seen through the faces for others: not a byte that a seat is given may change, in any phase."""
+"""What is hidden dealt again, seen through the faces for others: not a byte that a seat is given may change, in any phase."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ needs_pettingzoo = pytest.mark.skipif(
 
 
 def deal_anew(table: Any, seat: int, rng: np.random.Generator) -> bool:
-    """Deals everything anew that a seat cannot see; returns whether a hand changed."""
+    """Deals everything again that a seat cannot see; returns whether a hand changed."""
     states = table.game._tables._batch.states
     before = states["hands"].copy()
     states[:] = redeal_hidden(states, seat, rng)

@@ -51,7 +51,7 @@ def test_a_damaged_resume_file_is_named(tmp_path: Path) -> None:
     learner.save()
     path = tmp_path / "resume.pt"
     path.write_bytes(path.read_bytes()[:1000])
-    with pytest.raises(GinError, match=r"resume\.pt is damaged; --fresh begins anew$"):
+    with pytest.raises(GinError, match=r"resume\.pt is damaged; --fresh begins again$"):
         Learner(parse_config(TINY), tmp_path).resume()
     learner.save()
     path.write_bytes(b"junk")

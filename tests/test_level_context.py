@@ -138,7 +138,7 @@ def test_answers_of_another_kind_of_network_are_refused(context_level: Level, tm
         (with_context / RESPONSES).write_text(json.dumps(values | {"expected": wrong}))
         with refuses(GinError, *facts):
             load_level(with_context)
-    # A fit makes them anew, whatever they are.
+    # A fit makes them again, whatever they are.
     levels(["fit", str(with_context), "--set", "styles=16", "strong=0.25", "series=60", "hands=2", "rounds=2"])
     assert load_level(with_context).responses is not None
     # A network that reads anything else is no level's.

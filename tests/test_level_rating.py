@@ -59,7 +59,7 @@ def test_a_tournament_puts_rating_and_style_on_a_levels_card(installed: Path, tm
 
 def test_installed_levels_say_how_strong_they_are_and_rise() -> None:
     found = [read_rating(load_level(name)) for name in levels.NAMES]
-    assert all(rating is not None and rating["style"]["gin_rate"] > 0 for rating in found), "rate them anew"
+    assert all(rating is not None and rating["style"]["gin_rate"] > 0 for rating in found), "rate them again"
     bounds = [(rating["rating"]["low"], rating["rating"]["high"]) for rating in found if rating]
     assert all(low > high for (_, high), (low, _) in itertools.pairwise(bounds))
 

@@ -186,7 +186,7 @@ def test_measured_strength_is_kept_with_its_interval(checkpoint: Path, tmp_path:
 
 @pytest.mark.parametrize("directory", [SHIPPED, *(INSTALLED / name for name in NAMES)], ids=lambda path: path.name)
 def test_the_cards_of_what_ships_are_those_of_its_json(directory: Path) -> None:
-    """`gin card DIRECTORY` writes one anew."""
+    """`gin card DIRECTORY` writes one again."""
     assert (directory / CARD).read_text(encoding="utf-8") == model_card(directory)
 
 

@@ -267,7 +267,7 @@ def test_a_key_that_is_given_twice_is_refused(tmp_path: Path) -> None:
     path.write_text('network:\n  actor: [8]\n  critic: [8]\n  "actor": [9]\n')
     with pytest.raises(ConfigError, match=r"twice.yaml: key 'actor' is given twice, again in line 4$"):
         load_config(path)
-    # One that is merged into another mapping may be given anew there.
+    # One that is merged into another mapping may be given again there.
     path.write_text("pool: [{<<: {player: simple, weight: 2}, player: easy}]\n")
     assert [(one.player, one.weight) for one in load_config(path).pool] == [("easy", 2)]
 

@@ -73,7 +73,7 @@ def test_a_signal_breaks_off_a_measurement_and_saves(tmp_path: Path, monkeypatch
 
 
 def test_a_finished_run_stays_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A run that has made its decisions learns nothing more, and measures and exports nothing anew."""
+    """A run that has made its decisions learns nothing more, and measures and exports nothing again."""
     begun(tmp_path).train()
     made = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.suffix in (".json", ".safetensors", ".pt")}
     capsys.readouterr()
@@ -102,7 +102,7 @@ def test_what_a_run_learned_by_is_not_said_to_be_something_else(tmp_path: Path) 
     ):
         with pytest.raises(GinError, match=message):
             begun(tmp_path, **{"decisions": 500} | changes)
-    with pytest.raises(GinError, match=r"began from nothing, and here it is .*last; choose another --out"):
+    with pytest.raises(GinError, match=r"began from scratch, and here it is .*last; choose another --out"):
         TrainingRun(parse_config(TINY | {"decisions": 500}), tmp_path, "", start=str(tmp_path / "last"))
     assert (tmp_path / "config.json").read_bytes() == config
     begun(tmp_path, decisions=500, eval_opponents=["simple"], threads=0)

@@ -228,7 +228,7 @@ CHARTS = 2
 
 @pytest.mark.parametrize("preset", ["dg-oklahoma", "ht1", "ht2-simple"])
 def test_no_answer_holds_what_the_person_may_not_see(guest, preset):
-    """Everything hidden is dealt anew: every byte that is sent stays the same."""
+    """Everything hidden is dealt again: every byte that is sent stays the same."""
     ann = guest(rules=preset, memory="on")
     rng = np.random.default_rng(5)
     ann.post("/new", sure="1")

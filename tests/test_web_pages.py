@@ -97,7 +97,7 @@ def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_pat
         assert belief["words"] in shown
         half = Z95 * (1 - belief["certainty"])
         assert f"{abs(belief['distance']):.1f} ± {half:.1f} {100 * belief['certainty']:.0f} %" in shown
-    assert "can be told after ten hands" in shown
+    assert "appears after ten hands" in shown
     assert "Frozen" in plain(ann.post("/options", learning="off", back=f"/learned?level={level}"))
     assert ann.browser.session.options.learning is False
     ann.post("/learned", level=level)
@@ -213,7 +213,7 @@ def test_a_hand_is_analysed_stepped_through_and_played_otherwise(guest, few_worl
     assert f"move 3. {'Ann' if hand.after(2).turn == 0 else 'formula'}:" in plain(shown)
     # The true hand stands beside the belief: as many frames as cards that are hidden or known.
     hand_cards = int(hand.after(2).state["hands"][0, 1 - hand.after(2).turn])
-    assert shown.count('class="held"') == hand_cards.bit_count()
+    assert shown.count('class="in-hand"') == hand_cards.bit_count()
     assert "expert" in shown and "lost by decisions" in shown and "Luck, draw by draw" in shown
     assert len(re.findall(r'id="move-\d+"', shown)) == len(hand.history)
     address = attribute(shown.split('id="step-on"')[1], "hx-get").replace("&amp;", "&")
@@ -228,7 +228,8 @@ def test_a_hand_is_analysed_stepped_through_and_played_otherwise(guest, few_worl
     tried = ann.get(other)
     choices = [each.replace("&amp;", "&") for each in re.findall(r'class="button" href="(/try[^"]*)"', tried)]
     assert len(choices) == len(hand.after(2).legal_actions())
-    assert "formula" in plain(ann.get(choices[0])) and ann.browser.session.file.game is None
+    moves = re.findall(r'class="tried-move">([^<]+)', ann.get(choices[0]))
+    assert len(moves) >= 2 and ann.browser.session.file.game is None
     for wrong in (f"{other}&tried=106.999", f"{other}&tried=x"):
         ann.refused(wrong)
     for wrong in ("game=77", f"game={game.id}&hand=99", "subject=5"):
@@ -265,14 +266,14 @@ def test_positions_records_and_seeds_are_analysed_and_nothing_hidden_is_shown(gu
     answer = ann.client.post("/analysis", data={"text": format_position(hand)})
     assert answer.status_code == 200
     shown = analysed(ann, str(answer.url).replace("http://127.0.0.1:8377", ""))
-    assert 'class="held"' not in shown and "Try another move" not in shown
+    assert 'class="in-hand"' not in shown and "Try another move" not in shown
     theirs = [card_name(card, symbols=True) for card in cards_of(int(hand.state["hands"][0, 1 - hand.turn]))]
     picture = shown.partition("<svg")[2].partition('class="belief"')[0]
     assert not any(f"<title>{name}</title>" in picture for name in theirs)
     sent = {"seed": "4", "rules": "openspiel", "first": "simple", "second": "formula"}
     answer = ann.client.post("/analysis/seed", data=sent)
     assert answer.status_code == 200 and "simple against formula" in plain(answer.text)
-    # Whoever sits down again begins to count anew, and gets no analysis of another hand.
+    # Whoever sits down again begins to count again, and gets no analysis of another hand.
     ann.post("/players", do="free", name="Ann")
     again = ann.client.post("/analysis", data={"text": format_position(Hand.deal("eaai", seed=7))})
     assert again.url == answer.url.copy_with(path="/analysis", query=b"subject=1")

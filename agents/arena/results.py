@@ -276,11 +276,11 @@ class MatchResult:
 
     @property
     def points(self) -> Estimate:
-        """Side 0's points a hand, less its opponent's."""
+        """Side 0's points per hand, less its opponent's."""
         return self._points(0.0)
 
     def points_over(self, other: MatchResult) -> Estimate:
-        """Side 0's points a hand less those of side 0 in another match; the interval (linearised) is over pairs, matched by deal.
+        """Side 0's points per hand less those of side 0 in another match; the interval (linearised) is over pairs, matched by deal.
 
         Args:
             other: a match against the same opponent on the same deals.

@@ -1,6 +1,6 @@
 """Long series of hands between two players, thousands of series in lock-step.
 
-Whoever plays, hand ``h`` of series ``i`` has the same deal, the same starter (the seats take turns) and the same luck of both players.
+With any players, hand ``h`` of series ``i`` has the same deal, the same starter (the seats take turns) and the same luck of both players.
 So two versions of a player meet the same opponents on the same cards. The score is 0:0 before every hand.
 """
 

@@ -36,7 +36,7 @@ class AnalyseConfig(Config):
         hand: number of a hand in the game or the record, from 1; all that have ended when left out.
         mistakes: list the player's mistakes over all games, after analysing hands not analysed yet.
         kind: kind of mistake to list: draw, discard, knock too early, knock too late, spread or lay-off (default: all).
-        player: whose games to use; those of whoever played last when left out.
+        player: whose games to use; those of the player who played last when left out.
         home: directory of the store; $GINENV_HOME if that is set.
         seed: analyse a hand dealt from this seed and played by two players.
         players: names of the players of that hand (default: formula formula).

@@ -66,7 +66,7 @@ def learned(level: LevelName, home: Path | None = None, opponent: str | None = N
     """
     home, found = _home(home), load_level(level)
     if opponent == "":
-        raise GinError("opponent must be a name, not empty; all opponents are told of when it is left out")
+        raise GinError("opponent must be a name, not empty; leave it out to describe all opponents")
     if opponent is not None and found.learns:
         _check_opponent_name(opponent, home, found)
     if not as_json:
@@ -151,7 +151,7 @@ def variety(level: LevelName, deals: int = 100, plays: int = 1000, hands: int = 
     return (
         f"{found.name}, {deals} deals {plays} times against formula: median {np.median(seen.different):.0f} different hands, "
         f"commonest hand {100 * np.median(seen.commonest):.1f} % in the median deal, {100 * seen.commonest.max():.1f} % in the worst; "
-        f"against its most probable choices that costs {seen.cost.text()} points a hand ({hands} hands)"
+        f"against its most probable choices that costs {seen.cost.text()} points per hand ({hands} hands)"
     )
 
 
@@ -194,7 +194,7 @@ def build(source: Network, out: Path, like: str = "", set: tuple[str, ...] = (),
 def fit(level: LevelName, set: tuple[str, ...] = ()) -> str:
     """Finds a level's best answers to what it knows about its opponents, and writes them into its directory.
 
-    A fit that is interrupted keeps nothing and begins anew.
+    A fit that is interrupted keeps nothing and begins again.
 
     Args:
         level: its directory (``gin levels build`` or ``export`` makes one).
@@ -204,7 +204,7 @@ def fit(level: LevelName, set: tuple[str, ...] = ()) -> str:
         raise GinError(
             f"{level} is installed; gin levels export {level} DIRECTORY makes a copy whose answers can be fitted"
         )
-    # Its present answers are not loaded: they may be what has to be made anew.
+    # Its present responses are not loaded: they may be what has to be fitted again.
     found, console = load_level(level, with_responses=False), plain_console(stderr=True)
     check_writable(found.directory / RESPONSES)
     config: FitConfig = parse_config(override({}, set), FitConfig, "--set")

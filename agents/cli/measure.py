@@ -48,7 +48,7 @@ def exploit(config: ExploitConfig, details: bool = False) -> int | None:
     over = "" if gained is None else f", {gained.text()} more than the network that it began from, on the same deals"
     console.print(
         f"the best of {counted(config.seeds, 'response')} trained with {config.budget:,} decisions wins "
-        f"{result.share.text(percent=True)} of the games and {result.points.text()} points a hand against {config.agent}{over}",
+        f"{result.share.text(percent=True)} of the games and {result.points.text()} points per hand against {config.agent}{over}",
         highlight=False,
         markup=False,
     )

@@ -48,7 +48,7 @@ def train(
         out: directory of the run; if it has a resume file, the run continues.
         set: see ``_SETTINGS``.
         start: checkpoint directory whose weights the run starts from; ``network`` for the network that ships.
-        fresh: start anew even if there is a resume file.
+        fresh: start again even if there is a resume file.
         export: copy the best checkpoint here at the end.
     """
     from agents.levels.level import LEVEL
@@ -157,7 +157,7 @@ def fit_hand_model(
 
     Args:
         checkpoint: directory of a network; the model is written into it.
-        rounds: number of rounds, each of which samples everything anew and learns from it.
+        rounds: number of rounds, each of which takes new samples and learns from it.
         seed: seed of hands and weights.
     """
     from agents.training.hand_model_fit import fit_and_save

@@ -1,16 +1,16 @@
-"""Finds a level's answers: which leanings of its choices win points, given what is known of the opponent.
+"""Fits a level's responses: which biases of its choices win points, given what is known of the opponent.
 
 gin levels fit runs/my-level
 
 The level plays styles of which it knows as much as some number of hands shows. It plays every deal twice, with luck of its own. What the
 better of the two plays chose more often than the policy would is the gradient of the points (``score function``); its product with what is
-known is that of the answers. Steps follow the natural gradient. What a round says about one number is mostly noise, so only what stands out
-together is kept. At the end other styles, and the same strong players, judge: a part whose mean gain against them is not above zero is left
-out, and of the part that depends on the opponent all, half or a quarter is kept, whichever wins most.
+known is that of the responses. Steps follow the natural gradient. What a round says about one number is mostly noise, so only what
+stands out together is kept. At the end other styles, and the same strong players, validate: a part whose mean gain against them is not
+above zero is left out, and of the part that depends on the opponent all, half or a quarter is kept, whichever wins most.
 
-A level whose network is told styles also responds by itself. For it, regressions over many styles and strong players first find how likely
-an opponent is to be such a style, and which style to expect then. The same judges decide whether the network is told nothing, the
-probability alone, or both: whichever wins most points from them. The steps are those of a level that is told this.
+A level whose network receives styles also responds by itself. For it, regressions over many styles and strong players first find how likely
+an opponent is to be such a style, and which style to expect then. The same opponents decide whether the network receives nothing, the
+probability alone, or both: whichever wins most points from them. The steps are those of a level that receives this.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ _NEWTON, _IMPOSSIBLE = 20, -50.0
 
 
 class FitConfig(Config):
-    """How a level's answers are found. Judging them plays as many hands as ten rounds; judging what a network is told, as four more.
+    """How a level's responses are fitted. Validating them plays as many hands as ten rounds; validating a network's context, as four more.
 
     Attributes:
         styles: number of styles of the population that the level plays.
-        strong: strong players in addition, per style; the level itself is one of them. A network that is told styles takes an unknown
+        strong: strong players in addition, per style; the level itself is one of them. A network that receives styles takes an unknown
             opponent for a strong player in this proportion.
         rounds: number of steps uphill; the first half leave out the part that depends on the opponent, since most of it would change.
         series: number of series played at once, each against one style.
@@ -124,7 +124,7 @@ def _score(views, behaviour, logits, legal, actions, rows, space, scores):
 
 
 class _BiasedPlayer(LevelPlayer):
-    """The level's network with given leanings in every series, ``float64[series, NUM_WEIGHTS]``, and told what is given."""
+    """The level's network with given biases in every series, ``float64[series, NUM_WEIGHTS]``, and a given context."""
 
     def __init__(self, level: Level, seed: int, bias: np.ndarray, opponent_context: np.ndarray | None = None) -> None:
         super().__init__(level.with_settings(worlds=0), seed, learn=False)
@@ -259,7 +259,7 @@ def _play(
 def _points(
     level: Level, opponents: _Opponents, bias: np.ndarray, opponent_context: np.ndarray | None, config: FitConfig
 ) -> np.ndarray:
-    """Points a hand of the level's network (see ``_BiasedPlayer``) at its own temperatures, by opponent: ``float64[opponents]``."""
+    """Points per hand of the level's network (see ``_BiasedPlayer``) at its own temperatures, by opponent: ``float64[opponents]``."""
     player, hands = _BiasedPlayer(level, config.seed, bias, opponent_context), _VALIDATION_FACTOR * config.hands
     points = play_series(
         player, opponents, series=config.series, hands=hands, seed=config.seed + 1, domain=Domain.TRAIN
@@ -268,7 +268,7 @@ def _points(
 
 
 def _opponent_context(expected: np.ndarray | None, inputs: np.ndarray) -> np.ndarray | None:
-    """What a network is told, in full, from what is known."""
+    """What a network receives, in full, from what is known."""
     return Responses(np.zeros((len(INPUTS), NUM_WEIGHTS)), {}, expected).opponent_context(inputs, np.ones(len(inputs)))
 
 
@@ -281,7 +281,7 @@ class _Validation:
         self.inputs = _inputs_of_series(level, self.opponents, self.config)
 
     def points(self, matrix: np.ndarray, expected: np.ndarray | None) -> np.ndarray:
-        """Points a hand with such answers, ``float64[opponents]``."""
+        """Points per hand with such responses, ``float64[opponents]``."""
         return _points(
             self.level, self.opponents, self.inputs @ matrix, _opponent_context(expected, self.inputs), self.config
         )
@@ -293,7 +293,10 @@ class _Validation:
         anybody = np.zeros_like(found)
         anybody[0] = typical @ found
         accepted, won = np.zeros_like(found), {}
-        tried = (("what holds against anybody", anybody, (1.0,)), ("what depends on whom", found - anybody, _SHARES))
+        tried = (
+            ("what holds against anybody", anybody, (1.0,)),
+            ("what depends on the opponent", found - anybody, _SHARES),
+        )
         for part, matrix, shares in tried:
             if not matrix.any():
                 count_hands(len(shares) * _VALIDATION_FACTOR * self.config.series * self.config.hands)
@@ -302,16 +305,16 @@ class _Validation:
                     "accepted": False,
                     "share": 0.0,
                 }
-                say(f"{part}: nothing was found, so there is nothing to judge")
+                say(f"{part}: nothing was found, so there is nothing to validate")
                 continue
             scored = {share: self.points(accepted + share * matrix, expected) for share in shares}
-            # What the best of several shares won flatters a little: the hands that the figure is of have chosen it.
+            # The gain of the best of several shares is biased upwards a little: it was chosen on the same hands.
             best = max(scored, key=lambda share: scored[share].mean())
             gain = ratio(scored[best] - points, np.ones(len(points)))
             good = gain.mean > 0
             won[part] = {**gain.to_dict(), "accepted": good, "share": best if good else 0.0}
             description = part if len(shares) == 1 else f"{part}, {100 * best:.0f} % of it"
-            say(f"{description}: {gain.text()} points a hand of those who judge, {'accepted' if good else 'left out'}")
+            say(f"{description}: {gain.text()} points per hand in validation, {'accepted' if good else 'left out'}")
             accepted, points = (accepted + best * matrix, scored[best]) if good else (accepted, points)
         return accepted, won
 
@@ -348,7 +351,7 @@ def fit_responses(level: Level, config: FitConfig, say: Progress = lambda words:
         patterns = sum(int(np.linalg.matrix_rank(matrix[1:, part], 1e-9)) for part in PARTS)
         steps.append({"points": round(float(points.mean()), 3), "patterns": patterns})
         say(
-            f"round {number + 1} of {config.rounds}: {points.mean():+.2f} points a hand, patterns of opponents: {patterns}"
+            f"round {number + 1} of {config.rounds}: {points.mean():+.2f} points per hand, patterns of opponents: {patterns}"
         )
     matrix, won = validation.keep(matrix, inputs.mean(0), expected, before, say)
     won = about.pop("validated", {}) | won
@@ -408,7 +411,7 @@ def _fit_expected(
     for k, part in enumerate(("that it is of the population", "its style"), 1):
         gain = ratio(points[k] - points[k - 1], np.ones(len(points[k])))
         won[part] = {**gain.to_dict(), "accepted": best >= k}
-        say(f"told {part}: {gain.text()} points a hand of those who judge, {'accepted' if best >= k else 'left out'}")
+        say(f"context, {part}: {gain.text()} points per hand in validation, {'accepted' if best >= k else 'left out'}")
     return tables[best], points[best], about | {"validated": won}
 
 

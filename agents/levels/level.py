@@ -157,9 +157,9 @@ class Level:
         )
 
     def opponent_context(self, contexts: np.ndarray, hands: np.ndarray) -> np.ndarray | None:
-        """What its network is told of some opponents, ``float32[n, OPPONENT_CONTEXT_WIDTH]``; arguments as in ``logit_bias``.
+        """What its network receives about some opponents, ``float32[n, OPPONENT_CONTEXT_WIDTH]``; arguments as in ``logit_bias``.
 
-        ``None`` for a level that learns nothing, or whose network is told nothing.
+        ``None`` for a level that learns nothing, or whose network has no such input.
         """
         if self.responses is None:
             return None

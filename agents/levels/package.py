@@ -61,8 +61,8 @@ def build_level(
         directory: of the level, which is named after it.
         settings: what it is.
         source: directory of the network, or of a training run, whose best checkpoint is taken.
-        responses: how it responds to what it knows of its opponents; without them it learns nothing. Answers for a network that is told
-            styles do not suit one that is not, nor the other way round; such answers are left out.
+        responses: how it responds to what it knows of its opponents; without them it learns nothing. Responses for a network that receives
+            styles do not suit one that does not, or the reverse; such responses are left out.
         replace: whether it may replace a level that is there already.
 
     Raises:

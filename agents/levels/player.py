@@ -47,7 +47,7 @@ class LevelPlayer(BasePlayer):
 
     Attributes:
         opponents: the opponents that it knows, one row each; row 0 is the profile's opponent; without a profile it is for callers
-            without slots, of whom nothing is learned.
+            without slots, about which nothing is learned.
     """
 
     def __init__(self, level: Level, seed: int = 0, learn: bool = True, profile: Profile | None = None) -> None:
@@ -118,7 +118,7 @@ class LevelPlayer(BasePlayer):
         return self.level.logit_bias(self.contexts(slots, n), *self.hands_shown(slots, n))
 
     def opponent_context(self, slots: np.ndarray | None, n: int) -> np.ndarray | None:
-        """What its network is told of each opponent, ``float32[n, OPPONENT_CONTEXT_WIDTH]``; ``None`` for nothing."""
+        """What its network receives about each opponent, ``float32[n, OPPONENT_CONTEXT_WIDTH]``; ``None`` for nothing."""
         if not (self.learns and self.actor.context):
             return None
         return self.level.opponent_context(self.contexts(slots, n), self.hands_shown(slots, n)[0])
@@ -138,7 +138,7 @@ class LevelPlayer(BasePlayer):
     def choose(
         self, views: np.ndarray, logit_bias: np.ndarray | None, opponent_context: np.ndarray | None = None
     ) -> np.ndarray:
-        """Chooses by its network for every view, whoever the opponents are: ``VIEW[n]`` to ``int64[n]``.
+        """Chooses by its network for every view, without regard to the opponents: ``VIEW[n]`` to ``int64[n]``.
 
         Args:
             views: ``VIEW[n]``.

@@ -92,13 +92,13 @@ def _read(path: Path, level: Level) -> _File:
             # Raises if it is not a precision matrix.
             np.linalg.cholesky(square(opponent_record.precision))
     except ValueError as error:
-        remedy = f"reset the level ({path.stem}) to begin anew, or put an older copy of {path} in its place"
+        remedy = f"reset the level ({path.stem}) to begin again, or put an older copy of {path} in its place"
         raise LevelError(f"{path.name} is damaged or of another version ({error}); {remedy}") from None
     return file
 
 
 def _opponent_memory(file: _File, opponent: str) -> OpponentMemory:
-    """The opponent in row 0, then the others, of whom only hands and habits are read."""
+    """The opponent in row 0, then the others, of which only hands and habits are read."""
     opponent = canonical_name(opponent, file.opponents)
     found = OpponentMemory(pools_hands=True)
     names = [opponent, *(name for name in file.opponents if name != opponent)]

@@ -1,14 +1,13 @@
 """How a level responds to its opponent: what is known of the opponent shifts the level's own choices.
 
 The features that explain an opponent's choices (``agents.opponent_model.features``) describe the level's choices too. To the logit of each
-choice the level adds a weighted sum of these features. The weights, its *leanings* against this opponent, are linear in what is known: so
+choice the level adds a weighted sum of these features. The weights, its *biases* against this opponent, are linear in what is known: so
 nothing changes where nothing is known, and every change can be put into words. One row of the matrix applies to every opponent; the others
 multiply what is known of the opponent.
 
-A network that was trained to be told its opponent's style (``opponent_context`` of ``agents.config.TrainConfig``) responds by itself. It
-is told how likely the
-opponent is to belong to the population that it met in training and, times that probability, the style expected if it does. The more is
-known of a strong player, the less the network is told of it.
+A network that was trained with its opponent's style as input (``opponent_context`` of ``agents.config.TrainConfig``) responds by itself. It
+receives how likely the opponent is to belong to the population that it met in training and, times that probability, the style expected
+if it does. The more is known of a strong player, the less the network receives.
 """
 
 from __future__ import annotations
@@ -67,8 +66,8 @@ class _File(Config):
         format: of the file.
         inputs: names of the matrix's rows.
         columns: names of its columns.
-        matrix: the leanings that each known number adds.
-        expected: if the level's network is told styles, what each known number adds to what is expected (see ``Responses``); else empty.
+        matrix: the biases that each known number adds.
+        expected: if the level's network receives styles, what each known number adds to what is expected (see ``Responses``); else empty.
         about: how it was made.
     """
 
@@ -87,7 +86,7 @@ class Responses:
     Attributes:
         matrix: ``float64[len(READS), NUM_WEIGHTS]``.
         about: how it was made.
-        expected: for a network that is told styles, what each known number adds to the log-odds that an opponent belongs to the population
+        expected: for a network that receives styles, what each known number adds to the log-odds that an opponent belongs to the population
             that the network met, and to the style expected if it does: ``float64[len(READS), OPPONENT_CONTEXT_WIDTH]``.
             ``None`` for other networks.
     """
@@ -116,23 +115,23 @@ class Responses:
         return general[:, None] * self.matrix[0] + specific[:, None] * depending
 
     def opponent_context(self, contexts: np.ndarray, specific: np.ndarray) -> np.ndarray | None:
-        """What its network is told of some opponents: the probability that each is of its population, and its style times that.
+        """What its network receives about some opponents: the probability that each is of its population, and its style times that.
 
-        In training the network was told 1 and a style, or 0 and nothing. What it makes of numbers in between only play can show; the
+        In training the network received 1 and a style, or 0 and nothing. What it makes of numbers in between only play can show; the
         judges of a fit measure it.
 
         Args:
             contexts: what is known of each, ``float32[n, CONTEXT_WIDTH]``.
-            specific: the share that is told of how a style differs from a typical one, ``float64[n]``.
+            specific: the share that it receives of how a style differs from a typical one, ``float64[n]``.
 
         Returns:
-            ``float32[n, OPPONENT_CONTEXT_WIDTH]``; ``None`` for a network that is told nothing.
+            ``float32[n, OPPONENT_CONTEXT_WIDTH]``; ``None`` for a network without such input.
         """
         if self.expected is None:
             return None
         inputs = contexts[:, : len(INPUTS)].astype(np.float64)
         found = inputs @ self.expected
-        # Nothing is told of an opponent of whom nothing is known.
+        # The input is zero for an opponent about whom nothing is known.
         likely = inputs[:, 0] * np.exp(-np.logaddexp(0, -found[:, 0]))
         found[:, 0] = 1
         found[:, 1:] *= specific[:, None]

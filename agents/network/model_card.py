@@ -208,7 +208,7 @@ def _strength(metadata: dict[str, Any], rating: dict[str, Any], is_level: bool) 
         lines += [
             "On deals that nothing was trained or chosen on, 95 % intervals:",
             "",
-            "| against | rules | played | won | points a hand |",
+            "| against | rules | played | won | points per hand |",
         ]
         lines += [
             "| --- | --- | --- | --- | --- |",

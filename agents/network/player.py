@@ -37,7 +37,7 @@ class NetworkPlayer(PolicyPlayer):
         name: shown in tables.
 
     Attributes:
-        contexts: what the actor is told besides the views, by slot, ``float32[slots, C]``; nothing by default.
+        contexts: what the actor receives besides the views, by slot, ``float32[slots, C]``; nothing by default.
 
     Raises:
         GinError: if the temperature is negative.

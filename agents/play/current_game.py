@@ -78,7 +78,7 @@ class CurrentGame:
 
     @property
     def last_taken(self) -> str:
-        """The last card taken in this hand and by whom: ``stock by you``, or nothing."""
+        """The last card taken in this hand and who took it: ``stock by you``, or nothing."""
         taken = last_draw(self.view)
         if taken is None:
             return ""
@@ -87,7 +87,7 @@ class CurrentGame:
         return f"{what} by {'you' if seat == PERSON else self.names[1]}"
 
     def events(self) -> list[Event]:
-        """Returns what the person has not been told yet; the opponent's actions of a turn form one sentence."""
+        """Returns the events that the person has not seen yet; the opponent's actions of a turn form one sentence."""
         events, self._events = self._events, []
         return events
 

@@ -137,7 +137,7 @@ def write_game(
         played: the game, or a single hand.
         players: names of seats 0 and 1.
         seat: the player's seat.
-        text: its record, if it comes from a file; written anew when left out.
+        text: its record, if it comes from a file; written again when left out.
 
     Returns:
         The game's id.

@@ -1,6 +1,6 @@
-"""A person's session: who plays, against whom, by which rules; options, statistics, records, and the game in play.
+"""A person's session: who plays, the opponent, the rules; options, statistics, records, and the game in play.
 
-Any table uses it, in a terminal or elsewhere: it shows nothing and asks nothing, and returns what the person should be told.
+Any table uses it, in a terminal or elsewhere: it shows nothing and asks nothing, and returns the events to show.
 """
 
 from __future__ import annotations

@@ -305,7 +305,7 @@ class PlayerFile:
         return self.home.record_text(game)
 
     def close(self) -> None:
-        """Releases the player, whom another process can then open."""
+        """Releases the player; another process can then open it."""
         self._lock.release()
 
 

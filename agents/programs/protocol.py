@@ -3,7 +3,7 @@
 Everything is derived from views, so a program sees exactly what any player may see. Each new entry of the history becomes an event;
 only the program's own draws from the stock carry their card.
 
-Events and questions are built directly as JSON text. The same few texts occur over and over and are cached: encoding them anew for every
+Events and questions are built directly as JSON text. The same few texts occur over and over and are cached: encoding them again for every
 decision would take longer than everything else that is done for a program.
 """
 

@@ -31,7 +31,7 @@ def _curve(gains: list[float], hands: int) -> Markup:
     with drawing(9.5, 2.8) as (figure, (axes,)):
         axes.axhline(0, color=SOFT, linewidth=1, clip_on=False)
         axes.plot((np.arange(len(gains)) + 0.5) * width, gains, color=ACCENT, linewidth=2.5, clip_on=False)
-        axes.set(xlabel="hand", ylabel="points a hand", xlim=(0, hands))
+        axes.set(xlabel="hand", ylabel="points per hand", xlim=(0, hands))
         axes.set_ylim(min(0.0, *gains) - 0.2, max(1.0, *gains) + 0.2)
         axes.grid(axis="y", clip_on=False)
         return Markup(svg_of_page(figure, "Gain by hand"))

@@ -41,7 +41,7 @@ def knock_points(ended: np.ndarray, points: np.ndarray) -> list[list[tuple[int, 
         points: ``int[turns, deadwood]``, their points, less those lost by an undercut.
 
     Returns:
-        For each range of turns, and within it for each range of deadwood: hands, and points a hand (``None`` where there were none).
+        For each range of turns, and within it for each range of deadwood: hands, and points per hand (``None`` where there were none).
     """
     rows = []
     for first, last in TURN_RANGES:

@@ -2,8 +2,9 @@
 
 gin average runs/long/last runs/next/last --out agents/data/network
 
-The critic is the last one's. Checkpoints that do not descend from each other have nothing in common to average. If some are told of their
-opponents and others are not, the mean is told, with accordingly smaller weights; it has a critic only if the last one is told.
+The critic is the last one's. Checkpoints that do not descend from each other have nothing in common to average. If some receive a context
+of their opponents and others do not, the mean receives it, with accordingly smaller weights; it has a critic only if the last one
+receives it.
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ def average(directories: list[str], out: Path, command: str) -> None:
         for directory in directories
     ):
         raise CheckpointError(f"{out} is one of the checkpoints that are averaged; name another directory")
-    # The same mean may be made anew.
+    # The same mean may be made again.
     if (out / METADATA).is_file() and read_metadata(out)["about"].get("command") != command:
         raise CheckpointError(f"{out} holds a checkpoint that something else made; name another directory")
     loaded = [load_checkpoint(directory) for directory in directories]
     most = max(made["context"] for _, made in loaded)
-    # A network that is told nothing can be averaged with those that are told something.
+    # A network without a context can be averaged with those that have one.
     forms = {
         (tuple(made["widths"]), made["context"] or most, made["heuristic_features"], made["share_suits"])
         for _, made in loaded

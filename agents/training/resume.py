@@ -78,7 +78,7 @@ class ResumeFiles:
             return torch.load(path, map_location="cpu", weights_only=True)
         except Exception:
             older = next((str(other) for other in self.paths if other != path and other.exists()), None)
-            how = f"renaming {older} to it goes back to an earlier state" if older else "--fresh begins anew"
+            how = f"renaming {older} to it goes back to an earlier state" if older else "--fresh begins again"
             raise GinError(f"{path} is damaged; {how}") from None
 
 

@@ -145,10 +145,10 @@ class TrainingRun:
                     self.curve = read_json(out / "curve.json")
                 except (OSError, ValueError) as error:
                     raise GinError(
-                        f"{out / 'curve.json'} cannot be read ({reason_of(error)}); without it the curve begins anew"
+                        f"{out / 'curve.json'} cannot be read ({reason_of(error)}); without it the curve begins again"
                     ) from None
                 self.console.print(f"resumed at {self.learner.decisions:,} decisions")
-            # What was written after the state that is continued happens anew.
+            # What was written after the state that is continued happens again.
             self.writer = SummaryWriter(str(out / "tensorboard"), purge_step=self.learner.decisions + 1)
         self.stopping = False
         self.began = time.time()
@@ -181,7 +181,7 @@ class TrainingRun:
             self._evaluate()
             is_complete = not self.stopping
             if self.stopping:
-                # Whoever asks it to stop does not wait for a measurement.
+                # An interrupted run does not wait for a measurement.
                 about = self._about({"panel": {}})
                 for name in ("last",) if (self.out / "best").exists() else ("last", "best"):
                     self._export(name, about)

@@ -36,7 +36,7 @@ def belief_map(view: Any, chances: np.ndarray, hand: int | None = None) -> Marku
         chance = 1.0 if known_cards >> card & 1 else float(chances[card]) if unseen >> card & 1 else None
         words = "seen" if chance is None else f"{100 * chance:.0f} %"
         title = f"{card_name(card, symbols=True)}: {words}{', hand' if framed else ''}"
-        frame = ' class="held"' if framed else ""
+        frame = ' class="in-hand"' if framed else ""
         inside = ""
         if chance is not None:
             percent = f"{100 * chance:.0f}"

@@ -52,7 +52,7 @@ class BrowserSession:
         watched: games that the player watches or steps through.
         subjects: hands to analyse that are not stored.
         jobs: work that the player waits for.
-        told: what both sides did since the person's last move.
+        events: what both sides did since the person's last move.
         messages: sentences to show once, as pairs of a kind (``warning`` or ``plain``) and words.
         request: the card about whose discard the person is asked whether to knock instead, or None.
         hint: the action of a hint and its words, or None.
@@ -71,7 +71,7 @@ class BrowserSession:
     def _clear(self) -> None:
         self.events: list[Event] = []
         self.pending_knock: int | None = None
-        # The position and the card where the person was told that a knock would be a plain discard.
+        # The position and the card where the person was warned that a knock would be a plain discard.
         self.no_knock: tuple[str, int] | None = None
         self.hint: tuple[int, str] | None = None
         self.trouble = ""
@@ -252,7 +252,7 @@ class BrowserSession:
         live.save()
 
     def _again(self) -> None:
-        """Lets an opponent that failed try again, by starting its program anew."""
+        """Lets an opponent that failed try again, by restarting its program."""
         self.session.leave_game()
         self.session.resume()
         self._go_on()

@@ -112,5 +112,5 @@ class Jobs:
         return self._jobs.get(key)
 
     def forget(self, key: Hashable) -> None:
-        """Makes the next call begin the job anew."""
+        """Makes the next call start the job again."""
         self._jobs.pop(key, None)

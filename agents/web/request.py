@@ -97,7 +97,7 @@ class Request:
         return Response(status_code=204, headers={"HX-Redirect": path}) if self.htmx else RedirectResponse(path, 303)
 
     def redirect_as(self, browser_session: BrowserSession) -> Response:
-        """Redirects to the lobby as a player, whom this browser then remembers."""
+        """Redirects to the lobby as a player, which this browser then remembers."""
         self.remember(browser_session)
         return RedirectResponse("/", 303)
 

@@ -1,4 +1,4 @@
-"""Training runs and reports in a folder: learning curves are drawn anew, reports are shown as they are."""
+"""Training runs and reports in a folder: learning curves are drawn again, reports are shown as they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may use the table: whoever has the address that ``gin web`` printed; never another site's page.
+"""Who may use the table: everyone with the address that ``gin web`` printed; never another site's page.
 
 The address holds a token, which the first request moves into a signed session (a cookie): other users of this machine, who can reach the
 port as well, do not know it. A page of another site can make a browser send requests here. Such requests carry that site's ``Origin``; if

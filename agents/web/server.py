@@ -57,7 +57,7 @@ _FOR_ALL = ("/players",)
 
 def _answer(request: Request, name: str) -> Response:
     handler, home = _handler(name), request.sessions.home
-    # The one who asks is the player that the browser's session names, else whoever played last.
+    # The player is the one that the browser's session names, else the player who played last.
     request.who = home.find(request.session.get("player", "")) or home.last_player or ""
     if request.path not in _FOR_ALL:
         try:
@@ -74,7 +74,7 @@ def _answer(request: Request, name: str) -> Response:
             return PlainTextResponse("Too much was asked at once; try again in a moment.\n", 429)
         try:
             with browser.lock:
-                # From now on this browser belongs to this player, whoever else plays in another one.
+                # From now on this browser belongs to this player, whichever player another one has.
                 request.remember(browser)
                 return _handled(request, handler)
         finally:

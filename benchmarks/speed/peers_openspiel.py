@@ -68,7 +68,7 @@ def random_hands_cloned(seconds: float = 3.0, seed: int = 0) -> Throughput:
     """The plain loop from copies of one fresh state.
 
     A new state builds two tables of melds, which is more work than the hand that follows; a copy does not. This is the fastest
-    loop that OpenSpiel's Python interface allows, so its ratio flatters this project least.
+    loop that OpenSpiel's Python interface allows, so its ratio favours this project least.
     """
     root = pyspiel.load_game("gin_rummy").new_initial_state()
     return _measure("random hands from a cloned root", root.clone, play_out, seconds, seed)

@@ -1,7 +1,7 @@
 """Milliseconds per decision of the search, on 1,000 positions from games between the built-in bots.
 
 python -m benchmarks.speed.search_speed            measure on benchmarks/data/search_positions.txt
-python -m benchmarks.speed.search_speed --make     write that file anew
+python -m benchmarks.speed.search_speed --make     write that file again
 
 One thread. Both wall-clock and processor time are given, because only processor time means much while other programs run.
 """

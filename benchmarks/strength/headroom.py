@@ -191,7 +191,7 @@ def measure(arguments: Arguments) -> dict[str, Any]:
     return {
         name: {
             "decisions": int(rows.sum()),
-            "told the true hand": _row(by_truth[rows]),
+            "with the true hand": _row(by_truth[rows]),
             f"search, {arguments.worlds} worlds": _row(by_search[rows]),
         }
         for name, rows in groups.items()

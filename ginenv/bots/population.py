@@ -37,7 +37,7 @@ _KNOCKS: dict[str, tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
     "waits, then knocks": (15, (0, 0, 1, 2, 3), (3, 4, 5, 6, 8), (7, 8, 10, 10)),
     "relaxes": (10, (3, 4, 5, 6), (3, 4, 5), (8, 10)),
 }
-# Leanings: how many of a hundred styles have each, and the range from which its strength is drawn evenly. From ``pairs`` to
+# Biases: how many of a hundred styles have each, and the range from which its strength is drawn evenly. From ``pairs`` to
 # ``noise`` they matter only to styles that discard by cost.
 _BIAS_RANGES: dict[str, tuple[int, float, float]] = {
     "pair_bait": (22, 0.2, 0.9),
@@ -56,7 +56,7 @@ _BIAS_RANGES: dict[str, tuple[int, float, float]] = {
 _RULES = {"draw": DRAW_RULES, "discard": DISCARD_RULES, "unafraid": FEARS}
 _NUMBERS = tuple(name for name in STYLE.names or () if name not in _RULES)
 STYLE_WIDTH = sum(map(len, _RULES.values())) + len(_NUMBERS)
-# What a network may be told of an opponent: a flag (1 for one of the population, 0 for nothing known), then the numbers of its style. A
+# What a network may receive about an opponent: a flag (1 for one of the population, 0 for nothing known), then the numbers of its style. A
 # level tells a probability, and the style times that.
 OPPONENT_CONTEXT_WIDTH = 1 + STYLE_WIDTH
 # Seed and number of the styles by whose mean and spread rows of numbers are normalised.

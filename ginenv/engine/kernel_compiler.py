@@ -44,7 +44,7 @@ class _Cache(FunctionCache):
         try:
             loaded = super().load_overload(sig, target_context)
         except Exception:
-            # Damaged bytes can make pickle raise anything. Without an index, everything is written anew.
+            # Damaged bytes can make pickle raise anything. Without an index, everything is written again.
             with contextlib.suppress(OSError):
                 self.flush()
             return None

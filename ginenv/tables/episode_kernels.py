@@ -27,7 +27,7 @@ ILLEGAL_REWARD = {"points": -100.0, "scaled": -1.0, "win": -1.0, "win+points": -
 SEATS = (0, 1, "alternate", "random")
 _ALTERNATE, _RANDOM, BOTH = 2, 3, 4
 
-# How ``play_on`` begins: with the learners' actions; where it stopped; or with hands that are over, of which the players were told.
+# How ``play_on`` begins: with the learners' actions; where it stopped; or with hands that are over, which the players have observed.
 ACT, GO_ON, CLOSE = range(3)
 # What a table waits for whose learner never gets to move (see ``ginenv.tables.kernels``).
 ENDLESS = -5
@@ -227,7 +227,7 @@ def _close_hand(s, t, e):
 
 @kernel
 def _skip_game(e):
-    """Counts a game that ended before the learner could move, in place of its hands: the score begins anew."""
+    """Counts a game that ended before the learner could move, in place of its hands: the score begins again."""
     e.skipped_games += 1
     if e.game_won:
         e.skipped_game_wins[0 if e.game_won > 0 else 1] += 1

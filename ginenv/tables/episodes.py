@@ -127,7 +127,7 @@ class Episodes(Tables):
             self.set_opponents(opponents)
 
     def _name_fields(self) -> None:
-        """Names what a copy needs anew: views of the episodes' fields (actions are the learner's next ones), and addresses."""
+        """Names what a copy must recreate: views of the episodes' fields (actions are the learner's next ones), and addresses."""
         each = self.episodes
         self.actions, self.paid, self.done, self.over = each["action"], each["paid"], each["done"], each["over"]
         self.seats, self.illegal, self.closed = each["seat"], each["illegal"], each["closed"]

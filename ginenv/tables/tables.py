@@ -35,7 +35,7 @@ from ginenv.view.view import VIEW
 class Tables:
     """Gin tables in lock-step.
 
-    Whoever uses them fills the fields ``player``, ``key``, ``luck`` (and others, as needed) of a ``TABLE`` record and the ``rules`` of its
+    The caller fills the fields ``player``, ``key``, ``luck`` (and others, as needed) of a ``TABLE`` record and the ``rules`` of its
     ``STATE``, calls ``begin``, and then alternates between ``play`` and ``close``.
 
     Args:
@@ -74,7 +74,7 @@ class Tables:
         self._players_at = self.records.ctypes.data
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy needs; addresses of compiled code are looked up anew."""
+        """What a copy needs; addresses of compiled code are looked up again."""
         return self.__dict__ | {"_described": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

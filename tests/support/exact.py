@@ -66,7 +66,7 @@ class ExactResponse(BasePlayer):
         rules: of the reduced game.
 
     Attributes:
-        value: points a hand that it wins, over all deals and both starters.
+        value: points per hand that it wins, over all deals and both starters.
 
     Raises:
         GinError: if the deck is too large to look at every deal.

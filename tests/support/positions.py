@@ -83,7 +83,7 @@ def mutate(text: str, rng: np.random.Generator) -> str:
 
 
 def random_rules(rng: np.random.Generator) -> Rules:
-    """Valid rules with every option drawn anew; half of the numbers are the least or the most that they can be."""
+    """Valid rules with every option drawn again; half of the numbers are the least or the most that they can be."""
     rules = Rules()
     deck = ("ranks", "suits", "hand_size")
     for names in [(name,) for name in _HINTS if name not in deck] + [deck] * 20:

@@ -1,9 +1,9 @@
-"""The adaptation benchmark: does a level adapt to *whom* it plays, how soon, and does it ever lose by that?
+"""The adaptation benchmark: does a level adapt to *its opponent*, how soon, and does it ever lose by that?
 
 The same deals against the same opponent are played by the frozen level; by one that learns from its own opponent's hands; by one that is
 shown a *mixed* history, as many hands, one each from the other opponents in turn, which tells what people in general are like; and by one
 that is shown the hands of one *wrong* opponent. What the own history brings beyond the better of frozen and mixed is the specific gain:
-only that means that a level adapts to its opponent. Figures are points a hand, with intervals by series; all series of all opponents run
+only that means that a level adapts to its opponent. Figures are points per hand, with intervals by series; all series of all opponents run
 in lock-step.
 
 The benchmark also plays opponents against which learning might do harm: the level itself, a strong player, one that changes its style, and
@@ -75,7 +75,7 @@ class AdaptationConfig(Config):
 
 
 def mean_over(values: np.ndarray, low: int, high: int) -> np.ndarray:
-    """Points a hand of each series in a window: ``[series, hands]`` to ``[series]``."""
+    """Points per hand of each series in a window: ``[series, hands]`` to ``[series]``."""
     return values[:, low : min(high, values.shape[1])].mean(1)
 
 
@@ -164,7 +164,7 @@ class _Matchups:
 
     Args:
         config: of the benchmark.
-        opponents: whom the players meet.
+        opponents: of the players.
         series: against each.
         seed: of the deals.
     """

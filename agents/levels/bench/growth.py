@@ -84,7 +84,7 @@ class Growth:
     """What was found.
 
     Attributes:
-        gains: ``float64[histories]``, points a hand more than the level as installed, on fresh hands.
+        gains: ``float64[histories]``, points per hand more than the level as installed, on fresh hands.
         mean: of the gains, with its interval.
     """
 

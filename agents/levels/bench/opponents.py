@@ -75,7 +75,7 @@ class Switcher(BasePlayer):
         self.hands: dict[int, int] = {}
 
     def reset(self, seed: int = 0) -> None:
-        """Takes a new seed and begins every series anew."""
+        """Takes a new seed and begins every series again."""
         super().reset(seed)
         self.hands.clear()
 

@@ -81,10 +81,10 @@ def rate_levels(results: Path) -> list[str]:
         level = load_level(name)
         search = _search_of(level)
         if search and not rating["search"]:
-            raise LevelError(f"{results} does not say by which search {name} played; play the tournament anew")
+            raise LevelError(f"{results} does not say by which search {name} played; play the tournament again")
         if rating["sha256"] != level.digest or rating["search"] != search:
             raise LevelError(
-                f"{results}: {name}, or its search, has changed since that tournament was played; play it anew"
+                f"{results}: {name}, or its search, has changed since that tournament was played; play it again"
             )
     lines = []
     for name, rating in ratings.items():

@@ -27,7 +27,7 @@ class Variety:
     Attributes:
         different: ``int64[deals]``, number of different hands on each deal.
         commonest: ``float64[deals]``, share of the most frequent hand.
-        cost: points a hand by which the level falls short of its most probable choices.
+        cost: points per hand by which the level falls short of its most probable choices.
     """
 
     different: np.ndarray

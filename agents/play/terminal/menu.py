@@ -147,7 +147,7 @@ class Menu:
         self.terminal.say("'rule NAME VALUE' changes one.")
 
     def _set(self, name: str, value: str) -> str:
-        # Whoever types here is at the command line; what the store names is not.
+        # Somebody who types here is at the command line; what the store names is not.
         self.session.allowed.add(value.strip())
         return self.session.set_option(name, value)
 

@@ -78,7 +78,7 @@
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest("input, select, textarea")) return;
-    if (event.key === "Escape" && held) {
+    if (event.key === "Escape" && dragged) {
       letGo();
       return;
     }
@@ -97,46 +97,46 @@
   });
 
   // Dragging: to the pile, to another place in the hand, or to the knocker's melds.
-  let held = null;
+  let dragged = null;
   let dragged = false;
 
   document.addEventListener("pointerdown", (event) => {
     const card = event.target.closest?.("#hand .card");
     dragged = false;
-    if (held) letGo();
-    if (card && event.button === 0 && event.isPrimary) held = { card, x: event.clientX, y: event.clientY, ghost: null };
+    if (dragged) letGo();
+    if (card && event.button === 0 && event.isPrimary) dragged = { card, x: event.clientX, y: event.clientY, ghost: null };
   });
 
   // Puts the card back, also if the button was released where no event is sent, or if the table has changed meanwhile.
   function letGo() {
-    held?.card.classList.remove("lifted");
-    held?.ghost?.remove();
-    held = null;
+    dragged?.card.classList.remove("lifted");
+    dragged?.ghost?.remove();
+    dragged = null;
   }
 
   document.addEventListener("pointermove", (event) => {
-    if (!held) return;
-    if (!event.buttons || !held.card.isConnected) {
+    if (!dragged) return;
+    if (!event.buttons || !dragged.card.isConnected) {
       letGo();
       return;
     }
-    const [dx, dy] = [event.clientX - held.x, event.clientY - held.y];
-    if (!held.ghost) {
+    const [dx, dy] = [event.clientX - dragged.x, event.clientY - dragged.y];
+    if (!dragged.ghost) {
       if (Math.hypot(dx, dy) < 8) return;
       dragged = true;
-      held.ghost = held.card.querySelector("svg").cloneNode(true);
-      const box = held.card.getBoundingClientRect();
-      Object.assign(held.ghost.style, { left: `${box.left}px`, top: `${box.top}px`, width: `${box.width}px` });
-      held.ghost.classList.add("ghost");
-      document.body.append(held.ghost);
-      held.card.classList.add("lifted");
+      dragged.ghost = dragged.card.querySelector("svg").cloneNode(true);
+      const box = dragged.card.getBoundingClientRect();
+      Object.assign(dragged.ghost.style, { left: `${box.left}px`, top: `${box.top}px`, width: `${box.width}px` });
+      dragged.ghost.classList.add("ghost");
+      document.body.append(dragged.ghost);
+      dragged.card.classList.add("lifted");
     }
-    held.ghost.style.transform = `translate(${dx}px, ${dy}px) rotate(3deg)`;
+    dragged.ghost.style.transform = `translate(${dx}px, ${dy}px) rotate(3deg)`;
   });
 
   function drop(event) {
-    if (!held) return;
-    const { card, ghost } = held;
+    if (!dragged) return;
+    const { card, ghost } = dragged;
     letGo();
     if (!ghost) return;
     // The click event that follows a drag does not count as a click.
@@ -171,8 +171,8 @@
     focused = active && active !== document.body && active.closest("#table, #steps") ? active.id || "?" : null;
   });
   document.addEventListener("htmx:afterSettle", () => {
-    const said = ["said", "outcome", "decision"].map((id) => document.getElementById(id)?.textContent ?? "").join(" ").trim();
-    if (said) document.getElementById("live").textContent = said;
+    const messages = ["messages", "outcome", "decision"].map((id) => document.getElementById(id)?.textContent ?? "").join(" ").trim();
+    if (messages) document.getElementById("live").textContent = messages;
     // A picture wider than the screen keeps its scroll position.
     document.querySelector(".pan")?.scrollTo(scrolled, 0);
     if (focused === null) return;
@@ -183,9 +183,9 @@
 
   // If a request fails, the page says so and otherwise stays as it was.
   function trouble(words) {
-    const said = document.getElementById("trouble");
-    said.hidden = !words;
-    said.textContent = words;
+    const notice = document.getElementById("trouble");
+    notice.hidden = !words;
+    notice.textContent = words;
   }
   document.addEventListener("htmx:sendError", () => trouble("The server does not answer; the game is kept. Start gin web again, then reload this page."));
   document.addEventListener("htmx:responseError", (event) => trouble(event.detail.xhr.responseText));
@@ -194,7 +194,7 @@
   // The game may have gone on in another window.
   function lookAgain() {
     const shown = table();
-    if (shown && document.visibilityState === "visible" && !held) {
+    if (shown && document.visibilityState === "visible" && !dragged) {
       htmx.ajax("GET", `/table?at=${encodeURIComponent(shown.dataset.at)}`, { target: "#table", swap: "outerHTML" });
     }
   }
