@@ -1,4 +1,4 @@
-"""``gin export`` and ``gin card``: networks for other programs, and their cards."""
+"""``gin export`` and ``gin model-card``: networks for other programs, and their cards."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def export(
     print(f"{out}: a copy of {network} with its card")
 
 
-def card(
+def model_card(
     checkpoint: Annotated[str, Positional, arg(metavar="CHECKPOINT")],
     results: Annotated[list[Path], Positional, arg(metavar="[RESULTS ...]")],
 ) -> None:

@@ -241,7 +241,7 @@ def _strength(metadata: dict[str, Any], rating: dict[str, Any], is_level: bool) 
     return (
         lines[:-1]
         if lines
-        else ["Not measured: `gin evaluate` does it, and `gin card DIRECTORY RESULTS` writes it here."]
+        else ["Not measured: `gin evaluate` does it, and `gin model-card DIRECTORY RESULTS` writes it here."]
     )
 
 

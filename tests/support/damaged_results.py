@@ -1,4 +1,4 @@
-"""Damaged files of results for ``gin card``, and damaged words of a checkpoint about itself."""
+"""Damaged files of results for ``gin model-card``, and damaged words of a checkpoint about itself."""
 
 import json
 from collections.abc import Iterator
