@@ -1,1 +1,1 @@
-"""Measurements of speed, strength and learning; run one with `python -m benchmarks.NAME`."""
+"""Measurements of speed, strength and learning; run one with `python -m benchmarks.FOLDER.NAME`."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.arena.configs import TournamentConfig, parse_rules
+from agents.arena.configs import TournamentConfig, read_rules_argument
 from agents.arena.tournament import Tournament
 from agents.files import MAX_DEPTH, JsonError, parse_json, read_json
 from agents.levels.bench.rating import RATING, rate_levels, read_rating
@@ -66,7 +66,7 @@ READERS: dict[str, Reader] = {
         written(profile_path(directory, load_level(str(directory))), content).parents[1], load_level(str(directory))
     ),
     "curve": lambda directory, content: read_curve(written(directory / "curve.json", content)),
-    "rules": lambda directory, content: parse_rules("{" + content.decode("latin-1")),
+    "rules": lambda directory, content: read_rules_argument("{" + content.decode("latin-1")),
     "tournament": _tournament,
 }
 
@@ -90,7 +90,7 @@ def test_a_program_that_answers_with_nasty_json_is_at_fault(kind: str, tmp_path:
     (tmp_path / "line").write_bytes((content if isinstance(content, bytes) else content.encode()) + b"\n")
     player = OutsidePlayer(f"cat {tmp_path / 'line'} -", limits=BotLimits(restarts=0, end_seconds=0.1))
     with refuses(GinError, "cat"):
-        player.start(parse_rules("eaai"))
+        player.start(read_rules_argument("eaai"))
     player.close()
 
 

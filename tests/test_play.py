@@ -15,7 +15,7 @@ from agents.play.moves import Turn
 from agents.play.opponents import EasyGame
 from agents.play.options import Options
 from agents.play.session import Session
-from agents.play.statistics import Statistics
+from agents.play.statistics import Tallies
 from agents.play.store import Home
 from agents.play.terminal.commands import GROUPS, help_lines, parse_command
 from agents.play.terminal.menu import Menu
@@ -302,7 +302,7 @@ def test_statistics_follow_the_games_and_can_be_reset(talk):
     row = [line for line in shown.splitlines() if "eaai, target=0" in line][-1]
     assert f"{points} | 0" in row and f"{points}.0 | 0.0" in row
     # They are on disk, by variation and opponent, and only those asked for are reset.
-    assert Statistics.model_validate(talk.stored["statistics"]).tally(one_hand, "formula") == tally
+    assert Tallies.model_validate(talk.stored["statistics"]).tally(one_hand, "formula") == tally
     for name in ("gr", "gr,target=50"):
         talk.session.file.statistics.tally(name, "easy").hands = 4
     talk.say("reset statistics gr, target=50", "yes")

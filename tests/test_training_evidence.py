@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from agents.arena.hand_log import Decisions, watch_hands
+from agents.arena.hand_log import SideDecisions, watch_hands
 from agents.config import parse_config
 from agents.deal_streams import Domain
 from agents.network.checkpoint import CRITIC, CheckpointError, load_critic, save_checkpoint
@@ -54,7 +54,7 @@ def watched() -> list[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
     """Decisions of both sides in some hands between bots, copied."""
     batches: list[tuple[int, np.ndarray, np.ndarray, np.ndarray]] = []
 
-    def keep(d: Decisions) -> None:
+    def keep(d: SideDecisions) -> None:
         batches.append((d.side, d.pairs.copy(), d.views.copy(), d.hidden.copy()))
 
     players = (make_player("camper", 1), make_player("simple", 2))
@@ -119,7 +119,7 @@ def test_what_is_learned_shows_as_below_counting(watched: list, monkeypatch: pyt
                 "belief_logits",
                 lambda _, rows, guesses=guesses: np.stack([guesses[word] for word in rows["luck"].tolist()]),
             )
-            meter(Decisions(side, pairs, views, hidden, np.zeros(len(views), np.int64)))
+            meter(SideDecisions(side, pairs, views, hidden, np.zeros(len(views), np.int64)))
         assert low <= meter.below(2).mean <= high
 
 

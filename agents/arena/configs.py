@@ -14,7 +14,7 @@ from ginenv.engine.rules import Rules, get_rules
 from ginenv.errors import GinError, RulesError, must_be, quoted
 
 
-def parse_rules(text: str) -> Rules:
+def read_rules_argument(text: str) -> Rules:
     """Rules from a preset's name, with or without changes, or from a JSON object.
 
     Raises:

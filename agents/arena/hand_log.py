@@ -19,8 +19,8 @@ from ginenv.tables.players import Player
 
 
 @dataclass(frozen=True)
-class Decisions:
-    """Decisions of one side in one tick of play.
+class SideDecisions:
+    """Decisions of one side in one step of play.
 
     Attributes:
         side: 0 or 1.
@@ -38,12 +38,12 @@ class Decisions:
 
 
 class _Log(Observer):
-    def __init__(self, log: Callable[[Decisions], None]):
+    def __init__(self, log: Callable[[SideDecisions], None]):
         self.log = log
 
     def before_actions(self, play: Lockstep, side: int, rows: np.ndarray, views: np.ndarray) -> None:
         hidden = play.states["hands"][rows, 1 - views["seat"].astype(np.int64)]
-        self.log(Decisions(side, play.jobs_at[rows] // 2, views, hidden, play.actions))
+        self.log(SideDecisions(side, play.jobs_at[rows] // 2, views, hidden, play.actions))
 
 
 def watch_hands(
@@ -52,7 +52,7 @@ def watch_hands(
     pairs: int,
     seed: int,
     domain: Domain,
-    log: Callable[[Decisions], None],
+    log: Callable[[SideDecisions], None],
     scores: np.ndarray | None = None,
 ) -> np.ndarray:
     """Plays single hands on mirrored deals, all at once.

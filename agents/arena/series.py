@@ -41,7 +41,7 @@ def counting_hands(tick: Callable[[int], None]) -> Iterator[None]:
         _counters.remove(count)
 
 
-def count_hands(hands: int) -> None:
+def report_hands(hands: int) -> None:
     """Tells all counters that hands have ended, now or in an earlier run."""
     for count in _counters:
         count(hands)
@@ -57,7 +57,7 @@ class _Points(Observer):
         self.points[series, hands] = views[0]["points"]
         if self.after is not None:
             self.after(views[0], series, hands)
-        count_hands(len(rows))
+        report_hands(len(rows))
 
 
 def play_series(

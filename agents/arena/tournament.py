@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.arena.configs import TournamentConfig, parse_rules
+from agents.arena.configs import TournamentConfig, read_rules_argument
 from agents.arena.matches import MatchSettings, Part, check_names, join_parts, learns, play_part, workers_pool
 from agents.arena.ratings import circles, ratings
 from agents.arena.results import MatchResult, add_stats, rates, versions
@@ -109,7 +109,7 @@ class Tournament:
         self.learners = [spec for spec, players in made.items() if any(map(learns, players))]
         limits = BotLimits(seconds=config.bot_seconds, restarts=config.bot_restarts)
         self.settings = MatchSettings(
-            rules=parse_rules(config.rules),
+            rules=read_rules_argument(config.rules),
             unit=config.unit,
             seed=config.seed,
             batch=config.batch,

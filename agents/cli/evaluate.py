@@ -9,7 +9,7 @@ import tyro
 from pydantic import Field
 from rich.console import Console
 
-from agents.arena.configs import num_games, parse_rules
+from agents.arena.configs import num_games, read_rules_argument
 from agents.arena.matches import MatchSettings, check_names, play_match
 from agents.arena.results import MatchResult
 from agents.arena.sequential import SequentialTest
@@ -92,7 +92,7 @@ class MatchConfig(Config):
     def settings(self) -> MatchSettings:
         """The settings that all its matches share."""
         return MatchSettings(
-            parse_rules(self.rules),
+            read_rules_argument(self.rules),
             unit="hands" if self.hands else "games",
             seed=self.seed,
             salt=self.salt,

@@ -10,7 +10,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 from tyro.extras import SubcommandApp
 
-from agents.arena.configs import num_games, parse_rules
+from agents.arena.configs import num_games, read_rules_argument
 from agents.arena.matches import MatchSettings, check_names
 from agents.datasets.data_card import card_path, is_card
 from agents.datasets.reader import open_games
@@ -51,7 +51,7 @@ def play(
     count = num_games(games, hands, USUAL_GAMES)
     if count < 1:
         raise GinError(must_be("--games" if hands is None else "--hands", "1 or more", count))
-    settings = MatchSettings(parse_rules(rules), "hands" if hands else "games", seed).guarded(player, other)
+    settings = MatchSettings(read_rules_argument(rules), "hands" if hands else "games", seed).guarded(player, other)
     _check_out(out)
     check_names(player, other)
     about = {

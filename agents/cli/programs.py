@@ -9,7 +9,7 @@ from typing import Annotated
 import tyro
 from pydantic import Field
 
-from agents.arena.configs import parse_rules
+from agents.arena.configs import read_rules_argument
 from agents.arena.conformance import check, stages
 from agents.arena.stress import run
 from agents.config import Config
@@ -56,7 +56,7 @@ def conform(config: ConformConfig) -> None:
     split_command(command)
     limits = BotLimits(start_seconds=config.seconds, seconds=config.seconds)
     console = plain_console()
-    rules = parse_rules(config.rules) if config.rules else None
+    rules = read_rules_argument(config.rules) if config.rules else None
     with progress_bar(console, len(stages(rules)), "playing through every phase") as tick:
         found = check(command, config.hands, limits, tick, rules)
     decisions = ", ".join(f"{phase} {count:,}" for phase, count in found.decisions.items())

@@ -25,7 +25,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from agents.arena.results import ratio
-from agents.arena.series import count_hands, play_series
+from agents.arena.series import play_series, report_hands
 from agents.config import Config
 from agents.deal_streams import Domain
 from agents.levels.action_choice import TASTE, choose, draw_tastes
@@ -299,7 +299,7 @@ class _Validation:
         )
         for part, matrix, shares in tried:
             if not matrix.any():
-                count_hands(len(shares) * _VALIDATION_FACTOR * self.config.series * self.config.hands)
+                report_hands(len(shares) * _VALIDATION_FACTOR * self.config.series * self.config.hands)
                 won[part] = {
                     **ratio(np.zeros(len(points)), np.ones(len(points))).to_dict(),
                     "accepted": False,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.opponent_model.habits import COUNTS, count_hands
+from agents.opponent_model.habits import COUNTS, count_habits
 from agents.opponent_model.posterior import CONTEXT_WIDTH, Posteriors
 
 
@@ -58,7 +58,7 @@ class OpponentMemory:
             rows: ``int64[n]``, the opponent of each.
         """
         self.posteriors.learn(views, rows)
-        count_hands(views, rows, self.counts)
+        count_habits(views, rows, self.counts)
         self.read(np.unique(rows))
 
     def general_hands(self, rows: np.ndarray) -> np.ndarray:

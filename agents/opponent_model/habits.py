@@ -33,7 +33,7 @@ def _add(c, habit, did):
 
 
 @kernel
-def _count_hand(v, c, turns):
+def _count_habits(v, c, turns):
     count = read_turns(v, turns)
     last = 0
     early = False
@@ -58,12 +58,12 @@ def _count_hand(v, c, turns):
 
 
 @kernel
-def _count_hands(views, rows, counts, turns):
+def _count_all(views, rows, counts, turns):
     for i in range(views.shape[0]):
-        _count_hand(views[i], counts[rows[i]], turns)
+        _count_habits(views[i], counts[rows[i]], turns)
 
 
-def count_hands(views: np.ndarray, rows: np.ndarray, counts: np.ndarray) -> None:
+def count_habits(views: np.ndarray, rows: np.ndarray, counts: np.ndarray) -> None:
     """Counts what the opponent did in finished hands.
 
     Args:
@@ -71,4 +71,4 @@ def count_hands(views: np.ndarray, rows: np.ndarray, counts: np.ndarray) -> None
         rows: ``int[n]``, the opponent of each.
         counts: ``COUNTS[m]``, added to.
     """
-    _count_hands(views, np.asarray(rows, np.int64), counts, np.zeros(MAX_TURNS, TURN))
+    _count_all(views, np.asarray(rows, np.int64), counts, np.zeros(MAX_TURNS, TURN))

@@ -67,7 +67,7 @@ class ModelPrior:
         """
         if values.get("features") != list(FEATURES):
             raise GinError(
-                "the opponent model was fitted to other features; python -m benchmarks.adaptation.opponent_model fit makes it"
+                "the opponent model was fitted to other features; python -m benchmarks.adaptation.opponent_prior fits it"
             )
         return cls(np.array(values["mean"]), square(values["covariance"]), float(values["tempered"]))
 

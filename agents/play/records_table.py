@@ -10,7 +10,7 @@ from typing import Any
 
 from agents.play.database import Database
 from agents.play.options import Options, variation
-from agents.play.statistics import Statistics
+from agents.play.statistics import Tallies
 from agents.player_names import casefolded
 from ginenv.errors import GinError, must_be
 from ginenv.hands.hand import Hand, Match
@@ -54,7 +54,7 @@ def as_json(value: Any) -> str | None:
 
 
 def add_player(
-    database: Database, name: str, options: Options, statistics: Statistics, game: dict[str, Any] | None
+    database: Database, name: str, options: Options, statistics: Tallies, game: dict[str, Any] | None
 ) -> int:
     """Adds a player; returns the id of the row."""
     return database.run(

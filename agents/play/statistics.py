@@ -54,7 +54,7 @@ class Tally(StoredModel):
         return self.points[0] / hands, self.points[1] / hands
 
 
-class Statistics(RootModel[list[Tally]]):
+class Tallies(RootModel[list[Tally]]):
     """A tally for each variation and opponent, sorted by these."""
 
     root: list[Tally] = Field(default_factory=list)

@@ -40,7 +40,7 @@ from agents.files import FileError, check_directory, write_text, writing
 from agents.play.database import Database
 from agents.play.options import Options
 from agents.play.records_table import StoredGame, add_player, as_json, read_games, read_margins, write_game
-from agents.play.statistics import Statistics, Tally
+from agents.play.statistics import Tallies, Tally
 from agents.player_names import casefolded, check_name
 from ginenv.errors import GinError, unknown_name
 from ginenv.hands.hand import Match
@@ -122,7 +122,7 @@ class Home:
         with self.database.transaction():
             if (stored_name := self.find(name)) is not None:
                 raise StoreError(f"there is a player {stored_name!r} already")
-            add_player(self.database, name, Options(), Statistics(), None)
+            add_player(self.database, name, Options(), Tallies(), None)
         return self.open(name)
 
     def open(self, name: str) -> PlayerFile:
@@ -205,7 +205,7 @@ class PlayerFile:
         self.home = home
         self.name = name
         self.options = Options()
-        self.statistics = Statistics()
+        self.statistics = Tallies()
         self.game: dict[str, Any] | None = None
         self.notices: list[str] = []
         self._ended: dict[str, tuple[Match, tuple[str, str]]] = {}
@@ -226,10 +226,10 @@ class PlayerFile:
         self.id: int = row["id"]
         try:
             self.options = Options.read(row["options"])
-            self.statistics = Statistics.model_validate_json(row["statistics"], strict=True)
+            self.statistics = Tallies.model_validate_json(row["statistics"], strict=True)
             self.game = _GAME.validate_json(row["game"] or "null")
         except (GinError, ValueError) as error:
-            self.options, self.statistics, self.game = Options(), Statistics(), None
+            self.options, self.statistics, self.game = Options(), Tallies(), None
             destination = self.home.quarantine("player.json", json.dumps(dict(row), indent=2))
             reason = str(error).splitlines()[0]
             self.notices.append(

@@ -16,13 +16,13 @@ from agents.programs.process import BotFault, LineProcess, excerpt
 from agents.programs.protocol import (
     VERSION,
     EventEncoder,
-    arrangements,
     encode,
     events_message,
     hello,
     legal_texts,
     may_play,
     question,
+    spread_choices,
 )
 from agents.programs.views import Seen, read_views
 from ginenv.engine.actions import KNOCK, PHASE_DISCARD, PHASE_NAMES, PHASE_SPREAD, action_name, parse_action
@@ -375,7 +375,7 @@ def _arrangement(view: Seen, melds: Any) -> int:
         chosen = {frozenset(parse_card(card) for card in meld) for meld in melds}
     except (TypeError, AttributeError):
         raise GinError(f"melds are lists of cards, not {excerpt(json.dumps(melds).encode())}") from None
-    listed = arrangements(view)
+    listed = spread_choices(view)
     for number, arrangement in enumerate(listed):
         if {frozenset(parse_card(card) for card in meld) for meld in arrangement} == chosen:
             return number

@@ -271,7 +271,7 @@ def may_play(view: Seen, action: int) -> bool:
     return bool(among(action, discards, knocks, others))
 
 
-def arrangements(view: Seen) -> list[list[list[str]]]:
+def spread_choices(view: Seen) -> list[list[list[str]]]:
     """The arrangements that the knocker may choose among, in the order of ``spread 0``, ``spread 1``, ..."""
     cards, limit = view.hand, view.limit
     count = min(int(nth_arrangement(cards, limit, 0)[0]), MAX_ARRANGEMENTS)
@@ -299,7 +299,7 @@ def question(slot: int, events: str, view: Seen, split: bool = False) -> str:
         split: whether it is asked for a discard first, and about a knock after it.
     """
     phase = view.phase
-    more = f',"arrangements":{encode(arrangements(view))}' if phase == PHASE_SPREAD else ""
+    more = f',"arrangements":{encode(spread_choices(view))}' if phase == PHASE_SPREAD else ""
     return (
         f'{{"slot":{slot},"events":{events},"phase":"{PHASE_NAMES[phase]}","hand":[{_card_texts(view.hand)}],'
         f'"upcard":{_card(view.upcard)},"stock":{view.stock},"legal":[{_legal(view, split)}]{more}}}'

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.arena.hand_log import Decisions, watch_hands
+from agents.arena.hand_log import SideDecisions, watch_hands
 from agents.arena.results import Estimate, ratio
 from agents.deal_streams import Domain
 from agents.network.inputs import actor_inputs
@@ -72,7 +72,7 @@ class BeliefMeter:
         self.network, self.counting, self.cards = (np.zeros((NUM_TURNS, pairs)) for _ in range(3))
         self.views = np.zeros(NUM_TURNS, np.int64)
 
-    def __call__(self, decisions: Decisions) -> None:
+    def __call__(self, decisions: SideDecisions) -> None:
         """Adds the decisions of a tick."""
         turns = card_rows(decisions.views["thrown"][:, 0]).sum(1)
         rows = np.flatnonzero((decisions.views["phase"] == PHASE_DISCARD) & (turns < NUM_TURNS))

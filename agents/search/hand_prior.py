@@ -29,7 +29,7 @@ DECISION = np.dtype(
 
 
 @kernel
-def _read_views(views, obs, gin_only, discards):
+def _write_prior_inputs(views, obs, gin_only, discards):
     for i in range(views.shape[0]):
         encode(views[i], obs, i)
         # A seat that declined a knock plays for gin, as in training.
@@ -37,11 +37,11 @@ def _read_views(views, obs, gin_only, discards):
         discards[i] = num_discards(views[i])
 
 
-def read_views(views: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def prior_inputs(views: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of ``VIEW[n]``: observations ``uint8[n, 520]``, whether the seat plays for gin ``uint8[n]``, opponent's discards ``int64[n]``."""
     n = len(views)
     found = np.empty((n, OBSERVATION_SIZE), np.uint8), np.empty(n, np.uint8), np.empty(n, np.int64)
-    _read_views(views, *found)
+    _write_prior_inputs(views, *found)
     return found
 
 
@@ -64,7 +64,7 @@ class NetworkPrior:
 
     def __call__(self, views: np.ndarray) -> tuple[np.ndarray, HandReading | None]:
         """Returns ``DECISION[n]`` with ``logits`` and ``belief`` of ``VIEW[n]``, and the hand model's reading (``None`` without one)."""
-        obs, gin_only, discards = read_views(views)
+        obs, gin_only, discards = prior_inputs(views)
         inputs = actor_inputs(self.actor, views, obs, gin_only)
         belief = self.actor(inputs, "belief")
         decisions = np.zeros(len(views), DECISION)

@@ -17,7 +17,7 @@ import torch
 from rich.console import Console
 from torch import Tensor
 
-from agents.arena.hand_log import Decisions, watch_hands
+from agents.arena.hand_log import SideDecisions, watch_hands
 from agents.deal_streams import Domain
 from agents.files import writing
 from agents.network.checkpoint import read_metadata
@@ -26,7 +26,7 @@ from agents.network.player import load_network
 from agents.reports.terminal import plain_console
 from agents.search.belief import HandModel, save_hand_model
 from agents.search.hand_features import MAX_TURNS, NUM_FEATURES, TURN, write_features
-from agents.search.hand_prior import NetworkPrior, read_views
+from agents.search.hand_prior import NetworkPrior, prior_inputs
 from agents.search.worlds import draw_hands
 from ginenv.engine.actions import PHASE_DISCARD
 from ginenv.engine.jit import kernel
@@ -74,7 +74,7 @@ def positions(player: Player, opponent: Player, hands: int, seed: int) -> tuple[
     pairs = (hands + 1) // 2
     seen, hidden = [], []
 
-    def keep(decisions: Decisions) -> None:
+    def keep(decisions: SideDecisions) -> None:
         if decisions.side == 0:
             sampled = (rng.random(len(decisions.views)) < SAMPLED_FRACTION) & (
                 decisions.views["phase"] <= PHASE_DISCARD
@@ -95,7 +95,7 @@ def sample(checkpoint: str, seed: int, share: float = 1.0) -> Samples:
         opponent = load_network(checkpoint, seed + 1) if name == "itself" else make_player(name, seed=seed)
         views, hidden = positions(player, opponent, max(2, int(count * share)), 16 * seed + k)
         decisions, _ = prior(views)
-        obs, _, discards = read_views(views)
+        obs, _, discards = prior_inputs(views)
         hands = np.zeros((len(views), 1 + DRAWN), np.int64)
         hands[:, 0] = hidden
         features = np.zeros((*hands.shape, NUM_FEATURES), np.float32)

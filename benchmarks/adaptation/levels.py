@@ -6,7 +6,7 @@ python -m benchmarks.adaptation.levels --series 300 --parts adaptation --levels 
 Results are saved after every row in ``benchmarks/results/levels.json`` with the counts asked for. A row with the same counts is not
 played again; rows of weights or settings other than the installed ones are dropped. Level 4 plays on the ladder with its search, and
 adapts and grows with its network alone. It also adapts with its search, in fewer and shorter series, half of them in each of two
-processes. Their finished parts are kept in ``runs/levels_measured`` until the row is written.
+processes. Their finished parts are kept in ``runs/levels_benchmark`` until the row is written.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from agents.search.config import SearchConfig
 from ginenv.bots.heuristics import make_formula
 
 RESULTS = Path(__file__).parents[1] / "results" / "levels.json"
-RUNS = Path("runs/levels_measured")
+RUNS = Path("runs/levels_benchmark")
 LADDER = (
     ("level-2", "level-1"), ("level-3", "level-2"), ("level-4", "level-3"), ("formula", "level-1"),
     ("level-4", "network"), ("level-4", "knocker"),

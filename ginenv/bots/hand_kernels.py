@@ -14,6 +14,7 @@ from ginenv.engine.melds import (
     RANK_COLUMN,
     SUIT_BITS,
     best_layoff,
+    chance_of,
     deadwood,
     exposure,
     melded_cards,
@@ -174,15 +175,6 @@ def live_ways(card, cards, live):
 
 
 @kernel
-def _chance_of(bit, live, known_cards, chance):
-    if known_cards & bit:
-        return 1.0
-    if live & bit:
-        return chance
-    return 0.0
-
-
-@kernel
 def dangers_of(card, live, known_cards, cold, chance):
     """How likely the opponent can use a discard in a set, how likely in a run, and a factor on both.
 
@@ -199,17 +191,17 @@ def dangers_of(card, live, known_cards, cold, chance):
     first = column & -column
     second = (column ^ first) & -(column ^ first)
     third = column ^ first ^ second
-    a = _chance_of(first, live, known_cards, chance)
-    b = _chance_of(second, live, known_cards, chance)
-    c = _chance_of(third, live, known_cards, chance)
+    a = chance_of(first, live, known_cards, chance)
+    b = chance_of(second, live, known_cards, chance)
+    c = chance_of(third, live, known_cards, chance)
     sets = a * b + b * c + a * c - 2 * a * b * c
     if column & cold:
         sets *= 0.4
     shift = card - rank
-    below1 = _chance_of(bit >> 1, live, known_cards, chance) if rank > 0 else 0.0
-    below2 = _chance_of(bit >> 2, live, known_cards, chance) if rank > 1 else 0.0
-    above1 = _chance_of(bit << 1, live, known_cards, chance) if rank < 12 else 0.0
-    above2 = _chance_of(bit << 2, live, known_cards, chance) if rank < 11 else 0.0
+    below1 = chance_of(bit >> 1, live, known_cards, chance) if rank > 0 else 0.0
+    below2 = chance_of(bit >> 2, live, known_cards, chance) if rank > 1 else 0.0
+    above1 = chance_of(bit << 1, live, known_cards, chance) if rank < 12 else 0.0
+    above2 = chance_of(bit << 2, live, known_cards, chance) if rank < 11 else 0.0
     runs = below1 * below2 + below1 * above1 + above1 * above2
     near = (((np.int64(0b11011) << rank) >> 2) & SUIT_BITS) << shift
     if near & cold:

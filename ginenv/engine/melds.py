@@ -240,8 +240,8 @@ def arrangements(cards):
 
 
 @kernel
-def _chance_of(card, unseen, known_cards, chance):
-    bit = np.int64(1) << card
+def chance_of(bit, unseen, known_cards, chance):
+    """The probability that the opponent holds a card, given as its bit (0: none): 1 where that is known, ``chance`` for an unseen one."""
     if known_cards & bit:
         return 1.0
     if unseen & bit:
@@ -265,8 +265,7 @@ def exposure(meld, unseen, known_cards, chance):
         fourth = (RANK_COLUMN << (ctz(meld) % 13)) & ~meld
         if fourth == 0:
             return 0.0
-        card = ctz(fourth)
-        return _chance_of(card, unseen, known_cards, chance) * card_points(card)
+        return chance_of(fourth, unseen, known_cards, chance) * card_points(ctz(fourth))
     expected = 0.0
     for down in (True, False):
         card = ctz(meld) if down else ctz(meld) + popcount(meld) - 1
@@ -274,7 +273,7 @@ def exposure(meld, unseen, known_cards, chance):
         reached = 1.0
         while card % 13 != last and reached > 0.0:
             card += -1 if down else 1
-            reached *= _chance_of(card, unseen, known_cards, chance)
+            reached *= chance_of(np.int64(1) << card, unseen, known_cards, chance)
             expected += reached * card_points(card)
     return expected
 

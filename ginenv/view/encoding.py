@@ -85,8 +85,8 @@ NUM_PLANES = len(PLANES) + 1
 NUM_CELLS = 52
 OBSERVATION_SIZE = NUM_PLANES * NUM_CELLS
 # One row of a batch as a record: compiled code takes a record as a pointer, while an array costs some thirty nanoseconds a call.
-ROW = np.dtype([("cells", np.uint8, (OBSERVATION_SIZE,))])
-row_of = row_record(ROW)
+OBSERVATION = np.dtype([("cells", np.uint8, (OBSERVATION_SIZE,))])
+row_of = row_record(OBSERVATION)
 PLANES_SHAPE = (NUM_PLANES, 4, 13)
 _FACTS_AT = len(PLANES) * NUM_CELLS
 
@@ -139,7 +139,7 @@ def _encode_rules(v, row):
 
 @kernel
 def encode_row(v, r):
-    """Writes the 520 bytes of a view into a ``ROW`` record."""
+    """Writes the 520 bytes of a view into an ``OBSERVATION`` record."""
     out = r.cells
     cards = v.hand
     melded = melded_cards(cards)

@@ -20,7 +20,7 @@ from ginenv.bots.style_kernels import STYLE, act_batch
 from ginenv.errors import GinError, unknown_name
 from ginenv.tables.players import BasePlayer, Player
 
-# Styles drawn from a seed, with what they lose to ``network``; ``python -m benchmarks.adaptation.held_out`` writes the file.
+# Styles drawn from a seed, with what they lose to ``network`` (docs/log/adaptation.md).
 HELD_OUT = Path(__file__).with_name("held_out.json")
 
 

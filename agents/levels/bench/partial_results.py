@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.arena.series import count_hands
+from agents.arena.series import report_hands
 from agents.files import write_atomic, writing
 from agents.interrupts import allow_interrupts, defer_interrupts
 
@@ -44,7 +44,7 @@ class PartialResults:
         with contextlib.suppress(OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
             with np.load(path, allow_pickle=False) as stored:
                 points = [stored[f"arr_{k}"] for k in range(len(stored.files))]
-            count_hands(hands)
+            report_hands(hands)
             return points
         with defer_interrupts():
             with allow_interrupts():

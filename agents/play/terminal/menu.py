@@ -12,7 +12,7 @@ from agents.play.moves import count
 from agents.play.opponents import checked_level, describe_level_learning, reset_level
 from agents.play.options import choices
 from agents.play.session import Session
-from agents.play.statistics import Statistics
+from agents.play.statistics import Tallies
 from agents.play.terminal.commands import HELP_COLUMN, help_lines, parse_command
 from agents.play.terminal.replay import replay
 from agents.play.terminal.screen import LeaveError, MenuError, Terminal
@@ -233,7 +233,7 @@ def _pair(command: str, rest: str, example: str) -> tuple[str, str]:
     return name, value
 
 
-def _statistics_table(statistics: Statistics, player: str) -> Grid:
+def _statistics_table(statistics: Tallies, player: str) -> Grid:
     caption = "won: games; best: highest winning total; of a pair, yours is first"
     grid = Grid(title=f"Statistics of {player}", caption=caption, title_justify="left")
     grid.add_column("variation", overflow="fold")
