@@ -186,7 +186,7 @@ def test_a_switcher_switches_at_its_hand_in_every_series() -> None:
 def test_kept_rows_are_those_of_players_that_have_not_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from benchmarks.adaptation import levels as measured
 
-    document = measured.kept()
+    document = measured.stored_results()
     document["rows"]["adaptation level-4 search"] = {}
     names = set(document["rows"])
 
@@ -194,7 +194,7 @@ def test_kept_rows_are_those_of_players_that_have_not_changed(tmp_path: Path, mo
         path = tmp_path / "levels.json"
         path.write_text(json.dumps(document | {"players": document["players"] | dict.fromkeys(changed, "another")}))
         monkeypatch.setattr(measured, "RESULTS", path)
-        return names - set(measured.kept()["rows"])
+        return names - set(measured.stored_results()["rows"])
 
     assert gone("search") == {name for name in names if name.startswith("ladder level-4 ") or name.endswith(" search")}
     # Rows of a level's network stay where only its search changes; where what it learns is another, nothing of it stays.

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from agents.arena.matches import play_match
-from agents.cli.networks import export, model_card
+from agents.cli.networks import export, write_model_card
 from agents.cli.train import train
 from agents.levels.level import INSTALLED, NAMES
 from agents.network import onnx_export
@@ -165,7 +165,7 @@ def test_measured_strength_is_kept_with_its_interval(checkpoint: Path, tmp_path:
     export(str(checkpoint), tmp_path / "copy")
     result = play_match(str(tmp_path / "copy"), "random", pairs=10)
     (tmp_path / "results.json").write_text(json.dumps({"matches": [result.to_dict()]}))
-    model_card(tmp_path / "copy", [tmp_path / "results.json"])
+    write_model_card(tmp_path / "copy", [tmp_path / "results.json"])
     share = result.share
     row = f"| `random` | eaai | 20 games | {share.text(percent=True)} |"
     assert row in (tmp_path / "copy" / CARD).read_text()
@@ -178,10 +178,10 @@ def test_measured_strength_is_kept_with_its_interval(checkpoint: Path, tmp_path:
             json.dumps({"matches": [result.to_dict() | {"players": [other, "random"]}]})
         )
         with refuses(GinError, tmp_path / "copy"):
-            model_card(tmp_path / "copy", [tmp_path / "others.json"])
+            write_model_card(tmp_path / "copy", [tmp_path / "others.json"])
         assert row in (tmp_path / "copy" / CARD).read_text()
     with refuses(GinError, tmp_path / "copy" / CARD):
-        model_card(tmp_path / "copy", [tmp_path / "copy" / CARD])
+        write_model_card(tmp_path / "copy", [tmp_path / "copy" / CARD])
 
 
 @pytest.mark.parametrize("directory", [SHIPPED, *(INSTALLED / name for name in NAMES)], ids=lambda path: path.name)

@@ -51,7 +51,7 @@ COMMANDS = {
     "curves": Command("agents.cli.train:curves", "RUN ...: draws the learning curves of runs"),
     "average": Command("agents.cli.train:average", "CHECKPOINT ...: averages the weights of checkpoints", False),
     "export": Command("agents.cli.networks:export", "NETWORK DIRECTORY: a network with its card, also as ONNX"),
-    "model-card": Command("agents.cli.networks:model_card", "CHECKPOINT [RESULTS ...]: the card of a checkpoint"),
+    "model-card": Command("agents.cli.networks:write_model_card", "CHECKPOINT [RESULTS ...]: the card of a checkpoint"),
     "fit-hand-model": Command("agents.cli.train:fit_hand_model", "CHECKPOINT: trains its model of whole hands", False),
     "evaluate": Command("agents.cli.evaluate:evaluate", "A B: a match; A --against B C ...: several", extra="match"),
     "tournament": Command("agents.cli.tournament:tournament", "CONFIG.yaml: everyone against everyone", extra="match"),

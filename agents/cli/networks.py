@@ -53,7 +53,7 @@ def export(
     print(f"{out}: a copy of {network} with its card")
 
 
-def model_card(
+def write_model_card(
     checkpoint: Annotated[str, Positional, arg(metavar="CHECKPOINT")],
     results: Annotated[list[Path], Positional, arg(metavar="[RESULTS ...]")],
 ) -> None:
