@@ -14,7 +14,7 @@ from typing import Any
 
 from agents.arena.matches import MatchSettings
 from agents.datasets.data_card import card_path
-from agents.datasets.source import Played
+from agents.datasets.source import PlayedGames
 from agents.datasets.store import check_games, write_games
 from agents.files import check_writable
 from benchmarks.speed.throughput import write_results
@@ -39,7 +39,7 @@ def measure(hands: int, table: Path) -> dict[str, Any]:
         found[f"{what}_seconds"], found[f"{what}_processor_seconds"] = (round(now[k] - began[k], 1) for k in range(2))
         began = now
 
-    written = write_games(table, Played(PLAYERS, hands, MatchSettings(unit="hands", seed=1)), {"players": PLAYERS})
+    written = write_games(table, PlayedGames(PLAYERS, hands, MatchSettings(unit="hands", seed=1)), {"players": PLAYERS})
     took("write")
     if written.interrupted or written.hands != hands:
         raise GinError(f"{table} holds {written.hands} of {hands} hands: {written.interrupted}")
