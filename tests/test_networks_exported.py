@@ -201,7 +201,7 @@ def test_a_runs_checkpoints_and_its_export_get_their_cards(tmp_path: Path, monke
 
         def train(self) -> bool:
             for name in ("best", "last"):
-                save_checkpoint(self.out / name, Actor((16,)), (16,), {"decisions": 4321})
+                save_checkpoint(self.out / name, Actor((16,)), (16,), {"decisions": 4321, "panel": {}})
             return True
 
     monkeypatch.setattr("agents.training.run.TrainingRun", Run)
