@@ -86,8 +86,8 @@ def test_an_unknown_command_is_named_with_the_nearest(monkeypatch) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["levels show EMPTY", "levels fit EMPTY", "export EMPTY out", "export EMPTY out --onnx", "average EMPTY a --out out", "model-card EMPTY",
-     "levels build EMPTY --out out"],
+    ["levels show EMPTY", "levels fit EMPTY", "export EMPTY out", "export EMPTY out --onnx", "average EMPTY a --out out",
+         "model-card EMPTY", "levels build EMPTY --out out"],
 )  # fmt: skip
 def test_a_name_that_is_empty_is_not_the_current_directory(words, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
