@@ -150,10 +150,10 @@ def test_every_history_knows_its_own(level: Level) -> None:
 
 def test_growth_is_measured_on_the_same_deals(level: Level) -> None:
     # Where nothing holds against anybody, a level plays the same hands with and without the history.
-    answers = level.responses
-    assert answers is not None
+    responses = level.responses
+    assert responses is not None
     depends_on_opponent = replace(
-        level, responses=replace(answers, matrix=np.vstack([0 * answers.matrix[:1], answers.matrix[1:]]))
+        level, responses=replace(responses, matrix=np.vstack([0 * responses.matrix[:1], responses.matrix[1:]]))
     )
     assert (measure_growth(depends_on_opponent, histories=2, hands=500, fresh=100).gains == 0).all()
     assert (measure_growth(level, histories=2, hands=500, fresh=100).gains != 0).all()

@@ -67,8 +67,8 @@ def positions() -> np.ndarray:
 
 
 def test_what_it_is_told_follows_from_what_is_known(context_level: Level) -> None:
-    answers = context_level.responses
-    assert answers is not None and answers.expected is not None and context_level.learns
+    responses = context_level.responses
+    assert responses is not None and responses.expected is not None and context_level.learns
     contexts = np.random.default_rng(2).normal(size=(6, CONTEXT_WIDTH)).astype(np.float32)
     contexts[0], contexts[1:, 0] = 0, 1
     found = context_level.opponent_context(contexts, np.arange(6))
@@ -77,7 +77,7 @@ def test_what_it_is_told_follows_from_what_is_known(context_level: Level) -> Non
     odds = np.exp(1 + contexts[1:, 3] / 2)
     assert not found[0].any()
     np.testing.assert_allclose(found[1:, 0], odds / (1 + odds), rtol=1e-5)
-    style = contexts[1:, : len(INPUTS)] @ answers.expected[:, 1:]
+    style = contexts[1:, : len(INPUTS)] @ responses.expected[:, 1:]
     np.testing.assert_allclose(found[1:, 1:], found[1:, :1] * style, rtol=1e-3, atol=1e-4)
     # Where what is known counts by half, half of the style; the probability is told as it is.
     half = context_level.with_settings(half_life_hands=3.0).opponent_context(contexts[3:4], np.array([3]))
@@ -175,7 +175,7 @@ def test_it_is_built_fitted_passed_on_and_says_that_it_answers_whom_it_knows(tmp
     [((1, 1), [True, True]), ((1, -2), [True, False]), ((-1, -1), [False, False]), ((-1, 2), [True, True])],
 )
 def test_a_fit_finds_the_style_behind_what_is_known_and_keeps_what_wins(context_level, monkeypatch, worth, accepted):
-    """Play is replaced: what is known are some of the style's own numbers, and who judges likes to be told of, to be expected, or not."""
+    """Play is replaced: what is known are some of a style's own numbers, and validation favours one, both or neither."""
     places = list(range(0, OPPONENT_CONTEXT_WIDTH - 1, 2))[: len(INPUTS) - 1]
     config = FitConfig(styles=40, strong=0.25, rounds=2, series=150, hands=2, seed=3)  # type: ignore[call-arg]
 
@@ -199,7 +199,7 @@ def test_a_fit_finds_the_style_behind_what_is_known_and_keeps_what_wins(context_
     monkeypatch.setattr(fit_module, "_points", points)
     message: list[str] = []
     found = fit_responses(context_level, config, message.append)
-    # Leanings are found after what it is told, and what they win is nothing here.
+    # Biases are found after the context, and win nothing here.
     assert found.expected is not None and not found.matrix.any()
     assert [won["accepted"] for won in found.about["validated"].values()] == [*accepted, False, False]
     assert [line.endswith("accepted") for line in message[1:3]] == accepted and found.about["config"]["seed"] == 3

@@ -200,8 +200,8 @@ def test_levels_of_one_name_keep_what_they_learn_apart(level: Level, tmp_path: P
     same = tmp_path / "elsewhere" / level.directory.name
     shutil.copytree(level.directory, same)
     assert learned_hands(tmp_path / "home", load_level(str(same))) == 5
-    answers = json.loads((same / RESPONSES).read_text())
-    (same / RESPONSES).write_text(json.dumps(answers, indent=3))
+    responses = json.loads((same / RESPONSES).read_text())
+    (same / RESPONSES).write_text(json.dumps(responses, indent=3))
     other = load_level(str(same))
     assert other.name == level.name and learned_hands(tmp_path / "home", other) == 0
     reset_level(tmp_path / "home", other)

@@ -1,4 +1,4 @@
-"""A level's answers: leanings that follow from what is known, and how they are found."""
+"""A level's responses: biases that follow from what is known, and how they are found."""
 
 import json
 from pathlib import Path
@@ -99,21 +99,21 @@ def test_features_of_discards_are_of_the_card_that_goes() -> None:
 
 
 def test_answers_are_linear_in_what_is_known_and_have_a_part_that_holds_against_anybody(level: Level) -> None:
-    answers = level.responses
-    assert answers is not None
+    responses = level.responses
+    assert responses is not None
     contexts = np.random.default_rng(1).normal(size=(5, CONTEXT_WIDTH)).astype(np.float32)
     contexts[0] = 0
     none, all_of_it = np.zeros(5), np.ones(5)
-    found = answers.logit_bias(contexts, none, all_of_it)
+    found = responses.logit_bias(contexts, none, all_of_it)
     assert found.shape == (5, NUM_WEIGHTS) and not found[0].any() and found[1:].any()
-    np.testing.assert_allclose(answers.logit_bias(2 * contexts, none, all_of_it), 2 * found)
-    np.testing.assert_allclose(answers.logit_bias(contexts, none, all_of_it / 2), found / 2)
+    np.testing.assert_allclose(responses.logit_bias(2 * contexts, none, all_of_it), 2 * found)
+    np.testing.assert_allclose(responses.logit_bias(contexts, none, all_of_it / 2), found / 2)
     # Certainties are not read: what is uncertain is near other people's already.
     contexts[:, len(INPUTS) :] = 1
-    np.testing.assert_array_equal(answers.logit_bias(contexts, none, all_of_it), found)
-    general = answers.logit_bias(contexts, all_of_it / 2, none)
-    np.testing.assert_allclose(general, np.repeat(answers.matrix[:1] / 2, 5, 0))
-    np.testing.assert_allclose(answers.logit_bias(contexts, all_of_it / 2, all_of_it), general + found)
+    np.testing.assert_array_equal(responses.logit_bias(contexts, none, all_of_it), found)
+    general = responses.logit_bias(contexts, all_of_it / 2, none)
+    np.testing.assert_allclose(general, np.repeat(responses.matrix[:1] / 2, 5, 0))
+    np.testing.assert_allclose(responses.logit_bias(contexts, all_of_it / 2, all_of_it), general + found)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_what_escapes_a_level_escapes_its_answers() -> None:
 
 
 def test_gradients_are_those_of_the_log_probability(level: Level) -> None:
-    """The chance of what is chosen, from many draws with leanings a little to either side, grows as the gradient says."""
+    """The chance of what is chosen, from many draws with biases a little to either side, grows as the gradient says."""
     view = next(view for view in positions() if view["phase"] == PHASE_DISCARD and not view["legal"][1])
     tries, step = 40_000, 0.1
     views = np.repeat(view[None], tries)
@@ -192,7 +192,7 @@ def test_a_level_that_plays_everything_within_its_reach_alike_is_tried_at_half_i
 def test_fitting_keeps_what_wins_points_of_whom(level: Level, monkeypatch: pytest.MonkeyPatch, likes: float) -> None:
     """Points are replaced: who takes many upcards is to be answered by taking many, who takes few by taking none.
 
-    The judges like all of that, half of it, a quarter of it, or only what is the same against everybody.
+    The validation favours all of that, half of it, a quarter of it, or only what is the same against everybody.
     """
     column, read = FEATURES.index("any upcard"), INPUTS.index("any upcard")
     inputs: list[np.ndarray] = []
@@ -220,7 +220,7 @@ def test_fitting_keeps_what_wins_points_of_whom(level: Level, monkeypatch: pytes
         if differ < 1e-9:
             # Far worse than any difference, so that nothing is kept of the part that is the same against everybody.
             return np.full(config.opponents, -100.0)
-        # All of the difference is judged first, so that is the largest.
+        # All of the difference is validated first, so that is the largest.
         return np.full(config.opponents, -abs(differ - likes * max(complete)))
 
     play, posteriors_of = fit_module._play, fit_module._inputs_after_hands
@@ -232,24 +232,24 @@ def test_fitting_keeps_what_wins_points_of_whom(level: Level, monkeypatch: pytes
     message: list[str] = []
     seeds: list[int] = []
     complete: list[float] = []
-    answers = fit_responses(level, config, message.append)
-    logit_bias = (inputs[0][-1] @ answers.matrix)[:, column]
+    responses = fit_responses(level, config, message.append)
+    logit_bias = (inputs[0][-1] @ responses.matrix)[:, column]
     differ = logit_bias[sides() > 0].mean() - logit_bias[sides() < 0].mean()
     if likes:
-        fitted_bias = (inputs[0].mean(0) @ answers.matrix)[:, column]
+        fitted_bias = (inputs[0].mean(0) @ responses.matrix)[:, column]
         remaining = ((fitted_bias - fitted_bias.mean()) * sides()).mean()
         assert differ > 0.1 and remaining == pytest.approx(likes * max(complete))
     else:
-        assert (answers.matrix[1:] == 0).all() and answers.matrix[0, column] != 0
-    validation = answers.about["validated"]["what depends on whom"]
+        assert (responses.matrix[1:] == 0).all() and responses.matrix[0, column] != 0
+    validation = responses.about["validated"]["what depends on the opponent"]
     assert validation["accepted"] == (likes > 0) and validation["share"] == likes and config.seed not in seeds
     assert message[-1].endswith("accepted" if likes else "left out") and len(message) == 4
     assert hands_to_play(level, config) == 2 * 30 * 40 + (2 * 2 + 5 * 4) * 240 * 4
-    assert answers.about["points_per_hand"] and answers.about["config"]["rounds"] == 2
+    assert responses.about["points_per_hand"] and responses.about["config"]["rounds"] == 2
 
 
 def test_where_nothing_is_found_nobody_judges(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Points that depend on no choice say nothing of any; the hands of those who would judge count as played."""
+    """Points that depend on no choice say nothing of any; the hands of the validation count as played."""
 
     def alike(*args: object) -> object:
         points, gradients = play(*args)  # type: ignore[arg-type]
@@ -262,14 +262,16 @@ def test_where_nothing_is_found_nobody_judges(level: Level, monkeypatch: pytest.
     message: list[str] = []
     done: list[int] = []
     with counting_hands(done.append):
-        answers = fit_responses(level, config, message.append)
-    assert not answers.matrix.any() and not answers.depends_on_opponent
-    assert all(line.endswith("nothing was found, so there is nothing to judge") for line in message[-2:])
-    assert [won["accepted"] for won in answers.about["validated"].values()] == [False, False]
+        responses = fit_responses(level, config, message.append)
+    assert not responses.matrix.any() and not responses.depends_on_opponent
+    assert all(line.endswith("nothing was found, so there is nothing to validate") for line in message[-2:])
+    assert [won["accepted"] for won in responses.about["validated"].values()] == [False, False]
     assert done[-1] == hands_to_play(level, config)
 
 
-@pytest.mark.parametrize(("specific", "words"), [(0.5, "now answers what it knows"), (0.0, "plays everybody alike")])
+@pytest.mark.parametrize(
+    ("specific", "words"), [(0.5, "now responds to what it knows"), (0.0, "plays everybody alike")]
+)
 def test_the_command_says_whether_what_was_found_depends_on_whom(tmp_path, capsys, monkeypatch, specific, words):
     write_small_level(tmp_path / "mine")
     matrix = np.zeros((len(INPUTS), NUM_WEIGHTS))

@@ -172,9 +172,9 @@ def build(source: Network, out: Path, like: str = "", set: tuple[str, ...] = (),
     Args:
         source: directory of the run, whose best checkpoint is taken, or of the checkpoint; ``network`` for the network that ships.
         out: directory of the level, which also names it.
-        like: name or directory of a level whose settings and answers it gets; when left out, it gets the default settings and learns
-            nothing until ``gin levels fit`` finds answers.
-        set: settings that differ from these, as key=value (``temperature=2 early_knock=3``).
+        like: name or directory of a level whose settings and responses it gets; when left out, it gets the default settings and learns
+            nothing until ``gin levels fit`` finds responses.
+        set: settings that differ from these, as key=value (``temperature=2 knock_bias=3``).
         replace: replace a level that is already in the directory; what is in it is lost.
     """
     settings = read_settings(out.name, like, set)
@@ -184,15 +184,15 @@ def build(source: Network, out: Path, like: str = "", set: tuple[str, ...] = (),
     )
     write_card(out)
     replaced = f" The level that was there (sha256 {before}) is gone." if before else ""
-    answers = "" if level.learns else f" It learns nothing until gin levels fit {out} finds its answers."
+    responses = "" if level.learns else f" It learns nothing until gin levels fit {out} finds its responses."
     trained = level.about.get("decisions")
     of = f" Its network was trained for {trained:,} decisions." if isinstance(trained, int) else ""
-    return f"{level.name} is in {out} (sha256 {level.digest}).{of}{replaced}{answers}"
+    return f"{level.name} is in {out} (sha256 {level.digest}).{of}{replaced}{responses}"
 
 
 @app.command
 def fit(level: LevelName, set: tuple[str, ...] = ()) -> str:
-    """Finds a level's best answers to what it knows about its opponents, and writes them into its directory.
+    """Finds a level's best responses to what it knows about its opponents, and writes them into its directory.
 
     A fit that is interrupted keeps nothing and begins again.
 
@@ -202,19 +202,19 @@ def fit(level: LevelName, set: tuple[str, ...] = ()) -> str:
     """
     if level in NAMES:
         raise GinError(
-            f"{level} is installed; gin levels export {level} DIRECTORY makes a copy whose answers can be fitted"
+            f"{level} is installed; gin levels export {level} DIRECTORY makes a copy whose responses can be fitted"
         )
     # Its present responses are not loaded: they may be what has to be fitted again.
     found, console = load_level(level, with_responses=False), plain_console(stderr=True)
     check_writable(found.directory / RESPONSES)
     config: FitConfig = parse_config(override({}, set), FitConfig, "--set")
-    gone = " The answers that it had before are gone." if (found.directory / RESPONSES).is_file() else ""
+    gone = " The responses that it had before are gone." if (found.directory / RESPONSES).is_file() else ""
     with progress_bar(console, hands_to_play(found, config), f"{found.name}, hands") as tick, counting_hands(tick):
         fit_responses(found, config, console.print).write(found.directory / RESPONSES)
     write_card(found.directory)
     fitted = load_level(found.directory)
     does = (
-        "now answers what it knows of its opponents"
+        "now responds to what it knows of its opponents"
         if fitted.responses and fitted.responses.depends_on_opponent
         else "plays everybody alike: nothing that depends on the opponent was kept"
     )

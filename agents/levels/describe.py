@@ -108,7 +108,7 @@ def conduct(player: LevelPlayer, context: np.ndarray, hands: int, general_hands:
         player: of the level.
         context: what is known of the opponent, ``float32[CONTEXT_WIDTH]``.
         hands: number of the opponent's hands that were shown.
-        general_hands: number of hands that count for the part of its answers that applies to every opponent.
+        general_hands: number of hands that count for the part of its responses that applies to every opponent.
     """
     views = _probes()
     level, memory, shown = player.level, context[None], np.array([hands])

@@ -50,9 +50,9 @@ STRONG = ("network", "knocker", "camper")
 # The choices of a nearly certain policy show nothing, so these are the least temperatures of discards and of draws while it is tried. Nor
 # does a policy that plays everything within its reach alike, so the temperature is at most this part of the reach.
 _DISCARDS_AT, _DRAWS_AT, _OF_REACH = 1.0, 0.5, 0.5
-# The judges' seed is higher by the first number, and they play the second number times the hands of a round.
+# The validation's seed is higher by the first number, and it plays the second number times the hands of a round.
 _VALIDATION_SEED, _VALIDATION_FACTOR = 1000, 4
-# Shares of the part that depends on the opponent that the judges try: a step along many directions at once is easily too long.
+# Shares of the part that depends on the opponent that the validation tries: a step along many directions at once is easily too long.
 _SHARES = (1.0, 0.5, 0.25)
 # A regression uses this many times the opponents, and its ridge penalty is this fraction of each number's variance.
 _REGRESSED, _RIDGE = 8, 1e-3
@@ -187,7 +187,7 @@ class _Opponents(BasePlayer):
     Slots go through all opponents in turn.
 
     Args:
-        level: whose answers are found; as installed it is one of the strong players.
+        level: whose responses are found; as installed it is one of the strong players.
         config: of the fit.
     """
 
@@ -213,7 +213,7 @@ class _Opponents(BasePlayer):
 
 
 def _inputs_after_hands(level: Level, opponents: Player, count: int, seed: int) -> np.ndarray:
-    """What is known of opponents after some hands against the level: ``float64[histories, count, len(READS)]``."""
+    """What is known of opponents after some hands against the level: ``float64[histories, count, len(INPUTS)]``."""
     posteriors, hands = Posteriors(count), np.zeros(count, np.int64)
     found = np.zeros((len(HISTORIES), count, len(INPUTS)))
 
@@ -230,7 +230,7 @@ def _inputs_after_hands(level: Level, opponents: Player, count: int, seed: int) 
 
 
 def _inputs_of_series(level: Level, opponents: _Opponents, config: FitConfig) -> np.ndarray:
-    """What is known of the opponent of each series, ``float64[series, len(READS)]``."""
+    """What is known of the opponent of each series, ``float64[series, len(INPUTS)]``."""
     inputs, series = _inputs_after_hands(level, opponents, opponents.count, config.seed), np.arange(config.series)
     return inputs[series // opponents.count % len(HISTORIES), series % opponents.count]
 
@@ -289,7 +289,7 @@ class _Validation:
     def keep(
         self, found: np.ndarray, typical: np.ndarray, expected: np.ndarray | None, points: np.ndarray, say: Progress
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """What is kept of the leanings found, and what each part won over ``points``, those without leanings."""
+        """What is kept of the biases found, and what each part won over ``points``, those without biases."""
         anybody = np.zeros_like(found)
         anybody[0] = typical @ found
         accepted, won = np.zeros_like(found), {}
@@ -320,10 +320,10 @@ class _Validation:
 
 
 def fit_responses(level: Level, config: FitConfig, say: Progress = lambda words: None) -> Responses:
-    """Finds a level's answers.
+    """Finds a level's responses.
 
     Args:
-        level: whose choices they shift; its present answers are ignored.
+        level: whose choices they shift; its present responses are ignored.
         config: of the fit.
         say: called with a sentence after every round.
     """
@@ -361,7 +361,7 @@ def fit_responses(level: Level, config: FitConfig, say: Progress = lambda words:
 
 
 def _about(level: Level, config: FitConfig, began: float) -> dict[str, Any]:
-    """How answers were made."""
+    """How responses were made."""
     home, here = level.directory.resolve(), Path.cwd()
     shown = home.relative_to(here).as_posix() if home.is_relative_to(here) else home.name
     return {
@@ -375,10 +375,10 @@ def _about(level: Level, config: FitConfig, began: float) -> dict[str, Any]:
 def _fit_expected(
     level: Level, validation: _Validation, config: FitConfig, say: Progress
 ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-    """What a level expects of an opponent: nothing, that it is of the population, or its style too; whichever wins most from the judges.
+    """What a level expects of an opponent: nothing, that it is of the population, or its style too; whichever wins most in validation.
 
     Returns:
-        The table, ``float64[len(READS), OPPONENT_CONTEXT_WIDTH]``; the points against the judges with it; and how it went.
+        The table, ``float64[len(INPUTS), OPPONENT_CONTEXT_WIDTH]``; the points in validation with it; and how it went.
     """
     many = _many(config)
     opponents = _Opponents(level, many)
@@ -386,9 +386,8 @@ def _fit_expected(
         _inputs_after_hands(level, opponents, opponents.count, config.seed),
         np.arange(many.opponents) < many.styles,
     )
-    inputs = inputs.reshape(-1, len(INPUTS))
     everything = np.zeros((len(INPUTS), OPPONENT_CONTEXT_WIDTH))
-    everything[:, 0] = _log_odds(inputs, np.tile(is_style, len(HISTORIES)))
+    everything[:, 0] = _log_odds(inputs.reshape(-1, len(INPUTS)), np.tile(is_style, len(HISTORIES)))
     of_styles = inputs[:, is_style].reshape(-1, len(INPUTS))
     numbers = np.tile(style_vectors(opponents.styles.styles), (len(HISTORIES), 1))
     everything[:, 1:] = np.linalg.lstsq(
@@ -416,7 +415,7 @@ def _fit_expected(
 
 
 def _prediction_quality(validation: _Validation, expected: np.ndarray, config: FitConfig) -> dict[str, float]:
-    """How well the judges are predicted: the share of what differs between styles, and the probability of being a style.
+    """How well the validation opponents are predicted: the share of what differs between styles, and the probability of being a style.
 
     The styles are others than the regressions saw; the strong players are the same, on other deals.
     """
@@ -440,7 +439,7 @@ def _penalty(inputs: np.ndarray) -> np.ndarray:
 
 
 def _log_odds(inputs: np.ndarray, is_style: np.ndarray) -> np.ndarray:
-    """What each known number adds to the log-odds of being a style, ``float64[len(READS)]``: a logistic regression."""
+    """What each known number adds to the log-odds of being a style, ``float64[len(INPUTS)]``: a logistic regression."""
     weights, penalty = np.zeros(inputs.shape[1]), _penalty(inputs)
     # What is the same for all, such as whether anything is known, has no variance: its weight would have no limit if all are styles.
     np.fill_diagonal(penalty, np.where(inputs.var(0) > 0, np.diag(penalty), _RIDGE * len(inputs)))

@@ -52,7 +52,7 @@ class LevelSettings(Config):
         high_card_bias: subtracted from the logit of a discard for every ten points of the card.
         upcard_bias: added to the logit of taking the upcard.
         knock_bias: added to the logit of a knock.
-        half_life_hands: number of shown hands after which it plays its answers at half strength; 0 plays them in full
+        half_life_hands: number of shown hands after which it plays its responses at half strength; 0 plays them in full
         at once. The part that applies
             to every opponent counts the hands of everybody on record; the part that depends on the opponent counts that opponent's.
         worlds: worlds of the search that makes its choices; 0: no search, its network makes them.
@@ -75,7 +75,7 @@ class LevelSettings(Config):
     slack: float = Field(0.0, ge=0, le=10)
 
     def share(self, hands: np.ndarray) -> np.ndarray:
-        """The share of its answers that it plays after given numbers of shown hands: ``int[n]`` to ``float64[n]``."""
+        """The share of its responses that it plays after given numbers of shown hands: ``int[n]`` to ``float64[n]``."""
         return hands / (hands + self.half_life_hands) if self.half_life_hands else np.ones(len(hands))
 
     def general_share(self, hands: np.ndarray) -> np.ndarray:
@@ -140,7 +140,7 @@ class Level:
         return self.responses is not None
 
     def logit_bias(self, contexts: np.ndarray, hands: np.ndarray, general_hands: np.ndarray) -> np.ndarray | None:
-        """The leanings of its choices against some opponents.
+        """The biases of its choices against some opponents.
 
         Args:
             contexts: what is known of each, ``float32[n, CONTEXT_WIDTH]``.
@@ -197,7 +197,7 @@ def load_level(name: str | int | Path, with_responses: bool = True) -> Level:
 
     Args:
         name: what to load; a ``Path`` is always a directory, even if an installed level has the same name.
-        with_responses: ``False`` ignores its answers: it then learns nothing, and they need not be sound.
+        with_responses: ``False`` ignores its responses: it then learns nothing, and they need not be sound.
 
     Raises:
         GinError: if there is no such level, or one of its files is missing, damaged or of another version.

@@ -1,4 +1,4 @@
-"""The natural gradient of a level's answers, summed over the rounds of a fit, and how much of it stands out from noise."""
+"""The natural gradient of a level's responses, summed over the rounds of a fit, and how much of it stands out from noise."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from agents.opponent_model.features import FIRST_DRAW, FIRST_KNOCK, NUM_WEIGHTS
 _LONGEST = 0.8
 # Directions in which the policy moves less than this fraction of the largest move are ignored.
 _FLAT = 1e-2
-# The leanings of discards, of draws and of knocks.
+# The biases of discards, of draws and of knocks.
 PARTS = (slice(0, FIRST_DRAW), slice(FIRST_DRAW, FIRST_KNOCK), slice(FIRST_KNOCK, NUM_WEIGHTS))
 
 
 class GradientSums:
-    """The answers' gradient, summed over all rounds.
+    """The responses' gradient, summed over all rounds.
 
-    Leanings are scaled by how much they move the policy, and what is known by how much opponents differ in it, so that a step is as long in
+    Biases are scaled by how much they move the policy, and what is known by how much opponents differ in it, so that a step is as long in
     every direction. Discards, draws and knocks are treated separately. Of the part that depends on the opponent, only patterns that
     noise does not make are kept.
 
     Args:
-        inputs: what is known of the opponent of each series, ``float64[series, len(READS)]``.
+        inputs: what is known of the opponent of each series, ``float64[series, len(INPUTS)]``.
         gradients: of the first round, ``float64[..., NUM_WEIGHTS]``.
         opponents: number of opponents, which the series go through in turn.
     """
@@ -58,7 +58,7 @@ class GradientSums:
         self.variance += rate**2 * by_opponent.var(0) / self.opponents
 
     def responses(self) -> np.ndarray:
-        """The answers' matrix that follows from all rounds together, ``float64[len(READS), NUM_WEIGHTS]``."""
+        """The responses' matrix that follows from all rounds together, ``float64[len(INPUTS), NUM_WEIGHTS]``."""
         found = np.zeros_like(self.gradient)
         for part in PARTS:
             found[0, part] = _shrink_noise(self.gradient[0, part], self.variance[0, part])

@@ -1,4 +1,4 @@
-"""The opponents that a level knows: what is known of each, and the contexts that its answers are computed from."""
+"""The opponents that a level knows: what is known of each, and the contexts that its responses are computed from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class OpponentMemory:
 
     Attributes:
         pools_hands: as above; opening a profile sets it.
-        contexts: what the level's answers are computed from, ``float32[rows, CONTEXT_WIDTH]`` (``Knowledge.context``).
+        contexts: what the level's responses are computed from, ``float32[rows, CONTEXT_WIDTH]`` (``Posteriors.context``).
         other_hands: shown hands of opponents who have no row here.
         counts: habits, ``COUNTS[rows]``.
     """

@@ -112,7 +112,7 @@ class LevelPlayer(BasePlayer):
         return self.opponents.records["hands"][rows], self.opponents.general_hands(rows)
 
     def logit_bias(self, slots: np.ndarray | None, n: int) -> np.ndarray | None:
-        """The leanings of its choices against each opponent, ``float64[n, NUM_WEIGHTS]``; ``None`` if it learns nothing."""
+        """The biases of its choices against each opponent, ``float64[n, NUM_WEIGHTS]``; ``None`` if it learns nothing."""
         if not self.learns:
             return None
         return self.level.logit_bias(self.contexts(slots, n), *self.hands_shown(slots, n))

@@ -45,7 +45,7 @@ from ginenv.engine.state import NO_CARD
 from ginenv.errors import GinError
 
 RESPONSES = "responses.json"
-# What is read from ``Knowledge.context``: whether anything is known, and how far each weight is from other people's.
+# What is read from ``Posteriors.context``: whether anything is known, and how far each weight is from other people's.
 INPUTS = ("has_shown_hands", *FEATURES)
 # A kernel's scratch memory: the turn that it describes, and the features of each choice in that turn.
 SPACE = np.dtype(
@@ -84,10 +84,10 @@ class Responses:
     """How a level's choices lean, given what is known of the opponent.
 
     Attributes:
-        matrix: ``float64[len(READS), NUM_WEIGHTS]``.
+        matrix: ``float64[len(INPUTS), NUM_WEIGHTS]``.
         about: how it was made.
         expected: for a network that receives styles, what each known number adds to the log-odds that an opponent belongs to the population
-            that the network met, and to the style expected if it does: ``float64[len(READS), OPPONENT_CONTEXT_WIDTH]``.
+            that the network met, and to the style expected if it does: ``float64[len(INPUTS), OPPONENT_CONTEXT_WIDTH]``.
             ``None`` for other networks.
     """
 
@@ -101,7 +101,7 @@ class Responses:
         return bool(self.matrix[1:].any()) or (self.expected is not None and bool(self.expected[1:].any()))
 
     def logit_bias(self, contexts: np.ndarray, general: np.ndarray, specific: np.ndarray) -> np.ndarray:
-        """The leanings against some opponents.
+        """The biases against some opponents.
 
         Args:
             contexts: what is known of each, ``float32[n, CONTEXT_WIDTH]``.
@@ -118,7 +118,7 @@ class Responses:
         """What its network receives about some opponents: the probability that each is of its population, and its style times that.
 
         In training the network received 1 and a style, or 0 and nothing. What it makes of numbers in between only play can show; the
-        judges of a fit measure it.
+        validation of a fit measures it.
 
         Args:
             contexts: what is known of each, ``float32[n, CONTEXT_WIDTH]``.
@@ -169,7 +169,7 @@ def read_responses(path: Path, source: str) -> Responses:
 
 
 def _table(rows: list[list[float]], width: int) -> np.ndarray | None:
-    """Rows as ``float64[len(READS), width]``; ``None`` if their number or width is wrong."""
+    """Rows as ``float64[len(INPUTS), width]``; ``None`` if their number or width is wrong."""
     if len(rows) != len(INPUTS) or any(len(row) != width for row in rows):
         return None
     return np.array(rows, np.float64)
@@ -235,7 +235,7 @@ def features_of(v, remembered_discards, noticed_actions, legal, i, space, featur
 
 @kernel
 def add_logit_bias(views, behaviour, legal, logit_bias, space, logits):
-    """Adds leanings to the logits of draws, discards and knocks.
+    """Adds biases to the logits of draws, discards and knocks.
 
     Args:
         views: ``VIEW[n]``.

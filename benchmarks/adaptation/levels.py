@@ -50,7 +50,7 @@ LADDER = (
     ("level-2", "level-1"), ("level-3", "level-2"), ("level-4", "level-3"), ("formula", "level-1"),
     ("level-4", "network"), ("level-4", "knocker"),
 )  # fmt: skip
-# A strong player that no answers were found against.
+# A strong player that no responses were found against.
 STRONG = "benchmarks/checkpoints/stages"
 # Most series against the opponents against which learning must do no harm.
 HARM_SERIES = 25
@@ -146,7 +146,7 @@ def _players_of(row: str) -> set[str]:
     """The players that a row depends on, from names such as ``ladder level-4 network`` and ``variety level-4 search``."""
     kind, *names = row.split()
     searches = "level-4" in names and (kind == "ladder" or "search" in names)
-    # On the ladder and for variety a level does not learn, so its answers to opponents do not matter.
+    # On the ladder and for variety a level does not learn, so its responses to opponents do not matter.
     learns = kind not in ("ladder", "variety")
     which = ("" if searches else " without search") if learns else " as installed"
     levels = {f"{name}{which}" for name in names if name in NAMES}

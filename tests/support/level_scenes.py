@@ -30,7 +30,7 @@ def small_network(path: Path) -> None:
 
 
 def write_small_level(path: Path) -> None:
-    """Writes a level of such a network, with answers that change much."""
+    """Writes a level of such a network, with responses that change much."""
     torch.manual_seed(4)
     small_network(path)
     Responses(np.random.default_rng(4).normal(0, 3, (len(INPUTS), NUM_WEIGHTS)), {}).write(path / RESPONSES)
